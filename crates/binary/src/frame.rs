@@ -50,7 +50,7 @@ impl Decoder {
             }
             Delimited::Whole(size) => {
                 src.advance(Delimited::PREFIX);
-                Ok(Some(self.message(Delimited::take(src, size))))
+                Ok(Some(self.message(&Delimited::take(src, size))))
             }
             Delimited::TooLarge(size) => Err(FrameTooLarge { size: size as usize, limit: self.limits.frame() }),
         }
@@ -67,24 +67,24 @@ impl Decoder {
     ///
     /// # Errors
     /// If it is not a message of a kind that version 1.0 has.
-    pub fn message(&self, frame: Bytes) -> Result<McpMessage, Unreadable> {
-        let decoded = match prescan::scan(&frame, &MESSAGE, self.limits.max_entries) {
-            Verdict::Fits => self.fields(&frame),
-            Verdict::TooMany => return Err(Unreadable::new(&frame, UnreadableKind::TooManyEntries)),
-            Verdict::Broken => return Err(Unreadable::new(&frame, UnreadableKind::Undecodable(String::new()))),
+    pub fn message(&self, frame: &Bytes) -> Result<McpMessage, Unreadable> {
+        let decoded = match prescan::scan(frame, &MESSAGE, self.limits.max_entries) {
+            Verdict::Fits => self.fields(frame),
+            Verdict::TooMany => return Err(Unreadable::new(frame, UnreadableKind::TooManyEntries)),
+            Verdict::Broken => return Err(Unreadable::new(frame, UnreadableKind::Undecodable(String::new()))),
         };
         let message = decoded.map_err(|error| {
-            let why = if TopLevel::of(&frame).payload == Some(reference::LIST_TOOLS_REQUEST) {
+            let why = if TopLevel::of(frame).payload == Some(reference::LIST_TOOLS_REQUEST) {
                 format!("{error}; if the client uses the field numbers of proto-mcp-go, the server has to be told so")
             } else {
                 error.to_string()
             };
-            Unreadable::new(&frame, UnreadableKind::Undecodable(why))
+            Unreadable::new(frame, UnreadableKind::Undecodable(why))
         })?;
-        match (&message.payload, TopLevel::of(&frame).payload) {
+        match (&message.payload, TopLevel::of(frame).payload) {
             (Some(_), _) => Ok(message),
-            (None, None) => Err(Unreadable::new(&frame, UnreadableKind::Empty)),
-            (None, Some(number)) => Err(Unreadable::new(&frame, UnreadableKind::UnknownPayload(number))),
+            (None, None) => Err(Unreadable::new(frame, UnreadableKind::Empty)),
+            (None, Some(number)) => Err(Unreadable::new(frame, UnreadableKind::UnknownPayload(number))),
         }
     }
 

@@ -2,17 +2,39 @@
 
 mod any;
 pub mod code;
+mod convert;
+mod cursor;
 mod fault;
 mod frame;
 mod limits;
 pub mod message;
+mod metadata;
+mod rate_limit;
 mod reference;
 mod schemas;
+mod selection;
+mod serve;
+mod session;
 mod shape;
+mod struct_schemas;
+mod tokens;
+mod version;
+mod well_known;
 
 pub use any::Any;
+pub use cursor::{Cursor, CursorKey, ListDigest};
 pub use fault::Fault;
 pub use frame::{Decoder, FrameTooLarge, Unreadable, UnreadableKind, encode, encode_with};
 pub use limits::FrameLimits;
+pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use reference::Numbering;
 pub use schemas::{Converted, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
+pub use selection::PageLimits;
+pub use serve::{BinaryPeer, BinaryServeError, BinaryServer};
+pub use session::{
+    Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,
+    SessionConfig, SessionLimits,
+};
+pub use struct_schemas::StructSchemas;
+pub use tokens::Tokens;
+pub use version::{InvalidVersion, Version, Versions};

@@ -32,6 +32,13 @@ pub trait ToolSchemas: Send + Sync + 'static {
     /// If the reference cannot be resolved, or the schema is not acceptable.
     fn of_proto<'a>(&'a self, tool: &'a message::Tool) -> BoxFuture<'a, Result<Arc<dyn ToolMessages>, SchemaError>>;
 
+    /// The reference of a tool that has JSON Schemas, without resolving it: listing references needs no registry. `None`
+    /// by default.
+    fn reference(&self, tool: &Tool) -> Option<String> {
+        let _ = tool;
+        None
+    }
+
     /// True if tools may have a reference to a registry. It is the server's half of `supports_bsr_refs`.
     fn has_references(&self) -> bool {
         false

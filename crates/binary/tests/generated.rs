@@ -2,6 +2,8 @@
 //!
 //! After an edit of the proto file run `UPDATE_GENERATED=1 cargo test -p protomcp-binary --test generated`.
 
+#![allow(clippy::unwrap_used)]
+
 use std::{env, fmt::Write, fs, path::Path};
 
 use prost::Message;

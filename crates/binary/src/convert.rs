@@ -1,0 +1,9 @@
+//! Tools, results and resources of MCP as messages of proto-mcp, as pure functions.
+
+mod resources;
+mod results;
+mod tools;
+
+pub(crate) use resources::{contents_to_proto, resource_to_proto};
+pub(crate) use results::{call_meta, result_to_proto};
+pub(crate) use tools::{ToolSource, tool_to_proto};

@@ -1,0 +1,30 @@
+//! Keys of `metadata`, where messages of version 1.0 have no field.
+
+/// Of tools: the full names of the messages.
+pub(crate) const INPUT_TYPE: &str = "input_type";
+pub(crate) const OUTPUT_TYPE: &str = "output_type";
+/// Of tools: the reference, beside an inline schema.
+pub(crate) const BSR_REF: &str = "bsr_ref";
+/// Of tools: the JSON Schemas, where the messages say less than they do.
+pub(crate) const INPUT_SCHEMA: &str = "input_schema";
+pub(crate) const OUTPUT_SCHEMA: &str = "output_schema";
+/// Of tools: the reason why there is no schema.
+pub(crate) const SCHEMA_ERROR: &str = "schema_error";
+/// Of tools and resources: the title.
+pub(crate) const TITLE: &str = "title";
+/// Of tools: hints of MCP, such as `annotations.readOnlyHint`.
+pub(crate) const ANNOTATIONS: &str = "annotations.";
+/// Of resources: the size in bytes.
+pub(crate) const SIZE: &str = "size";
+/// Of results: `_meta` of MCP, as JSON.
+pub(crate) const META: &str = "_meta";
+/// Of results: JSON Pointers of numbers that are not exact, as a JSON array.
+pub(crate) const INEXACT: &str = "inexact";
+/// Of results: the reason why the structured part is missing.
+pub(crate) const UNCONVERTED: &str = "unconverted";
+
+/// In `_meta` of a call: the metadata of a client of proto-mcp.
+pub(crate) const CLIENT_METADATA: &str = "protomcp/metadata";
+
+/// Metadata with a meaning in MCP as well (MCP 2026-07-28, basic, trace context).
+pub(crate) const TRACE: [&str; 3] = ["traceparent", "tracestate", "baggage"];

@@ -1,0 +1,143 @@
+//! Serves an MCP server to clients of proto-mcp, over any stream of bytes.
+//!
+//! Each conversation has a session of MCP with the server, so everything behind the server works as it does for clients
+//! of JSON-RPC: layers, limits, lists by session, cancellation. `serve/driver.rs` owns the stream and both machines: the
+//! [`BinarySession`](crate::BinarySession) towards the client, and a client of MCP towards the server.
+
+mod answers;
+mod catalog;
+mod driver;
+mod error;
+mod mcp;
+mod peer;
+mod shared;
+mod upstream;
+
+use std::fmt;
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use protomcp_server::{Server, Service};
+use protomcp_types::ListCapability;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::cursor::CursorKey;
+use crate::rate_limit::{RateLimiter, RateLimits};
+use crate::schemas::ToolSchemas;
+use crate::selection::PageLimits;
+use crate::serve::driver::Driver;
+use crate::serve::shared::Shared;
+use crate::session::{Changes, Features, SessionConfig};
+use crate::struct_schemas::StructSchemas;
+
+pub use crate::serve::error::BinaryServeError;
+pub use crate::serve::peer::BinaryPeer;
+
+/// Serves an MCP server to clients of proto-mcp. Cloning is cheap; all clones share their limits.
+pub struct BinaryServer<S> {
+    server: Server<S>,
+    shared: Shared,
+}
+
+impl<S: Service> BinaryServer<S> {
+    /// Serves this server, with the schemas of [`StructSchemas`]. Name, version and features are those of the server.
+    #[must_use]
+    pub fn new(server: Server<S>) -> Self {
+        let info = server.handle().info();
+        let changes = |list: ListCapability| if list.list_changed { Changes::Announced } else { Changes::Silent };
+        let capabilities = &info.capabilities;
+        let mut session = SessionConfig::new(&info.implementation.name, &info.implementation.version);
+        session.features = Features {
+            bsr_refs: StructSchemas.has_references(),
+            tools: capabilities.tools.map(changes),
+            resources: capabilities.resources.map(changes),
+        };
+        let shared = Shared {
+            announces_tools: session.features.tools == Some(Changes::Announced),
+            session: Arc::new(session),
+            schemas: Arc::new(StructSchemas),
+            pages: PageLimits::default(),
+            cursors: CursorKey::random(),
+            rates: None,
+        };
+        Self { server, shared }
+    }
+
+    /// Changes the settings of conversations.
+    #[must_use]
+    pub fn configure(mut self, change: impl FnOnce(&mut SessionConfig)) -> Self {
+        change(Arc::make_mut(&mut self.shared.session));
+        self
+    }
+
+    /// Converts with these schemas.
+    #[must_use]
+    pub fn schemas(mut self, schemas: Arc<dyn ToolSchemas>) -> Self {
+        let has_references = schemas.has_references();
+        self.shared.schemas = schemas;
+        self.configure(|session| session.features.bsr_refs = has_references)
+    }
+
+    /// Limits the calls of each principal; without one, of each address; without either, of each connection.
+    #[must_use]
+    pub fn rate_limits(mut self, limits: RateLimits) -> Self {
+        self.shared.rates = Some(Arc::new(Mutex::new(RateLimiter::new(limits))));
+        self
+    }
+
+    /// Sets the size of pages.
+    #[must_use]
+    pub fn pages(mut self, pages: PageLimits) -> Self {
+        self.shared.pages = pages;
+        self
+    }
+
+    /// Signs cursors with a key that other processes have as well.
+    #[must_use]
+    pub fn cursor_key(mut self, key: CursorKey) -> Self {
+        self.shared.cursors = key;
+        self
+    }
+
+    /// Serves one client until it closes its end, the server shuts down, or the connection breaks. At the end requests in
+    /// flight have [`SessionLimits::drain_timeout`](crate::SessionLimits::drain_timeout). Must be called inside a tokio
+    /// runtime with timers. Dropping the future cancels everything at once.
+    ///
+    /// # Errors
+    /// If the stream fails or ends inside a frame, or the client does not keep to the protocol.
+    pub async fn serve<R, W>(&self, reader: R, writer: W, peer: BinaryPeer) -> Result<(), BinaryServeError>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
+        let driver = Driver::new(self.server.clone(), Arc::new(self.shared.clone()), peer);
+        let mut task = AbortOnDrop(tokio::spawn(driver.run(reader, writer)));
+        match (&mut task.0).await {
+            Ok(outcome) => outcome,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime is shutting down.
+            Err(_) => Err(BinaryServeError::Io(io::ErrorKind::Interrupted.into())),
+        }
+    }
+}
+
+impl<S> Clone for BinaryServer<S> {
+    fn clone(&self) -> Self {
+        Self { server: self.server.clone(), shared: self.shared.clone() }
+    }
+}
+
+impl<S> fmt::Debug for BinaryServer<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BinaryServer").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
+
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
+
+impl<T> Drop for AbortOnDrop<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,183 @@
+//! The answers to the requests of a client: schemas, conversions, and requests to the MCP server.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::FutureExt;
+use prost::Message;
+use protomcp_types::{CallTool, ReadResource, Tool};
+
+use crate::code;
+use crate::convert::{ToolSource, call_meta, contents_to_proto, resource_to_proto, result_to_proto, tool_to_proto};
+use crate::cursor::{Cursor, ListDigest};
+use crate::fault::Fault;
+use crate::message::{
+    self, CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
+    ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
+};
+use crate::schemas::ToolMessages;
+use crate::selection::{PageRoom, RefFilter, search};
+use crate::serve::catalog::{self, Catalog, Tools};
+use crate::serve::mcp::Mcp;
+use crate::serve::shared::Shared;
+use crate::session::BinaryCall;
+
+/// Answers the requests of one conversation.
+#[derive(Debug)]
+pub(super) struct Answers {
+    pub(super) shared: Arc<Shared>,
+    pub(super) mcp: Mcp,
+    pub(super) catalog: Catalog,
+    /// Identifies the client for rate limits.
+    pub(super) caller: String,
+}
+
+impl Answers {
+    /// Answers one request. A panic fails this request alone.
+    pub(super) async fn answer(&self, call: BinaryCall) -> Result<Payload, Fault> {
+        let answer = async {
+            match call {
+                BinaryCall::ListTools(request) => self.list_tools(request).await.map(Payload::ListToolsResponse),
+                BinaryCall::CallTool(request) => self.call_tool(request).await.map(Payload::CallToolResponse),
+                BinaryCall::ListResources(request) => {
+                    self.list_resources(&request).await.map(Payload::ListResourcesResponse)
+                }
+                BinaryCall::ReadResource(request) => {
+                    self.read_resource(request).await.map(Payload::ReadResourceResponse)
+                }
+            }
+        };
+        // A bug of a schema implementation must not end the connection; nothing here is shared half-changed.
+        std::panic::AssertUnwindSafe(answer).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!("answering a request of proto-mcp panicked");
+            Err(Fault::new(code::INTERNAL_ERROR, "internal error"))
+        })
+    }
+
+    async fn list_tools(&self, request: ListToolsRequest) -> Result<ListToolsResponse, Fault> {
+        let filter = RefFilter::parse(&request.bsr_refs)?;
+        let tools = match (request.cursor.is_empty(), self.catalog.known()) {
+            // The first page shows the list as it is now; the others belong to it.
+            (false, Some(tools)) => tools,
+            (true, Some(tools)) if self.shared.announces_tools => tools,
+            _ => self.catalog.fetch(&self.mcp).await?,
+        };
+        let digest = digest(&tools, &filter, &request.query);
+        let start = self.shared.cursors.open(&request.cursor, digest)?;
+        let entries = tools.all.iter();
+        let order = search(&request.query, entries.map(|tool| (tool.name.as_str(), description(tool))));
+        let mut room = PageRoom::new(self.shared.pages, request.page_size);
+        let mut page = ListToolsResponse::default();
+        for (position, index) in order.iter().enumerate().skip(start as usize) {
+            let tool = &tools.all[*index];
+            let Some(shown) = self.show(tool, &filter, request.include_schemas).await else { continue };
+            if !room.takes(shown.encoded_len()) {
+                let position = u32::try_from(position).unwrap_or(u32::MAX);
+                page.next_cursor = self.shared.cursors.seal(Cursor { list: digest, position });
+                break;
+            }
+            page.tools.push(shown);
+        }
+        Ok(page)
+    }
+
+    /// A tool as the client sees it; `None` if the filter leaves it out.
+    async fn show(&self, tool: &Tool, filter: &RefFilter, with_schemas: bool) -> Option<message::Tool> {
+        let reference = self.shared.schemas.reference(tool);
+        if !filter.matches(reference.as_deref()) {
+            return None;
+        }
+        match (reference, with_schemas) {
+            (Some(reference), false) => Some(tool_to_proto(tool, ToolSource::Reference(reference))),
+            // A tool that is in no registry always brings its schema.
+            (reference, _) => Some(match self.shared.schemas.of_json(tool).await {
+                Ok(messages) => tool_to_proto(tool, ToolSource::Inline(&*messages)),
+                Err(error) => {
+                    tracing::warn!(tool = tool.name.as_str(), "no schema for clients of proto-mcp: {error}");
+                    tool_to_proto(tool, ToolSource::Failed(reference, &error))
+                }
+            }),
+        }
+    }
+
+    async fn call_tool(&self, request: CallToolRequest) -> Result<CallToolResponse, Fault> {
+        let tool = self.tool(&request.name).await?;
+        if let Err(wait) = self.shared.check_rate(Instant::now(), &self.caller, &request.name) {
+            let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+            let message = format!("too many calls; try again in {wait} ms");
+            return Err(Fault::new(code::RATE_LIMITED, message).with("retry_after_ms", wait));
+        }
+        let messages = self.shared.schemas.of_json(&tool).await?;
+        check_type(&*messages, &request)?;
+        let arguments = messages.arguments_to_json(request.arguments.as_ref())?;
+        let mut call = CallTool::new(request.name).with_arguments(arguments);
+        call.meta = call_meta(&request.metadata);
+        let result = self.mcp.request::<CallTool>(&call).await?;
+        result_to_proto(&result, &*messages)
+    }
+
+    /// The definition of a tool. A name that is not known may be new.
+    async fn tool(&self, name: &str) -> Result<Arc<Tool>, Fault> {
+        let known = self.catalog.known();
+        if let Some(tool) = known.as_ref().and_then(|tools| tools.find(name)) {
+            return Ok(tool);
+        }
+        let tools = match known {
+            Some(tools) if self.shared.announces_tools => tools,
+            _ => self.catalog.fetch(&self.mcp).await?,
+        };
+        tools.find(name).ok_or_else(|| {
+            Fault::new(code::INVALID_PARAMS, format!("unknown tool {name:?}")).with("reason", "tool_not_found")
+        })
+    }
+
+    async fn list_resources(&self, request: &ListResourcesRequest) -> Result<ListResourcesResponse, Fault> {
+        let all: Vec<_> = catalog::resources(&self.mcp).await?.iter().map(resource_to_proto).collect();
+        let digest = ListDigest::of(all.iter().map(Message::encode_to_vec));
+        let start = self.shared.cursors.open(&request.cursor, digest)?;
+        let mut room = PageRoom::new(self.shared.pages, 0);
+        let mut page = ListResourcesResponse::default();
+        for (position, resource) in all.into_iter().enumerate().skip(start as usize) {
+            if !room.takes(resource.encoded_len()) {
+                let position = u32::try_from(position).unwrap_or(u32::MAX);
+                page.next_cursor = self.shared.cursors.seal(Cursor { list: digest, position });
+                break;
+            }
+            page.resources.push(resource);
+        }
+        Ok(page)
+    }
+
+    async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {
+        let result = self.mcp.request::<ReadResource>(&ReadResource::new(request.uri)).await.map_err(|mut fault| {
+            // Servers of MCP use one of two codes for it, version 1.0 the older one.
+            if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {
+                fault.code = code::RESOURCE_NOT_FOUND;
+            }
+            fault
+        })?;
+        let contents = result.contents.iter().map(contents_to_proto).collect::<Result<_, _>>()?;
+        Ok(ReadResourceResponse { contents })
+    }
+}
+
+/// Only the type of the tool itself counts: a client cannot choose another one.
+fn check_type(messages: &dyn ToolMessages, request: &CallToolRequest) -> Result<(), Fault> {
+    let expected = &messages.names().input_type;
+    match request.arguments.as_ref().map(crate::any::Any::type_name) {
+        Some(name) if name != expected => {
+            let message = format!("the arguments are of type {name:?}, and the tool takes {expected:?}");
+            Err(Fault::new(code::INVALID_PARAMS, message).with("reason", "wrong_type").with("expected", &**expected))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A position holds for one list, one filter and one search.
+fn digest(tools: &Tools, filter: &RefFilter, query: &str) -> ListDigest {
+    tools.digest.and(filter.texts().iter().map(String::as_str).chain([query]))
+}
+
+fn description(tool: &Tool) -> &str {
+    tool.description.as_deref().unwrap_or_default()
+}

@@ -1,0 +1,103 @@
+//! The lists of the MCP server, as one conversation sees them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use protomcp_types::{ListResources, ListTools, RawJson, Resource, Tool};
+
+use crate::code;
+use crate::cursor::ListDigest;
+use crate::fault::Fault;
+use crate::serve::mcp::Mcp;
+
+/// The tools, by name, as they were last asked for.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    tools: Mutex<Option<Arc<Tools>>>,
+}
+
+/// All tools of a server.
+#[derive(Debug)]
+pub(super) struct Tools {
+    /// In the order of their names.
+    pub(super) all: Vec<Arc<Tool>>,
+    /// Of all definitions.
+    pub(super) digest: ListDigest,
+}
+
+impl Tools {
+    pub(super) fn find(&self, name: &str) -> Option<Arc<Tool>> {
+        let at = self.all.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok()?;
+        self.all.get(at).cloned()
+    }
+}
+
+impl Catalog {
+    /// The list has changed.
+    pub(super) fn forget(&self) {
+        *self.tools() = None;
+    }
+
+    /// The tools as they are known.
+    pub(super) fn known(&self) -> Option<Arc<Tools>> {
+        self.tools().clone()
+    }
+
+    /// Asks for all tools.
+    pub(super) async fn fetch(&self, mcp: &Mcp) -> Result<Arc<Tools>, Fault> {
+        let (mut all, mut request) = (Vec::new(), ListTools::default());
+        for _ in 0..MAX_PAGES {
+            let page = mcp.request::<ListTools>(&request).await?;
+            all.extend(elements::<Tool>(&page.tools)?.into_iter().map(Arc::new));
+            check_size(all.len())?;
+            request.cursor = page.next_cursor;
+            if request.cursor.is_none() {
+                all.sort_by(|one, other| one.name.cmp(&other.name));
+                all.dedup_by(|one, other| one.name == other.name);
+                let digest = ListDigest::of(all.iter().map(|tool| tool.to_raw().into_bytes()));
+                let tools = Arc::new(Tools { all, digest });
+                *self.tools() = Some(Arc::clone(&tools));
+                return Ok(tools);
+            }
+        }
+        Err(endless())
+    }
+
+    fn tools(&self) -> MutexGuard<'_, Option<Arc<Tools>>> {
+        self.tools.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks for all resources, in the order of their URIs.
+pub(super) async fn resources(mcp: &Mcp) -> Result<Vec<Resource>, Fault> {
+    let (mut all, mut request) = (Vec::new(), ListResources::default());
+    for _ in 0..MAX_PAGES {
+        let page = mcp.request::<ListResources>(&request).await?;
+        all.extend(elements::<Resource>(&page.resources)?);
+        check_size(all.len())?;
+        request.cursor = page.next_cursor;
+        if request.cursor.is_none() {
+            all.sort_by(|one, other| one.uri.cmp(&other.uri));
+            all.dedup_by(|one, other| one.uri == other.uri);
+            return Ok(all);
+        }
+    }
+    Err(endless())
+}
+
+fn elements<T: serde::de::DeserializeOwned>(list: &RawJson) -> Result<Vec<T>, Fault> {
+    list.to().map_err(|error| Fault::new(code::INTERNAL_ERROR, format!("the server's list is malformed: {error}")))
+}
+
+fn check_size(entries: usize) -> Result<(), Fault> {
+    if entries > MAX_ENTRIES { Err(Fault::new(code::INTERNAL_ERROR, "the server's list is too long")) } else { Ok(()) }
+}
+
+fn endless() -> Fault {
+    Fault::new(code::INTERNAL_ERROR, "the server's list has too many pages")
+}
+
+/// The most pages of one list.
+const MAX_PAGES: usize = 1000;
+
+/// The most entries of one list.
+const MAX_ENTRIES: usize = 20_000;

@@ -1,0 +1,298 @@
+//! The task of one conversation: it owns the stream, the clock and the machines, and decides nothing.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, BytesMut};
+use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use protomcp_server::{Server, Service};
+use protomcp_types::Implementation;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::sleep_until;
+
+use crate::fault::Fault;
+use crate::frame::Decoder;
+use crate::message::Payload;
+use crate::serve::answers::Answers;
+use crate::serve::catalog::Catalog;
+use crate::serve::error::BinaryServeError;
+use crate::serve::peer::BinaryPeer;
+use crate::serve::shared::Shared;
+use crate::serve::upstream::{Notice, Step, Upstream};
+
+use crate::session::{BinaryInbound, BinaryRequest, BinarySession};
+
+/// The outcome of a request, by its id.
+type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
+
+/// One conversation.
+pub(super) struct Driver<S> {
+    server: Server<S>,
+    shared: Arc<Shared>,
+    peer: BinaryPeer,
+    session: BinarySession,
+    decoder: Decoder,
+    /// The session of MCP, from the first request on.
+    upstream: Option<Upstream>,
+    answers: Option<Arc<Answers>>,
+    running: FuturesUnordered<BoxFuture<'static, Answered>>,
+    aborts: HashMap<u64, AbortHandle>,
+    input: BytesMut,
+    output: BytesMut,
+    /// Bytes were written that are not flushed.
+    is_unflushed: bool,
+    /// The client has closed its end.
+    has_ended: bool,
+    /// The time by which the last frames must be written.
+    stalled_at: Option<Instant>,
+    failure: Option<BinaryServeError>,
+}
+
+enum Event {
+    Read(io::Result<usize>),
+    Written(io::Result<()>),
+    Upstream(Step),
+    Answered(Answered),
+    Time,
+}
+
+impl<S: Service> Driver<S> {
+    pub(super) fn new(server: Server<S>, shared: Arc<Shared>, peer: BinaryPeer) -> Self {
+        let config = Arc::clone(&shared.session);
+        let decoder = Decoder::new(config.frames.clone()).with_numbering(config.numbering);
+        Self {
+            server,
+            shared,
+            session: BinarySession::new(config, peer.principal.clone()),
+            peer,
+            decoder,
+            upstream: None,
+            answers: None,
+            running: FuturesUnordered::new(),
+            aborts: HashMap::new(),
+            input: BytesMut::new(),
+            output: BytesMut::new(),
+            is_unflushed: false,
+            has_ended: false,
+            stalled_at: None,
+            failure: None,
+        }
+    }
+
+    pub(super) async fn run<R, W>(mut self, mut reader: R, mut writer: W) -> Result<(), BinaryServeError>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        loop {
+            self.pump();
+            if self.decode(now()) {
+                continue;
+            }
+            if self.session.is_closed() && self.output.is_empty() && !self.is_unflushed {
+                break;
+            }
+            let event = self.wait(&mut reader, &mut writer).await;
+            self.handle(event)?;
+        }
+        // The client may be gone by now.
+        drop(writer.shutdown().await);
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        if let Some(upstream) = self.upstream {
+            upstream.close().await;
+        }
+        Ok(())
+    }
+
+    async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
+        let upstream = self.upstream.as_ref().and_then(Upstream::poll_timeout);
+        let deadline = [self.session.poll_timeout(), upstream, self.stalled_at].into_iter().flatten().min();
+        let reads = !self.has_ended && self.session.has_room();
+        if reads {
+            // The buffer grows as bytes arrive, whatever a frame announces.
+            self.input.reserve(self.decoder.want().clamp(1, READ_STEP));
+        }
+        let step = async {
+            match &mut self.upstream {
+                Some(upstream) => upstream.step().await,
+                None => std::future::pending().await,
+            }
+        };
+        let has_output = !self.output.is_empty() || self.is_unflushed;
+        let write = async {
+            if !self.output.is_empty() {
+                self.is_unflushed = true;
+                writer.write_buf(&mut self.output).await?;
+            }
+            writer.flush().await?;
+            self.is_unflushed = false;
+            Ok(())
+        };
+        let time = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            read = reader.read_buf(&mut self.input), if reads => Event::Read(read),
+            written = write, if has_output => Event::Written(written),
+            step = step => Event::Upstream(step),
+            Some(answered) = self.running.next() => Event::Answered(answered),
+            () = time => Event::Time,
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), BinaryServeError> {
+        let now = now();
+        match event {
+            Event::Read(Ok(0)) => {
+                self.has_ended = true;
+                if !self.input.is_empty() {
+                    return Err(BinaryServeError::Truncated);
+                }
+                self.session.close_input(now);
+            }
+            Event::Read(Ok(_)) => {}
+            Event::Read(Err(error)) | Event::Written(Err(error)) => return Err(error.into()),
+            Event::Written(Ok(())) => self.stalled_at = None,
+            Event::Upstream(step) => {
+                if let Some(upstream) = &mut self.upstream {
+                    upstream.handle(now, step);
+                }
+            }
+            Event::Answered((id, outcome)) => {
+                self.aborts.remove(&id);
+                if let Ok(outcome) = outcome {
+                    self.session.reply(now, id, outcome);
+                }
+            }
+            Event::Time => {
+                if self.stalled_at.is_some_and(|until| until <= now) {
+                    return Err(BinaryServeError::Stalled);
+                }
+                for id in self.session.handle_timeout(now) {
+                    self.aborts.remove(&id).iter().for_each(AbortHandle::abort);
+                }
+                if let Some(upstream) = &mut self.upstream {
+                    upstream.handle_timeout(now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the frames that have arrived, as far as there is room for them. True if there were any.
+    fn decode(&mut self, now: Instant) -> bool {
+        let mut has_taken = false;
+        while self.session.has_room() {
+            match self.decoder.decode(&mut self.input) {
+                Ok(None) => break,
+                Ok(Some(frame)) => {
+                    let inbound = self.session.receive(now, frame);
+                    if let Some(BinaryInbound::Request(request)) = inbound {
+                        self.begin(now, request);
+                    }
+                    if self.session.is_closed() {
+                        self.failure = Some(BinaryServeError::Garbage);
+                    }
+                }
+                Err(error) => {
+                    self.session.too_large(error);
+                    self.failure = Some(error.into());
+                }
+            }
+            has_taken = true;
+        }
+        has_taken
+    }
+
+    fn begin(&mut self, now: Instant, request: BinaryRequest) {
+        let BinaryRequest { id, call } = request;
+        let answers = self.answers(now);
+        let (abort, registration) = AbortHandle::new_pair();
+        self.aborts.insert(id, abort);
+        let answer = Abortable::new(async move { answers.answer(call).await }, registration);
+        self.running.push(Box::pin(async move { (id, answer.await) }));
+    }
+
+    /// The session of MCP, which begins with the first request: only then the principal is known.
+    fn answers(&mut self, now: Instant) -> Arc<Answers> {
+        if let Some(answers) = &self.answers {
+            return Arc::clone(answers);
+        }
+        let peer = BinaryPeer { principal: self.session.principal().cloned(), address: self.peer.address };
+        let limits = self.shared.session.limits;
+        let timeout = limits.max_call_timeout.max(limits.call_timeout).max(limits.request_timeout) + MARGIN;
+        let (upstream, mcp) = Upstream::open(&self.server, self.identity(), &peer, timeout, now);
+        let caller = match (&peer.principal, peer.address) {
+            (Some(principal), _) => format!("principal {principal}"),
+            (None, Some(address)) => format!("address {address}"),
+            (None, None) => format!("connection {}", CONNECTIONS.fetch_add(1, Ordering::Relaxed)),
+        };
+        let answers = Arc::new(Answers { shared: Arc::clone(&self.shared), mcp, catalog: Catalog::default(), caller });
+        self.upstream = Some(upstream);
+        self.answers = Some(Arc::clone(&answers));
+        answers
+    }
+
+    /// The client, as the MCP server sees it.
+    fn identity(&self) -> Implementation {
+        let metadata = self.session.agreement().map(|agreement| &agreement.metadata);
+        let member = |key: &str| metadata.and_then(|metadata| metadata.get(key)).cloned();
+        Implementation::new(
+            member("name").unwrap_or_else(|| "proto-mcp client".to_owned()),
+            member("version").unwrap_or_default(),
+        )
+    }
+
+    /// Carries out what the machines have decided.
+    fn pump(&mut self) {
+        for notice in self.upstream.as_mut().map(Upstream::pump).unwrap_or_default() {
+            match notice {
+                Notice::Changed(changed) => {
+                    if let (true, Some(answers)) = (changed.tools, &self.answers) {
+                        answers.catalog.forget();
+                    }
+                    self.session.list_changed(changed);
+                }
+                // The server shuts down: running requests have their answers by now.
+                Notice::Closed => self.session.close_input(now()),
+            }
+        }
+        // Frames that the client does not read stay in the session, which then takes no more requests.
+        if self.output.is_empty() {
+            while self.output.len() < WRITE_STEP
+                && let Some(frame) = self.session.poll_transmit()
+            {
+                self.output.extend_from_slice(&frame);
+            }
+        }
+        if self.session.is_closed() && self.output.has_remaining() && self.stalled_at.is_none() {
+            self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
+        }
+    }
+}
+
+/// The time, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// The number of connections without principal and address.
+static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
+
+/// A request to the MCP server is given up after the one of the client.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// The most bytes that are reserved for one read.
+const READ_STEP: usize = 64 << 10;
+
+/// The bytes of frames that are written together.
+const WRITE_STEP: usize = 256 << 10;

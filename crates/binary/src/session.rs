@@ -1,0 +1,348 @@
+//! The server's end of one conversation, as a value: versions, capabilities, authentication, ids, deadlines and errors,
+//! without I/O.
+//!
+//! Messages and the time go in; [`BinarySession::poll_transmit`] returns frames. The caller answers the requests that
+//! [`BinarySession::receive`] returns, in any order. **Each request gets exactly one answer.**
+//!
+//! ```text
+//!   New ──initialize──▶ Open ──end of input──▶ Draining ──last answer, or its time──▶ Closed
+//!    │                   │                                                              ▲
+//!    └───────────────────┴────────── a frame that is too large, or garbage ─────────────┘
+//! ```
+
+mod agreement;
+mod config;
+mod handshake;
+mod in_flight;
+mod inbound;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::code;
+use crate::fault::Fault;
+use crate::frame::{FrameTooLarge, Unreadable, encode};
+use crate::message::{CallToolResponse, ListChanged, McpMessage, Payload, call_tool_response};
+use crate::session::in_flight::{Entry, InFlight, RequestKind};
+
+pub use crate::session::agreement::Agreement;
+pub use crate::session::config::{Changes, Features, Initialization, SessionConfig, SessionLimits};
+pub use crate::session::inbound::{BinaryCall, BinaryInbound, BinaryRequest};
+
+/// The server's end of one conversation.
+#[derive(Debug)]
+pub struct BinarySession {
+    config: Arc<SessionConfig>,
+    state: State,
+    agreement: Option<Arc<Agreement>>,
+    /// The principal of the connection: from the transport, or of the first token.
+    principal: Option<Arc<str>>,
+    in_flight: InFlight,
+    frames: VecDeque<Vec<u8>>,
+    garbage: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The client sends nothing more. Calls have until then.
+    Draining(Instant),
+    Closed,
+}
+
+impl BinarySession {
+    /// A conversation with a client that has not sent anything. `principal` is who the transport says it is.
+    #[must_use]
+    pub fn new(config: Arc<SessionConfig>, principal: Option<Arc<str>>) -> Self {
+        Self {
+            config,
+            state: State::Open,
+            agreement: None,
+            principal,
+            in_flight: InFlight::default(),
+            frames: VecDeque::new(),
+            garbage: 0,
+        }
+    }
+
+    /// Takes a frame of the client. Frames that need no action are answered here.
+    pub fn receive(&mut self, now: Instant, frame: Result<McpMessage, Unreadable>) -> Option<BinaryInbound> {
+        if self.state != State::Open {
+            return None;
+        }
+        let message = match frame {
+            Ok(message) => message,
+            Err(unreadable) => {
+                self.unreadable(&unreadable);
+                return None;
+            }
+        };
+        self.garbage = 0;
+        let id = message.id;
+        let call = match message.payload {
+            Some(Payload::InitializeRequest(request)) => {
+                let outcome = self.initialize(request);
+                return self.initialized(id, outcome);
+            }
+            Some(Payload::ListToolsRequest(request)) => BinaryCall::ListTools(request),
+            Some(Payload::CallToolRequest(request)) => BinaryCall::CallTool(request),
+            Some(Payload::ListResourcesRequest(request)) => BinaryCall::ListResources(request),
+            Some(Payload::ReadResourceRequest(request)) => BinaryCall::ReadResource(request),
+            Some(_) => {
+                self.refuse(id, &Fault::new(code::INVALID_REQUEST, "a response is not a request"));
+                return None;
+            }
+            None => {
+                self.refuse(id, &Fault::new(code::INVALID_REQUEST, "the message is empty"));
+                return None;
+            }
+        };
+        self.request(now, id, call)
+    }
+
+    fn request(&mut self, now: Instant, id: u64, mut call: BinaryCall) -> Option<BinaryInbound> {
+        if self.in_flight.contains(id) {
+            let message = format!("request {id} has not been answered yet");
+            self.refuse(id, &Fault::new(code::INVALID_REQUEST, message).with("reason", "duplicate_id"));
+            return None;
+        }
+        if self.agreement.is_none() && self.config.initialization == Initialization::Required {
+            self.refuse(id, &Fault::new(code::NOT_INITIALIZED, "the first request must be initialize"));
+            return None;
+        }
+        let kind = RequestKind::of(&call);
+        if self.in_flight.len() >= self.config.limits.max_in_flight {
+            self.fail(id, kind, &Fault::new(code::OVERLOADED, "too many requests are in flight"));
+            return None;
+        }
+        let timeout = match self.admit(&mut call) {
+            Ok(timeout) => timeout,
+            Err(fault) => {
+                self.fail(id, kind, &fault);
+                return None;
+            }
+        };
+        self.in_flight.insert(id, Entry { kind, started: now, deadline: now + timeout, timeout });
+        Some(BinaryInbound::Request(BinaryRequest { id, call }))
+    }
+
+    /// Checks the token of a request, removes what is for the session, and returns the time that the request has.
+    fn admit(&mut self, call: &mut BinaryCall) -> Result<Duration, Fault> {
+        let limits = self.config.limits;
+        let timeout = match call {
+            BinaryCall::CallTool(call) => {
+                let token = call.metadata.remove(AUTHORIZATION);
+                self.authenticate(token.as_deref())?;
+                match call.metadata.remove(TIMEOUT_MS) {
+                    Some(text) => {
+                        let wanted = text.trim().parse().map_err(|_| {
+                            Fault::new(code::INVALID_PARAMS, "timeout_ms must be a number of milliseconds")
+                        })?;
+                        Duration::from_millis(wanted).min(limits.max_call_timeout)
+                    }
+                    None => limits.call_timeout,
+                }
+            }
+            BinaryCall::ListTools(request) => {
+                // A client that cannot resolve references gets schemas (decided for supports_bsr_refs = false).
+                let resolves = self.agreement.as_ref().is_none_or(|agreed| agreed.client_resolves_refs);
+                request.include_schemas |= !resolves;
+                limits.request_timeout
+            }
+            BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => limits.request_timeout,
+        };
+        if self.config.tokens.is_some() && self.principal.is_none() {
+            return Err(Fault::new(code::UNAUTHENTICATED, "a token is required"));
+        }
+        Ok(timeout)
+    }
+
+    /// Checks a token, if there is one. The first one decides about the principal of the connection.
+    fn authenticate(&mut self, authorization: Option<&str>) -> Result<(), Fault> {
+        let (Some(tokens), Some(authorization)) = (&self.config.tokens, authorization) else { return Ok(()) };
+        let principal = tokens.principal(authorization);
+        let principal = principal.ok_or_else(|| Fault::new(code::UNAUTHENTICATED, "the token is not accepted"))?;
+        match &self.principal {
+            Some(other) if *other != principal => {
+                Err(Fault::new(code::PERMISSION_DENIED, "the connection belongs to another principal"))
+            }
+            _ => {
+                self.principal = Some(principal);
+                Ok(())
+            }
+        }
+    }
+
+    /// Answers a request. Without effect if it was answered already, by its deadline for example.
+    pub fn reply(&mut self, now: Instant, id: u64, outcome: Result<Payload, Fault>) {
+        let Some(entry) = self.in_flight.remove(id) else { return };
+        match outcome {
+            Ok(mut payload) => {
+                if let Payload::CallToolResponse(response) = &mut payload {
+                    let taken = now.saturating_duration_since(entry.started).as_millis().to_string();
+                    response.metadata.insert(EXECUTION_TIME_MS.to_owned(), taken);
+                }
+                if let Err(error) = self.send(&McpMessage { id, payload: Some(payload) }) {
+                    let fault = Fault::new(code::TOO_LARGE, format!("the response is too large: {error}"));
+                    self.fail(id, entry.kind, &fault);
+                }
+            }
+            Err(fault) => self.fail(id, entry.kind, &fault),
+        }
+        self.settle();
+    }
+
+    /// Tells the client that a list has changed, if it wants to know. True if a frame was made.
+    pub fn list_changed(&mut self, changed: ListChanged) -> bool {
+        let wants = self.agreement.as_ref().is_some_and(|agreed| agreed.notifications);
+        let is_open = self.state == State::Open;
+        wants && is_open && self.send(&McpMessage { id: 0, payload: Some(Payload::ListChanged(changed)) }).is_ok()
+    }
+
+    /// The client has sent a frame that is too large to be read: it gets an error, and the conversation is over.
+    pub fn too_large(&mut self, error: FrameTooLarge) {
+        if self.state != State::Open {
+            return;
+        }
+        let fault = Fault::new(code::TOO_LARGE, error.to_string()).with("limit", error.limit);
+        self.refuse(0, &fault);
+        self.state = State::Closed;
+    }
+
+    /// The client sends nothing more. Requests in flight have [`SessionLimits::drain_timeout`].
+    pub fn close_input(&mut self, now: Instant) {
+        if self.state == State::Open {
+            self.state = State::Draining(now + self.config.limits.drain_timeout);
+            self.settle();
+        }
+    }
+
+    /// The next frame for the client.
+    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.frames.pop_front()
+    }
+
+    /// The time at which [`BinarySession::handle_timeout`] has something to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let drain = match self.state {
+            State::Draining(until) => Some(until),
+            State::Open | State::Closed => None,
+        };
+        drain.into_iter().chain(self.in_flight.next_deadline()).min()
+    }
+
+    /// Answers the requests whose time is over, and returns their ids: their answers have no effect from
+    /// here on.
+    pub fn handle_timeout(&mut self, now: Instant) -> Vec<u64> {
+        let drained = matches!(self.state, State::Draining(until) if until <= now);
+        let late = if drained { self.in_flight.ids() } else { self.in_flight.late(now) };
+        for id in &late {
+            let Some(entry) = self.in_flight.remove(*id) else { continue };
+            let fault = if entry.deadline > now {
+                Fault::new(code::INTERNAL_ERROR, "the server shuts down").with("reason", "shutdown")
+            } else {
+                let message = format!("no answer within {} ms", entry.timeout.as_millis());
+                let timeout = u64::try_from(entry.timeout.as_millis()).unwrap_or(u64::MAX);
+                Fault::new(entry.kind.timeout_code(), message).with("timeout_ms", timeout)
+            };
+            self.fail(*id, entry.kind, &fault);
+        }
+        self.settle();
+        late
+    }
+
+    /// True while the session takes further frames: not at its limit of requests, nor of frames that the client has not
+    /// read.
+    #[must_use]
+    pub fn has_room(&self) -> bool {
+        let max = self.config.limits.max_in_flight;
+        self.state == State::Open && self.in_flight.len() < max && self.frames.len() < max.max(16)
+    }
+
+    /// True if the conversation is over. Frames may be left.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+
+    /// The version and capabilities of the conversation, once the client has initialized it.
+    #[must_use]
+    pub fn agreement(&self) -> Option<&Arc<Agreement>> {
+        self.agreement.as_ref()
+    }
+
+    /// The principal of the connection, if it is known.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Arc<str>> {
+        self.principal.as_ref()
+    }
+
+    fn unreadable(&mut self, unreadable: &Unreadable) {
+        self.refuse(unreadable.id, &unreadable.fault());
+        if unreadable.is_garbage() {
+            self.garbage += 1;
+            if self.garbage > self.config.limits.max_garbage {
+                self.state = State::Closed;
+            }
+        } else {
+            self.garbage = 0;
+        }
+    }
+
+    /// Closes the conversation with the last answer.
+    fn settle(&mut self) {
+        if matches!(self.state, State::Draining(_)) && self.in_flight.len() == 0 {
+            self.state = State::Closed;
+        }
+    }
+
+    /// Answers with an error that is not the failure of a call.
+    fn refuse(&mut self, id: u64, fault: &Fault) {
+        self.fail(id, RequestKind::Other, fault);
+    }
+
+    fn fail(&mut self, id: u64, kind: RequestKind, fault: &Fault) {
+        if self.send(&McpMessage { id, payload: Some(kind.failure(fault)) }).is_err() {
+            // Only the texts of the fault can be that large.
+            let short = Fault::new(fault.code, "the error is too large to be sent");
+            let sent = self.send(&McpMessage { id, payload: Some(kind.failure(&short)) });
+            debug_assert!(sent.is_ok(), "a short error fits every limit");
+        }
+    }
+
+    fn send(&mut self, message: &McpMessage) -> Result<(), FrameTooLarge> {
+        let mut frame = Vec::new();
+        encode(message, &self.config.frames, &mut frame)?;
+        self.frames.push_back(frame);
+        Ok(())
+    }
+}
+
+impl RequestKind {
+    /// The payload with a failure of such a request.
+    fn failure(self, fault: &Fault) -> Payload {
+        match self {
+            Self::CallTool => Payload::CallToolResponse(CallToolResponse {
+                result: Some(call_tool_response::Result::Error(fault.to_error())),
+                metadata: BTreeMap::new(),
+            }),
+            Self::Other => Payload::ErrorResponse(fault.to_response()),
+        }
+    }
+
+    fn timeout_code(self) -> i32 {
+        match self {
+            Self::CallTool => code::TIMED_OUT,
+            Self::Other => code::INTERNAL_ERROR,
+        }
+    }
+}
+
+/// Keys of metadata that are for the session.
+const AUTHORIZATION: &str = "authorization";
+const TIMEOUT_MS: &str = "timeout_ms";
+
+/// The key of the time that a call has taken.
+const EXECUTION_TIME_MS: &str = "execution_time_ms";

@@ -1,0 +1,122 @@
+//! The settings of the server's end of a conversation.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::limits::FrameLimits;
+use crate::reference::Numbering;
+use crate::tokens::Tokens;
+use crate::version::Versions;
+
+/// The settings of a [`BinarySession`](crate::BinarySession).
+#[derive(Clone)]
+pub struct SessionConfig {
+    /// The versions of the server.
+    pub versions: Versions,
+    /// `InitializeResponse.metadata`: `name` and `version` of the server.
+    pub metadata: BTreeMap<String, String>,
+    /// The features of the server.
+    pub features: Features,
+    /// The rule for requests before `Initialize`.
+    pub initialization: Initialization,
+    /// The field numbers that clients use.
+    pub numbering: Numbering,
+    /// The accepted tokens; `None`: a token is not required, and not looked at.
+    pub tokens: Option<Arc<Tokens>>,
+    /// Bounds and times.
+    pub limits: SessionLimits,
+    /// Bounds on frames.
+    pub frames: FrameLimits,
+}
+
+impl SessionConfig {
+    /// A server with this name and version, with tools.
+    #[must_use]
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let metadata = [("name".to_owned(), name.into()), ("version".to_owned(), version.into())].into();
+        Self {
+            versions: Versions::default(),
+            metadata,
+            features: Features::default(),
+            initialization: Initialization::Required,
+            numbering: Numbering::Standard,
+            tokens: None,
+            limits: SessionLimits::default(),
+            frames: FrameLimits::default(),
+        }
+    }
+}
+
+impl fmt::Debug for SessionConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionConfig")
+            .field("versions", &self.versions)
+            .field("metadata", &self.metadata)
+            .field("features", &self.features)
+            .field("requires_token", &self.tokens.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The features of a server. A client sees those that it supports as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Features {
+    /// Tools may have references to a schema registry.
+    pub bsr_refs: bool,
+    /// There are tools, and this is what the server says of changes.
+    pub tools: Option<Changes>,
+    /// There are resources, and this is what the server says of changes.
+    pub resources: Option<Changes>,
+}
+
+/// Changes of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Changes {
+    /// Clients are not told.
+    Silent,
+    /// Clients that have declared `notifications` are told.
+    Announced,
+}
+
+/// The rule for requests before `Initialize`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Initialization {
+    /// They are refused with −32014.
+    #[default]
+    Required,
+    /// They are answered, for clients that never initialize. Where a call stands for itself, as over gRPC, this is the
+    /// only rule that works.
+    Optional,
+}
+
+/// The bounds of a conversation, and its times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Requests without an answer. At this many the server stops reading.
+    pub max_in_flight: usize,
+    /// The time of a tool call that asks for none.
+    pub call_timeout: Duration,
+    /// The longest time that a call may ask for with `timeout_ms`.
+    pub max_call_timeout: Duration,
+    /// The time of any other request.
+    pub request_timeout: Duration,
+    /// The time for which calls may continue after the client has closed its end.
+    pub drain_timeout: Duration,
+    /// Frames in a row that are not messages. One more ends the conversation: the peer does not speak the protocol.
+    pub max_garbage: u32,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            max_in_flight: 64,
+            call_timeout: Duration::from_secs(30),
+            max_call_timeout: Duration::from_secs(600),
+            request_timeout: Duration::from_secs(30),
+            drain_timeout: Duration::from_secs(5),
+            max_garbage: 2,
+        }
+    }
+}

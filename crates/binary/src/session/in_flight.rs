@@ -1,0 +1,74 @@
+//! Requests without an answer, by id and by deadline.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::{Duration, Instant};
+
+use crate::session::inbound::BinaryCall;
+
+/// The requests without an answer.
+#[derive(Debug, Default)]
+pub(super) struct InFlight {
+    entries: HashMap<u64, Entry>,
+    deadlines: BTreeSet<(Instant, u64)>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry {
+    pub(super) kind: RequestKind,
+    pub(super) started: Instant,
+    pub(super) deadline: Instant,
+    /// The time that it has in all.
+    pub(super) timeout: Duration,
+}
+
+/// The message that carries its failure: a tool call has one of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RequestKind {
+    CallTool,
+    Other,
+}
+
+impl RequestKind {
+    pub(super) fn of(call: &BinaryCall) -> Self {
+        match call {
+            BinaryCall::CallTool(_) => Self::CallTool,
+            BinaryCall::ListTools(_) | BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => Self::Other,
+        }
+    }
+}
+
+impl InFlight {
+    pub(super) fn insert(&mut self, id: u64, entry: Entry) {
+        self.deadlines.insert((entry.deadline, id));
+        self.entries.insert(id, entry);
+    }
+
+    pub(super) fn remove(&mut self, id: u64) -> Option<Entry> {
+        let entry = self.entries.remove(&id)?;
+        self.deadlines.remove(&(entry.deadline, id));
+        Some(entry)
+    }
+
+    pub(super) fn contains(&self, id: u64) -> bool {
+        self.entries.contains_key(&id)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<Instant> {
+        self.deadlines.first().map(|(deadline, _)| *deadline)
+    }
+
+    /// Those whose time is over.
+    pub(super) fn late(&self, now: Instant) -> Vec<u64> {
+        self.deadlines.iter().take_while(|(deadline, _)| *deadline <= now).map(|(_, id)| *id).collect()
+    }
+
+    /// All of them, in the order of their deadlines.
+    pub(super) fn ids(&self) -> Vec<u64> {
+        self.deadlines.iter().map(|(_, id)| *id).collect()
+    }
+}

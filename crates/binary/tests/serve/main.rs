@@ -1,0 +1,8 @@
+//! A server of MCP, used by a client of proto-mcp over a stream of bytes.
+
+#![allow(clippy::unwrap_used)]
+
+mod calls;
+mod ends;
+mod lists;
+mod stage;
