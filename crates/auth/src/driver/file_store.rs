@@ -22,8 +22,9 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Keeps credentials in a directory: one file for each issuer and MCP server, with mode 0600, in a directory with mode
-/// 0700 (on Windows, with the permissions of the directory). Files are replaced in one step, so that a crash leaves the
-/// old one or the new one. Programs that share the directory refresh a token once.
+/// 0700 (on Windows, with the permissions of the directory). A directory that belongs to another user, or that others may
+/// write to, is an error. Files are replaced in one step, so that a crash leaves the old one or the new one. Programs that
+/// share the directory refresh a token once.
 #[derive(Debug, Clone)]
 pub struct FileTokenStore {
     directory: PathBuf,
@@ -41,9 +42,8 @@ impl FileTokenStore {
         hash(resource)
     }
 
-    fn path(&self, credentials: &Credentials) -> PathBuf {
-        let name = format!("{}.{}.json", Self::stem(credentials.resource()), hash(credentials.issuer()));
-        self.directory.join(name)
+    fn file_name(credentials: &Credentials) -> String {
+        format!("{}.{}.json", Self::stem(credentials.resource()), hash(credentials.issuer()))
     }
 
     /// Runs `work` where it may block.
@@ -67,18 +67,20 @@ impl TokenStore for FileTokenStore {
     }
 
     fn store<'a>(&'a self, credentials: &'a Credentials) -> BoxFuture<'a, Result<(), StoreError>> {
-        let (path, text) = (self.path(credentials), serde_json::to_vec(credentials));
+        let (name, text) = (Self::file_name(credentials), serde_json::to_vec(credentials));
         self.run(move |directory| {
             create_directory(directory)?;
-            replace(directory, &path, &text?)
+            replace(directory, &directory.join(name), &text?)
         })
     }
 
     fn remove<'a>(&'a self, credentials: &'a Credentials) -> BoxFuture<'a, Result<(), StoreError>> {
-        let path = self.path(credentials);
-        self.run(move |_| match fs::remove_file(path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
+        let name = Self::file_name(credentials);
+        self.run(move |directory| {
+            match check_directory(directory).and_then(|()| fs::remove_file(directory.join(name))) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
         })
     }
 
@@ -89,7 +91,7 @@ impl TokenStore for FileTokenStore {
             let shown = path.display().to_string();
             let file = self.run(move |directory| {
                 create_directory(directory)?;
-                private().read(true).write(true).create(true).truncate(false).open(path)
+                regular(private().read(true).write(true).create(true).truncate(false).open(path)?)
             });
             let file = file.await?;
             let deadline = Instant::now() + MAX_WAIT;
@@ -109,7 +111,7 @@ impl TokenStore for FileTokenStore {
 }
 
 fn list(directory: &Path, resource: &str) -> io::Result<Vec<Credentials>> {
-    let entries = match fs::read_dir(directory) {
+    let entries = match check_directory(directory).and_then(|()| fs::read_dir(directory)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
     };
@@ -122,8 +124,14 @@ fn list(directory: &Path, resource: &str) -> io::Result<Vec<Credentials>> {
             continue;
         }
         match read(&path) {
-            Ok(credentials) if credentials.resource() == resource => found.push(credentials),
-            Ok(_) => tracing::warn!(file = %path.display(), "the file holds credentials of another server; ignored"),
+            Ok(credentials)
+                if credentials.resource() == resource && FileTokenStore::file_name(&credentials) == name =>
+            {
+                found.push(credentials);
+            }
+            Ok(_) => {
+                tracing::warn!(file = %path.display(), "other credentials than the file name says; ignored");
+            }
             // The user signs in again, and the file is replaced.
             Err(error) => tracing::warn!(file = %path.display(), %error, "the credentials cannot be read; ignored"),
         }
@@ -134,7 +142,7 @@ fn list(directory: &Path, resource: &str) -> io::Result<Vec<Credentials>> {
 
 fn read(path: &Path) -> io::Result<Credentials> {
     let mut text = Vec::new();
-    File::open(path)?.take(MAX_FILE).read_to_end(&mut text)?;
+    regular(private().read(true).open(path)?)?.take(MAX_FILE).read_to_end(&mut text)?;
     Ok(serde_json::from_slice(&text)?)
 }
 
@@ -153,18 +161,50 @@ fn replace(directory: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
     renamed
 }
 
+/// Options for a file that only its user can read. A link is not followed, and a pipe not waited for.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.mode(0o600).custom_flags(flags.bits().cast_signed());
+    }
     options
+}
+
+fn regular(file: File) -> io::Result<File> {
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
 }
 
 fn create_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)
+    builder.recursive(true).create(directory)?;
+    check_directory(directory)
+}
+
+/// Checks that no other user can put files into the directory: credentials of an issuer of theirs would be used.
+#[cfg(unix)]
+fn check_directory(directory: &Path) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::metadata(directory)?;
+    if !found.is_dir() {
+        return Err(io::Error::from(io::ErrorKind::NotADirectory));
+    }
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        return Err(io::Error::other("the directory belongs to another user"));
+    }
+    if found.mode() & 0o022 != 0 {
+        return Err(io::Error::other("other users may write to the directory; protect it with chmod 700"));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_directory(directory: &Path) -> io::Result<()> {
+    fs::metadata(directory).map(drop)
 }
 
 fn hash(text: &str) -> String {

@@ -75,6 +75,66 @@ async fn files_are_readable_for_their_user_alone() {
     }
 }
 
+/// Whoever may write to the directory can put credentials of an issuer of their own there.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_directory_that_others_may_write_to_is_not_used() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let store = FileTokenStore::new(directory.path());
+    let known = credentials("https://login.example.com", A, 1);
+    store.store(&known).await.unwrap();
+    for (mode, is_private) in [(0o700, true), (0o755, true), (0o770, false), (0o702, false), (0o1777, false)] {
+        fs::set_permissions(directory.path(), fs::Permissions::from_mode(mode)).unwrap();
+        assert_eq!(store.list(A).await.is_ok(), is_private, "{mode:o}");
+        assert_eq!(store.store(&known).await.is_ok(), is_private, "{mode:o}");
+        assert_eq!(store.lock(A).await.is_ok(), is_private, "{mode:o}");
+        assert_eq!(store.remove(&credentials("https://other.example.com", A, 1)).await.is_ok(), is_private, "{mode:o}");
+    }
+    let error = store.list(A).await.unwrap_err().to_string();
+    assert!(error.contains("chmod"), "{error}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn only_regular_files_of_the_store_are_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = FileTokenStore::new(directory.path());
+    store.store(&credentials("https://login.example.com", A, 1)).await.unwrap();
+    let file = fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let target = elsewhere.path().join("target");
+    fs::rename(&file, &target).unwrap();
+    std::os::unix::fs::symlink(&target, &file).unwrap();
+    assert_eq!(received(&store, A).await, [0; 0]);
+    fs::remove_file(&file).unwrap();
+    // The opening of a pipe would wait for a writer.
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let limit = std::time::Duration::from_secs(10);
+    assert_eq!(tokio::time::timeout(limit, received(&store, A)).await.unwrap(), [0; 0]);
+    drop(store.lock(A).await.unwrap());
+    let lock = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    let lock = lock.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();
+    fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(elsewhere.path().join("new"), &lock).unwrap();
+    assert!(store.lock(A).await.is_err());
+    assert!(!elsewhere.path().join("new").exists());
+}
+
+#[tokio::test]
+async fn a_file_holds_the_credentials_that_its_name_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = FileTokenStore::new(directory.path());
+    let file = || fs::read_dir(directory.path()).unwrap().next().unwrap().unwrap().path();
+    store.store(&credentials("https://login.example.com", A, 1)).await.unwrap();
+    let (first, text) = (file(), fs::read(file()).unwrap());
+    store.remove(&credentials("https://login.example.com", A, 1)).await.unwrap();
+    store.store(&credentials("https://other.example.com", A, 2)).await.unwrap();
+    fs::write(file(), text).unwrap();
+    assert!(!first.exists());
+    assert_eq!(received(&store, A).await, [0; 0]);
+}
+
 #[tokio::test]
 async fn a_file_that_cannot_be_read_is_replaced() {
     let directory = tempfile::tempdir().unwrap();
