@@ -1,6 +1,9 @@
 //! The few kinds of URL that OAuth is made of: absolute, `https`, without fragment.
 
 use std::fmt;
+use std::net::IpAddr;
+#[cfg(feature = "oauth")]
+use std::net::Ipv4Addr;
 
 use http::Uri;
 
@@ -31,7 +34,7 @@ impl Url {
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let malformed = || UrlError::Malformed(text.to_owned());
         // A URI of HTTP has no fragment: the parser would drop it without an error.
-        if text.contains(['#', '"', '\\']) {
+        if text.contains(['#', '"', '\\']) || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err(malformed());
         }
         let uri: Uri = text.parse().map_err(|_| malformed())?;
@@ -39,7 +42,7 @@ impl Url {
         let is_named =
             authority.is_some_and(|authority| !authority.host().is_empty() && !authority.as_str().contains('@'));
         match scheme {
-            _ if !is_named => Err(malformed()),
+            _ if !is_named || is_odd_address(uri.host().unwrap_or_default()) => Err(malformed()),
             Some("https") => Ok(Self { text: text.into(), uri }),
             Some("http") if is_local(uri.host().unwrap_or_default()) => Ok(Self { text: text.into(), uri }),
             Some("http") => Err(UrlError::Plain(text.to_owned())),
@@ -70,10 +73,10 @@ impl Url {
         &self.uri
     }
 
-    /// True if the URL names this machine.
+    /// True if the URL may name this machine, in any spelling.
     #[cfg(feature = "oauth")]
-    pub(crate) fn is_local(&self) -> bool {
-        is_local(self.uri.host().unwrap_or_default())
+    pub(crate) fn is_on_this_machine(&self) -> bool {
+        is_on_this_machine(self.uri.host().unwrap_or_default())
     }
 
     /// True if both have the same scheme, name and port.
@@ -101,11 +104,38 @@ impl fmt::Display for Url {
     }
 }
 
-/// True for the names and addresses of this machine.
+/// True for the names and addresses that are always those of this machine.
 fn is_local(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    host.eq_ignore_ascii_case("localhost")
-        || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost") || address(host).is_some_and(|address| address.is_loopback())
+}
+
+fn address(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// True for a host that ends in a number and is not an address in its usual form. Some libraries read `127.1` and
+/// `0x7f000001` as addresses, and no domain ends in a number.
+fn is_odd_address(host: &str) -> bool {
+    let last = host.strip_suffix('.').unwrap_or(host).rsplit('.').next().unwrap_or_default();
+    let is_number = last.starts_with(|first: char| first.is_ascii_digit())
+        && (last.bytes().all(|byte| byte.is_ascii_digit()) || last.starts_with("0x") || last.starts_with("0X"));
+    is_number && address(host).is_none()
+}
+
+/// True for the names and addresses that a system may take for this machine (RFC 6761, section 6.3; RFC 1122, section
+/// 3.2.1.3).
+#[cfg(feature = "oauth")]
+fn is_on_this_machine(host: &str) -> bool {
+    let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    let is_own = |address: Ipv4Addr| address.is_loopback() || address.octets()[0] == 0;
+    name == "localhost"
+        || name.ends_with(".localhost")
+        || match address(host) {
+            Some(IpAddr::V4(address)) => is_own(address),
+            // `::` and `::1` are among those that contain an address of version 4.
+            Some(IpAddr::V6(address)) => address.is_loopback() || address.to_ipv4().is_some_and(is_own),
+            None => false,
+        }
 }
 
 #[cfg(test)]
@@ -128,10 +158,59 @@ mod tests {
         for text in ["http://login.example.com", "http://10.0.0.1/", "http://localhost.evil.com/"] {
             assert!(matches!(Url::parse(text), Err(UrlError::Plain(_))), "{text}");
         }
-        for text in
-            ["", "login.example.com", "ftp://a/", "https://", "https://a/#b", "https://u@a/", "/mcp", "https://a/\"b"]
-        {
+        for text in [
+            "",
+            "login.example.com",
+            "ftp://a/",
+            "https://",
+            "https://a/#b",
+            "https://u@a/",
+            "/mcp",
+            "https://a/\"b",
+            // A terminal may show them as something else.
+            "https://a/\u{202e}b",
+            "https://\u{430}/",
+            "https://a/\u{7f}",
+            "https://a/b c",
+            // System libraries read these as addresses, of this machine.
+            "http://127.1/",
+            "https://2130706433/",
+            "https://0x7f.1/",
+            "https://0177.0.0.1/",
+            "https://127.0.0.1./",
+            "https://a.1/",
+        ] {
             assert!(matches!(Url::parse(text), Err(UrlError::Malformed(_))), "{text}");
+        }
+    }
+
+    #[cfg(feature = "oauth")]
+    #[test]
+    fn names_and_addresses_of_this_machine_are_known() {
+        for host in [
+            "localhost",
+            "LocalHost.",
+            "a.localhost",
+            "a.b.LOCALHOST.",
+            "127.0.0.1",
+            "127.255.0.1",
+            "0.0.0.0",
+            "0.1.2.3",
+            "[::1]",
+            "[::]",
+            "[::ffff:127.0.0.1]",
+            "[::ffff:0.0.0.0]",
+            "[::127.0.0.1]",
+            "[0:0:0:0:0:ffff:7f00:1]",
+        ] {
+            assert!(Url::parse(&format!("https://{host}:1/")).unwrap().is_on_this_machine(), "{host}");
+        }
+        for host in ["localhost.evil.com", "notlocalhost", "10.0.0.1", "128.0.0.1", "[fe80::1]", "[::ffff:10.0.0.1]"] {
+            assert!(!Url::parse(&format!("https://{host}:1/")).unwrap().is_on_this_machine(), "{host}");
+        }
+        // Only names that cannot mean another machine are reached without encryption.
+        for host in ["0.0.0.0", "[::]", "a.localhost", "localhost.", "[::ffff:127.0.0.1]"] {
+            assert!(matches!(Url::parse(&format!("http://{host}/")), Err(UrlError::Plain(_))), "{host}");
         }
     }
 

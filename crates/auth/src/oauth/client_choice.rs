@@ -106,7 +106,7 @@ fn registration(
     endpoint: &Url,
     redirect_uri: &str,
 ) -> Result<HttpRequest, AuthorizationError> {
-    let is_native = Url::parse(redirect_uri).is_ok_and(|uri| uri.is_local());
+    let is_native = Url::parse(redirect_uri).is_ok_and(|uri| uri.is_on_this_machine());
     let mut grant_types = vec!["authorization_code"];
     if server.may_grant("refresh_token") {
         grant_types.push("refresh_token");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::authorizer::AuthorizationError;
 use crate::exchange::{HttpResponse, MAX_DOCUMENT};
 use crate::scopes::Scopes;
-use crate::url::Url;
+use crate::url::{Url, UrlError};
 
 /// The most entries of a list that are read.
 const MAX_ENTRIES: usize = 256;
@@ -182,9 +182,15 @@ pub(crate) fn foreign_url(text: &str, resource: &Url) -> Result<Url, Authorizati
     if text.len() > MAX_TEXT {
         return Err(untrusted(format!("the URL {} is too long", brief(text))));
     }
-    let url = Url::parse(text).map_err(|error| untrusted(error.to_string()))?;
-    if url.is_local() && !resource.is_local() {
-        return Err(untrusted(format!("{resource} refers to {url}, on this machine")));
+    let url = Url::parse(text).map_err(|error| {
+        let text = brief(text);
+        untrusted(match error {
+            UrlError::Malformed(_) => format!("{text:?} is not a URL of an authorization server"),
+            UrlError::Plain(_) => format!("{text:?} is not https"),
+        })
+    })?;
+    if url.is_on_this_machine() && !resource.is_on_this_machine() {
+        return Err(untrusted(format!("{resource} refers to {}, on this machine", brief(text))));
     }
     Ok(url)
 }
@@ -193,9 +199,15 @@ pub(crate) fn untrusted(reason: String) -> AuthorizationError {
     AuthorizationError::Untrusted(reason)
 }
 
-/// A text of a peer, for a message: its first 200 characters without control characters.
+/// A text of a peer, for a message: its first 200 characters, without those that a terminal does not show as themselves.
 pub(crate) fn brief(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).take(200).collect()
+    text.chars().filter(|letter| !letter.is_control() && !is_format(*letter)).take(200).collect()
+}
+
+/// True for the characters that are invisible, or change the direction of the others.
+fn is_format(letter: char) -> bool {
+    matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
+        || matches!(letter, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// A text of at most [`MAX_TEXT`] bytes.

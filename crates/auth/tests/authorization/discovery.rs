@@ -321,6 +321,12 @@ fn redirects_stay_within_their_origin_and_end() {
 
 #[test]
 fn a_remote_server_cannot_refer_to_this_machine() {
+    for local in ["https://localhost./", "https://a.localhost/", "https://0.0.0.0/", "https://[::ffff:127.0.0.1]/"] {
+        let metadata = patched(resource_metadata(), &json!({"authorization_servers": [local]}));
+        let mut world = World::with(&metadata, &json!({}));
+        untrusted(world.authorize(), "this machine");
+        assert_eq!(world.transcript.len(), 1, "{local}");
+    }
     let local = "https://127.0.0.1/";
     let mut world = World::new();
     untrusted(

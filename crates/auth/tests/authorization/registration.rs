@@ -88,7 +88,7 @@ fn a_server_that_registers_no_clients_needs_a_configured_one() {
 #[test]
 fn a_refused_registration_is_an_error_with_its_code() {
     let mut world = World::new();
-    let refusal = json!({"error": "invalid_redirect_uri", "error_description": "no\r\nloopback"});
+    let refusal = json!({"error": "invalid_redirect_uri", "error_description": "no\r\n\u{202e}loop\u{200b}back"});
     world.on("POST https://login.example.com/register", reply(400, &refusal));
     let error = world.authorize().unwrap_err().to_string();
     assert_eq!(error, "the authorization server refuses (invalid_redirect_uri): noloopback");
