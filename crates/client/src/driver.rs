@@ -171,7 +171,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             Step::Received(Err(error)) | Step::Flushed(Err(error)) => self.disconnected(lost(&error)),
             Step::Reconnected(link) => self.reconnected(link),
             Step::Flushed(Ok(())) => {}
-            Step::Time => self.connection.time(now()),
+            Step::Time => self.time(),
         }
     }
 
@@ -229,6 +229,19 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             Command::Notify(method, params) => self.connection.notify(method, params),
             Command::Close(deadline) => self.close(deadline, CloseReason::Requested),
         }
+    }
+
+    /// Does everything that is due. The time of a request begins with its turn, where requests wait for one.
+    fn time(&mut self) {
+        let now = now();
+        if let Some(streams) = self.sink.as_mut().and_then(Sink::request_streams) {
+            for request in self.connection.late_requests(now) {
+                if let Some(since) = streams.turn(&request, now) {
+                    self.connection.postpone(&request, since);
+                }
+            }
+        }
+        self.connection.time(now);
     }
 
     fn close(&mut self, deadline: Instant, reason: CloseReason) {

@@ -25,6 +25,7 @@ pub(crate) struct ClientRequest {
     pub(crate) headers: Result<HeaderMap, String>,
     pub(crate) body: Vec<Bytes>,
     pub(crate) pending: PendingRequest,
+    pub(crate) lane: Lane,
     /// Cancelled when the request may be sent.
     pub(crate) gate: Option<CancellationToken>,
     /// The session that it belongs to.
@@ -40,6 +41,27 @@ pub(crate) enum Kind {
     Stateful,
     /// A request of 2026-07-28.
     Stateless,
+}
+
+/// The slots that a request may wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lane {
+    /// Those of calls and other requests of the caller.
+    Calls,
+    /// Slots of their own: pings, handshakes and cancellations must not wait for calls.
+    Upkeep,
+    /// None. A subscription is open for as long as it is wanted, and the client has two at most.
+    Stream,
+}
+
+impl Lane {
+    pub(crate) fn of(method: &str) -> Self {
+        match method {
+            "ping" | "initialize" | "server/discover" | "tasks/cancel" => Self::Upkeep,
+            "subscriptions/listen" => Self::Stream,
+            _ => Self::Calls,
+        }
+    }
 }
 
 impl ClientRequest {

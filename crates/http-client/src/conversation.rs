@@ -23,6 +23,9 @@ use crate::room::{Room, Taken};
 /// Messages that wait for the client.
 const MAX_INBOX: usize = 64;
 
+/// Pings, handshakes and cancellations at once.
+const UPKEEP_SLOTS: usize = 64;
+
 /// The room that messages need beside the longest one: what a connection reads at once.
 const READ_AT_ONCE: usize = 1024 * 1024;
 
@@ -34,6 +37,8 @@ pub(crate) struct Conversation {
     pub(crate) room: Room,
     /// Slots for requests.
     pub(crate) slots: Semaphore,
+    /// Slots for pings, handshakes and cancellations.
+    pub(crate) upkeep_slots: Semaphore,
     inbox: mpsc::Sender<Delivered>,
     state: Mutex<State>,
     closed: CancellationToken,
@@ -80,11 +85,14 @@ pub(crate) enum Speaks {
 impl Conversation {
     pub(crate) fn new(client: HttpClient, limits: Limits) -> (Arc<Self>, mpsc::Receiver<Delivered>) {
         let (inbox, messages) = mpsc::channel(MAX_INBOX);
-        let room = Room::new(limits.max_buffered.max(limits.max_message.saturating_add(READ_AT_ONCE)));
+        // One message at a time can grow to its full length whatever the others hold.
+        let shared = limits.max_buffered.saturating_sub(limits.max_message).max(READ_AT_ONCE);
+        let room = Room::new(shared);
         let slots = Semaphore::new(limits.max_concurrent_requests.clamp(1, Semaphore::MAX_PERMITS));
+        let upkeep_slots = Semaphore::new(UPKEEP_SLOTS);
         let (pending, state) = (Pending::default(), Mutex::default());
         let closed = CancellationToken::new();
-        (Arc::new(Self { client, limits, pending, room, slots, inbox, state, closed }), messages)
+        (Arc::new(Self { client, limits, pending, room, slots, upkeep_slots, inbox, state, closed }), messages)
     }
 
     /// Cancelled when the transport is dropped: all of its tasks end.
@@ -150,9 +158,22 @@ impl Conversation {
         }
     }
 
-    /// Forgets the session.
+    /// Forgets the session: also one that a handshake has begun and the client has rejected.
     pub(crate) fn leave_session(&self) -> Option<Arc<Session>> {
-        self.state().session.take()
+        let mut state = self.state();
+        let (session, offered) = (state.session.take(), state.offered.take());
+        let rejected = offered.map(|id| {
+            let fields = SessionFields { id: Some(id), version: None };
+            Arc::new(Session { fields, ready: CancellationToken::new(), over: CancellationToken::new() })
+        });
+        rejected.or(session)
+    }
+
+    /// Tells the client that a stream of the session is gone, most likely with the session.
+    pub(crate) async fn deliver_session_lost(&self) {
+        let (received, extensions) = Failure::session_lost().notice();
+        self.put(Delivered { received: Ok(Incoming::One(received)), extensions, text_len: 0, taken: Taken::default() })
+            .await;
     }
 
     /// Delivers the error in place of an answer, unless the request has an answer or is closed.

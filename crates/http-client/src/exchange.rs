@@ -6,8 +6,9 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use http::StatusCode;
 use protomcp_transport::NoAnswer;
+use tokio::time::Instant;
 
-use crate::client_request::{ClientRequest, Kind};
+use crate::client_request::{ClientRequest, Kind, Lane};
 use crate::conversation::{Conversation, Speaks};
 use crate::failure::Failure;
 use crate::old_sse;
@@ -34,8 +35,13 @@ async fn exchange(conversation: &Arc<Conversation>, request: &ClientRequest) -> 
     if let Some(gate) = &request.gate {
         gate.cancelled().await;
     }
-    // The semaphore is never closed.
-    let _slot = conversation.slots.acquire().await;
+    // The semaphores are never closed.
+    let _slot = match request.lane {
+        Lane::Calls => Some(conversation.slots.acquire().await),
+        Lane::Upkeep => Some(conversation.upkeep_slots.acquire().await),
+        Lane::Stream => None,
+    };
+    request.pending.turn.get_or_init(|| Instant::now().into_std());
     match conversation.speaks() {
         Speaks::Streamable => streamable(conversation, request).await,
         Speaks::Old(connection) => {

@@ -36,7 +36,16 @@ impl Failure {
 
     /// The error in place of the answer, and the facts about it.
     pub(crate) fn answer(self, id: RequestId) -> (Message, Extensions) {
-        let message = Message::error(Some(id), ErrorObject::new(code::INTERNAL_ERROR, self.text));
+        self.message(Some(id))
+    }
+
+    /// The same for no request.
+    pub(crate) fn notice(self) -> (Message, Extensions) {
+        self.message(None)
+    }
+
+    fn message(self, id: Option<RequestId>) -> (Message, Extensions) {
+        let message = Message::error(id, ErrorObject::new(code::INTERNAL_ERROR, self.text));
         (message, Extensions::default().with(Arc::new(self.reason)))
     }
 }

@@ -9,20 +9,22 @@ use crate::reconnect::Pace;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most requests that are open at once. Others wait, in order. Default 64. Notifications and answers to
-    /// requests of the server are not counted.
+    /// The most requests that are open at once. Others wait, in order, and their time for an answer begins after that.
+    /// Default 64. Notifications, answers to requests of the server and subscription streams are not counted; pings,
+    /// handshakes and cancellations of tasks have 64 slots of their own.
     pub max_concurrent_requests: usize,
     /// The longest message, in bytes. Default 64 MiB.
     pub max_message: usize,
-    /// The most bytes of messages that have arrived, wholly or in part, and were not taken yet. Default 256 MiB. A
-    /// response that finds no room waits, no longer than `message_timeout`.
+    /// The most bytes of messages that have arrived, wholly or in part, and were not taken yet; at least 1 MiB more than
+    /// `max_message`. Default 256 MiB. A response that finds no room waits, no longer than `message_timeout`. One at a
+    /// time always finds room.
     pub max_buffered: usize,
-    /// The most bytes of the head of a response. Default 64 KiB.
+    /// The most bytes of the head of a response, at least 8 KiB. Default 64 KiB.
     pub max_head: usize,
     /// The time for a connection, with TLS and proxies. Default 10 s.
     pub connect_timeout: Duration,
-    /// The time until the head of the response to a request. Default 10 minutes: a server that replies with JSON sends
-    /// the head with the answer. The deadline of the caller is usually shorter.
+    /// The time until the head of the response to a request, and from there to the first byte of a JSON body. Default
+    /// 10 minutes: a server that replies with JSON sends the head with the answer. The deadline of the caller is usually shorter.
     pub answer_timeout: Duration,
     /// The time until the head of any other response: to a notification, to an answer, to the opening of a stream.
     /// Default 30 s.
@@ -55,6 +57,12 @@ impl Default for Limits {
     }
 }
 
+/// The shortest head that a connection can be limited to.
+const LEAST_HEAD: usize = 8192;
+
+/// Longer times are cut, so that they can be added to any moment and doubled.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
 /// The longest delay between two attempts to open a stream again, unless the server asks for more.
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
 
@@ -83,7 +91,7 @@ impl Limits {
     /// Sets [`Limits::max_head`], at least 8 KiB.
     #[must_use]
     pub fn with_max_head(mut self, bytes: usize) -> Self {
-        self.max_head = bytes.max(8192);
+        self.max_head = bytes.max(LEAST_HEAD);
         self
     }
 
@@ -133,6 +141,14 @@ impl Limits {
     #[must_use]
     pub fn with_reconnect_delay(mut self, delay: Duration) -> Self {
         self.reconnect_delay = delay;
+        self
+    }
+
+    /// These limits with values that can be used: fields can be set to any.
+    pub(crate) fn bounded(mut self) -> Self {
+        self.max_head = self.max_head.max(LEAST_HEAD);
+        self.message_timeout = self.message_timeout.min(LONGEST);
+        self.reconnect_delay = self.reconnect_delay.min(LONGEST);
         self
     }
 

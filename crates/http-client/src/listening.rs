@@ -63,6 +63,10 @@ async fn listen(conversation: &Conversation, session: &Session) {
                         tracing::warn!("messages of the server that belong to no request may be lost");
                         resumption.forget_position();
                     }
+                    // A server that had the stream and knows it no longer may have lost the session.
+                    Resumed::Never if was_open && status == StatusCode::NOT_FOUND && session.fields.id.is_some() => {
+                        return conversation.deliver_session_lost().await;
+                    }
                     Resumed::Never if was_open => {
                         return tracing::warn!("the server sends no more messages that belong to no request: {status}");
                     }

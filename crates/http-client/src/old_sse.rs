@@ -51,8 +51,11 @@ pub(crate) async fn open(conversation: &Arc<Conversation>) -> Result<Arc<OldConn
     conversation.speak_old(Arc::clone(&connection));
     let reader = Arc::clone(conversation);
     conversation.spawn(async move {
-        over.run_until_cancelled_owned(read(&reader, events)).await;
+        let is_over = over.run_until_cancelled_owned(read(&reader, events)).await.is_none();
         lost.cancel();
+        if !is_over {
+            reader.deliver_session_lost().await;
+        }
     });
     Ok(connection)
 }

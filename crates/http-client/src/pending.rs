@@ -1,7 +1,8 @@
 //! The requests that have no answer yet. Each gets one: the first that claims it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use protomcp_types::RequestId;
 use tokio_util::sync::CancellationToken;
@@ -17,11 +18,15 @@ pub(crate) struct PendingRequest {
     pub(crate) ended: CancellationToken,
     /// Cancelled when a connection has taken the request.
     pub(crate) taken: CancellationToken,
+    /// The time at which the request got its slot.
+    pub(crate) turn: Arc<OnceLock<Instant>>,
+    /// The length of its message.
+    pub(crate) length: usize,
 }
 
 impl Pending {
-    pub(crate) fn add(&self, id: RequestId) -> PendingRequest {
-        let request = PendingRequest::default();
+    pub(crate) fn add(&self, id: RequestId, length: usize) -> PendingRequest {
+        let request = PendingRequest { length, ..PendingRequest::default() };
         self.lock().insert(id, request.clone());
         request
     }
@@ -48,7 +53,7 @@ mod tests {
     fn an_answer_is_claimed_once() {
         let pending = Pending::default();
         let id = RequestId::from(1);
-        pending.add(id.clone());
+        pending.add(id.clone(), 0);
         assert!(pending.find(&id).is_some());
         assert!(pending.claim(&RequestId::from("1")).is_none());
         assert!(pending.claim(&id).is_some());

@@ -70,7 +70,7 @@ impl Reconnect {
             return None;
         }
         let base = self.retry.unwrap_or(self.pace.first);
-        let doubled = base * (1 << self.used.min(16));
+        let doubled = base.saturating_mul(1 << self.used.min(16));
         self.used += 1;
         if self.used == 1 && self.retry.is_some() {
             return Some(base);

@@ -53,16 +53,23 @@ async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
     }
 }
 
-/// Reads a body with one message.
+/// Reads a body with one message. Its time begins with its first byte.
 pub(crate) async fn read_message(
     mut body: Incoming,
     limits: &Limits,
     room: &Room,
 ) -> Result<(Bytes, Taken), BodyError> {
+    let first = timeout(limits.answer_timeout, piece(&mut body)).await;
+    let mut first = first.map_err(|_| BodyError::TimedOut(limits.answer_timeout))??;
     let reading = async {
         let mut taken = Taken::default();
         let mut text = BytesMut::new();
-        while let Some(data) = piece(&mut body).await? {
+        loop {
+            let data = match first.take() {
+                Some(data) => Some(data),
+                None => piece(&mut body).await?,
+            };
+            let Some(data) = data else { return Ok((text.freeze(), taken)) };
             if text.len() + data.len() > limits.max_message {
                 return Err(BodyError::TooLong(limits.max_message));
             }
@@ -72,7 +79,6 @@ pub(crate) async fn read_message(
             }
             text.extend_from_slice(&data);
         }
-        Ok((text.freeze(), taken))
     };
     timeout(limits.message_timeout, reading).await.unwrap_or(Err(BodyError::TimedOut(limits.message_timeout)))
 }

@@ -1,4 +1,7 @@
 //! The bytes of messages that have arrived and were not taken yet, bounded for all responses together.
+//!
+//! Messages grow in parallel, and each keeps the room that it has while it waits for more. So that they cannot all wait
+//! for each other, one message at a time may grow beyond the shared room.
 
 use std::sync::Arc;
 
@@ -9,29 +12,47 @@ const UNIT: usize = 1024;
 
 /// The room for messages. Cloning is cheap, and clones share.
 #[derive(Debug, Clone)]
-pub(crate) struct Room(Arc<Semaphore>);
+pub(crate) struct Room {
+    shared: Arc<Semaphore>,
+    /// For the one message that is not bound by the shared room.
+    exempt: Arc<Semaphore>,
+}
 
 /// Room that a message takes; given back on drop.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Option<OwnedSemaphorePermit>);
+pub(crate) struct Taken {
+    shared: Option<OwnedSemaphorePermit>,
+    exempt: Option<OwnedSemaphorePermit>,
+}
 
 impl Room {
+    /// So many bytes for all messages but one.
     pub(crate) fn new(bytes: usize) -> Self {
-        Self(Arc::new(Semaphore::new((bytes / UNIT).clamp(1, Semaphore::MAX_PERMITS))))
+        let shared = Semaphore::new((bytes / UNIT).clamp(1, Semaphore::MAX_PERMITS));
+        Self { shared: Arc::new(shared), exempt: Arc::new(Semaphore::new(1)) }
     }
 
     /// Grows `taken` to this many bytes, once there is room.
     pub(crate) async fn grow(&self, taken: &mut Taken, bytes: usize) {
-        let more = bytes.div_ceil(UNIT).saturating_sub(taken.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits));
+        if taken.exempt.is_some() {
+            return;
+        }
+        let own = taken.shared.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = bytes.div_ceil(UNIT).saturating_sub(own);
         if more == 0 {
             return;
         }
         let more = u32::try_from(more).unwrap_or(u32::MAX);
-        // The semaphore is never closed.
-        let Ok(permit) = Arc::clone(&self.0).acquire_many_owned(more).await else { return };
-        match &mut taken.0 {
-            Some(taken) => taken.merge(permit),
-            none => *none = Some(permit),
+        // The semaphores are never closed.
+        tokio::select! {
+            biased;
+            Ok(permit) = Arc::clone(&self.shared).acquire_many_owned(more) => match &mut taken.shared {
+                Some(taken) => taken.merge(permit),
+                none => *none = Some(permit),
+            },
+            Ok(permit) = Arc::clone(&self.exempt).acquire_owned() => {
+                *taken = Taken { shared: None, exempt: Some(permit) };
+            }
         }
     }
 }
@@ -45,7 +66,8 @@ mod tests {
     #[test]
     fn room_is_shared_and_given_back() {
         let room = Room::new(4 * UNIT);
-        let (mut one, mut other) = (Taken::default(), Taken::default());
+        let (mut one, mut other, mut exempt) = (Taken::default(), Taken::default(), Taken::default());
+        assert_eq!(room.grow(&mut exempt, 5 * UNIT).now_or_never(), Some(()), "larger than the room");
         assert_eq!(room.grow(&mut one, 1).now_or_never(), Some(()));
         assert_eq!(room.grow(&mut one, 3 * UNIT).now_or_never(), Some(()));
         assert_eq!(room.grow(&mut one, 2 * UNIT).now_or_never(), Some(()));
@@ -53,5 +75,25 @@ mod tests {
         assert_eq!(room.grow(&mut other, UNIT).now_or_never(), Some(()));
         drop(one);
         assert_eq!(room.grow(&mut other, 4 * UNIT).now_or_never(), Some(()));
+    }
+
+    #[test]
+    fn messages_that_wait_for_each_other_continue_one_by_one() {
+        let room = Room::new(4 * UNIT);
+        let half = || {
+            let mut taken = Taken::default();
+            assert_eq!(room.grow(&mut taken, 2 * UNIT).now_or_never(), Some(()));
+            taken
+        };
+        let (mut one, mut other) = (half(), half());
+        assert_eq!(room.grow(&mut one, 3 * UNIT).now_or_never(), Some(()));
+        assert_eq!(room.grow(&mut one, 100 * UNIT).now_or_never(), Some(()));
+        // Its share is free for others.
+        assert_eq!(room.grow(&mut other, 4 * UNIT).now_or_never(), Some(()));
+        assert_eq!(room.grow(&mut other, 5 * UNIT).now_or_never(), None);
+        drop(one);
+        assert_eq!(room.grow(&mut other, 5 * UNIT).now_or_never(), Some(()));
+        drop(other);
+        assert_eq!((room.shared.available_permits(), room.exempt.available_permits()), (4, 1));
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use protomcp_transport::{RequestStreams, Sink, TransportError};
 use protomcp_types::{Message, Notification, Params, ProtocolVersion, Request, RequestId, RequestMeta, method};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::DropGuard;
 
-use crate::client_request::{ClientRequest, Kind};
+use crate::client_request::{ClientRequest, Kind, Lane};
 use crate::control::{self, Control, Posted};
 use crate::conversation::{Conversation, Session};
 use crate::exchange;
@@ -18,13 +19,21 @@ use crate::request::{self, SessionFields};
 /// Messages without an answer that wait for those before them. Then [`Sink::flush`] waits.
 const MAX_CONTROL: usize = 64;
 
+/// The bytes that a message takes beside its body.
+const OVERHEAD: usize = 1024;
+
 /// The most requests for which header fields wait.
 const MAX_FIELDS: usize = 64;
 
 /// The sending half of an [`HttpTransport`](crate::HttpTransport). Dropping it ends all requests.
 pub struct HttpSink {
     conversation: Arc<Conversation>,
-    queue: VecDeque<Queued>,
+    /// Requests that were not handed over.
+    requests: VecDeque<Box<ClientRequest>>,
+    /// Messages without an answer that were not handed over, with their weights.
+    controls: VecDeque<(Control, usize)>,
+    /// The bytes of both.
+    weight: usize,
     /// Header fields for requests that are sent next.
     fields: VecDeque<(RequestId, Vec<(String, String)>)>,
     control: Option<mpsc::Sender<Control>>,
@@ -35,18 +44,14 @@ pub struct HttpSink {
     _closes: DropGuard,
 }
 
-/// A message that was not handed over yet.
-enum Queued {
-    Request(Box<ClientRequest>),
-    Control(Control),
-}
-
 impl HttpSink {
     pub(crate) fn new(conversation: Arc<Conversation>) -> Self {
         let closes = conversation.closed().clone().drop_guard();
         Self {
             conversation,
-            queue: VecDeque::new(),
+            requests: VecDeque::new(),
+            controls: VecDeque::new(),
+            weight: 0,
             fields: VecDeque::new(),
             control: None,
             ending: None,
@@ -72,11 +77,26 @@ impl HttpSink {
             add_fields(&mut headers, fields);
         }
         let gate = session.as_ref().filter(|_| self.is_initialized).map(|session| session.ready.clone());
-        let pending = self.conversation.pending.add(request.id.clone());
-        let id = request.id.clone();
+        let (id, lane) = (request.id.clone(), Lane::of(&request.method));
         let body = request::body(&request.into());
-        let request = ClientRequest { id, kind, headers, body, pending, gate, session };
-        self.queue.push_back(Queued::Request(Box::new(request)));
+        let pending = self.conversation.pending.add(id.clone(), length(&body));
+        let request = ClientRequest { id, kind, headers, body, pending, lane, gate, session };
+        self.weight += request.pending.length + OVERHEAD;
+        self.requests.push_back(Box::new(request));
+    }
+
+    fn push_control(&mut self, control: Control) {
+        let bytes = match &control {
+            Control::Send(posted) | Control::Initialized(posted, _) => length(&posted.body),
+            // The request is kept until it is cancelled.
+            Control::Cancelled(posted, id) => {
+                length(&posted.body) + self.conversation.pending.find(id).map_or(0, |request| request.length)
+            }
+            Control::End(..) => 0,
+        };
+        let weight = bytes + OVERHEAD;
+        self.weight += weight;
+        self.controls.push_back((control, weight));
     }
 
     fn send_notification(&mut self, notification: Notification) {
@@ -99,13 +119,22 @@ impl HttpSink {
             }
             None => Control::Send(posted),
         };
-        self.queue.push_back(Queued::Control(control));
+        self.push_control(control);
     }
 
     /// The fields of a message that is neither a request nor a notification.
     fn posted(&self, body: Vec<bytes::Bytes>) -> Posted {
         let fields = self.conversation.session().map(|session| session.fields.clone()).unwrap_or_default();
         Posted { headers: request::session_post(&fields), body }
+    }
+
+    /// Begins the requests that were not handed over. They do not wait for messages that expect no answer.
+    fn begin_requests(&mut self) {
+        for request in self.requests.drain(..) {
+            self.weight -= request.pending.length + OVERHEAD;
+            let conversation = Arc::clone(&self.conversation);
+            self.conversation.spawn(exchange::run(conversation, *request));
+        }
     }
 
     fn control(&mut self) -> mpsc::Sender<Control> {
@@ -121,6 +150,11 @@ impl HttpSink {
     fn check(&self) -> Result<(), TransportError> {
         if self.conversation.is_unread() { Err(TransportError::Closed) } else { Ok(()) }
     }
+}
+
+/// The length of a body.
+fn length(body: &[bytes::Bytes]) -> usize {
+    body.iter().map(bytes::Bytes::len).sum()
 }
 
 /// The fields of a message with a method.
@@ -153,7 +187,7 @@ impl Sink for HttpSink {
             Message::Notification(notification) => self.send_notification(notification),
             Message::Response(response) => {
                 let posted = self.posted(request::body(&response.into()));
-                self.queue.push_back(Queued::Control(Control::Send(posted)));
+                self.push_control(Control::Send(posted));
             }
         }
         Ok(())
@@ -165,7 +199,7 @@ impl Sink for HttpSink {
             return messages.into_iter().try_for_each(|message| self.send(message, None));
         }
         let posted = self.posted(request::batch_body(&messages));
-        self.queue.push_back(Queued::Control(Control::Send(posted)));
+        self.push_control(Control::Send(posted));
         Ok(())
     }
 
@@ -177,20 +211,16 @@ impl Sink for HttpSink {
     /// place in their order. After [`RequestStreams::end_session`] it waits until the server knows, for as long as
     /// [`Limits::end_timeout`](crate::Limits::end_timeout).
     async fn flush(&mut self) -> Result<(), TransportError> {
-        while let Some(next) = self.queue.front() {
-            self.check()?;
-            if matches!(next, Queued::Request(_)) {
-                if let Some(Queued::Request(request)) = self.queue.pop_front() {
-                    let conversation = Arc::clone(&self.conversation);
-                    self.conversation.spawn(exchange::run(conversation, *request));
-                }
-                continue;
-            }
+        self.check()?;
+        self.begin_requests();
+        while !self.controls.is_empty() {
             let control = self.control();
             let place = control.reserve().await.map_err(|_| TransportError::Closed)?;
-            if let Some(Queued::Control(step)) = self.queue.pop_front() {
+            if let Some((step, weight)) = self.controls.pop_front() {
+                self.weight -= weight;
                 place.send(step);
             }
+            self.check()?;
         }
         if let Some(ending) = &mut self.ending {
             // The sender is dropped when the server knows.
@@ -200,18 +230,15 @@ impl Sink for HttpSink {
         Ok(())
     }
 
+    /// In bytes, with those of requests whose cancellation waits, and some for each message.
     fn unwritten(&self) -> usize {
-        self.queue.len() + usize::from(self.ending.is_some())
+        self.weight + usize::from(self.ending.is_some())
     }
 }
 
 impl RequestStreams for HttpSink {
     fn add_fields(&mut self, request: &RequestId, fields: Vec<(String, String)>) {
-        let queued = self.queue.iter_mut().find_map(|queued| match queued {
-            Queued::Request(queued) if queued.id == *request => Some(queued),
-            Queued::Request(_) | Queued::Control(_) => None,
-        });
-        if let Some(queued) = queued {
+        if let Some(queued) = self.requests.iter_mut().find(|queued| queued.id == *request) {
             return add_fields(&mut queued.headers, fields);
         }
         if self.fields.len() >= MAX_FIELDS {
@@ -220,11 +247,20 @@ impl RequestStreams for HttpSink {
         self.fields.push_back((request.clone(), fields));
     }
 
+    fn turn(&mut self, request: &RequestId, now: Instant) -> Option<Instant> {
+        let pending = self.conversation.pending.find(request)?;
+        Some(pending.turn.get().copied().unwrap_or(now))
+    }
+
     fn close_stream(&mut self, request: &RequestId) {
         if let Some(pending) = self.conversation.pending.claim(request) {
             pending.ended.cancel();
         }
-        self.queue.retain(|queued| !matches!(queued, Queued::Request(queued) if queued.id == *request));
+        if let Some(at) = self.requests.iter().position(|queued| queued.id == *request)
+            && let Some(queued) = self.requests.remove(at)
+        {
+            self.weight -= queued.pending.length + OVERHEAD;
+        }
     }
 
     fn begin_session(&mut self, version: ProtocolVersion) {
@@ -236,7 +272,7 @@ impl RequestStreams for HttpSink {
         let (done, ending) = oneshot::channel();
         let session = self.conversation.leave_session();
         self.is_initialized = false;
-        self.queue.push_back(Queued::Control(Control::End(session, done)));
+        self.push_control(Control::End(session, done));
         self.ending = Some(ending);
     }
 }
@@ -245,7 +281,7 @@ impl fmt::Debug for HttpSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpSink")
             .field("conversation", &self.conversation)
-            .field("unwritten", &self.queue.len())
+            .field("unwritten", &self.weight)
             .finish_non_exhaustive()
     }
 }

@@ -126,15 +126,16 @@ impl Transport for HttpTransport {
     type Sink = HttpSink;
 
     fn split(self) -> (HttpSource, HttpSink) {
-        let timeout = self.limits.connect_timeout;
+        let limits = self.limits.bounded();
+        let timeout = limits.connect_timeout;
         let proxies = self.proxies.unwrap_or_else(Proxies::from_environment);
         #[cfg(feature = "tls")]
         let connector = Connector::new(self.tls, proxies, timeout);
         #[cfg(not(feature = "tls"))]
         let connector = Connector::new(proxies, timeout);
-        let client = HttpClient::new(self.server, connector, self.headers, self.authorizer, &self.limits);
-        let (conversation, messages) = Conversation::new(client, self.limits);
-        (HttpSource { messages, last: None, _taken: Taken::default() }, HttpSink::new(conversation))
+        let client = HttpClient::new(self.server, connector, self.headers, self.authorizer, &limits);
+        let (conversation, messages) = Conversation::new(client, limits);
+        (HttpSource { messages, last: None, taken: Taken::default() }, HttpSink::new(conversation))
     }
 }
 
@@ -154,17 +155,19 @@ pub struct HttpSource {
     messages: mpsc::Receiver<Delivered>,
     /// The facts about the last message, and the length of its text.
     last: Option<(Extensions, usize)>,
-    /// The room of the last message.
-    _taken: Taken,
+    /// The room of the last message, until the next is asked for.
+    taken: Taken,
 }
 
 impl Source for HttpSource {
     async fn next(&mut self) -> Result<Option<Received>, TransportError> {
+        // The client has handled the last message: its room must not wait for another one.
+        self.taken = Taken::default();
         let Some(Delivered { received, extensions, text_len, taken }) = self.messages.recv().await else {
             return Ok(None);
         };
         self.last = Some((extensions, text_len));
-        self._taken = taken;
+        self.taken = taken;
         Ok(Some(received))
     }
 

@@ -1,5 +1,7 @@
 //! A client's connections on which each request has an exchange of its own, as over Streamable HTTP.
 
+use std::time::Instant;
+
 use protomcp_types::{ProtocolVersion, RequestId};
 
 /// The exchanges of a [`Sink`](crate::Sink) that sends each message of a client in a request of its own.
@@ -11,6 +13,12 @@ pub trait RequestStreams: Send {
     /// (`Mcp-Param-*`, MCP 2026-07-28, basic/transports). Values are encoded already. The fields that follow from the
     /// message itself (`MCP-Protocol-Version`, `Mcp-Method`, `Mcp-Name`) are the sink's own work.
     fn add_fields(&mut self, request: &RequestId, fields: Vec<(String, String)>);
+
+    /// The time at which a request without an answer got its turn, if the sink makes requests wait for one: `now` while
+    /// it waits. `None`: when it was sent. The time for an answer begins then.
+    fn turn(&mut self, _request: &RequestId, _now: Instant) -> Option<Instant> {
+        None
+    }
 
     /// Closes the response stream of a request. Since 2026-07-28 this cancels it; its answer is then not expected.
     fn close_stream(&mut self, request: &RequestId);

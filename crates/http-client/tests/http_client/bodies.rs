@@ -165,3 +165,85 @@ async fn text_that_is_not_a_message_does_not_end_a_stream() {
     assert!(received.is_err());
     assert_eq!(peer.result(1).await, "{}");
 }
+
+#[tokio::test]
+async fn the_time_of_a_body_begins_with_its_first_byte() {
+    let late = std::sync::Arc::new(tokio::sync::Notify::new());
+    let go = std::sync::Arc::clone(&late);
+    let script = Script::new(move |_| {
+        let body = result(1, "{}");
+        let head =
+            format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+        vec![text(&head), Part::Wait(std::sync::Arc::clone(&go)), text(&body)]
+    })
+    .await;
+    let mut peer = Peer::hasty(&script.url());
+    peer.request(1, "tools/list", params("{}")).await;
+    script.seen(1).await;
+    // Longer than the time of a message.
+    tokio::time::sleep(2 * SHORT).await;
+    late.notify_one();
+    assert_eq!(peer.result(1).await, "{}");
+}
+
+#[tokio::test]
+async fn bodies_that_do_not_fit_together_arrive_one_after_the_other() {
+    let gates: Vec<_> = (0..40).map(|_| std::sync::Arc::new(tokio::sync::Notify::new())).collect();
+    let waiting = gates.clone();
+    let script = Script::new(move |request| {
+        let body = result(request.id(), &format!("\"{}\"", "x".repeat(90_000)));
+        let (start, end) = body.split_at(80_000);
+        let length = body.len();
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n");
+        vec![text(&head), text(start), Part::Wait(std::sync::Arc::clone(&waiting[request.index])), text(end)]
+    })
+    .await;
+    // The least room is that of one message and 1 MiB.
+    let limits = quick().with_max_buffered(0);
+    let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
+    for id in 0..40 {
+        peer.request(id, "tools/list", params("{}")).await;
+    }
+    script.seen(40).await;
+    tokio::time::sleep(SHORT).await;
+    gates.iter().for_each(|gate| gate.notify_one());
+    for _ in 0..40 {
+        let (message, _) = peer.next().await;
+        assert!(message.to_text().len() > 90_000, "{}", message.to_text());
+    }
+}
+
+#[tokio::test]
+async fn limits_of_any_size_are_usable() {
+    use protomcp_http_client::Limits;
+    let changes: [fn(&mut Limits); 9] = [
+        |limits| limits.max_concurrent_requests = usize::MAX,
+        |limits| limits.max_concurrent_requests = 0,
+        |limits| limits.max_message = usize::MAX,
+        |limits| limits.max_buffered = usize::MAX,
+        |limits| limits.max_head = 100,
+        |limits| limits.max_head = usize::MAX / 2,
+        |limits| limits.message_timeout = Duration::MAX,
+        |limits| limits.reconnect_delay = Duration::MAX,
+        |limits| {
+            limits.connect_timeout = Duration::MAX;
+            limits.answer_timeout = Duration::MAX;
+            limits.head_timeout = Duration::MAX;
+            limits.end_timeout = Duration::MAX;
+        },
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        let script = Script::new(|request| match request.index {
+            0 => vec![stream(), event("1", &result(1, "{}")), Part::Close],
+            _ => json(&result(2, "{}")),
+        })
+        .await;
+        let mut limits = Limits::default();
+        change(&mut limits);
+        let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
+        for id in [1, 2] {
+            peer.request(id, "tools/list", params("{}")).await;
+            assert_eq!(peer.result(id).await, "{}", "{index}");
+        }
+    }
+}

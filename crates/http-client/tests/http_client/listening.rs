@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use protomcp_transport::NoAnswer;
 use protomcp_types::ProtocolVersion;
 use tokio::sync::Notify;
 use tokio::time::timeout;
@@ -123,4 +124,17 @@ async fn a_server_without_it_is_asked_once() {
     for parts in [response(405, "", ""), response(404, "", ""), response(200, "", ""), response(400, "", "")] {
         assert_eq!(attempts(parts).await, 1);
     }
+}
+
+#[tokio::test]
+async fn the_loss_of_the_session_is_passed_on() {
+    let (_script, mut peer) = listening(|count, _| match count {
+        0 => vec![stream(), event("e1", NOTE), Part::Close],
+        _ => response(404, "", ""),
+    })
+    .await;
+    assert!(peer.next_text().await.contains("list_changed"));
+    let (message, facts) = peer.next().await;
+    assert!(message.to_text().contains(r#""id":null"#), "{}", message.to_text());
+    assert_eq!(facts.find::<NoAnswer>(), Some(&NoAnswer::SessionLost));
 }

@@ -41,7 +41,7 @@ async fn notifications_keep_their_order() {
         let params = params(&format!("{{\"progress\":{number}}}"));
         peer.sink.send(Message::notification("notifications/progress", params), None).unwrap();
     }
-    assert_eq!(peer.sink.unwritten(), 200);
+    assert!(peer.sink.unwritten() > 200 * 20, "bytes");
     peer.flush().await;
     assert_eq!(peer.sink.unwritten(), 0);
     for (number, request) in script.seen(200).await.iter().enumerate() {
@@ -180,5 +180,73 @@ async fn a_client_that_reads_nothing_stops_the_server() {
     for _ in 0..1000 {
         let received = peer.source.next().await.unwrap().unwrap().unwrap();
         assert!(matches!(received, Incoming::One(Message::Notification(_))));
+    }
+}
+
+#[tokio::test]
+async fn pings_handshakes_and_streams_need_no_slot_of_a_call() {
+    let script = Script::new(|request| match request.body.contains("tools/call") {
+        true => vec![Part::UntilClosed],
+        false => json(&result(request.id(), "{}")),
+    })
+    .await;
+    let limits = quick().with_max_concurrent_requests(1);
+    let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
+    peer.request(1, "tools/call", params("{}")).await;
+    script.seen(1).await;
+    for (id, method) in
+        [(2, "ping"), (3, "initialize"), (4, "server/discover"), (5, "tasks/cancel"), (6, "subscriptions/listen")]
+    {
+        peer.request(id, method, stateless(r#""taskId":"t""#)).await;
+        assert_eq!(peer.result(id).await, "{}", "{method}");
+    }
+}
+
+#[tokio::test]
+async fn the_turn_of_a_request_is_known() {
+    let go = Arc::new(Notify::new());
+    let waiting = Arc::clone(&go);
+    let script = Script::new(move |request| {
+        [vec![Part::Wait(Arc::clone(&waiting))], json(&result(request.id(), "{}"))].concat()
+    })
+    .await;
+    let limits = quick().with_max_concurrent_requests(1);
+    let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
+    let begin = std::time::Instant::now();
+    for id in [1, 2] {
+        peer.request(id, "tools/call", params("{}")).await;
+        script.seen(1).await;
+    }
+    let later = begin + std::time::Duration::from_secs(3600);
+    assert!(peer.sink.turn(&1.into(), later).unwrap() < later);
+    assert_eq!(peer.sink.turn(&2.into(), later), Some(later), "it waits");
+    go.notify_one();
+    peer.result(1).await;
+    script.seen(2).await;
+    assert!(peer.sink.turn(&2.into(), later).unwrap() < later);
+    assert_eq!(peer.sink.turn(&1.into(), later), None, "it is answered");
+    go.notify_one();
+    peer.result(2).await;
+}
+
+#[tokio::test]
+async fn requests_do_not_wait_for_messages_without_an_answer() {
+    let script = Script::new(|request| match request.body.contains("notifications/") {
+        true => vec![Part::UntilClosed],
+        false => json(&result(request.id(), "{}")),
+    })
+    .await;
+    let mut peer = Peer::new(&script.url());
+    // More than the transport takes at once, so `flush` waits.
+    for _ in 0..100 {
+        peer.sink.send(Message::notification("notifications/progress", params("{}")), None).unwrap();
+    }
+    peer.sink.send(Message::request(1, "tools/list", params("{}")), None).unwrap();
+    let Peer { mut source, mut sink } = peer;
+    tokio::select! {
+        _ = sink.flush() => panic!("the server accepts nothing"),
+        received = tokio::time::timeout(super::peer::PATIENCE, source.next()) => {
+            assert!(received.expect("the request was not sent").unwrap().unwrap().is_ok());
+        }
     }
 }

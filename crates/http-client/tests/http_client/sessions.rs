@@ -136,3 +136,17 @@ async fn dropping_the_sink_ends_everything() {
     assert!(rest.is_none());
     script.closed(2).await;
 }
+
+#[tokio::test]
+async fn a_session_that_the_client_rejects_is_ended() {
+    let script = Script::new(in_session(|_| response(200, "", ""))).await;
+    let mut peer = Peer::quick(&script.url());
+    peer.request(0, "initialize", params("{}")).await;
+    peer.result(0).await;
+    // Without `begin_session`: the client does not know the revision.
+    peer.sink.end_session();
+    peer.flush().await;
+    let requests = script.requests();
+    let ended = requests.iter().find(|request| request.method == "DELETE").expect("no DELETE");
+    assert_eq!(ended.headers["mcp-session-id"], "s1");
+}
