@@ -7,6 +7,7 @@ mod message_type;
 #[cfg(feature = "validation")]
 mod protovalidate;
 mod reference;
+pub mod registry;
 mod schema;
 mod schema_error;
 mod survey;

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use prost_reflect::{DescriptorPool, ReflectMessage};
+use prost_reflect::{DescriptorPool, MessageDescriptor, ReflectMessage};
 
 /// The files whose messages have a form of their own in JSON. Those of a peer are ignored: a message that only bears the
 /// name of one would be read by rules that do not fit it.
@@ -28,9 +28,20 @@ static BASE: LazyLock<DescriptorPool> = LazyLock::new(|| {
     pool
 });
 
+#[cfg(feature = "validation")]
+static OPTIONS: LazyLock<DescriptorPool> = LazyLock::new(|| prost_protovalidate::types::DESCRIPTOR_POOL.clone());
+
+#[cfg(not(feature = "validation"))]
+static OPTIONS: LazyLock<DescriptorPool> = LazyLock::new(|| KNOWN.clone());
+
 /// A pool with the files that a peer cannot replace.
 pub(crate) fn base() -> DescriptorPool {
     BASE.clone()
+}
+
+/// The type of a descriptor set, with the options that are known here.
+pub(crate) fn set_descriptor() -> Option<MessageDescriptor> {
+    OPTIONS.get_message_by_name("google.protobuf.FileDescriptorSet")
 }
 
 /// True for a file that need not be in a set.
