@@ -124,7 +124,9 @@ impl HttpClient {
         }
         if let Some(authorizer) = &self.authorizer {
             let fields = authorizer.headers(outgoing.method.as_str(), url).await;
-            headers.extend(fields.map_err(|error| Failure::new(NoAnswer::Unauthorized, chain(&error)))?);
+            for (name, value) in fields.map_err(|error| Failure::new(NoAnswer::Unauthorized, chain(&error)))? {
+                headers.insert(name, value);
+            }
         }
         headers.extend(self.connector.proxy_authorization(&outgoing.target).map(|value| (PROXY_AUTHORIZATION, value)));
         Ok(request)

@@ -81,7 +81,7 @@ impl HttpTransport {
         Ok(self)
     }
 
-    /// Authorizes every request; see [`Authorizer`].
+    /// Authorizes every request; see [`Authorizer`]. Its fields replace those of [`header`](Self::header).
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = Some(authorizer);

@@ -110,6 +110,17 @@ async fn configured_fields_are_sent_with_every_request() {
     assert!(script.seen(4).await.iter().all(|request| request.headers["x-api-key"] == "k"));
 }
 
+/// Two tokens in a request are an error (RFC 6750, section 2), or one of them is chosen by the server.
+#[tokio::test]
+async fn the_fields_of_the_authorizer_replace_configured_ones() {
+    let script = Script::new(|_| json(&result(1, "{}"))).await;
+    let transport = HttpTransport::new(&script.url()).unwrap().header("Authorization", "Bearer fixed").unwrap();
+    let mut peer = Peer::with(transport.limits(quick()).authorizer(Arc::new(Tokens::default())));
+    peer.request(1, "tools/list", params("{}")).await;
+    peer.result(1).await;
+    assert_eq!(script.requests()[0].headers["authorization"], "Bearer t0");
+}
+
 #[test]
 fn fields_of_the_transport_are_not_configurable() {
     let header = |name: &str, value: &str| HttpTransport::new("http://a/").unwrap().header(name, value).map(drop);

@@ -225,7 +225,11 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Option<Request> {
         line.clear();
         stream.read_line(&mut line).await.ok()?;
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        let field = headers.entry(name.to_ascii_lowercase());
+        // RFC 9110, section 5.3: fields of one name are one list.
+        field
+            .and_modify(|known: &mut String| *known += &format!(", {}", value.trim()))
+            .or_insert(value.trim().to_owned());
     }
     let mut body = vec![0; headers.get("content-length").map_or(0, |length| length.parse().unwrap())];
     stream.read_exact(&mut body).await.ok()?;
