@@ -8,6 +8,8 @@ use protomcp_client::{NoAnswer, RequestError};
 use protomcp_schema::ErrorMeta;
 use protomcp_types::{CallToolResult, ErrorObject};
 
+use crate::health::Cause;
+
 /// The reason why a server gave no answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
@@ -19,7 +21,7 @@ pub(crate) struct Failure {
 #[derive(Debug, Clone)]
 pub(crate) enum Why {
     /// The server cannot be reached.
-    Down { cause: Arc<str>, retry_in: Duration },
+    Down { cause: Cause, retry_in: Duration },
     /// Too many sessions are open.
     Full,
     /// The client or its session is gone.
@@ -91,9 +93,12 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let server = &self.server;
         match &self.why {
-            Why::Down { cause, retry_in } if retry_in.is_zero() => write!(f, "server \"{server}\" is down: {cause}"),
             Why::Down { cause, retry_in } => {
-                write!(f, "server \"{server}\" is down: {cause}; the next attempt is in {retry_in:.1?}")
+                write!(f, "server \"{server}\" is down: {}", cause.told)?;
+                match retry_in.is_zero() {
+                    true => Ok(()),
+                    false => write!(f, "; the next attempt is in {retry_in:.1?}"),
+                }
             }
             Why::Full => write!(f, "too many sessions with server \"{server}\" are open"),
             Why::Gone => write!(f, "the session with server \"{server}\" is over"),
@@ -107,6 +112,13 @@ mod tests {
     use protomcp_client::CloseReason;
 
     use super::*;
+
+    #[test]
+    fn the_output_of_a_server_is_for_the_log_alone() {
+        let cause = Cause { told: "it has ended".into(), logged: "it has ended: secret".into() };
+        let failure = Failure { server: "a".into(), why: Why::Down { cause, retry_in: Duration::ZERO } };
+        assert_eq!(failure.to_string(), "server \"a\" is down: it has ended");
+    }
 
     #[test]
     fn a_failed_call_says_if_it_may_succeed_later() {

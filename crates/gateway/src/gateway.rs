@@ -101,7 +101,7 @@ impl Builder {
         for (pool, outcome) in pools.iter().zip(&outcomes) {
             if let Err(failure) = outcome {
                 let why = match &failure.why {
-                    Why::Down { cause, .. } => cause.to_string(),
+                    Why::Down { cause, .. } => cause.logged.to_string(),
                     _ => failure.to_string(),
                 };
                 failures.push((pool.reach.upstream.name().to_owned(), why));

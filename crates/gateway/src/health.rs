@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The pause after the first failure; each further one doubles it.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// A time without failures of at least this length resets their number.
@@ -19,10 +19,25 @@ pub(crate) struct Health {
     outage: Option<Outage>,
 }
 
+/// The reason of a failure in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cause {
+    /// For clients.
+    pub(crate) told: Arc<str>,
+    /// For the operator: it may quote the server, whose output is not for each of its clients.
+    pub(crate) logged: Arc<str>,
+}
+
+impl From<&str> for Cause {
+    fn from(text: &str) -> Self {
+        Self { told: text.into(), logged: text.into() }
+    }
+}
+
 /// The time after a failure, until the server works again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Outage {
-    pub(crate) cause: Arc<str>,
+    pub(crate) cause: Cause,
     /// The time of the next attempt.
     pub(crate) retry_at: Instant,
 }
@@ -39,7 +54,7 @@ impl Health {
     }
 
     /// The server has failed. Failures during a pause belong to the one before it.
-    pub(crate) fn failed(&mut self, now: Instant, cause: impl Into<Arc<str>>) {
+    pub(crate) fn failed(&mut self, now: Instant, cause: impl Into<Cause>) {
         if self.blocked(now).is_some() {
             return;
         }

@@ -92,7 +92,7 @@ impl Inner {
             return Ok(None);
         }
         let outcome = list::fetch(kind, &session, &self.environment.limits).await;
-        if upstream.reach.learn(&outcome) {
+        if upstream.learn(&outcome) {
             self.environment.lists_changed(&Audience::Everyone);
         }
         match outcome {

@@ -2,25 +2,67 @@
 
 use std::error::Error;
 
-use protomcp_client::{Client, ClientSession, CloseReason, Mode};
+use protomcp_client::{Client, ClientSession, CloseReason, Mode, NoAnswer, OpenError};
 
+use crate::health::Cause;
 use crate::upstream::Upstream;
 
-/// Opens a session. The error is the reason in words.
-pub(crate) async fn open(upstream: &Upstream, client: &Client) -> Result<ClientSession, String> {
+/// The reason why a session is not open.
+#[derive(Debug)]
+pub(crate) struct OpenFailure {
+    pub(crate) kind: FailureKind,
+    pub(crate) cause: Cause,
+}
+
+/// The sessions that a failure to open one concerns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// All: the server cannot be reached.
+    Unreachable,
+    /// This one: the server, or its proxy, has refused it.
+    Refused,
+    /// This one, if its client is the reason; all, if the gateway has opened it for itself. The server has ended, or has
+    /// not answered in time.
+    Unclear,
+}
+
+/// Opens a session.
+pub(crate) async fn open(upstream: &Upstream, client: &Client) -> Result<ClientSession, OpenFailure> {
     match connect(upstream, &client.clone().mode(upstream.eras())).await? {
         Ok(session) => Ok(session),
         // Some servers end at a request that they do not know; a handshake they all know.
         Err(CloseReason::ByServer(_)) if upstream.eras() == Mode::Auto => {
-            connect(upstream, &client.clone().mode(Mode::Stateful)).await?.map_err(|reason| reason.to_string())
+            connect(upstream, &client.clone().mode(Mode::Stateful)).await?.map_err(|reason| OpenFailure::of(&reason))
         }
-        Err(reason) => Err(reason.to_string()),
+        Err(reason) => Err(OpenFailure::of(&reason)),
     }
 }
 
-async fn connect(upstream: &Upstream, client: &Client) -> Result<Result<ClientSession, CloseReason>, String> {
-    let transport = upstream.connect().await.map_err(|error| describe(&*error))?;
+async fn connect(upstream: &Upstream, client: &Client) -> Result<Result<ClientSession, CloseReason>, OpenFailure> {
+    let transport = upstream
+        .connect()
+        .await
+        .map_err(|error| OpenFailure { kind: FailureKind::Unreachable, cause: describe(&*error).as_str().into() })?;
     Ok(client.connect(transport).await)
+}
+
+impl OpenFailure {
+    fn of(reason: &CloseReason) -> Self {
+        let kind = match reason {
+            CloseReason::NotOpened(OpenError::Unanswered { why: NoAnswer::NotSent | NoAnswer::Connection, .. }) => {
+                FailureKind::Unreachable
+            }
+            CloseReason::NotOpened(OpenError::Unanswered { .. } | OpenError::Refused(_)) => FailureKind::Refused,
+            _ => FailureKind::Unclear,
+        };
+        let logged = reason.to_string().into();
+        let told = match reason {
+            // The last words of a process are its standard error.
+            CloseReason::ByServer(_) => CloseReason::ByServer(None).to_string().into(),
+            _ => std::sync::Arc::clone(&logged),
+        };
+        Self { kind, cause: Cause { told, logged } }
+    }
 }
 
 fn describe(error: &(dyn Error + 'static)) -> String {
@@ -31,4 +73,30 @@ fn describe(error: &(dyn Error + 'static)) -> String {
         cause = error.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_unreachable_server_concerns_all_sessions_and_its_output_none() {
+        let unanswered = |why| {
+            let error = protomcp_types::ErrorObject::internal("no");
+            CloseReason::NotOpened(OpenError::Unanswered { why, error })
+        };
+        for (reason, kind) in [
+            (unanswered(NoAnswer::NotSent), FailureKind::Unreachable),
+            (unanswered(NoAnswer::Connection), FailureKind::Unreachable),
+            (unanswered(NoAnswer::Unauthorized), FailureKind::Refused),
+            (unanswered(NoAnswer::Status(503)), FailureKind::Refused),
+            (CloseReason::ByServer(Some("its output".into())), FailureKind::Unclear),
+            (CloseReason::Unresponsive, FailureKind::Unclear),
+        ] {
+            let failure = OpenFailure::of(&reason);
+            assert_eq!(failure.kind, kind, "{reason:?}");
+            assert!(!failure.cause.told.contains("output"), "{failure:?}");
+            assert_eq!(failure.cause.logged.as_ref(), reason.to_string());
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use protomcp_client::RequestError;
+use protomcp_client::{ClientSession, RequestError};
 use protomcp_server::{Audience, Context, Owner, SessionId};
 use protomcp_types::Implementation;
 
@@ -12,7 +12,7 @@ use crate::environment::Environment;
 use crate::failure::{Failure, Why};
 use crate::identity::{self, SessionClient};
 use crate::reach::Reach;
-use crate::upstream_session::UpstreamSession;
+use crate::upstream_session::{UpstreamSession, Users};
 
 /// The sessions with one server.
 #[derive(Debug)]
@@ -70,7 +70,8 @@ impl Drop for Lease {
 impl Pool {
     pub(crate) fn new(reach: Reach, environment: Arc<Environment>, gateway: Arc<Implementation>) -> Arc<Self> {
         let reach = Arc::new(reach);
-        let shared = UpstreamSession::new(Arc::clone(&reach), None, Arc::clone(&environment), &gateway, Arc::default());
+        let shared =
+            UpstreamSession::new(Arc::clone(&reach), Users::All, Arc::clone(&environment), &gateway, Arc::default());
         let (sessions, leases) = (Mutex::default(), Mutex::default());
         Arc::new(Self { reach, shared, environment, gateway, sessions, leases })
     }
@@ -97,7 +98,7 @@ impl Pool {
             None if leases.all.len() < self.environment.limits.max_sessions => {
                 let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
                 let known = self.shared.share_known();
-                let session = UpstreamSession::new(reach, None, environment, &self.gateway, known);
+                let session = UpstreamSession::new(reach, Users::Call, environment, &self.gateway, known);
                 leases.all.push(Arc::clone(&session));
                 session
             }
@@ -128,7 +129,7 @@ impl Pool {
             }
         }
         let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
-        let session = UpstreamSession::new(reach, Some(client), environment, &self.gateway, Arc::default());
+        let session = UpstreamSession::new(reach, Users::One(Box::new(client)), environment, &self.gateway, Arc::default());
         sessions.insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -177,6 +178,25 @@ impl Pool {
         futures_util::future::join_all(all).await;
     }
 
+    /// Asks the server if it is there.
+    async fn probe(&self, session: &ClientSession) {
+        let limit = self.environment.limits.list_timeout;
+        let cause = match tokio::time::timeout(limit, session.ping()).await {
+            Ok(answer @ (Ok(()) | Err(RequestError::Refused(_)))) => {
+                if self.shared.learn(&answer) {
+                    self.environment.lists_changed(&Audience::Everyone);
+                }
+                return;
+            }
+            // It is opened again.
+            Ok(Err(RequestError::Closed(_))) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("it did not answer within {limit:?}"),
+        };
+        self.reach.failed(cause.as_str());
+        self.shared.set_silent(true);
+    }
+
     fn leases(&self) -> MutexGuard<'_, Leases> {
         self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -209,15 +229,15 @@ pub(crate) async fn reconnect(pool: Weak<Pool>) {
         let Some(reach) = pool.upgrade().map(|pool| Arc::clone(&pool.reach)) else { return };
         reach.next_attempt().await;
         let Some(pool) = pool.upgrade() else { return };
-        // A failure to open has begun the next pause.
-        let Ok(session) = pool.shared.session().await else { continue };
-        let limit = pool.environment.limits.list_timeout;
-        match tokio::time::timeout(limit, session.ping()).await {
-            Ok(answer) if pool.reach.learn(&answer) => pool.environment.lists_changed(&Audience::Everyone),
-            Ok(Ok(()) | Err(RequestError::Refused(_))) => {}
-            Ok(Err(error)) => drop(pool.reach.failed(&error.to_string())),
-            Err(_) => drop(pool.reach.failed(&format!("it did not answer within {limit:?}"))),
+        match pool.shared.session().await {
+            Ok(session) => pool.probe(&session).await,
+            Err(Failure { why: Why::Gone, .. }) => return,
+            // A failure to open has begun the next pause.
+            Err(_) => {}
         }
+        let pause = pool.shared.pause();
+        drop(pool);
+        tokio::time::sleep(pause).await;
     }
 }
 

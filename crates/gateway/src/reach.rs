@@ -1,6 +1,7 @@
 //! The reachability of one server, for all sessions with it: pauses between attempts, and one attempt at a time while it
 //! is down.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use crate::failure::{Failure, Why};
-use crate::health::{Health, Outage};
+use crate::health::{Cause, Health, Outage};
 use crate::upstream::Upstream;
 
 /// The longest pause that a request waits for. During a longer one it fails at once.
@@ -23,11 +24,19 @@ pub(crate) struct Reach {
     attempts: Semaphore,
     /// Wakes the task that waits for outages.
     outages: Notify,
+    /// A request did not reach the server. That may be due to the request.
+    is_in_doubt: AtomicBool,
 }
 
 impl Reach {
     pub(crate) fn new(upstream: Upstream) -> Self {
-        Self { upstream, health: Mutex::default(), attempts: Semaphore::new(1), outages: Notify::new() }
+        Self {
+            upstream,
+            health: Mutex::default(),
+            attempts: Semaphore::new(1),
+            outages: Notify::new(),
+            is_in_doubt: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn failure(&self, why: Why) -> Failure {
@@ -77,21 +86,22 @@ impl Reach {
         self.health().outage().map(|outage| outage.retry_at)
     }
 
-    /// An attempt to connect, or a request, has failed because the server cannot be reached.
-    pub(crate) fn failed(&self, cause: &str) -> Failure {
+    /// The server cannot be reached.
+    pub(crate) fn failed(&self, cause: impl Into<Cause>) -> Failure {
+        let cause = cause.into();
         let outage = {
             let mut health = self.health();
             let was_up = health.outage().is_none();
-            health.failed(now(), cause);
+            health.failed(now(), cause.clone());
             if was_up {
-                tracing::warn!(server = self.upstream.name(), cause, "a server is down");
+                tracing::warn!(server = self.upstream.name(), cause = %cause.logged, "a server is down");
             } else {
-                tracing::debug!(server = self.upstream.name(), cause, "a server is still down");
+                tracing::debug!(server = self.upstream.name(), cause = %cause.logged, "a server is still down");
             }
             health.outage().map(|outage| outage.retry_at.saturating_duration_since(now()))
         };
         self.outages.notify_one();
-        self.failure(Why::Down { cause: cause.into(), retry_in: outage.unwrap_or_default() })
+        self.failure(Why::Down { cause, retry_in: outage.unwrap_or_default() })
     }
 
     /// The server has answered. True if this ends an outage.
@@ -103,22 +113,26 @@ impl Reach {
         is_back
     }
 
-    /// True if the outcome of a request ends an outage.
+    /// True if the outcome of a request ends an outage. A request that did not reach the server makes it doubtful.
     pub(crate) fn learn<T>(&self, outcome: &Result<T, RequestError>) -> bool {
         use protomcp_client::NoAnswer::{Connection, NotSent};
         match outcome {
             Ok(_) | Err(RequestError::Refused(_)) => self.works(),
-            Err(error @ RequestError::Unanswered { why: NotSent | Connection, .. }) => {
-                self.failed(&error.to_string());
+            Err(RequestError::Unanswered { why: NotSent | Connection, .. }) => {
+                self.is_in_doubt.store(true, Ordering::Release);
+                self.outages.notify_one();
                 false
             }
             Err(_) => false,
         }
     }
 
-    /// Waits until the server is down, and then until the next attempt is due.
+    /// Waits until the server is down, and then until the next attempt is due, or until a request has not reached it.
     pub(crate) async fn next_attempt(&self) {
         loop {
+            if self.is_in_doubt.swap(false, Ordering::AcqRel) && !self.is_blocked() {
+                return;
+            }
             let notified = self.outages.notified();
             let outage = self.health().outage().cloned();
             match outage {

@@ -71,7 +71,7 @@ impl Inner {
             lease.answered();
             running.answered();
         }
-        if upstream.reach.learn(&outcome) {
+        if upstream.learn(&outcome) {
             self.environment.lists_changed(&Audience::Everyone);
         }
         match outcome {

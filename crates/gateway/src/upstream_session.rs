@@ -7,24 +7,25 @@
 //!    └────── failed ──────┴───────────────────┘        any state ── the client leaves ──▶ Closed
 //! ```
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
-use protomcp_client::{Client, ClientSession, CloseReason};
+use protomcp_client::{Client, ClientSession, CloseReason, RequestError};
 use protomcp_server::{Audience, ServerRequest, SessionId};
 use protomcp_types::{Implementation, Level, Method, Params, SetLevel};
 use tokio::sync::oneshot;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Why};
-use crate::health::Health;
+use crate::health::{FIRST_PAUSE, Health};
 use crate::holders::Holders;
 use crate::identity::{self, SessionClient};
 use crate::known::Known;
 use crate::notices::Notices;
-use crate::opening;
+use crate::opening::{self, FailureKind, OpenFailure};
 use crate::questions::Questions;
 use crate::reach::{Reach, now};
 use crate::running::Running;
@@ -46,10 +47,32 @@ pub(crate) struct UpstreamSession {
     holders: Mutex<Holders>,
     level: Mutex<Option<Level>>,
     state: Mutex<State>,
-    /// The losses of this session, whose server may be up.
-    losses: Mutex<Health>,
+    trouble: Trouble,
     used: Mutex<Instant>,
+    /// It is for all requests that have no session of their own.
+    is_for_all: bool,
     this: Weak<Self>,
+}
+
+/// The failures of one session, whose server may be up.
+#[derive(Debug, Default)]
+struct Trouble {
+    losses: Mutex<Health>,
+    /// A task opens the session again.
+    is_reopening: AtomicBool,
+    /// The session is open, and a ping had no answer.
+    is_silent: AtomicBool,
+}
+
+/// The requests that a session is for.
+#[derive(Debug)]
+pub(crate) enum Users {
+    /// All that have no session of their own.
+    All,
+    /// Those of one client.
+    One(Box<SessionClient>),
+    /// A single call.
+    Call,
 }
 
 #[derive(Debug)]
@@ -63,11 +86,16 @@ enum State {
 impl UpstreamSession {
     pub(crate) fn new(
         reach: Arc<Reach>,
-        client: Option<SessionClient>,
+        users: Users,
         environment: Arc<Environment>,
         gateway: &Implementation,
         known: Arc<Mutex<Known>>,
     ) -> Arc<Self> {
+        let is_for_all = matches!(users, Users::All);
+        let client = match users {
+            Users::One(client) => Some(*client),
+            Users::All | Users::Call => None,
+        };
         let running = match client {
             Some(_) => Running::default(),
             None => Running::of_several(environment.limits.total_timeout),
@@ -104,8 +132,9 @@ impl UpstreamSession {
             holders: Mutex::default(),
             level: Mutex::default(),
             state: Mutex::new(State::Idle),
-            losses: Mutex::default(),
+            trouble: Trouble::default(),
             used: Mutex::new(now()),
+            is_for_all,
             this: this.clone(),
         })
     }
@@ -118,15 +147,18 @@ impl UpstreamSession {
         *lock(&self.used) = now();
         loop {
             let opening = match &mut *lock(&self.state) {
-                State::Open { session, .. } if !session.is_closed() => match self.reach.is_blocked() {
-                    false => return Ok(session.clone()),
-                    true => None,
-                },
+                State::Open { session, .. } if !session.is_closed() => {
+                    // Attempts to open other sessions say nothing about this one.
+                    if !self.trouble.is_silent.load(Ordering::Acquire) || !self.reach.is_blocked() {
+                        return Ok(session.clone());
+                    }
+                    None
+                }
                 State::Opening(opening) => Some(opening.clone()),
                 State::Closed => return Err(self.reach.failure(Why::Gone)),
                 state @ (State::Idle | State::Open { .. }) => {
                     if let State::Open { .. } = state {
-                        lock(&self.losses).failed(now(), "it has ended");
+                        lock(&self.trouble.losses).failed(now(), "it has ended");
                     }
                     let opening = self.begin();
                     *state = State::Opening(opening.clone());
@@ -135,7 +167,7 @@ impl UpstreamSession {
             };
             match opening {
                 Some(opening) => return opening.await,
-                // It is open, and the server cannot be reached.
+                // It is open, and has no answer.
                 None => drop(self.reach.admit().await?),
             }
         }
@@ -176,7 +208,7 @@ impl UpstreamSession {
         if self.reach.works() {
             self.environment.lists_changed(&Audience::Everyone);
         }
-        if lock(&self.losses).works(now()) {
+        if lock(&self.trouble.losses).works(now()) {
             self.environment.lists_changed(&self.notices.audience());
         }
         Ok(session)
@@ -188,20 +220,46 @@ impl UpstreamSession {
         let is_wanted = !matches!(*state, State::Closed);
         if is_wanted {
             self.running.opened(session);
+            self.set_silent(false);
             *state = State::Open { session: session.clone(), watched: self.watch(session.clone()) };
         }
         is_wanted
     }
 
     async fn attempt(&self) -> Result<ClientSession, Failure> {
-        self.reach.wait(|| lock(&self.losses).blocked(now()).cloned()).await?;
+        self.reach.wait(|| lock(&self.trouble.losses).blocked(now()).cloned()).await?;
         let _only = self.reach.admit().await?;
         let limit = self.environment.limits.open_timeout;
         match tokio::time::timeout(limit, opening::open(&self.reach.upstream, &self.opener)).await {
             Ok(Ok(session)) => Ok(session),
-            Ok(Err(cause)) => Err(self.reach.failed(&cause)),
-            Err(_) => Err(self.reach.failed(&format!("it was not connected within {limit:?}"))),
+            Ok(Err(failure)) => Err(self.not_opened(failure)),
+            Err(_) => {
+                let cause = format!("it was not connected within {limit:?}").as_str().into();
+                Err(self.not_opened(OpenFailure { kind: FailureKind::Unclear, cause }))
+            }
         }
+    }
+
+    /// An attempt has failed. Other sessions are concerned only if their clients would fail as well.
+    fn not_opened(&self, OpenFailure { kind, cause }: OpenFailure) -> Failure {
+        let is_down = match kind {
+            FailureKind::Unreachable => true,
+            FailureKind::Unclear => self.is_for_all,
+            FailureKind::Refused => false,
+        };
+        if is_down {
+            return self.reach.failed(cause);
+        }
+        tracing::warn!(server = self.reach.upstream.name(), cause = %cause.logged, "a session was not opened");
+        let retry_in = {
+            let mut losses = lock(&self.trouble.losses);
+            losses.failed(now(), cause.clone());
+            losses.outage().map(|outage| outage.retry_at.saturating_duration_since(now()))
+        };
+        if self.is_for_all {
+            self.reopen();
+        }
+        self.reach.failure(Why::Down { cause, retry_in: retry_in.unwrap_or_default() })
     }
 
     /// Watches for the end of a session, until the sender is dropped.
@@ -230,29 +288,51 @@ impl UpstreamSession {
                 State::Open { session, .. } if session.id() == ended.id() => *state = State::Idle,
                 _ => return,
             }
-            lock(&self.losses).failed(now(), "it has ended");
+            lock(&self.trouble.losses).failed(now(), "it has ended");
         }
         let text = format!("server \"{server}\" has ended, and is connected again");
         self.environment.log(self.notices.audience(), Level::Warning, &text);
+        self.reopen();
+    }
+
+    /// Opens the session again in the background, in a single task.
+    fn reopen(&self) {
+        if self.trouble.is_reopening.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let this = self.this.clone();
         tokio::spawn(async move {
             loop {
                 let Some(pause) = this.upgrade().map(|this| this.pause()) else { return };
                 tokio::time::sleep(pause).await;
                 let Some(this) = this.upgrade() else { return };
-                match this.session().await {
-                    Ok(_) | Err(Failure { why: Why::Gone, .. }) => return,
-                    Err(_) => {}
+                if let Ok(_) | Err(Failure { why: Why::Gone, .. }) = this.session().await {
+                    this.trouble.is_reopening.store(false, Ordering::Release);
+                    return;
                 }
             }
         });
     }
 
-    /// The time until the next attempt.
-    fn pause(&self) -> Duration {
-        let lost = lock(&self.losses).outage().map(|outage| outage.retry_at);
+    /// The time until the next attempt after a failure.
+    pub(crate) fn pause(&self) -> Duration {
+        let lost = lock(&self.trouble.losses).outage().map(|outage| outage.retry_at);
         let until = lost.into_iter().chain(self.reach.retry_at()).max();
-        until.map(|until| until.saturating_duration_since(now())).unwrap_or_default()
+        // Requests of other sessions can end an outage while this one still fails.
+        until.map(|until| until.saturating_duration_since(now())).unwrap_or_default().max(FIRST_PAUSE)
+    }
+
+    /// As [`Reach::learn`], for an answer in this session.
+    pub(crate) fn learn<T>(&self, outcome: &Result<T, RequestError>) -> bool {
+        if let Ok(_) | Err(RequestError::Refused(_)) = outcome {
+            self.set_silent(false);
+        }
+        self.reach.learn(outcome)
+    }
+
+    /// Requests wait while the server is down, although the session is open.
+    pub(crate) fn set_silent(&self, is_silent: bool) {
+        self.trouble.is_silent.store(is_silent, Ordering::Release);
     }
 
     /// Asks a new session for everything that the last one was asked for.

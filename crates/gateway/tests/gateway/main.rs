@@ -3,6 +3,8 @@
 
 mod calls;
 mod changes;
+mod interposed;
+mod isolation;
 mod lists;
 mod outages;
 mod questions;
