@@ -2,21 +2,28 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use futures_util::StreamExt;
 use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
 use protomcp_client::ClientSession;
 use protomcp_server::{Limits, Server, ServerHandle};
 use protomcp_types::Implementation;
 use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
 use crate::capabilities;
 use crate::environment::Environment;
-use crate::failure::Why;
+use crate::failure::{Failure, Why};
 use crate::inner::Inner;
 use crate::limits::GatewayLimits;
 use crate::pool::{self, Pool};
 use crate::reach::Reach;
 use crate::upstream::Upstream;
+
+/// The time for further servers to be connected after the first.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Any servers as one. Cloning is cheap; all clones are the same gateway.
 #[derive(Clone)]
@@ -81,8 +88,8 @@ impl Builder {
         self
     }
 
-    /// Connects all servers, because the capabilities of the gateway are theirs. Those that cannot be reached are tried
-    /// again in the background, if there are others.
+    /// Connects the servers, because the capabilities of the gateway are theirs. Those that cannot be reached, or take two
+    /// seconds longer than the first, are connected in the background.
     ///
     /// # Errors
     /// If no server can be reached, and if the prefixes do not tell the servers apart.
@@ -96,22 +103,17 @@ impl Builder {
         let gateway = Arc::new(self.implementation);
         let pool = |upstream| Pool::new(Reach::new(upstream), Arc::clone(&environment), Arc::clone(&gateway));
         let pools: Vec<_> = self.upstreams.into_iter().map(pool).collect();
-        let outcomes = join_all(pools.iter().map(|pool| pool.shared.session())).await;
-        let mut failures = Vec::new();
-        for (pool, outcome) in pools.iter().zip(&outcomes) {
-            if let Err(failure) = outcome {
-                let why = match &failure.why {
-                    Why::Down { cause, .. } => cause.logged.to_string(),
-                    _ => failure.to_string(),
-                };
-                failures.push((pool.reach.upstream.name().to_owned(), why));
-            }
-        }
-        if failures.len() == pools.len() {
+        let outcomes = connect(&pools).await;
+        let failures = outcomes.iter().map(|outcome| outcome.as_ref()?.as_ref().err());
+        if failures.clone().all(|failure| failure.is_some()) {
+            let failures = pools.iter().zip(failures.flatten());
+            let failures = failures.map(|(pool, failure)| (pool.reach.upstream.name().to_owned(), logged(failure)));
+            let failures = failures.collect();
             join_all(pools.iter().map(|pool| pool.close())).await;
             return Err(GatewayError::Unreachable(failures));
         }
-        let views: Vec<_> = outcomes.iter().map(|outcome| outcome.as_ref().ok().map(ClientSession::server)).collect();
+        let view = |outcome: &Outcome| outcome.as_ref()?.as_ref().ok().map(ClientSession::server);
+        let views: Vec<_> = outcomes.iter().map(view).collect();
         let names = pools.iter().map(|pool| pool.reach.upstream.name());
         let described: Vec<_> = names.zip(views.iter().map(Option::as_deref)).collect();
         let clients = ServerHandle::new(capabilities::describe(&described, &gateway), self.server_limits);
@@ -121,7 +123,9 @@ impl Builder {
             let sweeping = tokio::spawn(pool::sweep(Arc::downgrade(pool), self.limits.idle_timeout));
             [reconnecting.abort_handle(), sweeping.abort_handle()]
         });
-        let maintenance = Maintenance(maintenance.collect());
+        let waiting = pools.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_none());
+        let announcing = waiting.map(|(pool, _)| tokio::spawn(pool::announce(Arc::clone(pool))).abort_handle());
+        let maintenance = Maintenance(maintenance.chain(announcing).collect());
         Ok(Gateway { inner: Arc::new(Inner::new(pools, environment, clients)), maintenance: Arc::new(maintenance) })
     }
 
@@ -138,6 +142,36 @@ impl Builder {
             }
         }
         Ok(())
+    }
+}
+
+/// The session with a server, or the reason why there is none; `None`: it has not been opened yet.
+type Outcome = Option<Result<ClientSession, Failure>>;
+
+/// Opens a session with each server: until all are open or have failed, or for a short time after the first is open.
+async fn connect(pools: &[Arc<Pool>]) -> Vec<Outcome> {
+    let mut outcomes: Vec<Outcome> = pools.iter().map(|_| None).collect();
+    let opening = pools.iter().enumerate().map(async |(index, pool)| (index, pool.shared.session().await));
+    let mut opening: FuturesUnordered<_> = opening.collect();
+    let mut end = None;
+    loop {
+        let next = match end {
+            Some(end) => tokio::time::timeout_at(end, opening.next()).await.unwrap_or_default(),
+            None => opening.next().await,
+        };
+        let Some((index, outcome)) = next else { return outcomes };
+        if outcome.is_ok() {
+            end.get_or_insert_with(|| Instant::now() + GRACE);
+        }
+        outcomes[index] = Some(outcome);
+    }
+}
+
+/// The reason of a failure for the operator.
+fn logged(failure: &Failure) -> String {
+    match &failure.why {
+        Why::Down { cause, .. } => cause.logged.to_string(),
+        _ => failure.to_string(),
     }
 }
 

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use protomcp_types::{RawJson, TaskSupport, UriTemplate};
 
+use crate::list::ListKind;
+
 /// The elements that a server has listed last, under its own names.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
@@ -13,6 +15,8 @@ pub(crate) struct Known {
     pub(crate) tools: HashMap<String, RawJson>,
     pub(crate) uris: HashSet<String>,
     pub(crate) templates: Vec<UriTemplate>,
+    /// The lists that had no answer, and are asked for in the background.
+    pub(crate) owed: HashSet<ListKind>,
 }
 
 impl Known {

@@ -15,6 +15,7 @@ mod list;
 mod listing;
 mod notices;
 mod opening;
+mod owed_lists;
 mod pool;
 mod questions;
 mod reach;

@@ -7,7 +7,8 @@ use std::time::Duration;
 pub struct GatewayLimits {
     /// The time in which a server must be connected, for one attempt. Default 60 s.
     pub open_timeout: Duration,
-    /// The time in which a server must answer each page of a list. Otherwise its elements are left out. Default 10 s.
+    /// The time in which a server must be connected and answer all pages of a list. Otherwise its elements are left out,
+    /// and the list is announced as changed when the server has answered. Default 10 s.
     pub list_timeout: Duration,
     /// The time for which a request may be without an answer and without progress. Default 5 min.
     pub timeout: Duration,

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use protomcp_client::RequestError;
@@ -11,8 +12,12 @@ use protomcp_types::{ErrorObject, JsonObject, Level, RawJson, TaskSupport, UriTe
 use crate::failure::{Failure, Why};
 use crate::inner::Inner;
 use crate::list::{self, Elements, ListKind, Merged};
+use crate::owed_lists;
 use crate::pool::Pool;
 use crate::upstream_session::UpstreamSession;
+
+/// The time for a list that has had no answer before.
+const OWED_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Inner {
     /// A page of a list.
@@ -74,35 +79,56 @@ impl Inner {
         }
     }
 
-    /// The elements of one server; `None` if it has no such list.
+    /// The elements of one server; `None` if it has no such list. A list without an answer is asked for in the
+    /// background until there is one.
     async fn elements(&self, pool: &Pool, kind: ListKind, context: &Context) -> Result<Option<Elements>, Failure> {
         let upstream = pool.session_of(context)?;
-        self.listed(&upstream, kind).await
+        let list = listed(&upstream, kind).await;
+        match &list {
+            Err(failure) if failure.refusal().is_none() => owed_lists::owe(&upstream, kind),
+            Ok(_) | Err(_) => {}
+        }
+        list
     }
+}
 
-    /// As [`Inner::elements`], of a session. What requests depend on is remembered.
-    pub(crate) async fn listed(
-        &self,
-        upstream: &Arc<UpstreamSession>,
-        kind: ListKind,
-    ) -> Result<Option<Elements>, Failure> {
-        let session = upstream.session().await?;
-        let server = session.server();
-        if server.capabilities.as_ref().is_some_and(|capabilities| !kind.is_offered(capabilities)) {
-            return Ok(None);
+/// The elements of a list in one session, in the time of lists. Members that requests depend on are remembered.
+pub(crate) async fn listed(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Option<Elements>, Failure> {
+    let all = upstream.environment.limits.list_timeout;
+    // The server is slow, and asked in the background.
+    let is_owed = upstream.known().owed.contains(&kind);
+    listed_within(upstream, kind, if is_owed { all.min(OWED_TIMEOUT) } else { all }).await
+}
+
+/// As [`listed`], in this time in all, from the connection to the last page.
+pub(crate) async fn listed_within(
+    upstream: &Arc<UpstreamSession>,
+    kind: ListKind,
+    limit: Duration,
+) -> Result<Option<Elements>, Failure> {
+    match tokio::time::timeout(limit, pages(upstream, kind)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(upstream.reach.failure(Why::Request(RequestError::TimedOut(limit)))),
+    }
+}
+
+async fn pages(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Option<Elements>, Failure> {
+    let session = upstream.session().await?;
+    let server = session.server();
+    if server.capabilities.as_ref().is_some_and(|capabilities| !kind.is_offered(capabilities)) {
+        return Ok(None);
+    }
+    let outcome = list::fetch(kind, &session, &upstream.environment.limits).await;
+    if upstream.learn(&outcome) {
+        upstream.environment.lists_changed(&Audience::Everyone);
+    }
+    match outcome {
+        Ok(elements) => {
+            remember(upstream, kind, &elements);
+            Ok(Some(elements))
         }
-        let outcome = list::fetch(kind, &session, &self.environment.limits).await;
-        if upstream.learn(&outcome) {
-            self.environment.lists_changed(&Audience::Everyone);
-        }
-        match outcome {
-            Ok(elements) => {
-                remember(upstream, kind, &elements);
-                Ok(Some(elements))
-            }
-            Err(RequestError::Refused(ErrorObject { code: code::METHOD_NOT_FOUND, .. })) => Ok(None),
-            Err(error) => Err(upstream.reach.failure(Why::Request(error))),
-        }
+        Err(RequestError::Refused(ErrorObject { code: code::METHOD_NOT_FOUND, .. })) => Ok(None),
+        Err(error) => Err(upstream.reach.failure(Why::Request(error))),
     }
 }
 

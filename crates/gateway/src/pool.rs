@@ -129,7 +129,8 @@ impl Pool {
             }
         }
         let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
-        let session = UpstreamSession::new(reach, Users::One(Box::new(client)), environment, &self.gateway, Arc::default());
+        let session =
+            UpstreamSession::new(reach, Users::One(Box::new(client)), environment, &self.gateway, Arc::default());
         sessions.insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -238,6 +239,14 @@ pub(crate) async fn reconnect(pool: Weak<Pool>) {
         let pause = pool.shared.pause();
         drop(pool);
         tokio::time::sleep(pause).await;
+    }
+}
+
+/// Waits for a server that was not connected in time, and announces its lists.
+pub(crate) async fn announce(pool: Arc<Pool>) {
+    // After a failure another task connects it, and announces that it is back.
+    if pool.shared.session().await.is_ok() {
+        pool.environment.lists_changed(&Audience::Everyone);
     }
 }
 

@@ -9,6 +9,7 @@ use protomcp_types::{CallTool, CallToolResult, ErrorObject, TaskSupport};
 use crate::failure::Failure;
 use crate::inner::Inner;
 use crate::list::ListKind;
+use crate::listing::listed;
 use crate::relay::TaskWish;
 use crate::translate;
 use crate::upstream_session::UpstreamSession;
@@ -95,7 +96,7 @@ impl Inner {
     /// The support for tasks of a tool, as its server has listed it.
     async fn task_support(&self, upstream: &Arc<UpstreamSession>, name: &str) -> Result<TaskSupport, Failure> {
         if upstream.known().tasks.is_none() {
-            self.listed(upstream, ListKind::Tools).await?;
+            listed(upstream, ListKind::Tools).await?;
         }
         let known = upstream.known();
         Ok(known.tasks.as_ref().and_then(|tasks| tasks.get(name)).copied().unwrap_or_default())

@@ -173,6 +173,11 @@ impl UpstreamSession {
         }
     }
 
+    /// The sessions whose lists come from this one.
+    pub(crate) fn audience(&self) -> Audience {
+        self.notices.audience()
+    }
+
     /// The session if it is open.
     pub(crate) fn open_session(&self) -> Option<ClientSession> {
         match &*lock(&self.state) {
