@@ -29,7 +29,7 @@ pub(crate) use http::{HttpOptions, Place};
 pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;
 use upstream::UpstreamFlags;
-pub(crate) use upstream::Upstreams;
+pub(crate) use upstream::{Upstreams, shown};
 pub(crate) use upstream_config::{Location, StdioCommand};
 use values::size;
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use protomcp_auth::{Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthConfig, SignInNotice};
 use protomcp_http_client::HttpTransport;
 
+use crate::args::shown;
 use crate::exit::Failure;
 
 /// A server at a URL. Tokens are obtained in the browser when the server asks for one, and kept for the next time, unless
@@ -22,7 +23,7 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn new(url: &str, headers: &[(String, String)]) -> Result<Self, Failure> {
-        let wrong = |error: &dyn Display| Failure::usage(format!("{url}: {error}"));
+        let wrong = |error: &dyn Display| Failure::usage(format!("{}: {error}", shown(url)));
         let remote = Self { url: url.to_owned(), headers: headers.to_owned(), authorizer: None };
         remote.build().map_err(|error| wrong(&error))?;
         if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {

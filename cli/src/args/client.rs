@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;
 use crate::log::LogLevel;
@@ -24,9 +25,9 @@ pub(crate) enum Target {
 /// The way to the server.
 #[derive(Debug, Args)]
 pub(crate) struct ServerFlags {
-    /// A header of each request to a URL, as "name: value"; may be repeated
-    #[arg(long = "header", value_name = "HEADER", value_parser = header)]
-    pub(crate) headers: Vec<(String, String)>,
+    /// A header of each request to a URL, as "name: value"; may be repeated. ${NAME} is an environment variable
+    #[arg(long = "header", value_name = "HEADER")]
+    headers: Vec<String>,
 
     /// Run the tool file with this program instead of the one for its extension
     #[arg(long, value_name = "PROGRAM")]
@@ -43,6 +44,13 @@ pub(crate) struct ServerFlags {
     /// A command that is an MCP server on its standard input and output
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
+}
+
+impl ServerFlags {
+    /// The header fields of requests to a URL. `variable` looks up the environment.
+    pub(crate) fn headers(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, Failure> {
+        headers(&self.headers, &variable)
+    }
 }
 
 /// The flags of `pmcp list`.
@@ -184,7 +192,15 @@ fn no_server(verb: &str) -> Failure {
     Failure::usage(format!("missing server: name a tool file, a URL, or a command after --\n\nTry 'pmcp help {verb}'."))
 }
 
-pub(super) fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once(':').ok_or("expected \"name: value\"")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
+/// Header fields, as `name: value`. An error names no value, which may be a secret.
+pub(super) fn headers(
+    given: &[String],
+    variable: &impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let field = |text: &String| {
+        let (name, value) = text.split_once(':').ok_or("expected \"name: value\"")?;
+        Ok((name.trim().to_owned(), expand(value.trim(), variable)?))
+    };
+    let fields = given.iter().map(field).collect::<Result<_, String>>();
+    fields.map_err(|why| Failure::usage(format!("invalid --header: {why}")))
 }

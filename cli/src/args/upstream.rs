@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use protomcp_gateway::{GatewayLimits, Sharing};
 use protomcp_server::Limits;
 
-use crate::args::client::header;
+use crate::args::client::headers;
 use crate::args::tool::LimitFlags;
 use crate::args::upstream_config::{self, Entry, Location, StdioCommand};
 use crate::exit::Failure;
@@ -30,9 +30,10 @@ pub(super) struct UpstreamFlags {
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
-    /// A header of each request to the URL of --upstream, as "name: value"; may be repeated
-    #[arg(long = "header", value_name = "HEADER", value_parser = header, requires = "upstream")]
-    headers: Vec<(String, String)>,
+    /// A header of each request to the URL of --upstream, as "name: value"; may be repeated. ${NAME} is an environment
+    /// variable
+    #[arg(long = "header", value_name = "HEADER", requires = "upstream")]
+    headers: Vec<String>,
 
     /// Serve the servers of this JSON file, which has the mcpServers of a host; with several, the tools of each begin with
     /// its name and "_"
@@ -79,13 +80,14 @@ impl UpstreamFlags {
             return Err(Failure::usage("name one of --upstream, --config and a command after --"));
         }
         let mut entries = match &self.config {
-            Some(path) => upstream_config::read(path, variable)?,
+            Some(path) => upstream_config::read(path, &variable)?,
             None => Vec::new(),
         };
         if let Some(url) = &self.upstream {
-            let location = Location::Url { url: url.clone(), headers: self.headers };
-            location.check().map_err(|why| Failure::usage(format!("invalid --upstream \"{url}\": {why}")))?;
-            entries.push(Entry { name: url.clone(), location });
+            let headers = headers(&self.headers, &variable)?;
+            let (name, location) = (shown(url), Location::Url { url: url.clone(), headers });
+            location.check().map_err(|why| Failure::usage(format!("invalid --upstream \"{name}\": {why}")))?;
+            entries.push(Entry { name, location });
         }
         let mut words = self.command.into_iter();
         if let Some(program) = words.next() {
@@ -108,6 +110,16 @@ impl UpstreamFlags {
     }
 }
 
+/// A URL without its credentials, which may be in its query: a name that clients and logs may have.
+pub(crate) fn shown(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let (scheme, rest) = url[..end].split_once("://").unwrap_or(("", &url[..end]));
+    let path = rest.find('/').unwrap_or(rest.len());
+    let host = rest[..path].rsplit_once('@').map_or(&rest[..path], |(_, host)| host);
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    format!("{scheme}{separator}{host}{}", &rest[path..])
+}
+
 impl Upstreams {
     /// The servers in words, for the log.
     pub(crate) fn names(&self) -> String {
@@ -121,6 +133,24 @@ impl Upstreams {
             Some(Scope::Shared) => Sharing::Shared,
             None if entry.is_command() => Sharing::Shared,
             None => Sharing::PerSession,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_credentials() {
+        for (url, text) in [
+            ("https://a.example/mcp", "https://a.example/mcp"),
+            ("https://a.example:8443/mcp?key=secret", "https://a.example:8443/mcp"),
+            ("https://a.example?key=secret", "https://a.example"),
+            ("https://ann:secret@a.example/x@y#secret", "https://a.example/x@y"),
+            ("a.example/?secret", "a.example/"),
+        ] {
+            assert_eq!(shown(url), text);
         }
     }
 }

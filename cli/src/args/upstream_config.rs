@@ -52,14 +52,14 @@ struct Written {
 }
 
 /// The servers of a file, in its order.
-pub(super) fn read(path: &Path, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, Failure> {
+pub(super) fn read(path: &Path, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, Failure> {
     let invalid = |why: String| Failure::usage(format!("invalid --config {}: {why}", path.display()));
     let text = std::fs::read(path).map_err(|error| invalid(error.to_string()))?;
     let entries = parse(text, variable).map_err(invalid)?;
     if entries.is_empty() { Err(invalid("it names no server".into())) } else { Ok(entries) }
 }
 
-fn parse(text: Vec<u8>, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, String> {
+fn parse(text: Vec<u8>, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, String> {
     let file = RawJson::parse(text).and_then(|raw| JsonObject::from_raw(&raw)).map_err(|error| error.to_string())?;
     let servers = file.member("mcpServers").or_else(|| file.member("servers"));
     let servers = servers.ok_or("it has no object \"mcpServers\"")?;
@@ -70,7 +70,7 @@ fn parse(text: Vec<u8>, variable: impl Fn(&str) -> Option<String>) -> Result<Vec
         if entry.disabled {
             continue;
         }
-        let location = location(entry, &variable).map_err(|why| format!("server \"{name}\": {why}"))?;
+        let location = location(entry, variable).map_err(|why| format!("server \"{name}\": {why}"))?;
         entries.push(Entry { name: name.to_owned(), location });
     }
     Ok(entries)
@@ -96,7 +96,7 @@ fn location(entry: Written, variable: &impl Fn(&str) -> Option<String>) -> Resul
 }
 
 /// Replaces `${NAME}` and `${NAME:-default}` by environment variables, as hosts do.
-fn expand(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
+pub(super) fn expand(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let (mut filled, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let Some((inner, behind)) = after.split_once('}') else { break };
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Vec<Entry>, String> {
-        parse(text.into(), |name| (name == "TOKEN").then(|| "secret".into()))
+        parse(text.into(), &|name| (name == "TOKEN").then(|| "secret".into()))
     }
 
     #[test]

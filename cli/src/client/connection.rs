@@ -8,7 +8,7 @@ use protomcp_bridge::{Bridge, ToolFile};
 use protomcp_client::{Client, ClientSession, Command, CommandTransport};
 use protomcp_transport::memory;
 
-use crate::args::{ServerFlags, Target};
+use crate::args::{ServerFlags, Target, shown};
 use crate::client::form;
 use crate::exit::Failure;
 use crate::remote::Remote;
@@ -25,12 +25,13 @@ pub(super) struct Connection {
 impl Connection {
     /// Opens a session with the server.
     pub(super) async fn open(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
+        let headers = flags.headers(|name| std::env::var(name).ok())?;
         let client = client(flags);
         match target {
             Target::File(file) => to_file(&client, &file, flags.runtime.as_ref()).await,
             Target::Url(url) => {
-                let transport = Remote::new(&url, &flags.headers)?.transport();
-                let session = client.connect(transport).await.map_err(|error| cannot_connect(&url, error))?;
+                let transport = Remote::new(&url, &headers)?.transport();
+                let session = client.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
                 Ok(Self { session, bridge: None })
             }
             Target::Command(words) => {
