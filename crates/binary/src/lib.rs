@@ -4,6 +4,8 @@ mod any;
 pub mod code;
 mod convert;
 mod cursor;
+mod detect;
+mod detection;
 mod fault;
 mod frame;
 mod limits;
@@ -23,6 +25,8 @@ mod well_known;
 
 pub use any::Any;
 pub use cursor::{Cursor, CursorKey, ListDigest};
+pub use detect::{Rewound, detect};
+pub use detection::{Detection, Refusal, StreamProtocol};
 pub use fault::Fault;
 pub use frame::{Decoder, FrameTooLarge, Unreadable, UnreadableKind, encode, encode_with};
 pub use limits::FrameLimits;
@@ -30,7 +34,7 @@ pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use reference::Numbering;
 pub use schemas::{Converted, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
 pub use selection::PageLimits;
-pub use serve::{BinaryPeer, BinaryServeError, BinaryServer};
+pub use serve::{BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines, ServeAnyError};
 pub use session::{
     Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,
     SessionConfig, SessionLimits,

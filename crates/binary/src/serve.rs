@@ -5,11 +5,13 @@
 //! [`BinarySession`](crate::BinarySession) towards the client, and a client of MCP towards the server.
 
 mod answers;
+mod any_protocol;
 mod catalog;
 mod driver;
 mod error;
 mod mcp;
 mod peer;
+mod peer_transport;
 mod shared;
 mod upstream;
 
@@ -30,6 +32,7 @@ use crate::serve::shared::Shared;
 use crate::session::{Changes, Features, SessionConfig};
 use crate::struct_schemas::StructSchemas;
 
+pub use crate::serve::any_protocol::{DetectOptions, JsonLines, ServeAnyError};
 pub use crate::serve::error::BinaryServeError;
 pub use crate::serve::peer::BinaryPeer;
 

@@ -47,6 +47,7 @@ pub(super) struct Driver<S> {
     is_unflushed: bool,
     /// The client has closed its end.
     has_ended: bool,
+    is_shutting_down: bool,
     /// The time by which the last frames must be written.
     stalled_at: Option<Instant>,
     failure: Option<BinaryServeError>,
@@ -57,6 +58,7 @@ enum Event {
     Written(io::Result<()>),
     Upstream(Step),
     Answered(Answered),
+    Shutdown,
     Time,
 }
 
@@ -78,6 +80,7 @@ impl<S: Service> Driver<S> {
             output: BytesMut::new(),
             is_unflushed: false,
             has_ended: false,
+            is_shutting_down: false,
             stalled_at: None,
             failure: None,
         }
@@ -124,6 +127,7 @@ impl<S: Service> Driver<S> {
                 None => std::future::pending().await,
             }
         };
+        let shutdown = self.server.handle().shutdown_token();
         let has_output = !self.output.is_empty() || self.is_unflushed;
         let write = async {
             if !self.output.is_empty() {
@@ -144,6 +148,7 @@ impl<S: Service> Driver<S> {
             read = reader.read_buf(&mut self.input), if reads => Event::Read(read),
             written = write, if has_output => Event::Written(written),
             step = step => Event::Upstream(step),
+            () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
             Some(answered) = self.running.next() => Event::Answered(answered),
             () = time => Event::Time,
         }
@@ -171,6 +176,13 @@ impl<S: Service> Driver<S> {
                 self.aborts.remove(&id);
                 if let Ok(outcome) = outcome {
                     self.session.reply(now, id, outcome);
+                }
+            }
+            Event::Shutdown => {
+                self.is_shutting_down = true;
+                // With a session of MCP, its end is the end of the conversation.
+                if self.upstream.is_none() {
+                    self.session.close_input(now);
                 }
             }
             Event::Time => {

@@ -1,8 +1,6 @@
 //! The session of MCP behind a conversation: its machine, and both ends of the connection in memory.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -10,7 +8,7 @@ use protomcp_server::{ServeError, Server, Service};
 use protomcp_session::{
     AnswerFacts, CallId, ClientConfig, ClientConnection, ClientEvent, CloseReason, Mode, RequestError, Transmit,
 };
-use protomcp_transport::memory::{Memory, MemorySink, MemorySource};
+use protomcp_transport::memory::{MemorySink, MemorySource};
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError, memory};
 use protomcp_types::{Implementation, Incoming, RawJson, method};
 use tokio::sync::{mpsc, oneshot};
@@ -18,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::message::ListChanged;
 use crate::serve::mcp::{Command, Mcp};
 use crate::serve::peer::BinaryPeer;
+use crate::serve::peer_transport::PeerTransport;
 
 /// The client's end of a session of MCP, and the future that serves it.
 pub(super) struct Upstream {
@@ -59,7 +58,7 @@ impl Upstream {
         now: Instant,
     ) -> (Self, Mcp) {
         let (ours, theirs) = memory::pair();
-        let transport = PeerMemory { memory: theirs, principal: peer.principal.clone(), address: peer.address };
+        let transport = PeerTransport { inner: theirs, peer: peer.clone() };
         let server = server.clone();
         let serving = Box::pin(async move { server.serve_inline(transport).await });
         let (source, sink) = ours.split();
@@ -164,28 +163,4 @@ fn changed(method: &str) -> Option<Notice> {
     let changed =
         ListChanged { tools: method == method::TOOLS_CHANGED, resources: method == method::RESOURCES_CHANGED };
     (changed.tools || changed.resources).then_some(Notice::Changed(changed))
-}
-
-/// A connection in memory that stands for a stream with this peer.
-struct PeerMemory {
-    memory: Memory,
-    principal: Option<Arc<str>>,
-    address: Option<IpAddr>,
-}
-
-impl Transport for PeerMemory {
-    type Source = MemorySource;
-    type Sink = MemorySink;
-
-    fn principal(&self) -> Option<Arc<str>> {
-        self.principal.clone()
-    }
-
-    fn address(&self) -> Option<IpAddr> {
-        self.address
-    }
-
-    fn split(self) -> (MemorySource, MemorySink) {
-        self.memory.split()
-    }
 }

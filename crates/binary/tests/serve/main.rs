@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod calls;
+mod detection;
 mod ends;
 mod lists;
 mod stage;

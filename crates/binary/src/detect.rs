@@ -1,0 +1,53 @@
+//! Reads the first bytes of a stream without losing them.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+
+use crate::detection::Detection;
+
+/// Reads until the protocol of a stream is known, and returns the stream from its first byte on.
+///
+/// [`Detection::Undecided`] is the outcome of a stream that ends before. Not cancel safe: a dropped future loses what it
+/// has read.
+///
+/// # Errors
+/// If the stream fails.
+pub async fn detect<R: AsyncRead + Unpin>(mut reader: R) -> io::Result<(Detection, Rewound<R>)> {
+    let mut head = BytesMut::with_capacity(FIRST_READ);
+    loop {
+        let detection = Detection::of(&head);
+        if detection != Detection::Undecided || reader.read_buf(&mut head).await? == 0 {
+            return Ok((detection, Rewound { head, reader }));
+        }
+        head.reserve(FIRST_READ);
+    }
+}
+
+/// A stream whose first bytes were read and are read again.
+#[derive(Debug)]
+pub struct Rewound<R> {
+    head: BytesMut,
+    reader: R,
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Rewound<R> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.head.is_empty() {
+            return Pin::new(&mut self.reader).poll_read(cx, buf);
+        }
+        let count = self.head.len().min(buf.remaining());
+        buf.put_slice(&self.head[..count]);
+        self.head.advance(count);
+        if self.head.is_empty() {
+            self.head = BytesMut::new();
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// The size of the first reads: most first messages arrive whole.
+const FIRST_READ: usize = 1024;

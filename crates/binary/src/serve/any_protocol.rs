@@ -1,0 +1,139 @@
+//! Serves a client in the protocol of its first bytes: proto-mcp, or JSON-RPC in lines.
+
+use std::io;
+use std::time::Duration;
+
+use protomcp_server::{ServeError, Service};
+use protomcp_transport::lines::{Lines, MAX_LINE};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::detect::{Rewound, detect};
+use crate::detection::{Detection, Refusal, StreamProtocol};
+use crate::serve::BinaryServer;
+use crate::serve::error::BinaryServeError;
+use crate::serve::peer::BinaryPeer;
+use crate::serve::peer_transport::PeerTransport;
+
+/// The settings of [`BinaryServer::serve_any`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DetectOptions {
+    /// The time that a client has for the bytes that decide; `None`: any time.
+    pub timeout: Option<Duration>,
+    /// The rule for JSON-RPC.
+    pub json: JsonLines,
+    /// The longest line of JSON, in bytes.
+    pub max_line: usize,
+}
+
+/// The rule for JSON-RPC in lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JsonLines {
+    /// Only proto-mcp is served.
+    Refused,
+    /// Streams that begin with JSON are served.
+    Served,
+    /// Streams that begin with any text are served: the first line is answered with −32700, as it always was on stdio.
+    ServedUnlessBinary,
+}
+
+impl DetectOptions {
+    /// For standard input: no time limit, and the host may write any text.
+    pub const STDIO: Self = Self { timeout: None, json: JsonLines::ServedUnlessBinary, max_line: MAX_LINE };
+
+    /// For a network.
+    pub const NETWORK: Self =
+        Self { timeout: Some(Duration::from_secs(10)), json: JsonLines::Served, max_line: MAX_LINE };
+}
+
+/// The reason why [`BinaryServer::serve_any`] has ended early.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeAnyError {
+    /// The conversation in proto-mcp.
+    #[error(transparent)]
+    Binary(#[from] BinaryServeError),
+    /// The conversation in JSON-RPC.
+    #[error(transparent)]
+    Json(#[from] ServeError),
+    /// The stream could not be read.
+    #[error("the connection to the client failed")]
+    Io(#[from] io::Error),
+    /// The stream has no protocol.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The stream has a protocol that is not served on it.
+    #[error("the client speaks {}, which is not served here", name(*.0))]
+    NotServed(StreamProtocol),
+    /// The client has not sent enough bytes in time.
+    #[error("the client sent nothing within {0:?}")]
+    TimedOut(Duration),
+}
+
+fn name(protocol: StreamProtocol) -> &'static str {
+    match protocol {
+        StreamProtocol::Binary => "proto-mcp",
+        StreamProtocol::JsonLines => "JSON-RPC",
+        StreamProtocol::Tls => "TLS",
+        StreamProtocol::Http1 => "HTTP/1.1",
+        StreamProtocol::Http2 => "HTTP/2",
+    }
+}
+
+impl<S: Service> BinaryServer<S> {
+    /// Serves one client in proto-mcp or in JSON-RPC, whichever its first bytes are. The choice holds for the stream.
+    ///
+    /// # Errors
+    /// As [`BinaryServer::serve`] and the server's own `serve`, and if the first bytes are of another protocol.
+    pub async fn serve_any<R, W>(
+        &self,
+        reader: R,
+        writer: W,
+        peer: BinaryPeer,
+        options: DetectOptions,
+    ) -> Result<(), ServeAnyError>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let shutdown = self.server.handle().shutdown_token();
+        let detected = tokio::select! {
+            detected = detect(reader) => detected?,
+            () = shutdown.cancelled() => return Ok(()),
+            () = sleep(options.timeout) => return Err(ServeAnyError::TimedOut(options.timeout.unwrap_or_default())),
+        };
+        let (detection, stream) = detected;
+        match (detection, options.json) {
+            (Detection::Protocol(StreamProtocol::Binary), _) => Ok(self.serve(stream, writer, peer).await?),
+            (Detection::Protocol(StreamProtocol::JsonLines), JsonLines::Served | JsonLines::ServedUnlessBinary)
+            | (Detection::Undecided | Detection::Refused(Refusal::Unknown), JsonLines::ServedUnlessBinary) => {
+                self.serve_lines(stream, writer, peer, options.max_line).await
+            }
+            (Detection::Protocol(protocol), _) => Err(ServeAnyError::NotServed(protocol)),
+            (Detection::Refused(refusal), _) => Err(refusal.into()),
+            // The client has closed the stream without a message.
+            (Detection::Undecided, _) => Ok(()),
+        }
+    }
+
+    async fn serve_lines<R, W>(
+        &self,
+        stream: Rewound<R>,
+        writer: W,
+        peer: BinaryPeer,
+        max_line: usize,
+    ) -> Result<(), ServeAnyError>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let lines = Lines::new(stream, writer).with_max_line(max_line);
+        Ok(self.server.serve(PeerTransport { inner: lines, peer }).await?)
+    }
+}
+
+async fn sleep(time: Option<Duration>) {
+    match time {
+        Some(time) => tokio::time::sleep(time).await,
+        None => std::future::pending().await,
+    }
+}
