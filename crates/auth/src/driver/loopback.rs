@@ -149,14 +149,9 @@ impl PendingRedirect for Pending {
                 };
                 (agent.notify)(&SignInNotice { url, port, failure });
             });
-            match timeout(limit, listener.receive(&state)).await {
-                Ok(Ok(query)) => Ok(query),
-                Ok(Err(error)) => Err(AuthorizationError::SignInRequired(error.to_string())),
-                Err(_) => {
-                    let reason = format!("no redirect has arrived within {} s", limit.as_secs());
-                    Err(AuthorizationError::SignInRequired(reason))
-                }
-            }
+            timeout(limit, listener.receive(&state)).await.map_err(|_| {
+                AuthorizationError::SignInRequired(format!("no redirect has arrived within {} s", limit.as_secs()))
+            })
         })
     }
 }

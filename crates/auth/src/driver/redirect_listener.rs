@@ -5,10 +5,10 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::form::{MAX_QUERY, decode_pairs};
 
@@ -20,6 +20,12 @@ const MAX_HEAD: usize = MAX_QUERY + 16 * 1024;
 
 /// The time for one request.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time for a page, which fits into the buffers of the system.
+const PAGE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The time after a failure to accept a connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The most connections at a time: browsers open some ahead of need.
 const MAX_CONNECTIONS: usize = 16;
@@ -57,24 +63,23 @@ impl RedirectListener {
     }
 
     /// Waits for the redirect with this state, and returns its query. Needs a time limit.
-    ///
-    /// # Errors
-    /// If the socket fails.
-    pub async fn receive(self, state: &str) -> io::Result<String> {
+    pub async fn receive(self, state: &str) -> String {
         let state: Arc<str> = state.into();
         let mut connections = JoinSet::new();
         loop {
             tokio::select! {
                 accepted = self.listener.accept(), if connections.len() < MAX_CONNECTIONS => {
-                    let (stream, _) = accepted?;
+                    // A connection that was broken off, or too many open files: the next one may succeed.
+                    let Ok((stream, _)) = accepted else {
+                        sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    };
                     let state = Arc::clone(&state);
-                    connections.spawn(async move {
-                        timeout(REQUEST_TIMEOUT, answer(stream, &state)).await.ok()?.ok()?
-                    });
+                    connections.spawn(async move { answer(stream, &state).await });
                 }
                 Some(query) = connections.join_next() => {
                     if let Ok(Some(query)) = query {
-                        return Ok(query);
+                        return query;
                     }
                 }
             }
@@ -82,25 +87,44 @@ impl RedirectListener {
     }
 }
 
-/// Answers one request. Returns its query if it is the redirect.
-async fn answer(mut stream: TcpStream, state: &str) -> io::Result<Option<String>> {
-    let mut head = Vec::new();
-    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
-        if head.len() > MAX_HEAD || stream.read_buf(&mut head).await? == 0 {
-            return Ok(None);
-        }
-    }
+/// Answers one request. Returns its query if it is the redirect, also if the page cannot be sent.
+async fn answer(mut stream: impl AsyncRead + AsyncWrite + Unpin, state: &str) -> Option<String> {
+    let head = timeout(REQUEST_TIMEOUT, head(&mut stream)).await.ok()??;
     let query = query(&head).filter(|query| is_redirect(query, state)).map(str::to_owned);
+    // The code has still to be exchanged, so no page says that the sign-in has succeeded.
     let (status, text) = match &query {
         Some(query) if query.split('&').any(|pair| pair.starts_with("error=")) => {
             ("200 OK", "Access was not granted. You can close this page and return to the program.")
         }
-        Some(_) => ("200 OK", "You are signed in. You can close this page and return to the program."),
+        Some(_) => ("200 OK", "You can close this page and return to the program, which completes the sign-in."),
         None => ("404 Not Found", "This is not the page of a sign-in that is under way."),
     };
-    stream.write_all(page(status, text).as_bytes()).await?;
-    stream.shutdown().await?;
-    Ok(query)
+    let page = page(status, text);
+    let shown = timeout(PAGE_TIMEOUT, async {
+        stream.write_all(page.as_bytes()).await?;
+        stream.shutdown().await
+    });
+    if !matches!(shown.await, Ok(Ok(()))) {
+        tracing::debug!("the page for the user was not sent");
+    }
+    query
+}
+
+/// The head of a request, and the beginning of its body; none if it is too long or incomplete.
+async fn head(stream: &mut (impl AsyncRead + Unpin)) -> Option<Vec<u8>> {
+    const END: &[u8] = b"\r\n\r\n";
+    let mut head = Vec::new();
+    loop {
+        let known = head.len();
+        if known > MAX_HEAD || stream.read_buf(&mut head).await.ok()? == 0 {
+            return None;
+        }
+        // The end may have begun in the piece before.
+        let start = known.saturating_sub(END.len() - 1);
+        if head[start..].windows(END.len()).any(|end| end == END) {
+            return Some(head);
+        }
+    }
 }
 
 /// The query of a GET of the redirect URI.
@@ -124,4 +148,35 @@ fn page(status: &str, text: &str) -> String {
          close\r\n\r\n{body}",
         body.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_redirect_counts_without_its_page() {
+        let (mut browser, stream) = tokio::io::duplex(1024);
+        browser.write_all(b"GET /callback?code=c&state=s HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        drop(browser);
+        assert_eq!(answer(stream, "s").await.as_deref(), Some("code=c&state=s"));
+    }
+
+    #[tokio::test]
+    async fn a_head_ends_between_two_pieces() {
+        for length in 1..8 {
+            let (mut browser, stream) = tokio::io::duplex(length);
+            let sending = tokio::spawn(async move {
+                browser.write_all(b"GET /callback?state=s HTTP/1.1\r\n\r\n").await.unwrap();
+                let mut page = String::new();
+                browser.read_to_string(&mut page).await.unwrap();
+                page
+            });
+            assert_eq!(answer(stream, "s").await.as_deref(), Some("state=s"));
+            let page = sending.await.unwrap();
+            assert!(page.contains("return to the program") && !page.contains("signed in"), "{page}");
+        }
+        let long = vec![b'x'; MAX_HEAD + 1];
+        assert_eq!(answer(tokio::io::join(long.as_slice(), tokio::io::sink()), "s").await, None);
+    }
 }

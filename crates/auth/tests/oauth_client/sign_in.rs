@@ -13,7 +13,7 @@ use crate::servers::{EagerBrowser, World, get};
 async fn only_the_redirect_with_the_state_is_taken() {
     let listener = RedirectListener::bind(0).await.unwrap();
     let (uri, port) = (listener.redirect_uri().to_owned(), listener.port());
-    let receiving = tokio::spawn(async move { listener.receive("st4te").await.unwrap() });
+    let receiving = tokio::spawn(async move { listener.receive("st4te").await });
     let pages = tokio::task::spawn_blocking(move || {
         // A browser connects ahead of need, and another program sends something else.
         let _idle: Vec<_> = (0..3).map(|_| TcpStream::connect(("127.0.0.1", port)).unwrap()).collect();
