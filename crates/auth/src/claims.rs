@@ -97,6 +97,10 @@ impl TokenPolicy {
         if is_another_kind {
             return Err(TokenError::Invalid("the token is not an access token"));
         }
+        // RFC 7800, section 3.1. A thief of the token would present it as a bearer token (RFC 9449, section 7.2).
+        if claims.get("cnf").is_some_and(|key| !key.is_null()) {
+            return Err(TokenError::Invalid("the token is bound to a key, and bearer tokens prove none"));
+        }
         let expires = time(&claims, "exp")?;
         match expires {
             Some(expires) if now >= expires + self.leeway => {
@@ -170,6 +174,17 @@ mod tests {
         }
         check(Kind::Jwt, &json!({"iss": null}), other);
         check(Kind::Introspection, &json!({"iss": null}), Ok(()));
+    }
+
+    #[test]
+    fn a_token_that_is_bound_to_a_key_does_not_count_without_it() {
+        let bound = Err("the token is bound to a key, and bearer tokens prove none");
+        for kind in [Kind::Jwt, Kind::AccessTokenJwt, Kind::Introspection] {
+            check(kind, &json!({"cnf": {"jkt": "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"}}), bound);
+            check(kind, &json!({"cnf": {"x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2"}}), bound);
+            check(kind, &json!({"cnf": {}}), bound);
+            check(kind, &json!({"cnf": null}), Ok(()));
+        }
     }
 
     #[test]
