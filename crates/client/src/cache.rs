@@ -1,6 +1,7 @@
 //! Answers that may be used again (MCP 2026-07-28, server/utilities/caching).
 //!
-//! A cache belongs to one session, so private answers may be kept as well. The time is an argument.
+//! A cache belongs to one session, so private answers (`cacheScope`) may be kept as well. It is emptied when a request
+//! fails for its authorization, because the user may be another one after that. The time is an argument.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};

@@ -60,6 +60,16 @@ pub(crate) struct Caller {
     pub(crate) place: Option<OwnedSemaphorePermit>,
 }
 
+impl Caller {
+    /// Passes the end of the call on.
+    pub(crate) fn end(mut self, outcome: CallOutcome) {
+        // The place is free before the caller can use it again.
+        drop(self.place.take());
+        // A caller that has gone needs no answer.
+        drop(self.answer.send(outcome));
+    }
+}
+
 /// The end of a call.
 #[derive(Debug)]
 pub(crate) struct CallOutcome {

@@ -7,6 +7,8 @@
 mod deliver;
 mod replacing;
 mod replies;
+#[cfg(test)]
+mod tests;
 mod watching;
 
 use std::collections::HashMap;
@@ -14,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_session::{
-    AnswerFacts, CallId, Channel, ClientConfig, ClientConnection, CloseReason, HttpStatus, NoAnswer, Transmit,
+    AnswerFacts, CallId, Channel, ClientConfig, ClientConnection, CloseReason, HttpStatus, NoAnswer, RequestError,
+    Transmit,
 };
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Incoming, Malformed, Message};
@@ -22,9 +25,9 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::command::{Caller, Command, NewCall, Status};
+use crate::command::{CallOutcome, Caller, Command, NewCall, Status};
 use crate::driver::replies::{Cause, Replies};
-use crate::driver::watching::Watching;
+use crate::driver::watching::{Waiting, Watching};
 use crate::notices::Notices;
 use crate::questions::Answerer;
 use crate::reconnection::{Reconnection, ServerEnd};
@@ -45,7 +48,7 @@ pub(crate) async fn connect<T: Transport>(
     let (sender, commands) = mpsc::unbounded_channel();
     let (status, watched) = watch::channel(Status::Opening);
     let id = registry.enter(sender.downgrade());
-    let shared = Arc::new(Shared::new(id, watched, settings.limits.max_pending, has_streams));
+    let shared = Arc::new(Shared::new(id, watched, &settings.limits, has_streams));
     let session = ClientSession::new(Arc::clone(&shared), sender, settings.service.clone());
     let context = ServerContext::new(&session);
     let config = ClientConfig {
@@ -69,7 +72,7 @@ pub(crate) async fn connect<T: Transport>(
         watching: Watching::new(&settings.handlers),
         notices: Notices::start(&settings.handlers, &context),
         answerer: Answerer {
-            places: Arc::new(Semaphore::new(settings.limits.max_incoming)),
+            places: Arc::new(Semaphore::new(settings.limits.max_incoming.min(Semaphore::MAX_PERMITS))),
             settings,
             registry,
             context,
@@ -207,6 +210,9 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         match command {
             Command::Call(call) => {
                 let NewCall { id, request, caller } = *call;
+                if self.unwritten() > self.answerer.settings.limits.max_unwritten {
+                    return caller.end(CallOutcome { outcome: Err(RequestError::TooMany), rounds: 0 });
+                }
                 self.callers.insert(id, caller);
                 self.connection.call(now, id, request);
             }
@@ -223,7 +229,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 self.answering.remove(&Question::Round(call));
                 self.connection.answer_inputs(now, call, answers);
             }
-            Command::Watch { uri, is_wanted, done } => self.watch(uri, is_wanted, done),
+            Command::Watch { uri, is_wanted, done } => self.watch(Waiting::new(uri, is_wanted, done)),
             Command::Subscribed { uri, is_wanted } => self.subscribed(uri, is_wanted),
             Command::LogLevel(level) => self.set_level(level),
             Command::Notify(method, params) => self.connection.notify(method, params),

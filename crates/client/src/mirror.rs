@@ -2,8 +2,11 @@
 //! bodies.
 
 use std::collections::HashSet;
+use std::fmt;
 
-use protomcp_types::{JsonObject, Kind, RawJson, header};
+use protomcp_types::{Kind, RawJson, header};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// The arguments of one tool that are mirrored.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,7 +48,47 @@ impl Mirrored {
 }
 
 fn argument(arguments: &RawJson, path: &[String]) -> Option<RawJson> {
-    path.iter().try_fold(arguments.clone(), |value, name| JsonObject::from_raw(&value).ok()?.take(name))
+    path.iter().try_fold(arguments.clone(), |value, name| Members::of(&value)?.take(name))
+}
+
+/// The members of an object with any number of them, as arguments and schemas may have. The message bounds them.
+struct Members(Vec<(String, RawJson)>);
+
+impl Members {
+    fn of(raw: &RawJson) -> Option<Self> {
+        raw.to().ok()
+    }
+
+    /// Of duplicates the last counts.
+    fn member(&self, name: &str) -> Option<&RawJson> {
+        self.0.iter().rfind(|(own, _)| own == name).map(|(_, value)| value)
+    }
+
+    fn take(self, name: &str) -> Option<RawJson> {
+        self.0.into_iter().rfind(|(own, _)| own == name).map(|(_, value)| value)
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
 }
 
 fn value(argument: &RawJson) -> Option<String> {
@@ -65,7 +108,7 @@ struct Walk {
 
 impl Walk {
     fn schema(&mut self, schema: &RawJson, path: &mut Vec<String>, depth: usize) -> Result<(), String> {
-        let Ok(schema) = JsonObject::from_raw(schema) else { return Ok(()) };
+        let Some(schema) = Members::of(schema) else { return Ok(()) };
         if depth > MAX_DEPTH {
             return Ok(());
         }
@@ -80,9 +123,9 @@ impl Walk {
             }
             self.fields.push(Field { name: format!("Mcp-Param-{name}"), path: path.clone() });
         }
-        let properties = schema.member("properties").and_then(|raw| JsonObject::from_raw(raw).ok());
-        for (name, property) in properties.iter().flat_map(JsonObject::iter) {
-            path.push(name.to_owned());
+        let properties = schema.member("properties").and_then(Members::of);
+        for (name, property) in properties.iter().flat_map(|properties| &properties.0) {
+            path.push(name.clone());
             self.schema(property, path, depth + 1)?;
             path.pop();
         }
@@ -108,16 +151,16 @@ fn occurrences(schema: &RawJson, depth: usize) -> usize {
     }
     match schema.kind() {
         Kind::Object => {
-            let Ok(members) = JsonObject::from_raw(schema) else { return 0 };
+            let Some(members) = Members::of(schema) else { return 0 };
             let own = usize::from(members.member("x-mcp-header").is_some());
-            let inside = |(name, value): (&str, &RawJson)| match name {
+            let inside = |(name, value): &(String, RawJson)| match name.as_str() {
                 // Values, not schemas.
                 "default" | "const" | "enum" | "examples" | "x-mcp-header" => 0,
-                "properties" => JsonObject::from_raw(value)
-                    .map_or(0, |properties| properties.iter().map(|(_, one)| occurrences(one, depth + 1)).sum()),
+                "properties" => Members::of(value)
+                    .map_or(0, |properties| properties.0.iter().map(|(_, one)| occurrences(one, depth + 1)).sum()),
                 _ => occurrences(value, depth + 1),
             };
-            own + members.iter().map(inside).sum::<usize>()
+            own + members.0.iter().map(inside).sum::<usize>()
         }
         Kind::Array => schema
             .to::<Vec<RawJson>>()
@@ -158,6 +201,22 @@ mod tests {
         );
         assert_eq!(fields(r#"{"a":"","b":null}"#), ["Mcp-Param-Region: "]);
         assert!(fields("{}").is_empty());
+    }
+
+    #[test]
+    fn objects_of_any_size_have_fields() {
+        let many = |member: &str| (0..1000).map(|n| member.replace('#', &n.to_string())).collect::<Vec<_>>().join(",");
+        let properties = format!(
+            r#"{},"a":{{"type":"string","x-mcp-header":"A","x":1}},"o":{{"type":"object","properties":{{"e":{{"type":"string","x-mcp-header":"E"}}}}}}"#,
+            many(r#""n#":{"type":"string"}"#)
+        );
+        let mirrored = Mirrored::of(&schema(&properties)).unwrap();
+        let more = many(r#""n#":0"#);
+        let arguments = RawJson::parse(format!(r#"{{{more},"a":"no","a":"x","o":{{{more},"e":"y"}}}}"#)).unwrap();
+        let fields = mirrored.fields(&arguments);
+        assert_eq!(fields, [("Mcp-Param-A".to_owned(), "x".to_owned()), ("Mcp-Param-E".to_owned(), "y".to_owned())]);
+        let wrong = format!(r#"{},"a":{{"items":{{"x-mcp-header":"A"}}}}"#, many(r#""n#":{}"#));
+        assert!(Mirrored::of(&schema(&wrong)).is_err());
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
 
 use futures_util::{Stream, stream};
 use protomcp_session::RequestError;
@@ -143,17 +144,26 @@ fn page<T: DeserializeOwned>(items: &RawJson, next_cursor: Option<String>) -> Re
     Ok(Page { items: all.into_iter().filter_map(read).collect(), next_cursor })
 }
 
-/// Finds lists that do not end.
+/// The longest cursor that is sent back, in bytes.
+const MAX_CURSOR: usize = 64 * 1024;
+
+/// Finds lists that do not end. It keeps digests of the cursors: a server chooses their length.
 #[derive(Debug, Default)]
-struct CursorGuard(HashSet<String>);
+struct CursorGuard {
+    seen: HashSet<u64>,
+    state: RandomState,
+}
 
 impl CursorGuard {
     fn check(&mut self, cursor: String) -> Result<String, RequestError> {
         let endless = |why: &str| Err(RequestError::InvalidAnswer(format!("the list does not end: {why}")));
-        if self.0.len() + 1 >= MAX_PAGES {
+        if cursor.len() > MAX_CURSOR {
+            return Err(RequestError::InvalidAnswer(format!("a cursor is longer than {MAX_CURSOR} bytes")));
+        }
+        if self.seen.len() + 1 >= MAX_PAGES {
             return endless(&format!("it has {MAX_PAGES} pages"));
         }
-        match self.0.insert(cursor.clone()) {
+        match self.seen.insert(self.state.hash_one(&cursor)) {
             true => Ok(cursor),
             false => endless("a cursor has come twice"),
         }
@@ -235,6 +245,13 @@ mod tests {
         let all = pages(fetch).collect::<Vec<_>>().now_or_never().unwrap();
         assert!(all.last().unwrap().is_err());
         assert_eq!(counter.into_inner(), MAX_PAGES);
+    }
+
+    #[test]
+    fn a_cursor_of_any_length_is_not_kept() {
+        let mut guard = CursorGuard::default();
+        assert!(guard.check("x".repeat(MAX_CURSOR)).is_ok());
+        assert!(guard.check("x".repeat(MAX_CURSOR + 1)).is_err());
     }
 
     #[test]

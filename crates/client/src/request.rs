@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use protomcp_session::{CallId, OutgoingCall, RequestError, ServerQuestion, ServerRequest, TaskNotice, TaskWish};
+use protomcp_session::{
+    CallId, NoAnswer, OutgoingCall, RequestError, ServerQuestion, ServerRequest, TaskNotice, TaskWish,
+};
 use protomcp_types::{ErrorObject, JsonObject, Method, Params, Progress, RawJson, code};
 use serde::de::DeserializeOwned;
 use tokio::sync::oneshot;
@@ -94,8 +96,8 @@ impl<M: Method> Request<M> {
         self
     }
 
-    /// Calls `report` with the progress of the request: in order, each report greater than the one before, and none
-    /// after the answer. It runs on the task of the connection, and must not block.
+    /// Calls `report` with the progress of the request: in order, and none after the answer. Each report is greater than
+    /// the one before, until the request is sent again, with answers to questions or in a new session. It runs on the task of the connection, and must not block.
     pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.options.progress = Some(Callback::new(report));
         self
@@ -224,6 +226,9 @@ fn send(
     ClientRequest { session, request, options }: ClientRequest,
 ) -> BoxFuture<'static, Result<RawJson, RequestError>> {
     let method = request.method().to_owned();
+    if session.is_closed() {
+        return std::future::ready(Err(session.closed_error())).boxed();
+    }
     let slot = slot(&session, &request);
     if let Some(slot) = slot.as_ref().filter(|_| !options.is_fresh)
         && let Some(answer) = session.shared.cache().find(slot, now())
@@ -231,17 +236,25 @@ fn send(
         return std::future::ready(Ok(answer)).boxed();
     }
     let again = session.shared.mirrors().then(|| request.clone()).filter(|request| request.tool().is_some());
-    let first = Sent::begin(&session, request, &options);
+    let begun = tokio::time::Instant::now();
+    let first = Sent::begin(&session, request, &options, Duration::ZERO);
     async move {
         let outcome = match (first?.await, again) {
             // The definition of the tool has changed (MCP 2026-07-28, server/tools).
             (CallOutcome { outcome: Err(error), .. }, Some(request)) if error.code() == Some(code::HEADER_MISMATCH) => {
+                let total = options.total_timeout.unwrap_or(session.shared.total_timeout);
                 // Without layers: a limit of theirs may hold this request back until the call has ended.
-                session.without_layers().refresh_tools().await?;
-                Sent::begin(&session, request, &options)?.await
+                let bare = session.without_layers();
+                let refreshed = tokio::time::timeout(total.saturating_sub(begun.elapsed()), bare.refresh_tools()).await;
+                refreshed.map_err(|_| RequestError::TimedOut(total))??;
+                Sent::begin(&session, request, &options, begun.elapsed())?.await
             }
             (outcome, _) => outcome,
         };
+        if let Err(RequestError::Unanswered { why: NoAnswer::Unauthorized, .. }) = &outcome.outcome {
+            // The next answers may be for another user.
+            session.forget_answers();
+        }
         let answer = outcome.outcome?.into_raw();
         tracing::trace!(method, "answered");
         if let Some(slot) = slot.filter(|_| outcome.rounds == 0) {
@@ -273,7 +286,13 @@ struct Sent {
 }
 
 impl Sent {
-    fn begin(session: &ClientSession, request: ServerRequest, options: &Options) -> Result<Self, RequestError> {
+    /// Sends a request for which `elapsed` of its time in all has passed.
+    fn begin(
+        session: &ClientSession,
+        request: ServerRequest,
+        options: &Options,
+        elapsed: Duration,
+    ) -> Result<Self, RequestError> {
         let place = Arc::clone(&session.shared.places);
         let place = place.try_acquire_owned().map_err(|_| RequestError::TooMany)?;
         let fields = match &request {
@@ -294,7 +313,7 @@ impl Sent {
             timeout: options.timeout,
             total_timeout: options.total_timeout,
             task: options.task,
-            elapsed: Duration::ZERO,
+            elapsed,
         };
         let (answer, outcome) = oneshot::channel();
         let (progress, task) = (options.progress.clone(), options.on_task.clone());

@@ -12,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+use crate::cache::Kind;
 use crate::command::{Command, Status};
 use crate::request::{Forwarded, Request, RequestService};
 use crate::shared::Shared;
@@ -148,8 +149,17 @@ impl ClientSession {
 
     async fn watch(&self, uri: String, is_wanted: bool) -> Result<(), RequestError> {
         let (done, answer) = oneshot::channel();
+        let wish = uri.clone();
         self.tell(Command::Watch { uri, is_wanted, done });
-        answer.await.unwrap_or_else(|_| Err(self.closed_error()))
+        match tokio::time::timeout(self.shared.total_timeout, answer).await {
+            Ok(answer) => answer.unwrap_or_else(|_| Err(self.closed_error())),
+            Err(_) => {
+                // The wish ends with its caller.
+                let (done, _) = oneshot::channel();
+                self.tell(Command::Watch { uri: wish, is_wanted: false, done });
+                Err(RequestError::TimedOut(self.shared.total_timeout))
+            }
+        }
     }
 
     /// Sets the least severe level of the log messages that the server sends. Without a session the level is sent with
@@ -177,7 +187,14 @@ impl ClientSession {
         self.request::<Ping>(&Ping {}).await.map(drop)
     }
 
+    /// Drops all answers that would be used again. Call it when the user of the session changes: answers may be those of
+    /// the user before. A request that fails for its authorization does so as well.
+    pub fn forget_answers(&self) {
+        self.shared.cache().invalidate(&Kind::ALL);
+    }
+
     /// Closes the connection: requests without an answer fail, and the server's end is awaited for `deadline` at most.
+    /// Tasks of the server go on: they are not tied to a connection, and `on_task` has told their ids.
     /// Returns the reason of the end, which is another one if the connection was over before.
     pub async fn close(&self, deadline: Duration) -> CloseReason {
         self.tell(Command::Close(Instant::now() + deadline.min(ClientLimits::LONGEST)));

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use protomcp_session::{CallId, ServerView};
+use protomcp_session::{CallId, ClientLimits, ServerView};
 use tokio::sync::{Semaphore, watch};
 
 use crate::cache::Cache;
@@ -17,6 +18,8 @@ pub(crate) struct Shared {
     pub(crate) status: watch::Receiver<Status>,
     /// Free places for calls without an answer.
     pub(crate) places: Arc<Semaphore>,
+    /// The time for which a request may take in all, unless it has one of its own.
+    pub(crate) total_timeout: Duration,
     /// True if each request has an exchange of its own, as over HTTP.
     pub(crate) has_fields: bool,
     server: Mutex<Option<Arc<ServerView>>>,
@@ -26,11 +29,12 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(id: u64, status: watch::Receiver<Status>, max_pending: usize, has_fields: bool) -> Self {
+    pub(crate) fn new(id: u64, status: watch::Receiver<Status>, limits: &ClientLimits, has_fields: bool) -> Self {
         Self {
             id,
             status,
-            places: Arc::new(Semaphore::new(max_pending)),
+            places: Arc::new(Semaphore::new(limits.max_pending.min(Semaphore::MAX_PERMITS))),
+            total_timeout: limits.total_timeout.min(ClientLimits::LONGEST),
             has_fields,
             server: Mutex::default(),
             cache: Mutex::default(),

@@ -183,3 +183,14 @@ fn a_transport_may_be_dropped_outside_a_runtime() {
     let pid = pid.lock().unwrap().clone();
     tokio::runtime::Runtime::new().unwrap().block_on(wait_for_the_end_of(&pid));
 }
+
+#[tokio::test]
+async fn a_process_that_reads_nothing_more_is_given_up_while_it_writes() {
+    let discovered =
+        r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
+    let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
+    let script = format!("read line; echo '{discovered}'; exec 0<&-; while echo '{note}'; do sleep 0.1; done");
+    let session = client().spawn(shell(&script)).await.unwrap();
+    let call = tokio::time::timeout(PATIENCE, session.call_tool("a", &JsonObject::new()).into_future()).await;
+    assert!(matches!(call.expect("the session goes on"), Err(RequestError::Closed(_))));
+}

@@ -10,6 +10,7 @@ use protomcp_transport::{Received, Sink, Source, TransportError};
 use protomcp_types::{Message, RequestId};
 use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::command_transport::stderr::Ended;
 use crate::reconnection::ServerEnd;
@@ -30,6 +31,8 @@ pub struct CommandSink {
     /// `None` only while it is dropped.
     lines: Option<LinesSink<Sender>>,
     process: Arc<Process>,
+    /// The process has closed its input, and the source has until then to notice its end.
+    closed_until: Option<Instant>,
 }
 
 impl CommandSource {
@@ -68,7 +71,7 @@ impl Source for CommandSource {
 
 impl CommandSink {
     pub(crate) fn new(lines: LinesSink<Sender>, process: Arc<Process>) -> Self {
-        Self { lines: Some(lines), process }
+        Self { lines: Some(lines), process, closed_until: None }
     }
 }
 
@@ -85,7 +88,9 @@ impl Sink for CommandSink {
         match lines.flush().await {
             // The process has closed its input, most likely because it has ended. Then the source knows more.
             Err(TransportError::Closed) => {
-                tokio::time::sleep(LAST_WORDS).await;
+                // Each event begins the flush anew, and not this time.
+                let until = *self.closed_until.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+                tokio::time::sleep_until(until).await;
                 Err(TransportError::Closed)
             }
             outcome => outcome,

@@ -15,15 +15,9 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             ClientEvent::Opened(server) => self.opened(&server),
             ClientEvent::Answer { call, outcome, rounds } => {
                 self.stop_answering(Question::Round(call));
-                let caller = self.callers.remove(&call);
-                if let (None, Err(error)) = (&caller, &outcome) {
-                    tracing::debug!(%error, "a request without a caller has failed");
-                }
-                if let Some(mut caller) = caller {
-                    // The place is free before the caller can use it again.
-                    drop(caller.place.take());
-                    // A caller that has gone needs no answer.
-                    drop(caller.answer.send(CallOutcome { outcome, rounds }));
+                match self.callers.remove(&call) {
+                    Some(caller) => caller.end(CallOutcome { outcome, rounds }),
+                    None => self.renewed(call, outcome.err()),
                 }
             }
             ClientEvent::Progress { call, progress } => {
@@ -61,6 +55,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         self.watch_lists(server);
         if is_first {
             self.status.send_replace(Status::Open);
+            self.listen(server);
         } else {
             self.restore(server);
         }

@@ -1,7 +1,7 @@
 //! Answers that are used again.
 
-use protomcp_client::{ClientSession, Mode};
-use protomcp_types::{ListTools, ReadResource};
+use protomcp_client::{ClientSession, CloseReason, Mode, NoAnswer, RequestError};
+use protomcp_types::{JsonObject, ListTools, ReadResource};
 use tokio::task::JoinHandle;
 
 use crate::script::Script;
@@ -85,6 +85,49 @@ fn sessions_share_no_answers() {
             listing.await.unwrap();
             assert_eq!(list(&session).await.unwrap(), 0, "without a request");
             assert!(script.is_quiet().await);
+        }
+    });
+}
+
+#[test]
+fn a_closed_session_answers_nothing() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let first = list(&session);
+        script.expect("tools/list").await;
+        script.answer(2, EMPTY);
+        first.await.unwrap();
+        session.close(std::time::Duration::ZERO).await;
+        assert_eq!(session.list_tools(None).await, Err(RequestError::Closed(CloseReason::Requested)));
+    });
+}
+
+#[test]
+fn another_user_gets_no_answers_of_the_one_before() {
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let mut id = 2;
+        for is_told in [true, false] {
+            let first = list(&session);
+            script.expect("tools/list").await;
+            script.answer(id, EMPTY);
+            assert_eq!((first.await.unwrap(), list(&session).await.unwrap()), (0, 0));
+            if is_told {
+                session.forget_answers();
+            } else {
+                let call = tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future());
+                script.expect("tools/call").await;
+                id += 1;
+                script.fail(id, NoAnswer::Unauthorized);
+                call.await.unwrap().unwrap_err();
+            }
+            let second = list(&session);
+            script.expect("tools/list").await;
+            id += 1;
+            script.answer(id, ONE);
+            assert_eq!(second.await.unwrap(), 1);
+            session.forget_answers();
+            id += 1;
         }
     });
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use protomcp_client::{CallError, RequestError};
+use protomcp_client::{CallError, ClientLimits, RequestError};
 use protomcp_types::{ErrorObject, JsonObject, ListTools, RawJson, Reference, code};
 
 use crate::server::{client, in_both_eras};
@@ -95,7 +95,7 @@ fn a_call_out_of_time_fails_and_is_cancelled() {
 #[test]
 fn calls_without_an_answer_are_bounded() {
     let few = || {
-        let limits = protomcp_client::ClientLimits { max_pending: 1, ..Default::default() };
+        let limits = ClientLimits { max_pending: 1, ..Default::default() };
         client().limits(limits)
     };
     in_both_eras(few, async |stage| {
@@ -134,4 +134,35 @@ fn what_is_not_an_object_is_not_sent() {
         let failed = stage.session.call_tool("add", &Bad).await;
         assert_eq!(failed, Err(RequestError::InvalidParams("cannot be written".into())));
     });
+}
+
+#[test]
+fn limits_of_any_size_are_usable() {
+    let changes: [fn(&mut ClientLimits); 5] = [
+        |limits| limits.max_pending = usize::MAX,
+        |limits| limits.max_incoming = usize::MAX,
+        |limits| {
+            limits.max_incoming_bytes = usize::MAX;
+            limits.max_unwritten = usize::MAX;
+            limits.max_rounds = u32::MAX;
+        },
+        |limits| limits.total_timeout = Duration::MAX,
+        |limits| {
+            limits.discover_timeout = Duration::MAX;
+            limits.open_timeout = Duration::MAX;
+            limits.timeout = Duration::MAX;
+            limits.task_timeout = Duration::MAX;
+        },
+    ];
+    for change in changes {
+        let client = || {
+            let mut limits = ClientLimits::default();
+            change(&mut limits);
+            client().limits(limits).answer_timeout(Duration::MAX).keep_alive(Duration::MAX, u32::MAX)
+        };
+        in_both_eras(client, async |stage| {
+            stage.session.call_tool("count", &JsonObject::new()).await.unwrap();
+            stage.session.subscribe("test:a").await.unwrap();
+        });
+    }
 }

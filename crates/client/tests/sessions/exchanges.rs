@@ -181,3 +181,85 @@ fn the_end_of_the_transport_ends_every_call() {
         assert!(session.call_tool("a", &JsonObject::new()).await.is_err());
     });
 }
+
+#[test]
+fn a_repair_has_the_time_of_its_call() {
+    let page = |cursor: &str| format!(r#"{{"ttlMs":0,"tools":[],"nextCursor":"{cursor}"}}"#);
+    run(async {
+        let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+        let begun = tokio::time::Instant::now();
+        let request = session.call_tool("a", &JsonObject::new()).total_timeout(Duration::from_secs(100));
+        let call = tokio::spawn(request.timeout(Duration::from_secs(55)).into_future());
+        script.expect("tools/call").await;
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        script.refuse(2, code::HEADER_MISMATCH);
+        script.expect("tools/list").await;
+        tokio::time::sleep(Duration::from_secs(40)).await;
+        script.answer(3, &page("b"));
+        script.expect("tools/list").await;
+        assert_eq!(call.await.unwrap(), Err(RequestError::TimedOut(Duration::from_secs(100))));
+        assert_eq!(begun.elapsed().as_secs(), 100);
+        script.expect("close 4").await;
+
+        let begun = tokio::time::Instant::now();
+        let request = session.call_tool("a", &JsonObject::new()).total_timeout(Duration::from_secs(100));
+        let call = tokio::spawn(request.timeout(Duration::from_secs(55)).into_future());
+        script.expect("tools/call").await;
+        tokio::time::sleep(Duration::from_secs(50)).await;
+        script.refuse(5, code::HEADER_MISMATCH);
+        script.expect("tools/list").await;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        script.answer(6, TOOLS);
+        script.expect("tools/call").await;
+        assert_eq!(call.await.unwrap(), Err(RequestError::TimedOut(Duration::from_secs(100))));
+        assert_eq!(begun.elapsed().as_secs(), 100, "and not 55 s after the second attempt");
+    });
+}
+
+#[test]
+fn a_subscription_is_renewed_beyond_the_limit_of_calls_and_once_more_if_that_fails() {
+    run(async {
+        let limits = protomcp_client::ClientLimits { max_pending: 1, ..Default::default() };
+        let (session, mut script) = Script::open(Mode::Stateful, client().limits(limits)).await;
+        for (id, uri) in [(2, "test:a"), (3, "test:b")] {
+            let subscribing = tokio::spawn({
+                let session = session.clone();
+                async move { session.subscribe(uri).await }
+            });
+            script.expect("resources/subscribe").await;
+            script.answer(id, "{}");
+            subscribing.await.unwrap().unwrap();
+        }
+        let call = call(&session);
+        script.expect("tools/call").await;
+        script.lose(4);
+        script.shake_hands(5).await;
+        script.expect(r#""id":6,"method":"tools/call""#).await;
+        script.expect(r#""id":7,"method":"resources/subscribe","params":{"uri":"test:a"}"#).await;
+        script.expect(r#""id":8,"method":"resources/subscribe","params":{"uri":"test:b"}"#).await;
+        script.answer(7, "{}");
+        // The first attempt has no answer in time, the second is refused.
+        tokio::time::sleep(Duration::from_secs(59)).await;
+        script.answer(6, DONE);
+        call.await.unwrap().unwrap();
+        script.expect(r#""method":"notifications/cancelled","params":{"requestId":8}"#).await;
+        script.expect(r#""id":9,"method":"resources/subscribe","params":{"uri":"test:b"}"#).await;
+        script.refuse(9, code::INVALID_PARAMS);
+        let ping = tokio::spawn({
+            let session = session.clone();
+            async move { session.ping().await }
+        });
+        script.expect("ping").await;
+        script.answer(10, "{}");
+        ping.await.unwrap().unwrap();
+        // The next session has the one that is left.
+        let call = self::call(&session);
+        script.expect("tools/call").await;
+        script.lose(11);
+        script.shake_hands(12).await;
+        script.expect(r#""id":13,"method":"tools/call""#).await;
+        script.expect(r#""id":14,"method":"resources/subscribe","params":{"uri":"test:a"}"#).await;
+        assert!(script.is_quiet().await);
+        drop(call);
+    });
+}

@@ -1,6 +1,8 @@
 //! Many requests at once over a pipe that is smaller than they are.
 
-use protomcp_client::{Mode, RequestError};
+use std::time::Duration;
+
+use protomcp_client::{ClientLimits, Mode, RequestError};
 use protomcp_transport::lines::Lines;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
@@ -48,5 +50,43 @@ fn a_busy_session_with_a_server_that_answers_in_turn_never_stops() {
         for worker in workers {
             worker.await.unwrap().unwrap();
         }
+    });
+}
+
+#[test]
+fn bytes_that_a_server_does_not_read_are_bounded() {
+    run(async {
+        let (ours, theirs) = tokio::io::duplex(PIPE);
+        let (reader, writer) = tokio::io::split(ours);
+        let limits = ClientLimits { max_unwritten: 200_000, ..ClientLimits::default() };
+        let client = client().mode(Mode::Stateless).limits(limits);
+        let connecting = tokio::spawn(async move { client.connect(Lines::new(reader, writer)).await });
+        let (their_reader, mut their_writer) = tokio::io::split(theirs);
+        let mut lines = BufReader::new(their_reader).lines();
+        lines.next_line().await.unwrap();
+        their_writer
+            .write_all(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{DISCOVERED}}}\n").as_bytes())
+            .await
+            .unwrap();
+        let session = connecting.await.unwrap().unwrap();
+        let arguments = serde_json::json!({"text": "y".repeat(3000)});
+        // Each gives its place back, and its bytes stay.
+        let mut sent = 0;
+        let refused = loop {
+            let call = session.call_tool("a", &arguments).timeout(Duration::from_secs(1)).await.unwrap_err();
+            match call {
+                RequestError::TimedOut(_) => sent += 1,
+                error => break error,
+            }
+            assert!(sent < 1000, "nothing is refused");
+        };
+        assert_eq!(refused, RequestError::TooMany);
+        assert!((60..90).contains(&sent), "{sent}");
+        // The server reads again.
+        tokio::spawn(async move { while lines.next_line().await.is_ok_and(|line| line.is_some()) {} });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let call = session.call_tool("a", &arguments).timeout(Duration::from_secs(1)).await;
+        assert!(matches!(call, Err(RequestError::TimedOut(_))));
+        drop(their_writer);
     });
 }

@@ -76,8 +76,13 @@ impl Script {
     }
 
     pub(crate) fn lose(&self, id: u64) {
-        let lost = Extensions::default().with(Arc::new(NoAnswer::SessionLost));
-        self.say(&format!(r#""id":{id},"error":{{"code":-32603,"message":"gone"}}"#), lost);
+        self.fail(id, NoAnswer::SessionLost);
+    }
+
+    /// The transport has no answer, for this reason.
+    pub(crate) fn fail(&self, id: u64, why: NoAnswer) {
+        let why = Extensions::default().with(Arc::new(why));
+        self.say(&format!(r#""id":{id},"error":{{"code":-32603,"message":"gone"}}"#), why);
     }
 
     /// An answer with neither result nor error.

@@ -54,15 +54,20 @@ pub struct ClientLimits {
     pub discover_timeout: Duration,
     /// The time for all of the opening: discovery, handshake, or both.
     pub open_timeout: Duration,
-    /// The time for which a request may be without an answer and without progress.
+    /// The time for which a request may be without an answer and without progress. It begins when the transport sends
+    /// the request: the wait for a slot over HTTP does not count.
     pub timeout: Duration,
     /// The time for which a request may take in all, whatever progress it reports. It includes the time in which the
     /// client answers questions of the server.
     pub total_timeout: Duration,
-    /// The time for which a call may take in all after the server has made a task of it.
+    /// The time for which a call may take in all after the server has made a task of it. Until then a poll that fails or
+    /// has no answer is repeated.
     pub task_timeout: Duration,
     /// Requests without an answer. One more fails at once.
     pub max_pending: usize,
+    /// Bytes that wait because the server does not read them. A request beyond them fails at once with
+    /// [`TooMany`](crate::RequestError::TooMany). A transport in memory counts messages instead.
+    pub max_unwritten: usize,
     /// Requests of the server that are being answered. One more is refused with −32603.
     pub max_incoming: usize,
     /// Bytes of the parameters of these requests. One that does not fit is refused with −32603.
@@ -130,6 +135,7 @@ impl Default for ClientLimits {
             total_timeout: Duration::from_secs(600),
             task_timeout: Duration::from_secs(24 * 3600),
             max_pending: 1024,
+            max_unwritten: 64 << 20,
             max_incoming: 64,
             max_incoming_bytes: 64 << 20,
             max_rounds: 10,

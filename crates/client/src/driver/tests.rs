@@ -1,0 +1,141 @@
+//! Connections that are replaced, with servers by hand.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protomcp_session::{CloseReason, Mode, RequestError};
+use protomcp_transport::memory::{self, Memory, MemorySink, MemorySource};
+use protomcp_transport::{Sink, Source, Transport};
+use protomcp_types::{Incoming, Message, RawJson, Request, RequestId};
+use tokio::sync::oneshot;
+
+use crate::client::Client;
+use crate::reconnection::{Reconnect, Reconnection, Replacement};
+
+/// Waits for the next connection.
+struct Next(oneshot::Receiver<(Memory, Box<Self>)>);
+
+impl Reconnect<MemorySource, MemorySink> for Next {
+    fn reconnect(self: Box<Self>) -> BoxFuture<'static, Option<Replacement<MemorySource, MemorySink>>> {
+        let next = async move {
+            let (connection, next) = self.0.await.ok()?;
+            let (source, sink) = connection.split();
+            Some(Replacement { source, sink, next: next as Box<_> })
+        };
+        next.boxed()
+    }
+}
+
+/// The server's end of a connection.
+struct Server {
+    source: MemorySource,
+    sink: MemorySink,
+}
+
+impl Server {
+    fn new() -> (Memory, Self) {
+        let (ours, theirs) = memory::pair();
+        let (source, sink) = theirs.split();
+        (ours, Self { source, sink })
+    }
+
+    async fn request(&mut self) -> Request {
+        match self.source.next().await {
+            Ok(Some(Ok(Incoming::One(Message::Request(request))))) => request,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn send(&mut self, text: String) {
+        let Ok(Incoming::One(message)) = Incoming::parse(&text.into()) else { panic!("not a message") };
+        self.sink.send(message, None).unwrap();
+        self.sink.flush().await.unwrap();
+    }
+
+    async fn open(&mut self) {
+        let request = self.request().await;
+        assert_eq!(request.method, "server/discover");
+        let id = request.id;
+        self.send(format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"supportedVersions":["2026-07-28"],"capabilities":{{}}}}}}"#
+        ))
+        .await;
+    }
+
+    /// Acknowledges a subscription, and returns the resources.
+    async fn listen(&mut self) -> String {
+        let request = self.request().await;
+        assert_eq!(request.method, "subscriptions/listen");
+        let wanted = request.params.member("notifications").map(RawJson::as_str).unwrap_or_default().to_owned();
+        let (id, meta) = (request.id, "io.modelcontextprotocol/subscriptionId");
+        self.send(format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"notifications":{wanted},"_meta":{{"{meta}":{id}}}}}}}"#
+        ))
+        .await;
+        wanted
+    }
+
+    async fn next_is(&mut self, method: &str) -> RequestId {
+        let request = self.request().await;
+        assert_eq!(request.method, method);
+        request.id
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn subscriptions_wait_for_the_next_connection() {
+    let (first, mut server) = Server::new();
+    let (replace, next) = oneshot::channel();
+    let client = Client::new("host", "1").mode(Mode::Stateless);
+    let reconnection = Reconnection::Ready(Box::new(Next(next)));
+    let connecting = tokio::spawn(async move { client.connect_with(first, reconnection).await });
+    server.open().await;
+    let session = Arc::new(connecting.await.unwrap().unwrap());
+    let subscribe = |uri: &'static str| {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move { session.subscribe(uri).await })
+    };
+    let kept = subscribe("a");
+    server.listen().await;
+    kept.await.unwrap().unwrap();
+    // Its answer is lost with the connection.
+    let lost = subscribe("b");
+    server.next_is("subscriptions/listen").await;
+    drop(server);
+    assert_eq!(lost.await.unwrap(), Err(RequestError::Closed(CloseReason::ByServer(None))));
+    let early = subscribe("c");
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert!(!early.is_finished(), "it waits");
+    let (second, mut server) = Server::new();
+    let (_replace, next) = oneshot::channel();
+    assert!(replace.send((second, Box::new(Next(next)))).is_ok());
+    server.open().await;
+    assert_eq!(server.listen().await, r#"{"resourceSubscriptions":["a","c"]}"#, "without the one that has failed");
+    early.await.unwrap().unwrap();
+    // Nothing else was asked for.
+    let ping = tokio::spawn({
+        let session = Arc::clone(&session);
+        async move { session.ping().await }
+    });
+    server.next_is("server/discover").await;
+    ping.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_does_not_wait_for_ever() {
+    let (first, mut server) = Server::new();
+    let (_replace, next) = oneshot::channel();
+    let client = Client::new("host", "1").mode(Mode::Stateless);
+    let reconnection = Reconnection::Ready(Box::new(Next(next)));
+    let connecting = tokio::spawn(async move { client.connect_with(first, reconnection).await });
+    server.open().await;
+    let session = connecting.await.unwrap().unwrap();
+    drop(server);
+    tokio::task::yield_now().await;
+    let failed = session.subscribe("a").await.unwrap_err();
+    assert!(matches!(failed, RequestError::TimedOut(_) | RequestError::Closed(_)), "{failed}");
+    let failed = session.subscribe("a").await.unwrap_err();
+    assert_eq!(failed, RequestError::TimedOut(Duration::from_secs(600)));
+}
