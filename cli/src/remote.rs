@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protomcp_auth::{Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthConfig, SignInNotice};
+use protomcp_auth::{Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthConfig, SignInNotice, UrlError};
 use protomcp_http_client::HttpTransport;
 
 use crate::args::shown;
 use crate::exit::Failure;
 
 /// A server at a URL. Tokens are obtained in the browser when the server asks for one, and kept for the next time, unless
-/// the headers have one.
+/// the headers have one, or a network would carry it without encryption.
 #[derive(Clone)]
 pub(crate) struct Remote {
     url: String,
@@ -26,10 +26,19 @@ impl Remote {
         let wrong = |error: &dyn Display| Failure::usage(format!("{}: {error}", shown(url)));
         let remote = Self { url: url.to_owned(), headers: headers.to_owned(), authorizer: None };
         remote.build().map_err(|error| wrong(&error))?;
-        if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
-            return Ok(remote);
-        }
-        let config = OAuthConfig::new(url).map_err(|error| wrong(&error))?.client_name("pmcp");
+        let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        let config = match OAuthConfig::new(url) {
+            Err(UrlError::Plain(_)) if has_token => {
+                tracing::warn!("{}: the Authorization header is sent without encryption; use https", shown(url));
+                return Ok(remote);
+            }
+            _ if has_token => return Ok(remote),
+            // No token is sent without encryption. The server may need none.
+            Err(UrlError::Plain(_)) => return Ok(remote),
+            // The error repeats the URL, which may hold a key.
+            Err(UrlError::Malformed(_)) => return Err(wrong(&"not a URL of ASCII characters with a usual host")),
+            Ok(config) => config.client_name("pmcp"),
+        };
         let mut authorizer = OAuthClient::builder(config).user_agent(LoopbackUserAgent::default().on_notice(say));
         if let Some(directory) = token_directory() {
             authorizer = authorizer.store(FileTokenStore::new(directory));
@@ -67,4 +76,25 @@ fn token_directory() -> Option<PathBuf> {
     let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
     Some(state.join("pmcp/tokens"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_obtained_for_servers_that_are_reached_with_encryption() {
+        let token = [("Authorization".to_owned(), "Bearer t".to_owned())];
+        for (url, headers, has_authorizer) in [
+            ("https://tools.example.com/mcp", [].as_slice(), true),
+            ("http://127.0.0.1:3000/mcp", &[], true),
+            ("http://10.0.0.5/mcp", &[], false),
+            ("http://10.0.0.5/mcp", &token, false),
+            ("https://tools.example.com/mcp", &token, false),
+        ] {
+            let remote = Remote::new(url, headers).map_err(drop).expect(url);
+            assert_eq!(remote.authorizer.is_some(), has_authorizer, "{url} {headers:?}");
+        }
+        assert!(Remote::new("http://", &[]).is_err());
+    }
 }
