@@ -39,8 +39,7 @@ const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n       pmcp
 /// Tools in any language, for any MCP host.
 ///
 /// pmcp runs a tool file, or stands in front of MCP servers, and serves their tools to a host such as Claude Desktop or
-/// Cursor. Put it into the host's
-/// configuration: command `pmcp`, arguments `dev` and the path of your file.
+/// Cursor. Put it into the host's configuration: command `pmcp`, arguments `dev` and the path of your file.
 #[derive(Debug, Parser)]
 #[command(name = "pmcp", disable_version_flag = true, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct Cli {
@@ -80,7 +79,7 @@ Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it
 enum Verb {
     /// Serve a tool file and reload it when it changes
     Dev(Serve),
-    /// Serve a tool file, which SIGHUP reloads, or MCP servers
+    /// Serve a tool file (SIGHUP reloads it) or MCP servers
     Run(Run),
     /// Print the tools of a tool file or an MCP server
     List(client::List),

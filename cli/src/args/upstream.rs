@@ -35,8 +35,8 @@ pub(super) struct UpstreamFlags {
     #[arg(long = "header", value_name = "HEADER", requires = "upstream")]
     headers: Vec<String>,
 
-    /// Serve the servers of this JSON file, which has the mcpServers of a host; with several, the tools of each begin with
-    /// its name and "_"
+    /// Serve the MCP servers of this JSON file, which has the mcpServers of a host; with several servers, the names of
+    /// tools begin with the server's name and "_"
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
