@@ -212,7 +212,7 @@ impl Endpoint {
 
     /// Serves a request without a session. [`Endpoint::drained`] waits for its end.
     pub(crate) fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
-        self.server.answer(request, meta, source).keeping(self.tasks.token())
+        self.server.answer(request, meta, source).tracked(self.tasks.token())
     }
 }
 

@@ -12,7 +12,7 @@ pub(crate) struct CallInfo {
     pub(crate) key: RequestKey,
     pub(crate) client: Arc<ClientInfo>,
     pub(crate) token: Option<ProgressToken>,
-    pub(crate) stateless: Option<Box<StatelessInfo>>,
+    pub(crate) stateless: Option<StatelessInfo>,
     pub(crate) known: Extensions,
     /// The bytes of the request, unless its transport has reserved them.
     #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]
@@ -22,7 +22,7 @@ pub(crate) struct CallInfo {
 impl CallInfo {
     /// A request that listens: it asks for no progress and no log messages, and brings no answers.
     pub(crate) fn of_listener(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
-        let stateless = Some(Box::new(StatelessInfo { log_level: None, inputs: None }));
+        let stateless = Some(StatelessInfo { log_level: None });
         Self { key, client, token: None, stateless, known, room: None }
     }
 }

@@ -265,7 +265,7 @@ impl Context {
     /// The least severe level of the log messages that [`Context::log`] sends; `None`: it sends none.
     #[must_use]
     pub fn log_level(&self) -> Option<Level> {
-        match self.0.info.stateless.as_deref() {
+        match self.0.info.stateless {
             None => Some(self.0.queue.level()),
             Some(info) => info.log_level,
         }
@@ -273,9 +273,9 @@ impl Context {
 
     /// Sends the client a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.with_reply_target(|queue, info| match info.stateless.as_deref() {
+        self.with_reply_target(|queue, info| match info.stateless {
             None => queue.log(Some(&info.key), level, logger, data),
-            Some(StatelessInfo { log_level: Some(least), .. }) if level >= *least => {
+            Some(StatelessInfo { log_level: Some(least) }) if level >= least => {
                 queue.log_during(&info.key, level, logger, data);
             }
             Some(_) => {}

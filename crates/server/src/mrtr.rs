@@ -18,7 +18,7 @@ use crate::mrtr::task::notify;
 use crate::session_queue::SessionQueue;
 use protomcp_session::{
     AskError, Asked, AskedInput, Finished, InputRequest, InputRequests, InputRequired, InputResponses, RequestBinding,
-    Resumed, RoundTrips,
+    RequestDigest, Resumed, RoundTrips,
 };
 
 pub(crate) use crate::mrtr::task::{StatelessTask, TaskNotifier};
@@ -195,9 +195,9 @@ impl MultiRoundTrip {
         }
     }
 
-    /// The request that states of the call are bound to; `None`: the call has ended as a task.
-    pub(crate) fn binding(&self) -> Option<Arc<RequestBinding>> {
-        self.inner().trips.binding().cloned()
+    /// The digest of the request that states of the call are bound to; `None`: the call has ended as a task.
+    pub(crate) fn bound(&self) -> Option<RequestDigest> {
+        self.inner().trips.binding().map(|binding| *binding.bound())
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {

@@ -125,7 +125,8 @@ pub(crate) struct SessionQueue {
     dropped: AtomicUsize,
     /// True if a change is queued, for each kind of list and each scope.
     changed: [[AtomicBool; 2]; List::ALL.len()],
-    subscriptions: Arc<Subscriptions>,
+    /// `None`: of a call without a session.
+    subscriptions: Option<Arc<Subscriptions>>,
     questions: QuestionSlots,
     /// Set when the client has introduced itself.
     client: OnceLock<Arc<ClientInfo>>,
@@ -137,7 +138,7 @@ impl SessionQueue {
     pub(crate) fn new(
         limits: &Limits,
         logging: bool,
-        subscriptions: Arc<Subscriptions>,
+        subscriptions: Option<Arc<Subscriptions>>,
         outbound: Budget,
         owner: Owner,
     ) -> (Arc<Self>, mpsc::UnboundedReceiver<Box<SessionEvent>>) {
@@ -164,8 +165,7 @@ impl SessionQueue {
     /// A queue without a reader.
     pub(crate) fn closed() -> Arc<Self> {
         let limits = Limits { max_notices: 0, ..Limits::default() };
-        let subscriptions = Arc::new(Subscriptions::new(0));
-        Self::new(&limits, false, subscriptions, Budget::new(usize::MAX), Owner::Local).0
+        Self::new(&limits, false, None, Budget::new(usize::MAX), Owner::Local).0
     }
 
     /// Reserves room for the outcome of a call.
@@ -263,7 +263,7 @@ impl SessionQueue {
     }
 
     pub(crate) fn updated(&self, topic: Topic, name: &str) {
-        if let Some(name) = self.subscriptions.changed(topic, name) {
+        if let Some(name) = self.subscriptions.as_ref().and_then(|subscriptions| subscriptions.changed(topic, name)) {
             self.send(SessionEvent::Updated(topic, name));
         }
     }

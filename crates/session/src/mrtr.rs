@@ -44,7 +44,7 @@ pub struct RoundTrips<T, E> {
     /// The client of the last request.
     client: Arc<ClientInfo>,
     /// The request that states of the call are bound to; `None`: it has ended as a task.
-    binding: Option<Arc<RequestBinding>>,
+    binding: Option<RequestBinding>,
     questions: Questions,
     /// The input that the handler requires before it can answer.
     required: Option<InputRequired>,
@@ -120,8 +120,7 @@ impl<T: Clone, E> RoundTrips<T, E> {
         max_questions: usize,
     ) -> Self {
         let questions = Questions::new(given, max_questions);
-        let binding = Some(Arc::new(binding));
-        Self { place: Place::Attached(target), client, binding, questions, required: None }
+        Self { place: Place::Attached(target), client, binding: Some(binding), questions, required: None }
     }
 
     /// The request that waits for the answer.
@@ -135,7 +134,7 @@ impl<T: Clone, E> RoundTrips<T, E> {
 
     /// The request that states of the call are bound to; `None`: the call has ended as a task.
     #[must_use]
-    pub fn binding(&self) -> Option<&Arc<RequestBinding>> {
+    pub fn binding(&self) -> Option<&RequestBinding> {
         self.binding.as_ref()
     }
 

@@ -97,7 +97,9 @@ pub struct IncomingCall {
     /// The client of the session, or the one that a stateless request names.
     pub client: Arc<ClientInfo>,
     /// The members of a request of the stateless revision.
-    pub stateless: Option<Box<StatelessInfo>>,
+    pub stateless: Option<StatelessInfo>,
+    /// Answers to questions for the client; only of stateless requests that may ask.
+    pub inputs: Option<Box<RetryInput>>,
 }
 
 impl Session {

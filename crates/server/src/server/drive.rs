@@ -121,7 +121,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let subscriptions = Arc::clone(session.subscriptions());
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
-        let (queue, events) = SessionQueue::new(&limits, has_logging, subscriptions, budget, owner);
+        let (queue, events) = SessionQueue::new(&limits, has_logging, Some(subscriptions), budget, owner);
         if let Some(delivery) = sink.delivery() {
             let queue = Arc::clone(&queue);
             delivery.on_undeliverable(DeliveryFailures::new(move |request| queue.undeliverable(request)));

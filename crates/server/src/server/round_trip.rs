@@ -109,10 +109,10 @@ pub(super) fn park(sessions: &ServerHandle, call: &Context) -> Option<InputRequi
     }
     let now = now();
     let (questions, until, number) = mrtr.park(|until| sessions.park(call.clone(), now, until))?;
-    let binding = mrtr.binding()?;
+    let bound = mrtr.bound()?;
     let lifetime = until.saturating_duration_since(now);
     let state = RequestState::Parked(number);
-    let state = sessions.keys().seal(&state, binding.bound(), SystemTime::now(), lifetime);
+    let state = sessions.keys().seal(&state, &bound, SystemTime::now(), lifetime);
     Some(InputRequired { questions, state: Some(state) })
 }
 
@@ -122,7 +122,7 @@ pub(super) fn sign_state(
     call: Option<&Context>,
     mut required: InputRequired,
 ) -> Result<ServerResult, ErrorObject> {
-    let Some((call, binding)) = call.and_then(|call| Some((call, call.mrtr()?.binding()?))) else {
+    let Some((call, bound)) = call.and_then(|call| Some((call, call.mrtr()?.bound()?))) else {
         return Err(ErrorObject::internal("this request cannot be answered with questions"));
     };
     if required.questions.is_empty() && required.state.is_none() {
@@ -135,7 +135,7 @@ pub(super) fn sign_state(
         return Err(ErrorObject::missing_capability(&missing));
     }
     let lifetime = sessions.limits().ask_timeout;
-    let seal = |state| sessions.keys().seal(&RequestState::Own(state), binding.bound(), SystemTime::now(), lifetime);
+    let seal = |state| sessions.keys().seal(&RequestState::Own(state), &bound, SystemTime::now(), lifetime);
     required.state = required.state.map(seal);
     Ok(ServerResult::InputRequired(required))
 }

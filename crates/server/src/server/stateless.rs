@@ -16,6 +16,7 @@ use std::task::{Context as Wakes, Poll, ready};
 use futures_util::FutureExt;
 use protomcp_types::{Message, Request, TaskRequest};
 use tokio::runtime::Handle;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::ended::Reserved;
 use crate::overload;
@@ -35,16 +36,17 @@ use protomcp_session::{Attempt, Extensions, ServerResult, StatelessMeta, Statele
 /// task of its own.
 pub struct Replies {
     driver: Driver,
-    /// Kept until the request has ended.
-    kept: Option<Box<dyn Send + Sync>>,
+    /// Counts the request until it has ended.
+    token: Option<TaskTrackerToken>,
 }
 
+#[expect(clippy::large_enum_variant, reason = "most requests are calls")]
 enum Driver {
     /// The answer is there, or everything was sent.
     Answered(Option<Box<Reserved>>),
     /// The store is asked for the task.
     Task(StoreFuture<'static, Reserved>),
-    Call(Box<StatelessCall>),
+    Call(StatelessCall),
     Listener(Box<Listener>),
 }
 
@@ -80,12 +82,12 @@ impl<S: Service> Server<S> {
                     Err(answer) => Driver::Answered(Some(Box::new((*answer).into()))),
                 }
             }
-            Ok(StatelessRequest::Call(call)) => match StatelessCall::start(parts, service, *call, known) {
-                Ok(call) => Driver::Call(Box::new(call)),
+            Ok(StatelessRequest::Call(call)) => match StatelessCall::start(parts, service, call, known) {
+                Ok(call) => Driver::Call(call),
                 Err(answer) => Driver::Answered(Some(Box::new((*answer).into()))),
             },
         };
-        Replies { driver, kept: None }
+        Replies { driver, token: None }
     }
 }
 
@@ -106,10 +108,10 @@ impl StatelessParts {
 }
 
 impl Replies {
-    /// Keeps something until the request has ended, the grace of a cancelled call included.
+    /// Counts the request until it has ended, the grace of a cancelled call included.
     #[must_use]
-    pub fn keeping(mut self, kept: impl Send + Sync + 'static) -> Self {
-        self.kept = Some(Box::new(kept));
+    pub fn tracked(mut self, token: TaskTrackerToken) -> Self {
+        self.token = Some(token);
         self
     }
 
@@ -130,17 +132,17 @@ impl Replies {
 
 impl Drop for Replies {
     fn drop(&mut self) {
-        let Driver::Call(mut call) = std::mem::replace(&mut self.driver, Driver::Answered(None)) else { return };
-        if !call.is_open() {
+        if !matches!(&self.driver, Driver::Call(call) if call.is_open()) {
             return;
         }
+        let Driver::Call(mut call) = std::mem::replace(&mut self.driver, Driver::Answered(None)) else { return };
         call.cancel();
-        let kept = self.kept.take();
+        let token = self.token.take();
         // Without a runtime everything has ended.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move {
                 while poll_fn(|cx| call.poll_next(cx)).await.is_some() {}
-                drop(kept);
+                drop(token);
             });
         }
     }

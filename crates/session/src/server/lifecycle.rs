@@ -68,7 +68,9 @@ impl Session {
             Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
         };
         match self.pending.open(id, then, Era::Stateful) {
-            Ok(key) => Inbound::Call(IncomingCall { key, request, progress_token, client, stateless: None }),
+            Ok(key) => {
+                Inbound::Call(IncomingCall { key, request, progress_token, client, stateless: None, inputs: None })
+            }
             Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
         }
     }

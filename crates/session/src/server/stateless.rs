@@ -30,14 +30,15 @@ impl Session {
             }
             Ok(StatelessRequest::Call(call)) => {
                 let attempt = call.attempt();
-                let StatelessCall { request, client, progress_token, info } = *call;
+                let StatelessCall { request, client, progress_token, info, inputs } = call;
                 return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless(attempt)) {
                     Ok(key) => Inbound::Call(IncomingCall {
                         key,
                         request,
                         progress_token,
                         client,
-                        stateless: Some(Box::new(info)),
+                        stateless: Some(info),
+                        inputs: inputs.map(Box::new),
                     }),
                     Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
                 };

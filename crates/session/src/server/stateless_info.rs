@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use protomcp_types::{JsonObject, Level, RawJson};
 
 /// The members that only a request of the stateless revision has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatelessInfo {
     /// The lowest level of log messages about this request that are sent; `None`: none are.
     pub log_level: Option<Level>,
-    /// Answers to questions for the client; only of requests that may ask.
-    pub inputs: Option<RetryInput>,
 }
 
 /// The answers and the state in a request whose call may ask the client (MCP 2026-07-28, basic/patterns/mrtr).

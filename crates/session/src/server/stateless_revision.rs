@@ -33,6 +33,7 @@ pub struct Stateless {
 
 /// The effect of a stateless request without a fault.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "most requests are calls, and the value is taken apart at once")]
 pub enum StatelessRequest {
     /// It is answered with this result.
     Discovered(JsonBuf),
@@ -41,7 +42,7 @@ pub enum StatelessRequest {
     /// It is about a task that belongs to no session.
     Task(TaskRequest),
     /// The service answers it.
-    Call(Box<StatelessCall>),
+    Call(StatelessCall),
 }
 
 /// A stateless request for the service.
@@ -55,6 +56,8 @@ pub struct StatelessCall {
     pub progress_token: Option<ProgressToken>,
     /// The members that only this revision has.
     pub info: StatelessInfo,
+    /// Answers to questions for the client; only of requests that may ask.
+    pub inputs: Option<RetryInput>,
 }
 
 impl StatelessCall {
@@ -62,7 +65,7 @@ impl StatelessCall {
     #[must_use]
     pub fn attempt(&self) -> Attempt {
         let is_retry = |inputs: &RetryInput| inputs.state.is_some() || !inputs.responses.is_empty();
-        if self.info.inputs.as_ref().is_some_and(is_retry) { Attempt::Retry } else { Attempt::First }
+        if self.inputs.as_ref().is_some_and(is_retry) { Attempt::Retry } else { Attempt::First }
     }
 }
 
@@ -129,8 +132,8 @@ impl Stateless {
             call.task = None;
         }
         let (client, progress_token) = (Arc::clone(client), meta.members().progress_token());
-        let info = StatelessInfo { log_level, inputs };
-        Ok(StatelessRequest::Call(Box::new(StatelessCall { request, client, progress_token, info })))
+        let info = StatelessInfo { log_level };
+        Ok(StatelessRequest::Call(StatelessCall { request, client, progress_token, info, inputs }))
     }
 
     /// The outcome of a request in the shape of this revision.

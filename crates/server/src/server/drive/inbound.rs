@@ -90,7 +90,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
-        let IncomingCall { key, request, progress_token: token, client, mut stateless } = call;
+        let IncomingCall { key, request, progress_token: token, client, stateless, inputs } = call;
         let has_room = self.in_flight() < self.server.sessions.limits().max_pending;
         let refusal = match self.shutdown.is_open() {
             true if has_room => None,
@@ -106,13 +106,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         };
         let number = key.number;
         let limits = *self.server.sessions.limits();
-        let inputs = stateless.as_mut().and_then(|stateless| stateless.inputs.take());
         let known = self.connection.arrival.known.clone();
         let info = Arc::new(CallInfo { key, client, token, stateless, known, room });
         let round_trip = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&info) };
             let principal = self.connection.peer.principal.clone();
-            round_trip::begin_or_resume(&self.server.sessions, principal, inputs, target)
+            round_trip::begin_or_resume(&self.server.sessions, principal, *inputs, target)
         });
         let round_trip = round_trip.transpose();
         let mut refusal = None;

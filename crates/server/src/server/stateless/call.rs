@@ -28,8 +28,7 @@ use crate::server::stateless_tasks;
 use crate::service::Service;
 use crate::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use protomcp_session::{
-    Attempt, Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, Subscriptions, TaskAnswer,
-    TaskOptions,
+    Attempt, Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, TaskAnswer, TaskOptions,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
@@ -71,16 +70,14 @@ impl StatelessCall {
         known: Extensions,
     ) -> Result<Self, Box<Message>> {
         let attempt = call.attempt();
-        let Call { request, client, progress_token: token, mut info } = call;
+        let Call { request, client, progress_token: token, info, inputs } = call;
         let (sessions, owner) = (&parts.sessions, parts.peer.owner.clone());
         let limits = sessions.limits();
         let has_logging = sessions.info().capabilities.logging.is_some();
-        let (subscriptions, budget) = (Arc::new(Subscriptions::new(0)), sessions.outbound_budget().clone());
-        let (queue, events) = SessionQueue::new(limits, has_logging, subscriptions, budget, owner.clone());
-        let inputs = info.inputs.take();
+        let budget = sessions.outbound_budget().clone();
+        let (queue, events) = SessionQueue::new(limits, has_logging, None, budget, owner.clone());
         let key = RequestKey { number: 0, id: parts.id.clone() };
-        let stateless = Some(Box::new(info));
-        let info = Arc::new(CallInfo { key, client, token, stateless, known, room: None });
+        let info = Arc::new(CallInfo { key, client, token, stateless: Some(info), known, room: None });
         let round = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
             round_trip::begin_or_resume(sessions, parts.peer.principal.clone(), inputs, target)

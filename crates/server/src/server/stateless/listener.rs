@@ -76,7 +76,7 @@ impl Listener {
             session.listen(parts.id.clone(), &filter).map_err(|(_, error)| Box::new(parts.response(Err(error))))?;
         let budget = sessions.outbound_budget().clone();
         let subscriptions = Arc::clone(session.subscriptions());
-        let (queue, events) = SessionQueue::new(&limits, false, subscriptions, budget, owner.clone());
+        let (queue, events) = SessionQueue::new(&limits, false, Some(subscriptions), budget, owner.clone());
         let open = sessions.join(owner.clone(), &queue);
         let tasks = stateless_tasks::retain_known(sessions, &parts.peer, &mut filter);
         let mut listener = Self {
