@@ -39,12 +39,19 @@ impl Inner {
         request: ServerRequest,
     ) -> Result<Answer, ErrorObject> {
         let mut outcome = None;
-        for pool in self.pools_by_uri(uri, context)? {
-            let mut lease = pool.lease(context).await.map_err(Failure::into_error)?;
-            match self.relay(&mut lease, context, request.clone(), TaskWish::None).await {
+        for (pool, has_listed) in self.pools_by_uri(uri, context) {
+            let answer = match pool.lease(context).await {
+                Ok(mut lease) => self.relay(&mut lease, context, request.clone(), TaskWish::None).await,
+                Err(failure) => Err(failure),
+            };
+            match answer {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => {
                     let is_final = !is_unknown(&failure);
+                    // It is this server's own resource, whatever others have.
+                    if is_final && has_listed || matches!(failure.why, Why::Gone) {
+                        return Err(error(failure, Some(uri), context));
+                    }
                     // A server that is down may have had it.
                     if is_final || outcome.is_none() {
                         outcome = Some(failure);
@@ -55,33 +62,31 @@ impl Inner {
         Err(outcome.map_or_else(|| ErrorObject::resource_not_found(uri), |failure| error(failure, Some(uri), context)))
     }
 
-    /// The servers, those that have listed the resource first.
-    fn pools_by_uri(&self, uri: &str, context: &Context) -> Result<Vec<&Arc<Pool>>, ErrorObject> {
-        let known = |pool| -> Result<_, ErrorObject> {
-            let pool: &Arc<Pool> = pool;
-            let session = pool.session_of(context).map_err(Failure::into_error)?;
-            let is_known = session.known().has(uri);
-            Ok((pool, is_known))
-        };
-        let mut pools = self.pools.iter().map(known).collect::<Result<Vec<_>, _>>()?;
-        pools.sort_by_key(|(_, is_known)| !is_known);
-        Ok(pools.into_iter().map(|(pool, _)| pool).collect())
-    }
-
-    fn by_uri(&self, uri: &str, context: &Context) -> Result<Vec<Arc<UpstreamSession>>, ErrorObject> {
-        let pools = self.pools_by_uri(uri, context)?;
-        pools.into_iter().map(|pool| pool.session_of(context).map_err(Failure::into_error)).collect()
+    /// The servers, with true for those that have listed the resource, which are first.
+    fn pools_by_uri(&self, uri: &str, context: &Context) -> Vec<(&Arc<Pool>, bool)> {
+        let has_listed = |pool: &Arc<Pool>| pool.session_of(context).is_ok_and(|session| session.known().has(uri));
+        let mut pools: Vec<_> = self.pools.iter().map(|pool| (pool, has_listed(pool))).collect();
+        pools.sort_by_key(|(_, has_listed)| !has_listed);
+        pools
     }
 
     /// Subscribes at the first server that knows the resource, once for all clients that share its session.
     pub(crate) async fn subscribe(&self, request: Subscribe, context: &Context) -> Result<(), ErrorObject> {
         let (uri, holder) = (request.uri, context.session());
         let mut outcome = None;
-        for upstream in self.by_uri(&uri, context)? {
-            match watch(&upstream, &uri, holder).await {
+        for (pool, has_listed) in self.pools_by_uri(&uri, context) {
+            let outcome_here = match pool.session_of(context) {
+                Ok(upstream) => watch(&upstream, &uri, holder).await,
+                Err(failure) => Err(failure),
+            };
+            match outcome_here {
                 Ok(()) => return Ok(()),
                 Err(failure) => {
-                    if !is_unknown(&failure) || outcome.is_none() {
+                    let is_final = !is_unknown(&failure);
+                    if is_final && has_listed || matches!(failure.why, Why::Gone) {
+                        return Err(error(failure, Some(&uri), context));
+                    }
+                    if is_final || outcome.is_none() {
                         outcome = Some(failure);
                     }
                 }
@@ -94,7 +99,9 @@ impl Inner {
     /// Ends a subscription where it was made.
     pub(crate) async fn unsubscribe(&self, uri: &str, context: &Context) -> Result<(), ErrorObject> {
         let holder = context.session();
-        for upstream in self.by_uri(uri, context)? {
+        for (pool, _) in self.pools_by_uri(uri, context) {
+            // Without a session there is no subscription.
+            let Ok(upstream) = pool.session_of(context) else { continue };
             let is_last = upstream.holders().remove(uri, holder);
             let Some(session) = upstream.open_session().filter(|_| is_last) else { continue };
             session
@@ -155,10 +162,34 @@ async fn watch(upstream: &UpstreamSession, uri: &str, holder: SessionId) -> Resu
     if upstream.holders().has(uri, holder) || !upstream.holders().add(uri, holder) {
         return Ok(());
     }
-    session.subscribe(uri).await.map_err(|error| {
+    let mut joining = Joining { upstream, uri, holder, is_answered: false };
+    let outcome = session.subscribe(uri).await;
+    joining.is_answered = true;
+    outcome.map_err(|error| {
         upstream.holders().remove(uri, holder);
         upstream.reach.failure(Why::Request(error))
     })
+}
+
+/// A subscription without an answer. Dropping it ends the subscription.
+struct Joining<'a> {
+    upstream: &'a UpstreamSession,
+    uri: &'a str,
+    holder: SessionId,
+    is_answered: bool,
+}
+
+impl Drop for Joining<'_> {
+    fn drop(&mut self) {
+        if self.is_answered || !self.upstream.holders().remove(self.uri, self.holder) {
+            return;
+        }
+        // The server may have made it.
+        if let Some(session) = self.upstream.open_session() {
+            let uri = self.uri.to_owned();
+            tokio::spawn(async move { drop(session.unsubscribe(uri).await) });
+        }
+    }
 }
 
 /// True if another server may know what this one does not.

@@ -28,6 +28,10 @@ pub(crate) struct Questions {
 impl Questions {
     /// Asks the client of the call that the question is taken for, or else the client of the session.
     pub(crate) async fn answer(&self, question: ServerQuestion, server: ServerContext) -> Result<RawJson, ErrorObject> {
+        let is_of_all = question.method == ListRoots::NAME && self.client.is_none();
+        if is_of_all && self.environment.clients().is_none_or(|clients| clients.sole_owner().is_none()) {
+            return Err(self.refusal("the server would take the roots of one user for those of all"));
+        }
         let (number, context) = match (self.running.caller(), self.client) {
             (Caller::Of(number, context), _) => (number, context),
             (Caller::None, Some(client)) => return self.ask_session(client, &question, &server).await,

@@ -113,9 +113,7 @@ impl Inner {
                 task.set_task_message(message);
             }
         });
-        if context.progress_token().is_none() && !context.is_task() {
-            return request;
-        }
+        // Progress prolongs the time for the answer, also if the client wants none.
         let reporting = context.clone();
         request.on_progress(move |progress| reporting.progress(&progress))
     }

@@ -52,7 +52,11 @@ impl SessionObserver for Gateway {
         if notification.method != method::ROOTS_CHANGED {
             return;
         }
-        let sessions = self.inner.pools.iter().filter_map(|pool| pool.existing(session)?.open_session());
+        // In a shared session the server would take the roots of one user for those of all.
+        let is_only_user = self.inner.clients.sole_owner().is_some();
+        let concerned = self.inner.pools.iter().filter_map(|pool| pool.existing(session));
+        let concerned = concerned.filter(|upstream| upstream.client.is_some() || is_only_user);
+        let sessions = concerned.filter_map(|upstream| upstream.open_session());
         sessions.for_each(|session| session.notify(method::ROOTS_CHANGED, Params::Absent));
     }
 }

@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use protomcp_client::{Client, Mode};
-use protomcp_gateway::Sharing;
-use protomcp_types::{Initialize, JsonObject, ListTools, Method, Request};
+use protomcp_gateway::{GatewayLimits, Sharing, Upstream};
+use protomcp_server::Context;
+use protomcp_typed::{Registry, Tool};
+use protomcp_types::{Initialize, JsonObject, ListTools, Method, Progress, ReadResource, Request};
 use tokio::time::Instant;
 
 use crate::interposed::{self, Fate};
 use crate::lists::tools;
-use crate::stage::{Backend, ERAS, Seen, call, client, connect, connect_as, gateway, run};
+use crate::stage::{Backend, ERAS, Seen, Switch, call, client, connect, connect_as, gateway, run};
 
 /// The name of a client in a handshake.
 fn client_name(request: &Request) -> Option<String> {
@@ -54,7 +57,7 @@ fn a_client_whose_handshake_fails_takes_the_server_from_no_other() {
 }
 
 /// A server without answers while the switch is on: to requests for tools, or to any request.
-fn hanging(backend: &Backend, name: &str, is_hung: &Arc<AtomicBool>, all: Fate) -> protomcp_gateway::Upstream {
+fn hanging(backend: &Backend, name: &str, is_hung: &Arc<AtomicBool>, all: Fate) -> Upstream {
     let is_hung = Arc::clone(is_hung);
     interposed::upstream(backend, name, move |request| {
         let concerns = all == Fate::Hangs || request.method == ListTools::NAME;
@@ -109,6 +112,100 @@ fn a_hung_server_does_not_hold_up_the_start() {
             is_hung.store(false, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_secs(60)).await;
             assert_eq!(tools(&session).await.len(), 22);
+        });
+    }
+}
+
+#[test]
+fn no_server_answers_for_the_resource_of_another() {
+    for (ours, theirs) in ERAS {
+        run(async {
+            let (a, b, is_hung) = (Backend::new(), Backend::new(), Arc::new(AtomicBool::new(false)));
+            let refuses = Arc::clone(&is_hung);
+            let first = interposed::upstream(&a, "a", move |request| {
+                let concerns = request.method == ReadResource::NAME && refuses.load(Ordering::SeqCst);
+                if concerns { Fate::Refused } else { Fate::Arrives }
+            });
+            let gateway =
+                gateway().upstream(first.prefix("a_").mode(theirs)).upstream(b.upstream("b").prefix("b_").mode(theirs));
+            let gateway = gateway.open().await.unwrap();
+            let session = connect(&gateway, &client().mode(ours)).await;
+            session.resources().try_collect::<Vec<_>>().await.unwrap();
+            session.read_resource("test:a").await.unwrap();
+            is_hung.store(true, Ordering::SeqCst);
+            let refused = session.read_resource("test:a").fresh().await.unwrap_err();
+            assert!(refused.to_string().contains("not this one"), "{refused}");
+        });
+    }
+}
+
+#[test]
+fn an_abandoned_subscription_can_be_made_again() {
+    let told = Seen::default();
+    for theirs in [Mode::Stateful, Mode::Stateless] {
+        run(async {
+            let (backend, is_hung, heard) = (Backend::new(), Arc::new(AtomicBool::new(true)), told.clone());
+            let hangs = Arc::clone(&is_hung);
+            let upstream = interposed::upstream(&backend, "server", move |request| {
+                let concerns = ["resources/subscribe", "subscriptions/listen"].contains(&request.method.as_ref());
+                if concerns && hangs.load(Ordering::SeqCst) { Fate::Hangs } else { Fate::Arrives }
+            });
+            let gateway = gateway().upstream(upstream.mode(theirs)).open().await.unwrap();
+            let client = client().mode(Mode::Stateful).on_resource_updated(move |uri, _| {
+                let heard = heard.clone();
+                async move { heard.push(uri) }
+            });
+            let session = connect(&gateway, &client).await;
+            let subscribing = session.subscribe("test:a");
+            assert!(tokio::time::timeout(Duration::from_secs(1), subscribing).await.is_err());
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            is_hung.store(false, Ordering::SeqCst);
+            tokio::time::timeout(Duration::from_secs(5), session.subscribe("test:a")).await.unwrap().unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            backend.registry.resource_updated("test:a");
+            assert_eq!(told.wait().await, ["test:a"]);
+        });
+    }
+}
+
+#[test]
+fn the_roots_of_one_user_are_not_those_of_all() {
+    run(async {
+        let backend = Backend::new();
+        let upstream = backend.upstream("server").mode(Mode::Stateful).sharing(Sharing::Shared);
+        let gateway = gateway().upstream(upstream).open().await.unwrap();
+        let roots = client().with_roots(["/a"]).mode(Mode::Stateful);
+        let ann = connect_as(&gateway, &roots, "ann").await;
+        assert_eq!(call(&ann, "roots").await, "file:///a");
+        let bob = connect_as(&gateway, &client().with_roots(["/b"]).mode(Mode::Stateful), "bob").await;
+        assert!(call(&bob, "roots").await.contains("which client"));
+        roots.add_root("/c");
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(backend.seen.take(), Vec::<String>::new());
+        bob.close(Duration::from_secs(1)).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(call(&ann, "roots").await, "file:///a,file:///c");
+    });
+}
+
+#[test]
+fn progress_prolongs_a_call_whose_client_wants_none() {
+    for (ours, theirs) in ERAS {
+        run(async {
+            let work = async |context: Context| {
+                for step in 1..=10 {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    context.progress(&Progress::new(step));
+                }
+                "done"
+            };
+            let registry = Registry::builder("slow", "1").tool(Tool::new("work", "Works").handler(work));
+            let registry = registry.build().unwrap();
+            let limits = GatewayLimits { timeout: Duration::from_secs(3), ..GatewayLimits::default() };
+            let upstream = Switch::default().upstream("slow", &registry.server()).mode(theirs);
+            let gateway = gateway().limits(limits).upstream(upstream).open().await.unwrap();
+            let session = connect(&gateway, &client().mode(ours)).await;
+            assert_eq!(call(&session, "work").await, "done");
         });
     }
 }
