@@ -3,6 +3,11 @@
 use std::fmt;
 use std::io::{self, Write};
 
+/// Text of a server without the control characters that a terminal executes. Lines and tabs stay.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+}
+
 /// Success.
 pub(crate) const SUCCESS: i32 = 0;
 /// The command failed.
@@ -31,7 +36,7 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&printable(&self.text))
     }
 }
 
@@ -53,9 +58,21 @@ pub(crate) fn explain(failure: &Failure) -> i32 {
 }
 
 /// Prints text on stdout. A reader that closes its end early is not an error.
-pub(crate) fn print(text: &str) -> i32 {
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
     match io::stdout().write_all(text.as_bytes()).and_then(|()| io::stdout().flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => explain(&Failure::failed(error.to_string())),
-        Ok(()) | Err(_) => SUCCESS,
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::failed(format!("cannot write to standard output: {error}")))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_keeps_lines_and_no_escape_sequences() {
+        assert_eq!(Failure::failed("a\n\tb \x1b]0;title\x07\r").to_string(), "a\n\tb ]0;title");
     }
 }

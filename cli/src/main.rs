@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     // Must come first: this program may have been started as the guardian of a tool process, which must stay small.
     protomcp_bridge::guardian::run_if_requested();
     let code = match args::parse(std::env::args_os()) {
-        Ok(Parsed::Print(text)) => exit::print(&text),
+        Ok(Parsed::Print(text)) => exit::code(exit::print(&text)),
         Ok(Parsed::Serve(options)) => exit::code(serve::run(*options)),
         Ok(Parsed::List(options)) => exit::code(client::list(*options)),
         Ok(Parsed::Call(options)) => exit::code(client::call(*options)),

@@ -112,3 +112,15 @@ fn failures_say_what_to_do_next() {
         assert!(code == Some(2) && text.contains(part), "{args:?}: {code:?} {text}");
     }
 }
+
+#[test]
+fn output_that_cannot_be_written_is_a_failure() {
+    let sandbox = sandbox();
+    for args in [&["list", "basics.py"][..], &["call", "basics.py", "add", "a=2", "b=3"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = sandbox.pmcp(args).command().stdout(full).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {text}");
+        assert!(text.contains("cannot write to standard output"), "{args:?}: {text}");
+    }
+}

@@ -15,11 +15,14 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     let CallOptions { target, tool, arguments, json, server } = options;
     let arguments = read_arguments(&arguments)?;
     let connection = Connection::open(target, &server).await?;
-    let mut request = connection.session.call_tool(&tool, &arguments).timeout(server.timeout);
     let shows_progress = io::stderr().is_terminal();
-    if shows_progress {
-        request = request.on_progress(|progress| show(&progress));
-    }
+    let request = connection.session.call_tool(&tool, &arguments).timeout(server.timeout);
+    // Progress prolongs the time for the answer, also where it is not shown.
+    let request = request.on_progress(move |progress| {
+        if shows_progress {
+            show(&progress);
+        }
+    });
     let outcome = tokio::select! {
         outcome = request.raw() => outcome,
         // Dropping the request cancels it at the server.
@@ -34,7 +37,9 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     }
     let result = outcome.map_err(|error| failure(&tool, &error))?;
     let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
-    exit::print(&if json { format!("{result}\n") } else { as_text(&value) });
+    let text = if json { format!("{result}\n") } else { as_text(&value) };
+    // Into a file or a pipe goes what the server has sent.
+    exit::print(&if io::stdout().is_terminal() { exit::printable(&text) } else { text })?;
     match value["isError"] {
         Value::Bool(true) => Err(Failure::failed(format!("the tool {tool:?} reports an error"))),
         _ => Ok(()),

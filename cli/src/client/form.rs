@@ -82,8 +82,13 @@ fn form(
 
 /// Shows the whole URL, and asks for consent. The user opens it.
 fn page(message: &str, url: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
-    writeln!(output, "\n{}\nThe server asks you to open {}", printable(message), printable(url))?;
+    writeln!(output, "\n{}\nThe server asks you to open {}", printable(message), one_line(url))?;
     confirm("Have you opened it?", input, output)
+}
+
+/// The text without control characters, line breaks included: a second line could pose as this program.
+fn one_line(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 fn confirm(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::args::{ListKind, ListOptions};
 use crate::client::connection::Connection;
-use crate::exit::{self, Failure};
+use crate::exit::{self, Failure, printable};
 
 /// A definition: the name or URI, the description, and the whole as JSON.
 struct Row {
@@ -23,8 +23,7 @@ pub(super) async fn list(options: ListOptions) -> Result<(), Failure> {
     let rows = rows(&connection.session, kind).await;
     connection.close().await;
     let rows = rows.map_err(|error| Failure::failed(error.to_string()))?;
-    exit::print(&if json { as_json(&rows) } else { as_table(&rows) });
-    Ok(())
+    exit::print(&if json { as_json(&rows) } else { as_table(&rows) })
 }
 
 async fn rows(session: &ClientSession, kind: ListKind) -> Result<Vec<Row>, RequestError> {
@@ -65,8 +64,20 @@ fn as_table(rows: &[Row]) -> String {
     let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default().min(40);
     rows.iter().fold(String::new(), |mut table, row| {
         let description = row.description.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
-        table.push_str(format!("{:width$}  {description}", row.name).trim_end());
+        let name = row.name.replace(['\n', '\t'], " ");
+        table.push_str(printable(&format!("{name:width$}  {description}")).trim_end());
         table.push('\n');
         table
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_of_a_server_do_not_reach_a_table() {
+        let row = Row { name: "a\x1b[2J\nb".into(), description: Some("c\u{9b}31m\nd".into()), json: String::new() };
+        assert_eq!(as_table(&[row]), "a[2J b  c31m\n");
+    }
 }
