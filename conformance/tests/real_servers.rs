@@ -1,6 +1,8 @@
 //! The client of this project uses published servers: each feature that they offer, over each transport that they have,
 //! in the revision that the client finds out by itself. The results are in SERVERS.md.
 
+#[path = "real_servers/behind.rs"]
+mod behind;
 #[path = "real_servers/facts.rs"]
 mod facts;
 #[path = "real_servers/family.rs"]
@@ -15,6 +17,8 @@ mod place;
 mod report;
 #[path = "real_servers/servers.rs"]
 mod servers;
+#[path = "real_servers/transcript.rs"]
+mod transcript;
 #[path = "real_servers/visit.rs"]
 mod visit;
 
@@ -23,17 +27,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_client::{ClientLimits, CloseReason, Guardian, RequestError};
+use protomcp_client::{ClientLimits, CloseReason, Guardian, Mode, RequestError};
 use protomcp_conformance::{Sandbox, patience, pmcp};
+use protomcp_types::ProtocolVersion;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
+use crate::behind::{Behind, ERAS};
 use crate::family::{kill, pause};
 use crate::hearing::client;
 use crate::own::{OWN, RUST};
 use crate::place::{Place, Way};
 use crate::report::{Column, introduction, table};
 use crate::servers::{NODE, PYTHON, Server};
+use crate::transcript::{Transcript, equal};
 use crate::visit::{Fault, Visit, is};
 
 /// The visits at a time. Most of a visit is the start of two processes.
@@ -50,14 +57,14 @@ async fn the_client_uses_real_servers_and_the_tables_are_current() {
             let (places, way) = (Arc::clone(&places), *way);
             tokio::spawn(async move {
                 let _place = places.acquire().await.expect("it is not closed");
-                column(server, way).await
+                columns(server, way).await
             })
         };
         server.ways.iter().map(visit).collect::<Vec<_>>()
     });
     let mut columns = Vec::new();
     for visit in visits.collect::<Vec<_>>() {
-        columns.push(visit.await.expect("a visit does not panic"));
+        columns.extend(visit.await.expect("a visit does not panic"));
     }
     let faults: Vec<_> = columns.iter().flat_map(Column::faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
@@ -114,23 +121,39 @@ async fn a_killed_wrapper_takes_its_server_along() {
     }
 }
 
-/// Visits a server twice: until the client closes the session, and until the server is killed.
-async fn column(server: &'static Server, way: Way) -> Column {
+/// Visits a server directly, and through a gateway with clients of both eras.
+async fn columns(server: &'static Server, way: Way) -> Vec<Column> {
+    let (direct, expected) = direct(server, way).await;
+    let mut columns = vec![direct];
+    for (mode, revision) in ERAS {
+        columns.push(through(server, way, (mode, revision), &expected).await);
+    }
+    columns
+}
+
+/// Visits a server twice: until the client closes the session, and until the server is killed. Returns the results of
+/// requests as well.
+async fn direct(server: &'static Server, way: Way) -> (Column, Transcript) {
     let sandbox = Sandbox::new();
     let program = (server.program)(&sandbox, way);
     let facts = (server.facts)(&sandbox, way);
     let place = Place::new(program, way, &sandbox);
-    let mut column = Column::new(server.name, way, facts.revision);
+    let (mut column, mut results) = (Column::new(server.name, way, facts.revision), Transcript::new());
     let (client, mut hearing) = client();
     let session = match place.connect(&client).await {
         Ok(session) => session,
         Err(why) => {
             column.add("open", Err(Fault::Failed(why)));
-            return column;
+            return (column, results);
         }
     };
-    let mut visit = Visit { session: &session, facts: &facts, place: &place, hearing: &mut hearing };
+    let (family, revision) = (&place.family, facts.revision);
+    let mut visit = Visit { session: &session, facts: &facts, family, revision, hearing: &mut hearing };
     features(&mut column, &mut visit).await;
+    match transcript::transcript(&session, &facts, &sandbox).await {
+        Ok(lines) => results = lines,
+        Err(why) => column.add("call", Err(why.into())),
+    }
     column
         .tries("close", async {
             is(session.close(patience()).await, CloseReason::Requested)?;
@@ -142,11 +165,54 @@ async fn column(server: &'static Server, way: Way) -> Column {
         .await;
     match place.connect(&client).await {
         Ok(session) => {
-            let visit = Visit { session: &session, facts: &facts, place: &place, hearing: &mut hearing };
-            column.tries("killed", visit.killed()).await;
+            let visit = Visit { session: &session, facts: &facts, family, revision, hearing: &mut hearing };
+            column.tries("killed", visit.killed(&place)).await;
         }
         Err(why) => column.add("killed", Err(Fault::Failed(why))),
     }
+    (column, results)
+}
+
+/// Visits a server through the gateway, until it is killed and the session is closed.
+async fn through(
+    server: &'static Server,
+    way: Way,
+    (mode, revision): (Mode, ProtocolVersion),
+    expected: &Transcript,
+) -> Column {
+    let mut behind = Behind::new(server, way);
+    let mut facts = (server.facts)(&behind.sandbox, way);
+    if way != Way::Stdio && facts.revision.is_stateful() && !revision.is_stateful() {
+        // The server sends news to the session of the call that switches them on, which without a session of the client
+        // is one for this call.
+        facts.resources.subscription = None;
+    }
+    let mut column = Column::behind(server.name, way, revision);
+    let (client, mut hearing) = client();
+    let session = match behind.gateway.connect(&client.mode(mode)).await {
+        Ok(session) => session,
+        Err(why) => {
+            column.add("open", Err(Fault::Failed(why)));
+            return column;
+        }
+    };
+    let family = behind.family.clone();
+    let mut visit = Visit { session: &session, facts: &facts, family: &family, revision, hearing: &mut hearing };
+    features(&mut column, &mut visit).await;
+    column
+        .tries("equal", async { equal(expected, &transcript::transcript(&session, &facts, &behind.sandbox).await?) })
+        .await;
+    let visit = Visit { session: &session, facts: &facts, family: &family, revision, hearing: &mut hearing };
+    column.tries("killed", visit.killed_behind()).await;
+    column
+        .tries("close", async {
+            is(session.close(patience()).await, CloseReason::Requested)?;
+            behind.gateway.stop();
+            family.gone().await;
+            behind.gateway.family.gone().await;
+            Ok(())
+        })
+        .await;
     column
 }
 
@@ -158,8 +224,6 @@ async fn features(column: &mut Column, visit: &mut Visit<'_>) {
     column.tries("structured", visit.structured()).await;
     column.tries("failure", visit.failure()).await;
     column.tries("progress", visit.progress()).await;
-    column.tries("cancellation", visit.cancellation()).await;
-    column.tries("deadline", visit.deadline()).await;
     column.tries("task", visit.task()).await;
     column.tries("logging", visit.logging()).await;
     column.tries("resources", visit.resources()).await;
@@ -170,4 +234,8 @@ async fn features(column: &mut Column, visit: &mut Visit<'_>) {
     column.tries("sampling", visit.says(visit.facts.questions.sampling.as_ref())).await;
     column.tries("elicitation", visit.says(visit.facts.questions.elicitation.as_ref())).await;
     column.tries("roots", visit.says(visit.facts.questions.roots.as_ref())).await;
+    // The server may still ask about a call that was given up. Behind the gateway it is refused then, if its session is one
+    // of several clients.
+    column.tries("cancellation", visit.cancellation()).await;
+    column.tries("deadline", visit.deadline()).await;
 }

@@ -54,6 +54,11 @@ impl Family {
         kill(self.head().expect("it is running"));
     }
 
+    /// Kills all of them.
+    pub(crate) fn kill_all(&self) {
+        self.members().into_iter().for_each(kill);
+    }
+
     /// Waits until none is left.
     pub(crate) async fn gone(&self) {
         until("all processes to end", || self.members().is_empty()).await;
@@ -66,6 +71,10 @@ pub(crate) async fn pause(pids: &[u32]) {
         send(*pid, Signal::STOP);
     }
     until("processes to stop", || pids.iter().all(|pid| has_stopped(*pid))).await;
+}
+
+pub(crate) fn terminate(pid: u32) {
+    send(pid, Signal::TERM);
 }
 
 pub(crate) fn kill(pid: u32) {

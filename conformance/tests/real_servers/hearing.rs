@@ -39,7 +39,7 @@ pub(crate) fn client() -> (Client, Hearing) {
                 meta: None,
             })
         })
-        .on_elicit(|_, _| async {
+        .on_elicit_with_urls(|_, _| async {
             let content = RawJson::of(&json!({"name": NAME})).map_err(|why| ErrorObject::internal(why.to_string()))?;
             Ok(ElicitResult { action: ElicitAction::Accept, content: Some(content), meta: None })
         })

@@ -10,7 +10,7 @@ use protomcp_client::{Client, ClientSession, Command, Guardian};
 use protomcp_conformance::{Sandbox, patience};
 use protomcp_http_client::{HttpTransport, Limits};
 
-use crate::family::Family;
+use crate::family::{Family, terminate};
 
 /// The transport of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +66,11 @@ impl Place {
         Self { program, sandbox: sandbox.clone(), listening, family }
     }
 
+    /// The URL of a server that listens.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.listening.as_ref().map(|(_, url)| url.as_str())
+    }
+
     pub(crate) fn is_child(&self) -> bool {
         self.listening.is_none()
     }
@@ -83,6 +88,14 @@ impl Place {
             }
         };
         tokio::time::timeout(patience(), opening).await.map_err(|_| "no session in time".to_owned())?
+    }
+
+    /// Ends a server that listens, in order, and waits for it.
+    pub(crate) fn stop(&mut self) {
+        if let Some((child, _)) = &mut self.listening {
+            terminate(child.id());
+            child.wait().expect("it ends");
+        }
     }
 
     /// The command, without a guardian: a test program has no main function of its own that could be one.

@@ -7,6 +7,7 @@ use std::path::Path;
 use protomcp_conformance::patience;
 use protomcp_types::ProtocolVersion;
 
+use crate::behind::Behind;
 use crate::place::Way;
 use crate::servers::Server;
 use crate::visit::{Attempt, Fault};
@@ -32,6 +33,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("sampling", "a tool asks the model"),
     ("elicitation", "a tool asks the user"),
     ("roots", "a tool asks for the roots"),
+    ("equal", "results and errors are those of the server, byte for byte"),
     ("close", "the session is closed; over stdio no process is left"),
     ("killed", "the server is killed during a call: it fails, and no process is left"),
 ];
@@ -39,6 +41,8 @@ const FEATURES: &[(&str, &str)] = &[
 /// The outcomes with one server over one transport.
 pub(crate) struct Column {
     server: &'static str,
+    /// The server is behind the gateway.
+    is_behind: bool,
     way: Way,
     revision: ProtocolVersion,
     outcomes: Vec<(&'static str, Attempt)>,
@@ -46,7 +50,25 @@ pub(crate) struct Column {
 
 impl Column {
     pub(crate) fn new(server: &'static str, way: Way, revision: ProtocolVersion) -> Self {
-        Self { server, way, revision, outcomes: Vec::new() }
+        Self { server, is_behind: false, way, revision, outcomes: Vec::new() }
+    }
+
+    /// A server behind the gateway.
+    pub(crate) fn behind(server: &'static str, way: Way, revision: ProtocolVersion) -> Self {
+        Self { is_behind: true, ..Self::new(server, way, revision) }
+    }
+
+    fn title(&self) -> String {
+        let way = self.way.title();
+        match self.is_behind {
+            false => format!("{way} {}", self.revision),
+            true => format!("{way}, as {} {}", Behind::front(self.way).title(), self.revision),
+        }
+    }
+
+    /// The features that are tried.
+    fn features(&self) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+        FEATURES.iter().filter(|(feature, _)| self.is_behind || *feature != "equal")
     }
 
     pub(crate) fn add(&mut self, feature: &'static str, outcome: Attempt) {
@@ -62,13 +84,13 @@ impl Column {
 
     /// The features that have failed, or were not tried.
     pub(crate) fn faults(&self) -> Vec<String> {
-        let Self { server, way, .. } = self;
+        let (server, title) = (self.server, self.title());
         let fault = |(feature, _): &(&str, &str)| match self.outcome(feature) {
             Some(Ok(()) | Err(Fault::Lacks)) => None,
-            Some(Err(Fault::Failed(why))) => Some(format!("{server} over {}: {feature}: {why}", way.title())),
-            None => Some(format!("{server} over {}: {feature} was not tried", way.title())),
+            Some(Err(Fault::Failed(why))) => Some(format!("{server} over {title}: {feature}: {why}")),
+            None => Some(format!("{server} over {title}: {feature} was not tried")),
         };
-        FEATURES.iter().filter_map(fault).collect()
+        self.features().filter_map(fault).collect()
     }
 
     fn outcome(&self, feature: &str) -> Option<&Attempt> {
@@ -78,23 +100,35 @@ impl Column {
 
 pub(crate) fn introduction() -> String {
     "# Servers and what the client uses of them\n\n\
-    Published servers, and servers of this project, each used through `protomcp-client` with `Mode::Auto`: the revision \
-    is the one that the client has found out. Every row was tried in every column: ✓ did what is expected, – is something \
-    that the server does not offer. Nothing fails: that would be a failing test.\n\
+    Published servers, and servers of this project, each used through `protomcp-client`. The first table of a server is \
+    without the gateway, with `Mode::Auto`: the revision is the one that the client has found out. The second one is \
+    through `pmcp run -- COMMAND`, which serves a server on stdio over HTTP, and `pmcp run --upstream URL`, which serves a \
+    server over HTTP on stdio, with clients of both eras. Every row was tried in every column: ✓ did what is expected, – \
+    is something that the server does not offer. Nothing fails: that would be a failing test.\n\n\
+    Behind the gateway, every element of a list, every result and every error is compared with that of the server itself, \
+    byte for byte. The era of a client demands the exceptions: `resultType`, `ttlMs`, `cacheScope` and the server's \
+    identity in `_meta`, which results of 2026-07-28 have, and the code of an unknown resource (−32002 or −32602). Lists \
+    have the pages of the gateway, and its order, which is by name. News of a resource is missing where a call of a client \
+    without a session would have to switch it on in the session that has subscribed.\n\n\
     These tables are written by `UPDATE_SERVERS=1 cargo test -p protomcp-conformance --test real_servers`.\n"
         .to_owned()
 }
 
-/// The table of one server.
+/// The tables of one server: without the gateway, and behind it.
 pub(crate) fn table(server: &Server, columns: &[Column]) -> String {
-    let columns: Vec<_> = columns.iter().filter(|column| column.server == server.name).collect();
-    let titles: Vec<_> = columns.iter().map(|column| format!("{} {}", column.way.title(), column.revision)).collect();
-    let mut text = format!("\n## {}{}\n\n", server.name, version(server));
-    writeln!(text, "| | {} |\n| --- |{}", titles.join(" | "), " :---: |".repeat(columns.len())).expect("it grows");
-    for (feature, what) in FEATURES {
-        let mark = |column: &&Column| if matches!(column.outcome(feature), Some(Ok(()))) { "✓" } else { "–" };
-        let marks: Vec<_> = columns.iter().map(mark).collect();
-        writeln!(text, "| {what} | {} |", marks.join(" | ")).expect("it grows");
+    let mut text = format!("\n## {}{}\n", server.name, version(server));
+    for is_behind in [false, true] {
+        let columns = columns.iter().filter(|column| column.server == server.name && column.is_behind == is_behind);
+        let columns: Vec<_> = columns.collect();
+        let title = if is_behind { "Behind `pmcp run`" } else { "" };
+        let titles: Vec<_> = columns.iter().map(|column| column.title()).collect();
+        writeln!(text, "\n| {title} | {} |\n| --- |{}", titles.join(" | "), " :---: |".repeat(columns.len()))
+            .expect("it grows");
+        for (feature, what) in columns.iter().take(1).flat_map(|column| column.features()) {
+            let mark = |column: &&Column| if matches!(column.outcome(feature), Some(Ok(()))) { "✓" } else { "–" };
+            let marks: Vec<_> = columns.iter().map(mark).collect();
+            writeln!(text, "| {what} | {} |", marks.join(" | ")).expect("it grows");
+        }
     }
     text
 }

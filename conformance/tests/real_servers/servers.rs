@@ -150,6 +150,7 @@ const EVERYTHING_TOOLS: &[&str] = &[
     "get-roots-list",
     "trigger-elicitation-request",
     "trigger-sampling-request",
+    "trigger-url-elicitation",
 ];
 
 const DOCUMENTS: &[&str] = &[

@@ -9,11 +9,12 @@ use futures_util::TryStreamExt;
 use futures_util::future::BoxFuture;
 use protomcp_client::{ClientSession, CloseReason, RequestError};
 use protomcp_conformance::patience;
-use protomcp_types::{CallToolResult, Level, ServerCapabilities};
+use protomcp_types::{CallToolResult, Level, ProtocolVersion, RawJson, ServerCapabilities};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::facts::{Ask, Facts};
+use crate::family::Family;
 use crate::hearing::Hearing;
 use crate::place::Place;
 
@@ -61,14 +62,16 @@ fn known<T>(fact: Option<&T>) -> Result<&T, Fault> {
 pub(crate) struct Visit<'a> {
     pub(crate) session: &'a ClientSession,
     pub(crate) facts: &'a Facts,
-    pub(crate) place: &'a Place,
+    /// The processes of the server.
+    pub(crate) family: &'a Family,
+    pub(crate) revision: ProtocolVersion,
     pub(crate) hearing: &'a mut Hearing,
 }
 
 impl Visit<'_> {
     pub(crate) async fn open(&self) -> Attempt {
         let server = self.session.server();
-        is(server.version, self.facts.revision)?;
+        is(server.version, self.revision)?;
         is(server.implementation.as_ref().map(|server| server.name.as_str()), Some(self.facts.name))
     }
 
@@ -128,19 +131,19 @@ impl Visit<'_> {
     pub(crate) async fn cancellation(&self) -> Attempt {
         let call = self.hang().await?;
         drop(call);
-        self.place.family.resume();
+        self.family.resume();
         self.works().await
     }
 
     /// A call ends at its deadline, and the session works.
     pub(crate) async fn deadline(&self) -> Attempt {
         if self.facts.long.is_none() {
-            self.place.family.pause().await;
+            self.family.pause().await;
         }
         let ask = self.facts.long.as_ref().unwrap_or(&self.facts.calls[0]);
         let call = self.session.call_tool(ask.tool, &ask.arguments).total_timeout(Duration::from_millis(300));
         let outcome = call.await;
-        self.place.family.resume();
+        self.family.resume();
         match outcome {
             Err(RequestError::TimedOut(_)) => self.works().await,
             other => Err(Fault::Failed(format!("{other:?}"))),
@@ -148,28 +151,39 @@ impl Visit<'_> {
     }
 
     /// The server is killed during a call: the call fails, and nothing of the server is left.
-    pub(crate) async fn killed(&self) -> Attempt {
+    pub(crate) async fn killed(&self, place: &Place) -> Attempt {
         let call = self.hang().await?;
-        self.place.family.kill_head();
+        self.family.kill_head();
         match tokio::time::timeout(patience(), call).await {
             Ok(Err(error)) if error.is_retryable() => {}
             other => return Err(Fault::Failed(format!("{other:?}"))),
         }
-        if self.place.is_child() {
+        if place.is_child() {
             is(matches!(self.session.closed().await, CloseReason::ByServer(Some(_))), true)?;
         }
-        self.place.family.gone().await;
+        self.family.gone().await;
         Ok(())
+    }
+
+    /// The server behind a gateway is killed during a call: the call fails, and may be made again.
+    pub(crate) async fn killed_behind(&self) -> Attempt {
+        let call = self.hang().await?;
+        self.family.kill_all();
+        let result = tokio::time::timeout(patience(), call).await.map_err(|_| Fault::Failed("no answer".into()))??;
+        is(result.is_error, true)?;
+        let why = result.meta.as_ref().map_or("", RawJson::as_str);
+        // The stream of a call in a session could be resumed, so the gateway tries that until the deadline.
+        has(why, r#""error_code":"TIMEOUT""#).or_else(|_| has(why, r#""retryable":true"#))
     }
 
     /// Begins a call that does not end, and waits until the server has it.
     async fn hang(&self) -> Result<Call, Fault> {
         let Some(ask) = &self.facts.long else {
             // The server does nothing that takes long, so it is stopped while the request is in the pipe.
-            self.place.family.pause().await;
+            self.family.pause().await;
             let ask = &self.facts.calls[0];
             let call = self.session.call_tool(ask.tool, &ask.arguments).into_future();
-            self.place.family.until_asked().await;
+            self.family.until_asked().await;
             return Ok(call);
         };
         let (report, mut reports) = mpsc::unbounded_channel();

@@ -59,17 +59,17 @@ pub(crate) fn result(raw: &RawJson) -> Result<JsonObject, ErrorObject> {
     Ok(members)
 }
 
-/// The result of a tool: typed if that loses nothing, so that layers see if it failed.
+/// The result of a tool: as it was written, but typed if it says that the tool has failed, which layers count.
 pub(crate) fn tool_result(raw: &RawJson) -> Result<ServerResult, ErrorObject> {
     let members = result(raw)?;
     let is_known = |name: &str| matches!(name, "content" | "structuredContent" | "isError" | "_meta");
-    let is_error = members.member("isError").map_or(Ok(false), RawJson::to::<bool>);
-    match (members.member("content"), is_error) {
-        (Some(content), Ok(is_error)) if members.iter().all(|(name, _)| is_known(name)) => {
+    let has_failed = members.member("isError").is_some_and(|is_error| is_error.as_str() == "true");
+    match members.member("content") {
+        Some(content) if has_failed && members.iter().all(|(name, _)| is_known(name)) => {
             let (structured, meta) = (members.member("structuredContent").cloned(), members.member("_meta").cloned());
             let result = CallToolResult {
                 structured_content: structured,
-                is_error,
+                is_error: true,
                 meta,
                 ..CallToolResult::new(content.clone())
             };
@@ -201,8 +201,11 @@ mod tests {
     #[test]
     fn a_result_keeps_what_it_has() {
         let typed = r#"{"resultType":"complete","content":[ 1 ],"isError":true,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a"}}}"#;
-        let Ok(ServerResult::CallTool(result)) = tool_result(&raw(typed)) else { panic!("it is a usual result") };
+        let Ok(ServerResult::CallTool(result)) = tool_result(&raw(typed)) else { panic!("it is a usual error") };
         assert_eq!((result.content.as_str(), result.is_error, result.meta), ("[ 1 ]", true, None));
+        let plain = r#"{"structuredContent":{},"isError":false,"content":[ ]}"#;
+        let Ok(ServerResult::Body(body)) = tool_result(&raw(plain)) else { panic!("it has not failed") };
+        assert_eq!(body.into_raw().as_str(), plain);
         let later = r#"{"content":[],"later":{ "a":1.50 },"_meta":{"io.modelcontextprotocol/serverInfo":{},"b":2}}"#;
         let Ok(ServerResult::Body(body)) = tool_result(&raw(later)) else { panic!("a member is unknown") };
         assert_eq!(body.into_raw().as_str(), r#"{"content":[],"later":{ "a":1.50 },"_meta":{"b":2}}"#);
