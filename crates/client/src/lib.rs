@@ -40,5 +40,5 @@ pub use protomcp_session::{
 pub use protomcp_supervisor::{Backoff, Command, Guardian, SpawnError, StopPolicy, guardian};
 pub use reconnection::ServerEnd;
 pub use request::{ClientRequest, Forwarded, Request, RequestService};
-pub use session::{ClientSession, ServerContext};
+pub use session::{ClientSession, ServerContext, WeakClientSession};
 pub use typed_call::{CallError, TypedCall};

@@ -203,12 +203,14 @@ impl ClientSession {
 
     /// Waits until the connection is over.
     pub async fn closed(&self) -> CloseReason {
-        let mut status = self.shared.status.clone();
-        let ended = status.wait_for(|status| matches!(status, Status::Closed(_))).await;
-        match ended.as_deref() {
-            Ok(Status::Closed(reason)) => reason.clone(),
-            _ => CloseReason::Failed("the task of the connection has ended".into()),
-        }
+        closed(&self.shared).await
+    }
+
+    /// A handle that does not keep the connection open.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakClientSession {
+        let (shared, service) = (Arc::clone(&self.shared), self.service.clone());
+        WeakClientSession { shared, commands: self.commands.downgrade(), service }
     }
 
     /// True if the connection is over.
@@ -227,6 +229,37 @@ impl ClientSession {
             Status::Closing(reason) | Status::Closed(reason) => RequestError::Closed(reason.clone()),
             Status::Opening | Status::Open => RequestError::Closed(CloseReason::Requested),
         }
+    }
+}
+
+/// A handle on one connection that does not keep it open: the connection closes when its last [`ClientSession`] and its
+/// last request are gone.
+#[derive(Debug, Clone)]
+pub struct WeakClientSession {
+    shared: Arc<Shared>,
+    commands: mpsc::WeakUnboundedSender<Command>,
+    service: RequestService,
+}
+
+impl WeakClientSession {
+    /// The session; `None` if its last handle is gone.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<ClientSession> {
+        Some(ClientSession::new(Arc::clone(&self.shared), self.commands.upgrade()?, self.service.clone()))
+    }
+
+    /// Waits until the connection is over.
+    pub async fn closed(&self) -> CloseReason {
+        closed(&self.shared).await
+    }
+}
+
+async fn closed(shared: &Shared) -> CloseReason {
+    let mut status = shared.status.clone();
+    let ended = status.wait_for(|status| matches!(status, Status::Closed(_))).await;
+    match ended.as_deref() {
+        Ok(Status::Closed(reason)) => reason.clone(),
+        _ => CloseReason::Failed("the task of the connection has ended".into()),
     }
 }
 
