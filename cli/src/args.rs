@@ -15,6 +15,7 @@ use crate::exit::Failure;
 
 mod choices;
 mod client;
+mod dev;
 mod duration;
 mod http;
 mod oauth;
@@ -34,7 +35,7 @@ pub(crate) use upstream_config::{Location, StdioCommand};
 use values::size;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n\nTry 'pmcp help'.";
+const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n\nTry 'pmcp help'.";
 
 /// Tools in any language, for any MCP host.
 ///
@@ -55,6 +56,7 @@ Examples:
   pmcp run tools.py --transport http    serve any number of clients on http://localhost:8080/mcp
   pmcp list tools.py                    print the tools of tools.py, or of any MCP server
   pmcp call tools.py add a=2 b=3        call a tool
+  pmcp dev -- uv run server.py          reload any MCP server after each save, in the same session
   pmcp run -- npx -y some-server        serve another MCP server, in every revision of MCP
   pmcp run --upstream https://example.com/mcp
                                         serve a remote server to a host that knows only stdio
@@ -77,8 +79,8 @@ Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Serve a tool file and reload it when it changes
-    Dev(Serve),
+    /// Serve a tool file, or any MCP server, and reload it when it changes
+    Dev(dev::Dev),
     /// Serve a tool file (SIGHUP reloads it) or MCP servers
     Run(Run),
     /// Print the tools of a tool file or an MCP server
@@ -205,9 +207,9 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Err(error) => return refuse(&error),
     };
     match cli {
-        Cli { command: Verb::Dev(serve) } => {
-            let source = serve.file(true)?;
-            serve.options(source, &network_flags)
+        Cli { command: Verb::Dev(mut dev) } => {
+            let source = dev.source(&tool_flags)?;
+            dev.serve.options(source, &network_flags)
         }
         Cli { command: Verb::Run(Run { serve, upstream }) } => {
             let source = match upstream.servers(&serve.tool.limits, variable)? {

@@ -2,6 +2,9 @@
 //!
 //! A printed seed determines the moments, so a failed round can be repeated with `PMCP_SEED`.
 
+#[path = "chaos/moments.rs"]
+mod moments;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
@@ -12,11 +15,13 @@ use protomcp_conformance::{Sandbox, Stage, eventually, living, peers, pmcp, tier
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::moments::rounds;
+
 /// Item 88.
 #[test]
 fn killing_the_tool_process_at_any_moment_loses_no_answer() {
     let (mut finished, mut crashed) = (0, 0);
-    rounds("tool", |random| {
+    rounds("tool", tier(20, 200), |random| {
         let sandbox = Sandbox::new();
         sandbox.copy("third_party");
         let host = sandbox.pmcp(&["run", "tools.js", "--max-concurrent-calls", "8"]).start();
@@ -76,7 +81,7 @@ fn assert_crashed(result: &Value) {
 fn killing_pmcp_at_any_moment_leaves_nothing() {
     let bin = peers().join("py/bin/python");
     assert!(bin.exists());
-    rounds("pmcp", |random| {
+    rounds("pmcp", tier(20, 200), |random| {
         let sandbox = Sandbox::new();
         sandbox.copy("py/family.py");
         sandbox.copy("third_party");
@@ -97,7 +102,7 @@ fn killing_pmcp_at_any_moment_leaves_nothing() {
 /// Item 90.
 #[test]
 fn killing_the_host_at_any_moment_leaves_nothing() {
-    rounds("host", |random| {
+    rounds("host", tier(20, 200), |random| {
         let sandbox = Sandbox::new();
         sandbox.copy("py/family.py");
         let prepared = sandbox.pmcp(&[]).command();
@@ -126,7 +131,7 @@ fn killing_the_host_at_any_moment_leaves_nothing() {
 /// Item 88.
 #[test]
 fn a_process_killed_in_mid_frame_fails_only_its_calls() {
-    rounds("frame", |random| {
+    rounds("frame", tier(20, 200), |random| {
         let sandbox = Sandbox::new();
         let stage = Stage::new(&sandbox);
         let host = stage.pmcp(&sandbox, &["run", "./relay"]).start();
@@ -153,30 +158,6 @@ fn a_process_killed_in_mid_frame_fails_only_its_calls() {
         let mut fresh = stage.accept();
         fresh.handshake(vec![tool("echo")]);
     });
-}
-
-/// A small generator of moments: the same seed yields the same moments (a linear congruential step, high bits taken).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit
-    }
-}
-
-#[expect(clippy::print_stdout, reason = "a failed round is run again by its seed")]
-fn rounds(what: &str, mut round: impl FnMut(&mut Random)) {
-    let given = std::env::var("PMCP_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = given.unwrap_or_else(|| u64::from(std::process::id()) ^ 0x5eed);
-    for number in 0..tier(20, 200) {
-        let seed = seed.wrapping_add(number);
-        println!("{what}: round {number}, PMCP_SEED={seed}");
-        round(&mut Random(seed));
-        if given.is_some() {
-            return;
-        }
-    }
 }
 
 /// True if the process was alive.

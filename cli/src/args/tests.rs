@@ -51,6 +51,22 @@ fn servers_stand_in_for_a_tool_file() {
 }
 
 #[test]
+fn a_command_is_watched_with_the_limits_of_a_tool_file() {
+    let servers = |line: &str| match options(line).source {
+        Source::Servers { servers, idle } if idle.is_empty() => servers,
+        other => panic!("{line}: {other:?}"),
+    };
+    let plain = servers("dev -- uv run server.py --port 1");
+    assert_eq!((plain.names().as_str(), plain.watches.len(), plain.limits.max_retiring), ("uv", 1, 4));
+    let line = "dev --poll 1s --max-retiring 2 --call-timeout 9s --watch src --watch Cargo.toml -- cargo run";
+    let chosen = servers(line);
+    assert_eq!((chosen.limits.max_retiring, chosen.limits.timeout), (2, Duration::from_secs(9)));
+    let polls: Vec<_> = chosen.watches.iter().map(|watch| watch.poll).collect();
+    assert_eq!(polls, [Some(Duration::from_secs(1)); 2]);
+    assert!(servers("run -- server").watches.is_empty());
+}
+
+#[test]
 fn arguments_are_validated_as_asked() {
     for (word, policy) in
         [("off", ArgumentPolicy::Off), ("warn", ArgumentPolicy::Warn), ("reject", ArgumentPolicy::Reject)]
@@ -138,7 +154,13 @@ fn mistakes_are_named() {
         ),
         ("run", "missing file argument"),
         ("run FILE -- server", "name either a tool file or servers, not both"),
-        ("dev -- server", "file not found: server"),
+        ("dev FILE -- server", "name either a tool file or a command after --, not both"),
+        ("dev --hot-reload swap -- server", "--hot-reload is for tool files: it has no meaning for a command after --"),
+        ("dev --socket x -- server", "--socket is for tool files"),
+        ("dev --watch nowhere -- server", "invalid --watch: there is no nowhere"),
+        ("dev FILE --watch .", "--watch is for a command after --"),
+        ("dev FILE --upstream-sessions client", "--upstream-sessions is for a command after --"),
+        ("dev --upstream https://a", "unknown flag \"--upstream\""),
         ("run --upstream https://a -- server", "name one of --upstream, --config and a command after --"),
         ("run --upstream ftp://a", "invalid --upstream \"ftp://a\""),
         ("run --upstream https://a --header secret", "expected \"name: value\""),
@@ -224,6 +246,8 @@ fn help_and_version_are_printed() {
         ("-h", "Usage"),
         ("help dev", "--hot-reload"),
         ("dev --help", "--hot-reload"),
+        ("dev --help", "pmcp dev -- uv run server.py"),
+        ("help dev", "--watch <PATH>"),
         ("run --help", "Ping idle clients"),
         ("version", concat!("pmcp version ", env!("CARGO_PKG_VERSION"))),
         ("--version", "pmcp version "),

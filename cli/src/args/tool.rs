@@ -190,6 +190,6 @@ fn flag(setting: Setting) -> &'static str {
     }
 }
 
-fn to_usize(count: u32) -> usize {
+pub(super) fn to_usize(count: u32) -> usize {
     usize::try_from(count).unwrap_or(usize::MAX)
 }

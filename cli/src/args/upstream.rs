@@ -7,9 +7,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use protomcp_gateway::{GatewayLimits, Sharing};
 use protomcp_server::Limits;
+use protomcp_watch::Watch;
 
 use crate::args::client::headers;
-use crate::args::tool::LimitFlags;
+use crate::args::tool::{LimitFlags, to_usize};
 use crate::args::upstream_config::{self, Entry, Location, StdioCommand};
 use crate::exit::Failure;
 
@@ -52,7 +53,7 @@ pub(super) struct UpstreamFlags {
 
 /// The clients that share a session with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Scope {
+pub(super) enum Scope {
     /// Each client has a session of its own
     Client,
     /// All clients share one
@@ -66,6 +67,8 @@ pub(crate) struct Upstreams {
     scope: Option<Scope>,
     pub(crate) limits: GatewayLimits,
     pub(crate) server_limits: Limits,
+    /// The files that reload the servers.
+    pub(crate) watches: Vec<Watch>,
 }
 
 impl UpstreamFlags {
@@ -89,24 +92,8 @@ impl UpstreamFlags {
             location.check().map_err(|why| Failure::usage(format!("invalid --upstream \"{name}\": {why}")))?;
             entries.push(Entry { name, location });
         }
-        let mut words = self.command.into_iter();
-        if let Some(program) = words.next() {
-            let location = Location::Command(StdioCommand {
-                program: program.clone(),
-                arguments: words.collect(),
-                environment: Vec::new(),
-                directory: None,
-            });
-            entries.push(Entry { name: program.to_string_lossy().into_owned(), location });
-        }
-        if entries.is_empty() {
-            return Ok(None);
-        }
-        let mut gateway = GatewayLimits { timeout: limits.call_timeout, ..GatewayLimits::default() };
-        gateway.total_timeout = TOTAL_TIMEOUT.max(limits.call_timeout);
-        gateway.open_timeout = limits.connect_timeout.unwrap_or(OPEN_TIMEOUT);
-        let server_limits = limits.server_limits();
-        Ok(Some(Upstreams { entries, scope: self.upstream_sessions, limits: gateway, server_limits }))
+        entries.extend(command(self.command));
+        Ok((!entries.is_empty()).then(|| Upstreams::new(entries, self.upstream_sessions, limits)))
     }
 }
 
@@ -120,7 +107,38 @@ pub(crate) fn shown(url: &str) -> String {
     format!("{scheme}{separator}{host}{}", &rest[path..])
 }
 
+/// The server that a command starts; `None` without words.
+fn command(words: Vec<OsString>) -> Option<Entry> {
+    let mut words = words.into_iter();
+    let program = words.next()?;
+    let name = program.to_string_lossy().into_owned();
+    let (environment, directory) = (Vec::new(), None);
+    let location = Location::Command(StdioCommand { program, arguments: words.collect(), environment, directory });
+    Some(Entry { name, location })
+}
+
 impl Upstreams {
+    fn new(entries: Vec<Entry>, scope: Option<Scope>, limits: &LimitFlags) -> Self {
+        let gateway = GatewayLimits {
+            timeout: limits.call_timeout,
+            total_timeout: TOTAL_TIMEOUT.max(limits.call_timeout),
+            open_timeout: limits.connect_timeout.unwrap_or(OPEN_TIMEOUT),
+            max_retiring: to_usize(limits.max_retiring),
+            ..GatewayLimits::default()
+        };
+        Self { entries, scope, limits: gateway, server_limits: limits.server_limits(), watches: Vec::new() }
+    }
+
+    /// The server that a command starts.
+    pub(super) fn of_command(words: Vec<OsString>, scope: Option<Scope>, limits: &LimitFlags) -> Self {
+        Self::new(command(words).into_iter().collect(), scope, limits)
+    }
+
+    /// Reloads the servers when these files change.
+    pub(super) fn watching(self, watches: Vec<Watch>) -> Self {
+        Self { watches, ..self }
+    }
+
     /// The servers in words, for the log.
     pub(crate) fn names(&self) -> String {
         self.entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ")

@@ -52,7 +52,7 @@ fn builder(servers: &Upstreams) -> Result<Builder, Failure> {
             }
             Location::Command(command) => process(&entry.name, command, is_single),
         };
-        let upstream = upstream.sharing(servers.sharing(entry));
+        let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
         gateway = gateway.upstream(if is_single { upstream } else { upstream.prefix(entry.prefix()) });
     }
     Ok(gateway)
@@ -100,7 +100,11 @@ pub(super) async fn serve<E: Display>(
                 (Wish::Stop, None) => return Ok(()),
                 (Wish::Reload, waiting) => {
                     on_drain = waiting;
-                    tracing::info!("servers reload by themselves; nothing to do");
+                    if gateway.is_watching() {
+                        gateway.reload();
+                    } else {
+                        tracing::info!("servers reload by themselves; nothing to do");
+                    }
                 }
             }
         }

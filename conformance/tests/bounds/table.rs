@@ -206,7 +206,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "reloads",
-        "{crates/bridge/src/core/pace.rs BURST count} at once, then one each {crates/bridge/src/core/pace.rs REFILL time}",
+        "{crates/watch/src/pace.rs BURST count} at once, then one each {crates/watch/src/pace.rs REFILL time}",
         "",
     ),
     ("paths of one batch of file changes", "{crates/watch/src/debounce.rs MAX_PATHS count}", ""),

@@ -28,21 +28,18 @@ pub(crate) mod facts;
 pub(crate) mod io;
 mod link_event;
 pub(crate) mod list;
-mod pace;
 mod reload;
-mod retiring;
 mod service;
 
 use std::time::{Duration, Instant};
 
 use protomcp_supervisor::Restart;
+use protomcp_watch::{Pace, Retiring};
 
 use crate::core::catalog::Catalogs;
 use crate::core::facts::Facts;
 use crate::core::io::{Effect, Input, ReloadMode};
 use crate::core::list::List;
-use crate::core::pace::Pace;
-use crate::core::retiring::Retiring;
 use crate::diagnostics::report::Report;
 use crate::generation::Generation;
 
@@ -91,7 +88,7 @@ pub(crate) struct Core {
     mode: ReloadMode,
     step: Step,
     current: Option<Generation>,
-    retiring: Retiring,
+    retiring: Retiring<Generation>,
     pace: Pace,
     newest: Newest,
     /// True once a process has been in service.

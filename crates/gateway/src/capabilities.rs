@@ -4,18 +4,25 @@ use protomcp_client::ServerView;
 use protomcp_server::ServerInfo;
 use protomcp_types::{Implementation, ListCapability, RawJson, ServerCapabilities, TASKS_EXTENSION};
 
-/// A server as it has described itself; `None` if it could not be reached.
-pub(crate) type Described<'a> = (&'a str, Option<&'a ServerView>);
+/// A server as it has described itself.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Described<'a> {
+    pub(crate) name: &'a str,
+    /// `None` if it could not be reached.
+    pub(crate) view: Option<&'a ServerView>,
+    /// Its next version may have any capability.
+    pub(crate) changes: bool,
+}
 
 /// The description of the gateway. `gateway`: its name among several servers.
 pub(crate) fn describe(servers: &[Described<'_>], gateway: &Implementation) -> ServerInfo {
     let implementation = match servers {
-        [(_, Some(server))] => server.implementation.clone(),
+        [Described { view: Some(server), .. }] => server.implementation.clone(),
         _ => None,
     };
     ServerInfo {
         implementation: implementation.unwrap_or_else(|| gateway.clone()),
-        capabilities: union(servers.iter().map(|(_, server)| server.and_then(|server| server.capabilities.as_ref()))),
+        capabilities: union(servers),
         instructions: instructions(servers),
         ..ServerInfo::default()
     }
@@ -23,7 +30,7 @@ pub(crate) fn describe(servers: &[Described<'_>], gateway: &Implementation) -> S
 
 /// The instructions of the only server as they are, and those of several under their names.
 fn instructions(servers: &[Described<'_>]) -> Option<String> {
-    let given = servers.iter().filter_map(|(name, server)| Some((*name, server.as_ref()?.instructions.as_deref()?)));
+    let given = servers.iter().filter_map(|server| Some((server.name, server.view?.instructions.as_deref()?)));
     let given: Vec<_> = given.collect();
     match (servers, given.as_slice()) {
         (_, []) => None,
@@ -33,12 +40,14 @@ fn instructions(servers: &[Described<'_>]) -> Option<String> {
 }
 
 /// The union of capabilities. A server that has not described itself may have any.
-fn union<'a>(servers: impl Iterator<Item = Option<&'a ServerCapabilities>>) -> ServerCapabilities {
-    let unknown =
+fn union(servers: &[Described<'_>]) -> ServerCapabilities {
+    let any =
         ServerCapabilities::default().with_tools().with_resources().with_prompts().with_completions().with_logging();
     let mut all = ServerCapabilities::default();
-    for server in servers {
-        let server = server.unwrap_or(&unknown);
+    let known = servers.iter().filter_map(|server| server.view?.capabilities.as_ref());
+    let open =
+        servers.iter().any(|server| server.changes || server.view.is_none_or(|view| view.capabilities.is_none()));
+    for server in known.chain(open.then_some(&any)) {
         join_list(&mut all.tools, server.tools);
         join_list(&mut all.resources, server.resources);
         join_list(&mut all.prompts, server.prompts);
@@ -79,6 +88,10 @@ mod tests {
         }
     }
 
+    fn fixed<'a>(name: &'a str, view: Option<&'a ServerView>) -> Described<'a> {
+        Described { name, view, changes: false }
+    }
+
     fn text(servers: &[Described<'_>]) -> String {
         serde_json::to_string(&describe(servers, &Implementation::new("g", "1")).capabilities).unwrap()
     }
@@ -86,22 +99,24 @@ mod tests {
     #[test]
     fn a_single_server_is_passed_on() {
         let one = server(ServerCapabilities::default().with_tools(), Some("be kind"));
-        let info = describe(&[("a", Some(&one))], &Implementation::new("g", "1"));
+        let info = describe(&[fixed("a", Some(&one))], &Implementation::new("g", "1"));
         assert_eq!((info.implementation.name.as_str(), info.instructions.as_deref()), ("s", Some("be kind")));
-        assert_eq!(text(&[("a", Some(&one))]), r#"{"tools":{"listChanged":true}}"#);
+        assert_eq!(text(&[fixed("a", Some(&one))]), r#"{"tools":{"listChanged":true}}"#);
     }
 
     #[test]
     fn several_servers_are_one_with_the_union() {
         let one = server(ServerCapabilities::default().with_tools(), Some("be kind"));
-        let fixed = Some(ListCapability::default());
-        let two = server(ServerCapabilities { resources: fixed, ..ServerCapabilities::default().with_tasks() }, None);
-        let info = describe(&[("a", Some(&one)), ("b", Some(&two))], &Implementation::new("g", "1"));
+        let unchanging = Some(ListCapability::default());
+        let two =
+            server(ServerCapabilities { resources: unchanging, ..ServerCapabilities::default().with_tasks() }, None);
+        let info = describe(&[fixed("a", Some(&one)), fixed("b", Some(&two))], &Implementation::new("g", "1"));
         assert_eq!((info.implementation.name.as_str(), info.instructions.as_deref()), ("g", Some("a: be kind")));
         let can = info.capabilities;
         assert!(can.tools.is_some() && can.tasks.is_some() && can.prompts.is_none() && can.logging.is_none());
         assert_eq!(can.resources, Some(ListCapability { list_changed: true, subscribe: false }));
-        let with_unknown = text(&[("a", Some(&one)), ("b", None)]);
+        let with_unknown = text(&[fixed("a", Some(&one)), fixed("b", None)]);
+        assert_eq!(text(&[Described { changes: true, ..fixed("a", Some(&one)) }]), with_unknown);
         for name in ["tools", "resources", "prompts", "completions", "logging"] {
             assert!(with_unknown.contains(name), "{name} in {with_unknown}");
         }

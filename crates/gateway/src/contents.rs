@@ -103,7 +103,7 @@ impl Inner {
             // Without a session there is no subscription.
             let Ok(upstream) = pool.session_of(context) else { continue };
             let is_last = upstream.holders().remove(uri, holder);
-            let Some(session) = upstream.open_session().filter(|_| is_last) else { continue };
+            let Some(session) = upstream.newest().open_session().filter(|_| is_last) else { continue };
             session
                 .unsubscribe(uri)
                 .await
@@ -150,8 +150,8 @@ impl Inner {
     }
 }
 
-async fn watch(upstream: &UpstreamSession, uri: &str, holder: SessionId) -> Result<(), Failure> {
-    let session = upstream.session().await?;
+async fn watch(upstream: &Arc<UpstreamSession>, uri: &str, holder: SessionId) -> Result<(), Failure> {
+    let (upstream, session) = upstream.enter().await?;
     let can_watch = |server: &protomcp_client::ServerView| {
         server.capabilities.as_ref().is_none_or(|can| can.resources.is_some_and(|resources| resources.subscribe))
     };
@@ -162,8 +162,12 @@ async fn watch(upstream: &UpstreamSession, uri: &str, holder: SessionId) -> Resu
     if upstream.holders().has(uri, holder) || !upstream.holders().add(uri, holder) {
         return Ok(());
     }
-    let mut joining = Joining { upstream, uri, holder, is_answered: false };
-    let outcome = session.subscribe(uri).await;
+    let mut joining = Joining { upstream: &upstream, uri, holder, is_answered: false };
+    let mut outcome = session.subscribe(uri).await;
+    // The session that has taken its place by now may have begun before the resource was in the list.
+    if let Some(session) = upstream.replacement() {
+        outcome = session.subscribe(uri).await;
+    }
     joining.is_answered = true;
     outcome.map_err(|error| {
         upstream.holders().remove(uri, holder);
@@ -173,7 +177,7 @@ async fn watch(upstream: &UpstreamSession, uri: &str, holder: SessionId) -> Resu
 
 /// A subscription without an answer. Dropping it ends the subscription.
 struct Joining<'a> {
-    upstream: &'a UpstreamSession,
+    upstream: &'a Arc<UpstreamSession>,
     uri: &'a str,
     holder: SessionId,
     is_answered: bool,
@@ -185,7 +189,7 @@ impl Drop for Joining<'_> {
             return;
         }
         // The server may have made it.
-        if let Some(session) = self.upstream.open_session() {
+        if let Some(session) = self.upstream.newest().open_session() {
             let uri = self.uri.to_owned();
             tokio::spawn(async move { drop(session.unsubscribe(uri).await) });
         }

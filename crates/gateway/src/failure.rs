@@ -39,6 +39,11 @@ impl Failure {
         }
     }
 
+    /// True if the session of the request has ended before the answer.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.why, Why::Request(RequestError::Closed(_)))
+    }
+
     fn code(&self) -> &'static str {
         match &self.why {
             Why::Down { .. } => "SERVER_DOWN",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -10,16 +10,18 @@ use futures_util::stream::FuturesUnordered;
 use protomcp_client::ClientSession;
 use protomcp_server::{Limits, Server, ServerHandle};
 use protomcp_types::Implementation;
+use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::capabilities;
+use crate::capabilities::{self, Described};
 use crate::environment::Environment;
 use crate::failure::{Failure, Why};
 use crate::inner::Inner;
 use crate::limits::GatewayLimits;
 use crate::pool::{self, Pool};
 use crate::reach::Reach;
+use crate::reloading;
 use crate::upstream::Upstream;
 
 /// The time for further servers to be connected after the first.
@@ -29,16 +31,43 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Gateway {
     pub(crate) inner: Arc<Inner>,
-    #[expect(dead_code, reason = "its tasks end with the last clone")]
     maintenance: Arc<Maintenance>,
 }
 
-/// The tasks that connect servers again and end idle sessions. They end with the last clone.
-struct Maintenance(Vec<AbortHandle>);
+/// The tasks that connect servers again, reload them and end idle sessions. They end with the last clone.
+#[derive(Default)]
+struct Maintenance {
+    tasks: Vec<AbortHandle>,
+    /// One for each server that is watched.
+    reloads: Vec<mpsc::Sender<()>>,
+}
+
+impl Maintenance {
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.push(tokio::spawn(task).abort_handle());
+    }
+
+    /// Watches the files of a server.
+    fn watch(&mut self, pool: &Pool) -> Option<mpsc::Receiver<()>> {
+        let watches = pool.reach.upstream.watches();
+        // One is enough: the files are read after it was taken.
+        let (sender, changes) = mpsc::channel(1);
+        // A later save may come too late for the process, and before the first scan of the watcher.
+        let since = SystemTime::now();
+        for watch in watches {
+            self.spawn(reloading::watch(watch.clone(), since, sender.clone()));
+        }
+        if watches.is_empty() {
+            return None;
+        }
+        self.reloads.push(sender);
+        Some(changes)
+    }
+}
 
 impl Drop for Maintenance {
     fn drop(&mut self) {
-        self.0.iter().for_each(AbortHandle::abort);
+        self.tasks.iter().for_each(AbortHandle::abort);
     }
 }
 
@@ -103,6 +132,8 @@ impl Builder {
         let gateway = Arc::new(self.implementation);
         let pool = |upstream| Pool::new(Reach::new(upstream), Arc::clone(&environment), Arc::clone(&gateway));
         let pools: Vec<_> = self.upstreams.into_iter().map(pool).collect();
+        let mut maintenance = Maintenance::default();
+        let changes: Vec<_> = pools.iter().map(|pool| maintenance.watch(pool)).collect();
         let outcomes = connect(&pools).await;
         let failures = outcomes.iter().map(|outcome| outcome.as_ref()?.as_ref().err());
         if failures.clone().all(|failure| failure.is_some()) {
@@ -114,18 +145,24 @@ impl Builder {
         }
         let view = |outcome: &Outcome| outcome.as_ref()?.as_ref().ok().map(ClientSession::server);
         let views: Vec<_> = outcomes.iter().map(view).collect();
-        let names = pools.iter().map(|pool| pool.reach.upstream.name());
-        let described: Vec<_> = names.zip(views.iter().map(Option::as_deref)).collect();
+        let described = pools.iter().zip(&views).map(|(pool, view)| Described {
+            name: pool.reach.upstream.name(),
+            view: view.as_deref(),
+            changes: !pool.reach.upstream.watches().is_empty(),
+        });
+        let described: Vec<_> = described.collect();
         let clients = ServerHandle::new(capabilities::describe(&described, &gateway), self.server_limits);
         environment.serve(clients.clone());
-        let maintenance = pools.iter().flat_map(|pool| {
-            let reconnecting = tokio::spawn(pool::reconnect(Arc::downgrade(pool)));
-            let sweeping = tokio::spawn(pool::sweep(Arc::downgrade(pool), self.limits.idle_timeout));
-            [reconnecting.abort_handle(), sweeping.abort_handle()]
-        });
-        let waiting = pools.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_none());
-        let announcing = waiting.map(|(pool, _)| tokio::spawn(pool::announce(Arc::clone(pool))).abort_handle());
-        let maintenance = Maintenance(maintenance.chain(announcing).collect());
+        for ((pool, changes), outcome) in pools.iter().zip(changes).zip(&outcomes) {
+            maintenance.spawn(pool::reconnect(Arc::downgrade(pool)));
+            maintenance.spawn(pool::sweep(Arc::downgrade(pool), self.limits.idle_timeout));
+            if outcome.is_none() {
+                maintenance.spawn(pool::announce(Arc::clone(pool)));
+            }
+            if let Some(changes) = changes {
+                maintenance.spawn(reloading::run(Arc::downgrade(pool), changes));
+            }
+        }
         Ok(Gateway { inner: Arc::new(Inner::new(pools, environment, clients)), maintenance: Arc::new(maintenance) })
     }
 
@@ -151,7 +188,7 @@ type Outcome = Option<Result<ClientSession, Failure>>;
 /// Opens a session with each server: until all are open or have failed, or for a short time after the first is open.
 async fn connect(pools: &[Arc<Pool>]) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = pools.iter().map(|_| None).collect();
-    let opening = pools.iter().enumerate().map(async |(index, pool)| (index, pool.shared.session().await));
+    let opening = pools.iter().enumerate().map(async |(index, pool)| (index, pool.shared().session().await));
     let mut opening: FuturesUnordered<_> = opening.collect();
     let mut end = None;
     loop {
@@ -200,6 +237,20 @@ impl Gateway {
     #[must_use]
     pub fn clients(&self) -> &ServerHandle {
         &self.inner.clients
+    }
+
+    /// True if a server is [watched](Upstream::watch).
+    #[must_use]
+    pub fn is_watching(&self) -> bool {
+        !self.maintenance.reloads.is_empty()
+    }
+
+    /// Reloads the servers that are [watched](Upstream::watch), as after a change of their files. Returns at once.
+    pub fn reload(&self) {
+        for reload in &self.maintenance.reloads {
+            // One that waits is enough.
+            let _ = reload.try_send(());
+        }
     }
 
     /// Ends all sessions with servers, and waits until the servers have ended them as well, for ten seconds at most.

@@ -45,7 +45,7 @@ impl Inner {
     /// The definition of a tool as clients without a session see it.
     pub(crate) fn tool_definition(&self, tool: &str) -> Option<RawJson> {
         let (pool, name) = self.route(tool)?;
-        pool.shared.known().tools.get(name).cloned()
+        pool.shared().known().tools.get(name).cloned()
     }
 
     pub(crate) fn unread(&self) -> MutexGuard<'_, HashMap<(SessionId, ListKind), Arc<Merged>>> {

@@ -1,8 +1,21 @@
-//! The elements of a server's lists, as far as requests depend on them.
+//! The elements of a server's lists, as far as requests depend on them, and the requests of clients that outlast a session.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
 
-use protomcp_types::{RawJson, TaskSupport, UriTemplate};
+use protomcp_types::{Level, RawJson, TaskSupport, UriTemplate};
+
+use crate::holders::Holders;
+
+/// The facts about a session that another one may take over.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Memory {
+    pub(crate) known: Arc<Mutex<Known>>,
+    /// The sessions of clients that watch resources.
+    pub(crate) holders: Arc<Mutex<Holders>>,
+    /// The level of the log messages that clients want.
+    pub(crate) level: Arc<Mutex<Option<Level>>>,
+}
 
 use crate::list::ListKind;
 

@@ -20,6 +20,8 @@ mod pool;
 mod questions;
 mod reach;
 mod relay;
+mod reload;
+mod reloading;
 mod running;
 mod service;
 mod tools;
@@ -31,4 +33,6 @@ pub use gateway::{Builder, Gateway, GatewayError};
 pub use limits::GatewayLimits;
 #[doc(no_inline)]
 pub use protomcp_client::Mode;
+#[doc(no_inline)]
+pub use protomcp_watch::{Filter, Watch};
 pub use upstream::{ConnectError, Sharing, Upstream};

@@ -19,6 +19,9 @@ pub struct GatewayLimits {
     pub max_sessions: usize,
     /// The time after the last request of its client for which a session with a server is kept. Default 30 min.
     pub idle_timeout: Duration,
+    /// The most earlier versions of a server with watched files that finish their calls at the same time. For another
+    /// reload the oldest one ends, when it was replaced for longer than [`timeout`](Self::timeout). Default 4.
+    pub max_retiring: usize,
 }
 
 impl Default for GatewayLimits {
@@ -30,6 +33,7 @@ impl Default for GatewayLimits {
             total_timeout: Duration::from_secs(3600),
             max_sessions: 1024,
             idle_timeout: Duration::from_secs(1800),
+            max_retiring: 4,
         }
     }
 }

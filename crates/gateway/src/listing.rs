@@ -100,25 +100,32 @@ pub(crate) async fn listed(upstream: &Arc<UpstreamSession>, kind: ListKind) -> R
     listed_within(upstream, kind, if is_owed { all.min(OWED_TIMEOUT) } else { all }).await
 }
 
-/// As [`listed`], in this time in all, from the connection to the last page.
+/// As [`listed`], in this time in all, from the connection to the last page. If the session is lost, the next one is
+/// asked.
 pub(crate) async fn listed_within(
     upstream: &Arc<UpstreamSession>,
     kind: ListKind,
     limit: Duration,
 ) -> Result<Option<Elements>, Failure> {
-    match tokio::time::timeout(limit, pages(upstream, kind)).await {
+    let twice = async {
+        match pages(upstream, kind).await {
+            Err(failure) if failure.is_lost() => pages(upstream, kind).await,
+            outcome => outcome,
+        }
+    };
+    match tokio::time::timeout(limit, twice).await {
         Ok(outcome) => outcome,
         Err(_) => Err(upstream.reach.failure(Why::Request(RequestError::TimedOut(limit)))),
     }
 }
 
 async fn pages(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Option<Elements>, Failure> {
-    let session = upstream.session().await?;
+    let (upstream, session) = &upstream.enter().await?;
     let server = session.server();
     if server.capabilities.as_ref().is_some_and(|capabilities| !kind.is_offered(capabilities)) {
         return Ok(None);
     }
-    let outcome = list::fetch(kind, &session, &upstream.environment.limits).await;
+    let outcome = list::fetch(kind, session, &upstream.environment.limits).await;
     if upstream.learn(&outcome) {
         upstream.environment.lists_changed(&Audience::Everyone);
     }

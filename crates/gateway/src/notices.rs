@@ -32,12 +32,9 @@ impl Notices {
             method::TOOLS_CHANGED => clients.tools_changed(self.audience()),
             method::RESOURCES_CHANGED => clients.resources_changed(self.audience()),
             method::PROMPTS_CHANGED => clients.prompts_changed(self.audience()),
-            method::RESOURCE_UPDATED => match (text("uri"), self.client) {
-                (Some(uri), None) => clients.resource_updated(&uri),
-                (Some(uri), Some(client)) => {
-                    clients.deliver(&Audience::Session(client), SessionNotice::ResourceUpdated(&uri));
-                }
-                (None, _) => tracing::debug!(server = %self.server, "a notification without a URI is ignored"),
+            method::RESOURCE_UPDATED => match text("uri") {
+                Some(uri) => self.resource_updated(&uri),
+                None => tracing::debug!(server = %self.server, "a notification without a URI is ignored"),
             },
             method::ELICITATION_COMPLETE => {
                 let id = text("elicitationId").unwrap_or_default();
@@ -47,6 +44,15 @@ impl Notices {
             }
             method::LOG => self.log(notification),
             other => tracing::debug!(server = %self.server, method = other, "a notification is not passed on"),
+        }
+    }
+
+    /// Tells the clients that watch a resource that it has changed.
+    pub(crate) fn resource_updated(&self, uri: &str) {
+        let Some(clients) = self.environment.clients() else { return };
+        match self.client {
+            None => clients.resource_updated(uri),
+            Some(client) => clients.deliver(&Audience::Session(client), SessionNotice::ResourceUpdated(uri)),
         }
     }
 

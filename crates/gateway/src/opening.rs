@@ -38,6 +38,21 @@ pub(crate) async fn open(upstream: &Upstream, client: &Client) -> Result<ClientS
     }
 }
 
+/// Opens a session with the next version of a server whose present one is stateful or not. As its era is known, it is
+/// started once, whatever happens: a version that ends at its start would end a second time.
+pub(crate) async fn open_next(
+    upstream: &Upstream,
+    client: &Client,
+    is_stateful: bool,
+) -> Result<ClientSession, OpenFailure> {
+    let eras = if is_stateful && upstream.eras() == Mode::Auto { Mode::Stateful } else { upstream.eras() };
+    match connect(upstream, &client.clone().mode(eras)).await? {
+        Ok(session) => Ok(session),
+        Err(CloseReason::NotOpened(_)) if eras != upstream.eras() => open(upstream, client).await,
+        Err(reason) => Err(OpenFailure::of(&reason)),
+    }
+}
+
 async fn connect(upstream: &Upstream, client: &Client) -> Result<Result<ClientSession, CloseReason>, OpenFailure> {
     let transport = upstream
         .connect()

@@ -1,28 +1,38 @@
 //! The sessions with one server: one that clients share, and one for each session of a client that needs its own.
 
+mod succession;
+
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use protomcp_client::{ClientSession, RequestError};
+use futures_util::future::{join, join_all};
+use protomcp_client::{ClientSession, RequestError, WeakClientSession};
 use protomcp_server::{Audience, Context, Owner, SessionId};
 use protomcp_types::Implementation;
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Why};
 use crate::identity::{self, SessionClient};
+use crate::known::Memory;
+use crate::limits::GatewayLimits;
+pub(crate) use crate::pool::succession::Successors;
 use crate::reach::Reach;
-use crate::upstream_session::{UpstreamSession, Users};
+use crate::upstream_session::{CLOSE_TIMEOUT, UpstreamSession, Users};
 
 /// The sessions with one server.
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) reach: Arc<Reach>,
-    pub(crate) shared: Arc<UpstreamSession>,
+    shared: Mutex<Arc<UpstreamSession>>,
     environment: Arc<Environment>,
     gateway: Arc<Implementation>,
     sessions: Mutex<HashMap<SessionId, Arc<UpstreamSession>>>,
     leases: Mutex<Leases>,
+    /// Connections of earlier versions that finish their requests.
+    retired: Mutex<Vec<WeakClientSession>>,
+    is_closed: AtomicBool,
 }
 
 /// Sessions for single calls of clients without a session.
@@ -56,11 +66,15 @@ impl Drop for Lease {
     fn drop(&mut self) {
         let Some(pool) = self.owned_by.take() else { return };
         let session = Arc::clone(&self.session);
-        if self.is_answered {
-            return pool.leases().free.push(session);
+        let is_session = |other: &Arc<_>| Arc::ptr_eq(other, &session);
+        let mut leases = pool.leases();
+        // One of an earlier version is not among them.
+        if self.is_answered && leases.all.iter().any(is_session) {
+            return leases.free.push(session);
         }
         // A late question must not be taken for one of the next call.
-        pool.leases().all.retain(|other| !Arc::ptr_eq(other, &session));
+        leases.all.retain(|other| !is_session(other));
+        drop(leases);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { session.close().await });
         }
@@ -70,10 +84,27 @@ impl Drop for Lease {
 impl Pool {
     pub(crate) fn new(reach: Reach, environment: Arc<Environment>, gateway: Arc<Implementation>) -> Arc<Self> {
         let reach = Arc::new(reach);
-        let shared =
-            UpstreamSession::new(Arc::clone(&reach), Users::All, Arc::clone(&environment), &gateway, Arc::default());
-        let (sessions, leases) = (Mutex::default(), Mutex::default());
-        Arc::new(Self { reach, shared, environment, gateway, sessions, leases })
+        let memory = Memory::default();
+        let shared = UpstreamSession::new(Arc::clone(&reach), Users::All, Arc::clone(&environment), &gateway, memory);
+        Arc::new(Self {
+            reach,
+            shared: Mutex::new(shared),
+            environment,
+            gateway,
+            sessions: Mutex::default(),
+            leases: Mutex::default(),
+            retired: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    pub(crate) fn limits(&self) -> GatewayLimits {
+        self.environment.limits
+    }
+
+    /// The session that clients share.
+    pub(crate) fn shared(&self) -> Arc<UpstreamSession> {
+        Arc::clone(&lock(&self.shared))
     }
 
     /// The session for a call that its server may answer with questions. A question of a server with sessions names no
@@ -87,8 +118,8 @@ impl Pool {
         if !context.is_stateless() || self.reach.upstream.is_shared() || !identity::can_be_asked(context) {
             return Ok(shared);
         }
-        match self.shared.session().await {
-            Ok(session) if session.server().is_stateful() => {}
+        match self.shared().enter().await {
+            Ok((_, session)) if session.server().is_stateful() => {}
             // The call learns the failure by itself.
             Ok(_) | Err(_) => return Ok(shared),
         }
@@ -97,8 +128,8 @@ impl Pool {
             Some(session) => session,
             None if leases.all.len() < self.environment.limits.max_sessions => {
                 let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
-                let known = self.shared.share_known();
-                let session = UpstreamSession::new(reach, Users::Call, environment, &self.gateway, known);
+                let memory = Memory { known: self.shared().share_known(), ..Memory::default() };
+                let session = UpstreamSession::new(reach, Users::Call, environment, &self.gateway, memory);
                 leases.all.push(Arc::clone(&session));
                 session
             }
@@ -114,7 +145,7 @@ impl Pool {
     pub(crate) fn session_of(&self, context: &Context) -> Result<Arc<UpstreamSession>, Failure> {
         let id = context.session();
         if self.reach.upstream.is_shared() || id == SessionId::STATELESS || id == SessionId::DETACHED {
-            return Ok(Arc::clone(&self.shared));
+            return Ok(self.shared());
         }
         let mut sessions = self.lock();
         if let Some(session) = sessions.get(&id) {
@@ -130,7 +161,7 @@ impl Pool {
         }
         let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
         let session =
-            UpstreamSession::new(reach, Users::One(Box::new(client)), environment, &self.gateway, Arc::default());
+            UpstreamSession::new(reach, Users::One(Box::new(client)), environment, &self.gateway, Memory::default());
         sessions.insert(id, Arc::clone(&session));
         Ok(session)
     }
@@ -138,14 +169,14 @@ impl Pool {
     /// The session of a client, if it has used one.
     pub(crate) fn existing(&self, client: SessionId) -> Option<Arc<UpstreamSession>> {
         match self.reach.upstream.is_shared() {
-            true => Some(Arc::clone(&self.shared)),
+            true => Some(self.shared()),
             false => self.lock().get(&client).cloned(),
         }
     }
 
     /// A session of a client is over.
     pub(crate) fn leave(&self, client: SessionId) {
-        self.shared.leave(client);
+        self.shared().leave(client);
         if let Some(session) = self.lock().remove(&client) {
             tokio::spawn(async move { session.close().await });
         }
@@ -158,8 +189,9 @@ impl Pool {
         for session in idle.into_iter().chain(self.unused(&is_idle)) {
             session.close().await;
         }
-        if !self.reach.upstream.is_shared() && is_idle(&self.shared) {
-            self.shared.rest().await;
+        let shared = self.shared();
+        if !self.reach.upstream.is_shared() && is_idle(&shared) {
+            shared.rest().await;
         }
     }
 
@@ -171,12 +203,15 @@ impl Pool {
         unused
     }
 
-    /// Ends all sessions.
+    /// Ends all sessions, for ever.
     pub(crate) async fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
         let mut sessions: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
         sessions.extend(std::mem::take(&mut *self.leases()).all);
-        let all = sessions.iter().chain([&self.shared]).map(|session| session.close());
-        futures_util::future::join_all(all).await;
+        sessions.push(self.shared());
+        let retired = std::mem::take(&mut *lock(&self.retired));
+        let current = join_all(sessions.iter().map(|session| session.close()));
+        join(current, join_all(retired.iter().map(end))).await;
     }
 
     /// Asks the server if it is there.
@@ -184,7 +219,7 @@ impl Pool {
         let limit = self.environment.limits.list_timeout;
         let cause = match tokio::time::timeout(limit, session.ping()).await {
             Ok(answer @ (Ok(()) | Err(RequestError::Refused(_)))) => {
-                if self.shared.learn(&answer) {
+                if self.shared().learn(&answer) {
                     self.environment.lists_changed(&Audience::Everyone);
                 }
                 return;
@@ -195,16 +230,28 @@ impl Pool {
             Err(_) => format!("it did not answer within {limit:?}"),
         };
         self.reach.failed(cause.as_str());
-        self.shared.set_silent(true);
+        self.shared().set_silent(true);
     }
 
     fn leases(&self) -> MutexGuard<'_, Leases> {
-        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.leases)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Arc<UpstreamSession>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.sessions)
     }
+}
+
+/// Closes a connection, whose requests fail, and waits for its end.
+pub(crate) async fn end(connection: &WeakClientSession) {
+    match connection.upgrade() {
+        Some(session) => session.close(CLOSE_TIMEOUT).await,
+        None => connection.closed().await,
+    };
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The session that gives way: the one of the owner with most of them that was idle for longest. None if `newcomer` has
@@ -230,13 +277,13 @@ pub(crate) async fn reconnect(pool: Weak<Pool>) {
         let Some(reach) = pool.upgrade().map(|pool| Arc::clone(&pool.reach)) else { return };
         reach.next_attempt().await;
         let Some(pool) = pool.upgrade() else { return };
-        match pool.shared.session().await {
-            Ok(session) => pool.probe(&session).await,
+        match pool.shared().enter().await {
+            Ok((_, session)) => pool.probe(&session).await,
             Err(Failure { why: Why::Gone, .. }) => return,
             // A failure to open has begun the next pause.
             Err(_) => {}
         }
-        let pause = pool.shared.pause();
+        let pause = pool.shared().pause();
         drop(pool);
         tokio::time::sleep(pause).await;
     }
@@ -245,7 +292,7 @@ pub(crate) async fn reconnect(pool: Weak<Pool>) {
 /// Waits for a server that was not connected in time, and announces its lists.
 pub(crate) async fn announce(pool: Arc<Pool>) {
     // After a failure another task connects it, and announces that it is back.
-    if pool.shared.session().await.is_ok() {
+    if pool.shared().enter().await.is_ok() {
         pool.environment.lists_changed(&Audience::Everyone);
     }
 }

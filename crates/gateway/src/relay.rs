@@ -36,7 +36,8 @@ pub(crate) enum TaskWish {
 }
 
 impl Inner {
-    /// Sends a request of a client to a server, and returns the answer.
+    /// Sends a request of a client to a server, and returns the answer. A request that changes nothing is sent once more
+    /// if its session is lost.
     ///
     /// # Errors
     /// If there is none, or an error.
@@ -44,27 +45,40 @@ impl Inner {
         &self,
         lease: &mut Lease,
         context: &Context,
+        request: ServerRequest,
+        wish: TaskWish,
+    ) -> Result<Answer, Failure> {
+        let again = changes_nothing(&request).then(|| request.clone());
+        match (self.send(lease, context, request, wish).await, again) {
+            (Err(failure), Some(request)) if failure.is_lost() => self.send(lease, context, request, wish).await,
+            (outcome, _) => outcome,
+        }
+    }
+
+    async fn send(
+        &self,
+        lease: &mut Lease,
+        context: &Context,
         mut request: ServerRequest,
         wish: TaskWish,
     ) -> Result<Answer, Failure> {
-        let upstream = &Arc::clone(lease.session());
-        let gone = || upstream.reach.failure(Why::Gone);
-        let session = tokio::select! {
+        let gone = || lease.session().reach.failure(Why::Gone);
+        let (upstream, session) = &tokio::select! {
             biased;
             () = context.cancelled() => return Err(gone()),
-            session = upstream.session() => session?,
+            entered = lease.session().enter() => entered?,
         };
-        self.set_meta(&mut request, &session, upstream, context);
+        self.set_meta(&mut request, session, upstream, context);
         let has_asked = Arc::new(AtomicBool::new(false));
         let mut sent = self.watched(session.forward(request), upstream, context, &has_asked);
         if let TaskWish::Task(ttl) = wish {
             sent = sent.as_task(ttl);
         }
-        let running = upstream.running.begin(context.clone(), &session);
+        let running = upstream.running.begin(context.clone(), session);
         let outcome = tokio::select! {
             biased;
             // Dropping the request cancels it at the server.
-            () = context.cancelled() => return Err(gone()),
+            () = context.cancelled() => return Err(upstream.reach.failure(Why::Gone)),
             outcome = sent.raw() => outcome,
         };
         if matches!(outcome, Ok(_) | Err(RequestError::Refused(_))) {
@@ -123,7 +137,7 @@ impl Inner {
         &self,
         request: &mut ServerRequest,
         session: &ClientSession,
-        upstream: &UpstreamSession,
+        upstream: &Arc<UpstreamSession>,
         context: &Context,
     ) {
         let capabilities = identity::passed_on(context);
@@ -148,6 +162,20 @@ impl Inner {
             members.insert("_meta", meta);
         }
     }
+}
+
+/// True for requests that a server can answer twice.
+fn changes_nothing(request: &ServerRequest) -> bool {
+    matches!(
+        request,
+        ServerRequest::ListTools(_)
+            | ServerRequest::ListResources(_)
+            | ServerRequest::ListResourceTemplates(_)
+            | ServerRequest::ListPrompts(_)
+            | ServerRequest::ReadResource(_)
+            | ServerRequest::GetPrompt(_)
+            | ServerRequest::Complete(_)
+    )
 }
 
 fn meta_of(request: &mut ServerRequest) -> Option<&mut Option<RawJson>> {

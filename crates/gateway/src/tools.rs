@@ -78,7 +78,7 @@ impl Inner {
         if !context.is_task() && !context.is_stateless() {
             return Ok(TaskWish::None);
         }
-        let session = upstream.session().await?;
+        let (upstream, session) = &upstream.enter().await?;
         let server = session.server();
         let tasks = server.capabilities.as_ref().and_then(|capabilities| capabilities.tasks);
         if !server.version.has_tasks() || !tasks.is_some_and(|tasks| tasks.has_tool_calls()) {

@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protomcp_client::Mode;
 use protomcp_transport::boxed::Boxed;
+use protomcp_watch::Watch;
 
 /// The reason why a connection cannot be made.
 pub type ConnectError = Box<dyn Error + Send + Sync>;
@@ -36,6 +37,7 @@ pub struct Upstream {
     prefix: Arc<str>,
     sharing: Sharing,
     mode: Mode,
+    watches: Vec<Watch>,
     connector: Arc<Connector>,
 }
 
@@ -61,6 +63,7 @@ impl Upstream {
             prefix: "".into(),
             sharing: Sharing::default(),
             mode: Mode::Auto,
+            watches: Vec::new(),
             connector: Arc::new(move || connect().boxed()),
         }
     }
@@ -87,6 +90,14 @@ impl Upstream {
         self
     }
 
+    /// Replaces its sessions by new ones when these files change, or at [`Gateway::reload`](crate::Gateway::reload): once
+    /// they are open, new requests go there, and the earlier ones end with their last request. Several watches add up.
+    #[must_use]
+    pub fn watch(mut self, watch: Watch) -> Self {
+        self.watches.push(watch);
+        self
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -105,6 +116,10 @@ impl Upstream {
         self.sharing == Sharing::Shared
     }
 
+    pub(crate) fn watches(&self) -> &[Watch] {
+        &self.watches
+    }
+
     pub(crate) fn eras(&self) -> Mode {
         self.mode
     }
@@ -121,6 +136,7 @@ impl fmt::Debug for Upstream {
             .field("prefix", &self.prefix)
             .field("sharing", &self.sharing)
             .field("mode", &self.mode)
+            .field("watches", &self.watches)
             .finish_non_exhaustive()
     }
 }

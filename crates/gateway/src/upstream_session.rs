@@ -5,7 +5,12 @@
 //!   Idle ────────────▶ Opening ────────────▶ Open
 //!    ▲                    │                   │ lost, or idle for long
 //!    └────── failed ──────┴───────────────────┘        any state ── the client leaves ──▶ Closed
+//!                                                                 ── a reload ──▶ Replaced, by a session of its own
 //! ```
+//!
+//! Requests that have begun keep a connection open, so a replaced one ends with its last request.
+
+mod replacing;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -16,14 +21,14 @@ use futures_util::future::{BoxFuture, Shared};
 use protomcp_client::{Client, ClientSession, CloseReason, RequestError};
 use protomcp_server::{Audience, ServerRequest, SessionId};
 use protomcp_types::{Implementation, Level, Method, Params, SetLevel};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Why};
 use crate::health::{FIRST_PAUSE, Health};
 use crate::holders::Holders;
 use crate::identity::{self, SessionClient};
-use crate::known::Known;
+use crate::known::{Known, Memory};
 use crate::notices::Notices;
 use crate::opening::{self, FailureKind, OpenFailure};
 use crate::questions::Questions;
@@ -31,7 +36,7 @@ use crate::reach::{Reach, now};
 use crate::running::Running;
 
 /// The time in which a server must end after its session.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A session with a server.
 pub(crate) struct UpstreamSession {
@@ -39,18 +44,17 @@ pub(crate) struct UpstreamSession {
     /// The only client; `None`: clients share the session.
     pub(crate) client: Option<SessionClient>,
     pub(crate) running: Arc<Running>,
-    /// The elements of its lists, as far as requests depend on them.
-    known: Arc<Mutex<Known>>,
+    memory: Memory,
     pub(crate) environment: Arc<Environment>,
     notices: Arc<Notices>,
     opener: Client,
-    holders: Mutex<Holders>,
-    level: Mutex<Option<Level>>,
     state: Mutex<State>,
     trouble: Trouble,
     used: Mutex<Instant>,
     /// It is for all requests that have no session of their own.
     is_for_all: bool,
+    /// Wakes requests when another session has taken the place of this one.
+    replaced: Notify,
     this: Weak<Self>,
 }
 
@@ -80,6 +84,7 @@ enum State {
     Idle,
     Opening(Shared<BoxFuture<'static, Result<ClientSession, Failure>>>),
     Open { session: ClientSession, watched: oneshot::Sender<()> },
+    Replaced(Arc<UpstreamSession>),
     Closed,
 }
 
@@ -89,7 +94,7 @@ impl UpstreamSession {
         users: Users,
         environment: Arc<Environment>,
         gateway: &Implementation,
-        known: Arc<Mutex<Known>>,
+        memory: Memory,
     ) -> Arc<Self> {
         let is_for_all = matches!(users, Users::All);
         let client = match users {
@@ -125,16 +130,15 @@ impl UpstreamSession {
             reach,
             client,
             running,
-            known,
+            memory,
             environment,
             notices,
             opener,
-            holders: Mutex::default(),
-            level: Mutex::default(),
             state: Mutex::new(State::Idle),
             trouble: Trouble::default(),
             used: Mutex::new(now()),
             is_for_all,
+            replaced: Notify::new(),
             this: this.clone(),
         })
     }
@@ -155,7 +159,7 @@ impl UpstreamSession {
                     None
                 }
                 State::Opening(opening) => Some(opening.clone()),
-                State::Closed => return Err(self.reach.failure(Why::Gone)),
+                State::Closed | State::Replaced(_) => return Err(self.reach.failure(Why::Gone)),
                 state @ (State::Idle | State::Open { .. }) => {
                     if let State::Open { .. } = state {
                         lock(&self.trouble.losses).failed(now(), "it has ended");
@@ -199,7 +203,7 @@ impl UpstreamSession {
             Ok(session) => session,
             Err(failure) => {
                 let mut state = lock(&self.state);
-                if !matches!(*state, State::Closed) {
+                if matches!(*state, State::Opening(_)) {
                     *state = State::Idle;
                 }
                 return Err(failure);
@@ -219,10 +223,10 @@ impl UpstreamSession {
         Ok(session)
     }
 
-    /// False if the client has left.
+    /// False if the client has left, or another session has taken the place of this one.
     fn keep(&self, session: &ClientSession) -> bool {
         let mut state = lock(&self.state);
-        let is_wanted = !matches!(*state, State::Closed);
+        let is_wanted = !matches!(*state, State::Closed | State::Replaced(_));
         if is_wanted {
             self.running.opened(session);
             self.set_silent(false);
@@ -234,9 +238,14 @@ impl UpstreamSession {
     async fn attempt(&self) -> Result<ClientSession, Failure> {
         self.reach.wait(|| lock(&self.trouble.losses).blocked(now()).cloned()).await?;
         let _only = self.reach.admit().await?;
+        if self.is_replaced() {
+            return Err(self.reach.failure(Why::Gone));
+        }
         let limit = self.environment.limits.open_timeout;
         match tokio::time::timeout(limit, opening::open(&self.reach.upstream, &self.opener)).await {
             Ok(Ok(session)) => Ok(session),
+            // Its failure says nothing about the session that has taken its place.
+            _ if self.is_replaced() => Err(self.reach.failure(Why::Gone)),
             Ok(Err(failure)) => Err(self.not_opened(failure)),
             Err(_) => {
                 let cause = format!("it was not connected within {limit:?}").as_str().into();
@@ -342,10 +351,10 @@ impl UpstreamSession {
 
     /// Asks a new session for everything that the last one was asked for.
     fn restore(&self, session: &ClientSession) {
-        if let Some(level) = *lock(&self.level) {
+        if let Some(level) = *lock(&self.memory.level) {
             send_level(session, level);
         }
-        for uri in lock(&self.holders).uris() {
+        for uri in lock(&self.memory.holders).uris() {
             let session = session.clone();
             tokio::spawn(async move {
                 if let Err(error) = session.subscribe(uri.clone()).await {
@@ -356,41 +365,41 @@ impl UpstreamSession {
     }
 
     /// Asks for log messages from this level on, where a session has a level.
-    pub(crate) fn set_level(&self, level: Level) {
-        *lock(&self.level) = Some(level);
-        if let Some(session) = self.open_session() {
+    pub(crate) fn set_level(self: &Arc<Self>, level: Level) {
+        *lock(&self.memory.level) = Some(level);
+        if let Some(session) = self.newest().open_session() {
             send_level(&session, level);
         }
     }
 
     /// As [`UpstreamSession::set_level`], if that brings more messages.
-    pub(crate) fn lower_level(&self, level: Level) {
-        if lock(&self.level).is_none_or(|least| level < least) {
+    pub(crate) fn lower_level(self: &Arc<Self>, level: Level) {
+        if lock(&self.memory.level).is_none_or(|least| level < least) {
             self.set_level(level);
         }
     }
 
     /// The sessions of clients that watch resources.
     pub(crate) fn holders(&self) -> MutexGuard<'_, Holders> {
-        lock(&self.holders)
+        lock(&self.memory.holders)
     }
 
     /// The lists of the server, for another session with it.
     pub(crate) fn share_known(&self) -> Arc<Mutex<Known>> {
-        Arc::clone(&self.known)
+        Arc::clone(&self.memory.known)
     }
 
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
-        lock(&self.known)
+        lock(&self.memory.known)
     }
 
     /// A session of a client is over.
     pub(crate) fn leave(&self, client: SessionId) {
         let Some(session) = self.open_session() else {
-            lock(&self.holders).leave(client);
+            lock(&self.memory.holders).leave(client);
             return;
         };
-        for uri in lock(&self.holders).leave(client) {
+        for uri in lock(&self.memory.holders).leave(client) {
             let session = session.clone();
             tokio::spawn(async move { drop(session.unsubscribe(uri).await) });
         }
@@ -398,7 +407,7 @@ impl UpstreamSession {
 
     /// The time for which nothing has needed the session; `None` if something does.
     pub(crate) fn idle_time(&self) -> Option<Duration> {
-        let is_idle = self.running.is_empty() && lock(&self.holders).is_empty();
+        let is_idle = self.running.is_empty() && lock(&self.memory.holders).is_empty();
         is_idle.then(|| now().saturating_duration_since(*lock(&self.used)))
     }
 
@@ -415,7 +424,9 @@ impl UpstreamSession {
     async fn end(&self, state: State) {
         let before = {
             let mut current = lock(&self.state);
-            if matches!(*current, State::Opening(_)) && matches!(state, State::Idle) {
+            if matches!(*current, State::Replaced(_))
+                || matches!(*current, State::Opening(_)) && matches!(state, State::Idle)
+            {
                 return;
             }
             std::mem::replace(&mut *current, state)

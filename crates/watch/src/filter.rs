@@ -21,6 +21,7 @@ pub struct Filter {
     always: BTreeSet<PathBuf>,
     rules: Rules,
     ignores_gitignore: bool,
+    is_flat: bool,
     environments: BTreeSet<PathBuf>,
 }
 
@@ -37,12 +38,17 @@ impl Filter {
     /// the extension of the file itself. Data files are left out on purpose: tools write them, and a tool that restarts
     /// because of its own output never rests.
     pub fn source(entry: &Path) -> Self {
-        let filter = Self::new().always(entry);
-        match entry.extension() {
-            None => filter,
+        Self::new().always(entry).family_of(entry)
+    }
+
+    /// Also selects files of the same language as this one.
+    #[must_use]
+    pub(crate) fn family_of(self, file: &Path) -> Self {
+        match file.extension() {
+            None => self,
             Some(extension) => match family(extension) {
-                Some(family) => filter.extensions(family),
-                None => filter.extensions([extension]),
+                Some(family) => self.extensions(family),
+                None => self.extensions([extension]),
             },
         }
     }
@@ -68,6 +74,13 @@ impl Filter {
         self
     }
 
+    /// Enters no directory below the root.
+    #[must_use]
+    pub fn without_directories(mut self) -> Self {
+        self.is_flat = true;
+        self
+    }
+
     /// Sets the content of the `.gitignore` in `directory`; empty if there is none.
     pub fn set_gitignore(&mut self, directory: &Path, text: &str) {
         if !self.ignores_gitignore {
@@ -88,7 +101,7 @@ impl Filter {
     /// True if files in this directory may be selected, given that its parent is entered.
     pub fn enters(&self, directory: &Path) -> bool {
         let Some(name) = directory.file_name() else { return true };
-        let skipped = is_hidden(name) || NEVER_ENTERED.iter().any(|never| name == *never);
+        let skipped = self.is_flat || is_hidden(name) || NEVER_ENTERED.iter().any(|never| name == *never);
         !skipped && !self.is_installed(directory) && !self.rules.ignore(directory, true)
     }
 

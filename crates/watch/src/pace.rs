@@ -10,22 +10,33 @@ const BURST: u32 = 2;
 /// The time until one more may begin.
 const REFILL: Duration = Duration::from_secs(1);
 
-/// The bucket. Time is an argument.
+/// Decides when a reload may begin. Two may follow each other without a pause, and one more each second. Time is an
+/// argument.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use protomcp_watch::Pace;
+///
+/// let (now, mut pace) = (Instant::now(), Pace::default());
+/// assert!(pace.try_begin(now) && pace.try_begin(now) && !pace.try_begin(now));
+/// assert_eq!(pace.ready_at(), Some(now + Duration::from_secs(1)));
+/// ```
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub struct Pace {
     /// The time at which the bucket is full again; `None` before the first reload.
     full_at: Option<Instant>,
 }
 
 impl Pace {
     /// The time at which the next reload may begin; `None`: at once, as before the first one.
-    pub(super) fn ready_at(&self) -> Option<Instant> {
+    #[must_use]
+    pub fn ready_at(&self) -> Option<Instant> {
         // The instant is at least one `REFILL` after another one, so the subtraction has a result.
         self.full_at?.checked_sub(REFILL * (BURST - 1))
     }
 
     /// Begins a reload, if one may begin now.
-    pub(super) fn try_begin(&mut self, now: Instant) -> bool {
+    pub fn try_begin(&mut self, now: Instant) -> bool {
         let ready = self.ready_at().is_none_or(|at| at <= now);
         if ready {
             self.begin(now);
@@ -34,7 +45,7 @@ impl Pace {
     }
 
     /// Counts a reload that begins now in any case.
-    pub(super) fn begin(&mut self, now: Instant) {
+    pub fn begin(&mut self, now: Instant) {
         self.full_at = Some(self.full_at.map_or(now, |at| at.max(now)) + REFILL);
     }
 }

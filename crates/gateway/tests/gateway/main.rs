@@ -8,6 +8,7 @@ mod isolation;
 mod lists;
 mod outages;
 mod questions;
+mod reloads;
 mod sessions;
 mod stage;
 mod tasks;

@@ -1,0 +1,114 @@
+//! The flags of `pmcp dev`: a tool file, or a command that is any MCP server.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use protomcp_watch::Watch;
+
+use crate::args::upstream::{Scope, Upstreams};
+use crate::args::{Serve, Source};
+use crate::exit::Failure;
+
+/// Flags for tool files that matter to commands, too.
+const FOR_COMMANDS: [&str; 2] = ["poll", "max-retiring"];
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Dev {
+    #[command(flatten)]
+    pub(super) serve: Serve,
+
+    #[command(flatten)]
+    command: CommandFlags,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pmcp dev tools.py                  serve a tool file and reload it after each save
+  pmcp dev -- uv run server.py       the same for any MCP server, with any SDK, as it is
+  pmcp dev -- cargo run              the new version compiles while the old one serves
+  pmcp dev --watch src --watch server.toml -- node dist/server.js
+                                     watch these files instead
+
+After a save the command is started again. Once the new server has answered the handshake, new requests go there, and
+the old one ends with its last call. A version that does not start changes nothing, and the host's session stays.";
+
+/// A server that is started again when its files change.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Servers")]
+struct CommandFlags {
+    /// Watch this file, or the source files below this directory, instead of those of the command; may be repeated
+    /// [default: files that the command names, and source files below the current directory]
+    #[arg(long = "watch", value_name = "PATH")]
+    watches: Vec<PathBuf>,
+
+    /// Processes of the server: one for each client, or one that all share [default: shared]
+    #[arg(long, value_name = "SCOPE")]
+    upstream_sessions: Option<Scope>,
+
+    /// Serve the MCP server that this command runs on its standard input and output, and reload it after each save
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+impl Dev {
+    /// The tool file or the command to serve. `tool_flags` are the flags for tool files on the command line.
+    pub(super) fn source(&mut self, tool_flags: &[String]) -> Result<Source, Failure> {
+        let flags = &mut self.command;
+        let words = std::mem::take(&mut flags.command);
+        if words.is_empty() {
+            let without =
+                [("--watch", !flags.watches.is_empty()), ("--upstream-sessions", flags.upstream_sessions.is_some())];
+            if let Some((flag, _)) = without.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(Failure::usage(format!(
+                    "{flag} is for a command after --, such as: pmcp dev -- uv run server.py"
+                )));
+            }
+            return self.serve.file(true);
+        }
+        if self.serve.tool.file.is_some() {
+            return Err(Failure::usage("name either a tool file or a command after --, not both"));
+        }
+        let is_refused = |flag: &&String| !FOR_COMMANDS.iter().any(|name| flag.trim_start_matches("--") == *name);
+        if let Some(flag) = tool_flags.iter().find(is_refused) {
+            return Err(Failure::usage(format!(
+                "{flag} is for tool files: it has no meaning for a command after --{}",
+                hint(flag)
+            )));
+        }
+        let limits = &self.serve.tool.limits;
+        let watches = watches(&flags.watches, &words, self.serve.tool.poll)?;
+        let servers = Upstreams::of_command(words, flags.upstream_sessions, limits).watching(watches);
+        Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
+    }
+}
+
+/// The reason why a flag is not needed, where that is not obvious.
+fn hint(flag: &str) -> &'static str {
+    match flag {
+        "--hot-reload" => "; the new version always starts beside the old one, which finishes its calls",
+        "--runtime" => "; name the program in the command",
+        _ => "",
+    }
+}
+
+fn watches(given: &[PathBuf], words: &[OsString], poll: Option<Duration>) -> Result<Vec<Watch>, Failure> {
+    if let Some(missing) = given.iter().find(|path| !path.exists()) {
+        return Err(Failure::usage(format!("invalid --watch: there is no {}", missing.display())));
+    }
+    let watches: Vec<_> = match given {
+        [] => Watch::command(words).into_iter().collect(),
+        given => given.iter().map(Watch::path).collect(),
+    };
+    if watches.is_empty() {
+        return Err(Failure::usage(
+            "the command names no file, and the current directory is too large to watch: add --watch PATH",
+        ));
+    }
+    Ok(match poll {
+        Some(pause) => watches.into_iter().map(|watch| watch.poll_every(pause)).collect(),
+        None => watches,
+    })
+}

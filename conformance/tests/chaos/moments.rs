@@ -1,0 +1,27 @@
+//! Rounds with random moments that can be run again.
+
+/// A small generator of moments: the same seed yields the same moments (a linear congruential step, high bits taken).
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// A number below the limit.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// Runs so many rounds, each with a seed that is printed; one with the seed in `PMCP_SEED`.
+#[expect(clippy::print_stdout, reason = "a failed round is run again by its seed")]
+pub(crate) fn rounds(what: &str, count: u64, mut round: impl FnMut(&mut Random)) {
+    let given = std::env::var("PMCP_SEED").ok().and_then(|text| text.parse().ok());
+    let seed = given.unwrap_or_else(|| u64::from(std::process::id()) ^ 0x5eed);
+    for number in 0..count {
+        let seed = seed.wrapping_add(number);
+        println!("{what}: round {number}, PMCP_SEED={seed}");
+        round(&mut Random(seed));
+        if given.is_some() {
+            return;
+        }
+    }
+}

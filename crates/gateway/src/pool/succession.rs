@@ -1,0 +1,101 @@
+//! The sessions of the next version of a server, and their way into service: all of them at once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use futures_util::StreamExt;
+use protomcp_client::WeakClientSession;
+use protomcp_server::{Audience, SessionId};
+
+use crate::pool::{Pool, lock};
+use crate::upstream_session::UpstreamSession;
+
+/// The sessions that are opened at the same time, each of which may be a process that starts.
+const AT_ONCE: usize = 4;
+
+/// The sessions that can take the place of those of a pool.
+#[derive(Debug)]
+pub(crate) struct Successors {
+    shared: Arc<UpstreamSession>,
+    sessions: HashMap<SessionId, Arc<UpstreamSession>>,
+}
+
+impl Pool {
+    /// Opens a session with the next version of the server for each that is open. The first one shows that the version
+    /// works; one of another client that cannot be opened then is opened again when it is needed. Dropping the future
+    /// ends those that are open.
+    ///
+    /// # Errors
+    /// The reason in words.
+    pub(crate) async fn prepare(self: Arc<Self>) -> Result<Successors, String> {
+        let shared = self.shared().successor(&self.gateway);
+        let is_stateful = self.shared().open_session().map(|session| session.server().is_stateful());
+        shared.prepare(is_stateful).await?;
+        let open: Vec<_> = {
+            let sessions = self.lock();
+            let open = sessions.iter().filter(|(_, session)| session.open_session().is_some());
+            open.map(|(client, session)| (*client, session.successor(&self.gateway))).collect()
+        };
+        let opening = open.into_iter().map(|(client, session)| async move {
+            if let Err(cause) = session.prepare(is_stateful).await {
+                tracing::warn!(cause, "a session of one client is not open in the new version yet");
+            }
+            (client, session)
+        });
+        let sessions = futures_util::stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
+        match shared.open_session() {
+            Some(_) => Ok(Successors { shared, sessions }),
+            None => Err("it has ended as soon as it was connected".into()),
+        }
+    }
+
+    /// Sends all requests to the next version from here on, and tells clients. Returns the connections of the version
+    /// before, each of which ends with its last request.
+    pub(crate) fn replace(&self, mut next: Successors) -> Vec<WeakClientSession> {
+        let before = if self.is_closed.load(Ordering::SeqCst) { Vec::new() } else { self.swap(&mut next) };
+        let mut retired = lock(&self.retired);
+        retired.retain(|connection| connection.upgrade().is_some());
+        retired.extend(before.iter().cloned());
+        drop(retired);
+        self.reach.works();
+        self.environment.lists_changed(&Audience::Everyone);
+        before
+    }
+
+    fn swap(&self, next: &mut Successors) -> Vec<WeakClientSession> {
+        let mut before = Vec::new();
+        {
+            let mut shared = lock(&self.shared);
+            before.extend(shared.replace(&next.shared));
+            *shared = Arc::clone(&next.shared);
+        }
+        for (client, session) in self.lock().iter_mut() {
+            let next = next.sessions.remove(client).unwrap_or_else(|| session.successor(&self.gateway));
+            before.extend(session.replace(&next));
+            *session = next;
+        }
+        // Those in use end with their calls.
+        let leases = std::mem::take(&mut *self.leases());
+        before.extend(leases.all.iter().filter_map(|session| Some(session.open_session()?.downgrade())));
+        before
+    }
+
+    /// True if requests can be sent to the server.
+    pub(crate) fn is_up(&self) -> bool {
+        self.shared().open_session().is_some() || self.lock().values().any(|session| session.open_session().is_some())
+    }
+
+    /// Logs a message of the gateway about the server, and sends it to all clients: to a single owner in full.
+    pub(crate) fn report(&self, text: &str, for_clients: &str, level: protomcp_types::Level) {
+        let server = self.reach.upstream.name();
+        match level {
+            protomcp_types::Level::Error => tracing::error!("{text}"),
+            _ => tracing::info!("{text}"),
+        }
+        let clients = self.environment.clients();
+        let is_for_one = clients.is_some_and(|clients| clients.sole_owner().is_some());
+        let text = if is_for_one { text } else { for_clients };
+        self.environment.log(Audience::Everyone, level, &format!("server \"{server}\": {text}"));
+    }
+}
