@@ -7,6 +7,7 @@ mod fair_queue;
 mod open_question;
 mod open_questions;
 pub(crate) mod permit;
+mod queue_limits;
 mod scheduler;
 
 use std::collections::HashMap;
@@ -31,6 +32,8 @@ use crate::dispatcher::scheduler::{Entry, Scheduler, Slot};
 use crate::generation::Generation;
 use crate::metrics::Metrics;
 use crate::process::tool_process::ToolProcess;
+
+pub(crate) use crate::dispatcher::queue_limits::QueueLimits;
 
 /// A waiting call, and the channel that wakes it.
 type Waiter = (Caller, oneshot::Sender<Result<Permit, Refusal>>);
@@ -60,17 +63,6 @@ pub(crate) struct Dispatcher {
     serving: watch::Sender<Serving>,
     /// The bridge ends: no process will follow.
     closed: AtomicBool,
-}
-
-/// Limits of the queue.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct QueueLimits {
-    /// The most calls that wait, of all sessions together.
-    pub(crate) capacity: usize,
-    /// The time of a call until its turn.
-    pub(crate) turn: Duration,
-    /// The time of a handler whose call was given up, while it keeps others from running.
-    pub(crate) handler: Duration,
 }
 
 /// The process that answers requests other than tool calls, also while calls are held.
