@@ -11,6 +11,7 @@
 //! Requests that have begun keep a connection open, so a replaced one ends with its last request.
 
 mod replacing;
+mod wishes;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -19,14 +20,13 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use protomcp_client::{Client, ClientSession, CloseReason, RequestError};
-use protomcp_server::{Audience, ServerRequest, SessionId};
-use protomcp_types::{Implementation, Level, Method, Params, SetLevel};
+use protomcp_server::Audience;
+use protomcp_types::{Implementation, Level};
 use tokio::sync::{Notify, oneshot};
 
 use crate::environment::Environment;
 use crate::failure::{Failure, Why};
 use crate::health::{FIRST_PAUSE, Health};
-use crate::holders::Holders;
 use crate::identity::{self, SessionClient};
 use crate::known::{Known, Memory};
 use crate::notices::Notices;
@@ -349,41 +349,6 @@ impl UpstreamSession {
         self.trouble.is_silent.store(is_silent, Ordering::Release);
     }
 
-    /// Asks a new session for everything that the last one was asked for.
-    fn restore(&self, session: &ClientSession) {
-        if let Some(level) = *lock(&self.memory.level) {
-            send_level(session, level);
-        }
-        for uri in lock(&self.memory.holders).uris() {
-            let session = session.clone();
-            tokio::spawn(async move {
-                if let Err(error) = session.subscribe(uri.clone()).await {
-                    tracing::warn!(uri, %error, "a subscription was lost with its session");
-                }
-            });
-        }
-    }
-
-    /// Asks for log messages from this level on, where a session has a level.
-    pub(crate) fn set_level(self: &Arc<Self>, level: Level) {
-        *lock(&self.memory.level) = Some(level);
-        if let Some(session) = self.newest().open_session() {
-            send_level(&session, level);
-        }
-    }
-
-    /// As [`UpstreamSession::set_level`], if that brings more messages.
-    pub(crate) fn lower_level(self: &Arc<Self>, level: Level) {
-        if lock(&self.memory.level).is_none_or(|least| level < least) {
-            self.set_level(level);
-        }
-    }
-
-    /// The sessions of clients that watch resources.
-    pub(crate) fn holders(&self) -> MutexGuard<'_, Holders> {
-        lock(&self.memory.holders)
-    }
-
     /// The lists of the server, for another session with it.
     pub(crate) fn share_known(&self) -> Arc<Mutex<Known>> {
         Arc::clone(&self.memory.known)
@@ -391,18 +356,6 @@ impl UpstreamSession {
 
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
         lock(&self.memory.known)
-    }
-
-    /// A session of a client is over.
-    pub(crate) fn leave(&self, client: SessionId) {
-        let Some(session) = self.open_session() else {
-            lock(&self.memory.holders).leave(client);
-            return;
-        };
-        for uri in lock(&self.memory.holders).leave(client) {
-            let session = session.clone();
-            tokio::spawn(async move { drop(session.unsubscribe(uri).await) });
-        }
     }
 
     /// The time for which nothing has needed the session; `None` if something does.
@@ -436,25 +389,6 @@ impl UpstreamSession {
             session.close(CLOSE_TIMEOUT).await;
         }
     }
-}
-
-/// Sends the level at once. Its answer concerns no client.
-fn send_level(session: &ClientSession, level: Level) {
-    let server = session.server();
-    let has_levels = server.capabilities.as_ref().is_some_and(|can| can.logging.is_some());
-    if !server.is_stateful() || !has_levels {
-        return;
-    }
-    let request = ServerRequest::Other {
-        method: SetLevel::NAME.into(),
-        params: Params::of(&SetLevel { level }).unwrap_or_default(),
-    };
-    let answer = session.forward(request).raw();
-    tokio::spawn(async move {
-        if let Err(error) = answer.await {
-            tracing::debug!(%error, "the server refuses a log level");
-        }
-    });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
