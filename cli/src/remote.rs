@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_obtained_for_servers_that_are_reached_with_encryption() {
+    fn tokens_are_obtained_for_encrypted_connections_alone() {
         let token = [("Authorization".to_owned(), "Bearer t".to_owned())];
         for (url, headers, has_authorizer) in [
             ("https://tools.example.com/mcp", [].as_slice(), true),

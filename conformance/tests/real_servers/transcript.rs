@@ -80,7 +80,7 @@ async fn result<M: Method>(request: Request<M>) -> Result<Result<String, ErrorOb
     }
 }
 
-/// All elements of a list with their keys, by key: pages and order are those of whoever answers.
+/// All elements of a list with their keys, by key: pages and order are those of the server that answers.
 async fn elements(session: &ClientSession, list: &str) -> Result<Vec<(String, String)>, RequestError> {
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {

@@ -185,7 +185,7 @@ fn a_transport_may_be_dropped_outside_a_runtime() {
 }
 
 #[tokio::test]
-async fn a_process_that_reads_nothing_more_is_given_up_while_it_writes() {
+async fn a_process_that_stops_reading_is_given_up_while_it_writes() {
     let discovered =
         r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;

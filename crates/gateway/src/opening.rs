@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_unreachable_server_concerns_all_sessions_and_its_output_none() {
+    fn an_unreachable_server_concerns_all_sessions_its_output_none() {
         let unanswered = |why| {
             let error = protomcp_types::ErrorObject::internal("no");
             CloseReason::NotOpened(OpenError::Unanswered { why, error })

@@ -126,7 +126,7 @@ fn a_rejected_refresh_token_is_not_tried_again() {
 
 /// The secret of a configured client belongs to the issuer that is configured with it.
 #[test]
-fn stored_credentials_of_another_issuer_or_client_are_not_refreshed() {
+fn credentials_of_another_issuer_or_client_are_not_refreshed() {
     let with_client = |id: &str| {
         let secret = ClientSecret::Secret("s3cret".to_owned());
         config().client(ConfiguredClient::new(id, secret)).issuer(Url::parse(ISSUER).unwrap())

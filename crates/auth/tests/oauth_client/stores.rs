@@ -75,7 +75,7 @@ async fn files_are_readable_for_their_user_alone() {
     }
 }
 
-/// Whoever may write to the directory can put credentials of an issuer of their own there.
+/// A user who may write to the directory can put credentials of another issuer there.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_directory_that_others_may_write_to_is_not_used() {

@@ -42,15 +42,21 @@ pub(super) struct Driver<S> {
     running: FuturesUnordered<BoxFuture<'static, Answered>>,
     aborts: HashMap<u64, AbortHandle>,
     input: BytesMut,
-    output: BytesMut,
-    /// Bytes were written that are not flushed.
-    is_unflushed: bool,
+    outgoing: Outgoing,
     /// The client has closed its end.
     has_ended: bool,
     is_shutting_down: bool,
+    failure: Option<BinaryServeError>,
+}
+
+/// Bytes for the client.
+#[derive(Default)]
+struct Outgoing {
+    bytes: BytesMut,
+    /// Bytes were written that are not flushed.
+    is_unflushed: bool,
     /// The time by which the last frames must be written.
     stalled_at: Option<Instant>,
-    failure: Option<BinaryServeError>,
 }
 
 enum Event {
@@ -77,11 +83,9 @@ impl<S: Service> Driver<S> {
             running: FuturesUnordered::new(),
             aborts: HashMap::new(),
             input: BytesMut::new(),
-            output: BytesMut::new(),
-            is_unflushed: false,
+            outgoing: Outgoing::default(),
             has_ended: false,
             is_shutting_down: false,
-            stalled_at: None,
             failure: None,
         }
     }
@@ -96,7 +100,7 @@ impl<S: Service> Driver<S> {
             if self.decode(now()) {
                 continue;
             }
-            if self.session.is_closed() && self.output.is_empty() && !self.is_unflushed {
+            if self.session.is_closed() && self.outgoing.bytes.is_empty() && !self.outgoing.is_unflushed {
                 break;
             }
             let event = self.wait(&mut reader, &mut writer).await;
@@ -115,7 +119,7 @@ impl<S: Service> Driver<S> {
 
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
         let upstream = self.upstream.as_ref().and_then(Upstream::poll_timeout);
-        let deadline = [self.session.poll_timeout(), upstream, self.stalled_at].into_iter().flatten().min();
+        let deadline = [self.session.poll_timeout(), upstream, self.outgoing.stalled_at].into_iter().flatten().min();
         let reads = !self.has_ended && self.session.has_room();
         if reads {
             // The buffer grows as bytes arrive, whatever a frame announces.
@@ -128,14 +132,14 @@ impl<S: Service> Driver<S> {
             }
         };
         let shutdown = self.server.handle().shutdown_token();
-        let has_output = !self.output.is_empty() || self.is_unflushed;
+        let has_output = !self.outgoing.bytes.is_empty() || self.outgoing.is_unflushed;
         let write = async {
-            if !self.output.is_empty() {
-                self.is_unflushed = true;
-                writer.write_buf(&mut self.output).await?;
+            if !self.outgoing.bytes.is_empty() {
+                self.outgoing.is_unflushed = true;
+                writer.write_buf(&mut self.outgoing.bytes).await?;
             }
             writer.flush().await?;
-            self.is_unflushed = false;
+            self.outgoing.is_unflushed = false;
             Ok(())
         };
         let time = async {
@@ -166,7 +170,7 @@ impl<S: Service> Driver<S> {
             }
             Event::Read(Ok(_)) => {}
             Event::Read(Err(error)) | Event::Written(Err(error)) => return Err(error.into()),
-            Event::Written(Ok(())) => self.stalled_at = None,
+            Event::Written(Ok(())) => self.outgoing.stalled_at = None,
             Event::Upstream(step) => {
                 if let Some(upstream) = &mut self.upstream {
                     upstream.handle(now, step);
@@ -186,7 +190,7 @@ impl<S: Service> Driver<S> {
                 }
             }
             Event::Time => {
-                if self.stalled_at.is_some_and(|until| until <= now) {
+                if self.outgoing.stalled_at.is_some_and(|until| until <= now) {
                     return Err(BinaryServeError::Stalled);
                 }
                 for id in self.session.handle_timeout(now) {
@@ -279,15 +283,15 @@ impl<S: Service> Driver<S> {
             }
         }
         // Frames that the client does not read stay in the session, which then takes no more requests.
-        if self.output.is_empty() {
-            while self.output.len() < WRITE_STEP
+        if self.outgoing.bytes.is_empty() {
+            while self.outgoing.bytes.len() < WRITE_STEP
                 && let Some(frame) = self.session.poll_transmit()
             {
-                self.output.extend_from_slice(&frame);
+                self.outgoing.bytes.extend_from_slice(&frame);
             }
         }
-        if self.session.is_closed() && self.output.has_remaining() && self.stalled_at.is_none() {
-            self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
+        if self.session.is_closed() && self.outgoing.bytes.has_remaining() && self.outgoing.stalled_at.is_none() {
+            self.outgoing.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
         }
     }
 }

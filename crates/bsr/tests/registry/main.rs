@@ -152,7 +152,7 @@ async fn messages_of_one_module_share_a_request() {
 }
 
 #[tokio::test]
-async fn a_label_that_moved_is_noticed_and_a_commit_never_asked_for_again() {
+async fn a_moved_label_is_noticed_and_a_commit_is_fetched_once() {
     let registry = StandIn::start().await;
     let resolver = registry.resolver().cache_times(NEVER_FRESH).build();
     assert_eq!(field(&resolver, "main").await, "query");

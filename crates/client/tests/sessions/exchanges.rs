@@ -217,7 +217,7 @@ fn a_repair_has_the_time_of_its_call() {
 }
 
 #[test]
-fn a_subscription_is_renewed_beyond_the_limit_of_calls_and_once_more_if_that_fails() {
+fn a_subscription_is_renewed_beyond_the_limit_of_calls() {
     run(async {
         let limits = protomcp_client::ClientLimits { max_pending: 1, ..Default::default() };
         let (session, mut script) = Script::open(Mode::Stateful, client().limits(limits)).await;

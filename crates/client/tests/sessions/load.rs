@@ -29,7 +29,7 @@ async fn answer_in_turn(stream: DuplexStream, padding: usize) {
 }
 
 #[test]
-fn a_busy_session_with_a_server_that_answers_in_turn_never_stops() {
+fn a_busy_session_with_a_synchronous_server_never_stops() {
     run(async {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         tokio::spawn(answer_in_turn(theirs, 4000));

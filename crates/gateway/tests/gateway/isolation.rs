@@ -23,7 +23,7 @@ fn client_name(request: &Request) -> Option<String> {
 }
 
 #[test]
-fn a_client_whose_handshake_fails_takes_the_server_from_no_other() {
+fn a_failed_handshake_takes_the_server_from_no_other_client() {
     for fate in [Fate::Refused, Fate::Ends, Fate::Hangs] {
         run(async {
             let backend = Backend::new();

@@ -182,7 +182,7 @@ enum End {
 }
 
 #[test]
-fn a_late_question_of_a_call_that_has_ended_is_shown_to_no_other_user() {
+fn a_late_question_of_an_ended_call_reaches_no_other_user() {
     for ours in [Mode::Stateful, Mode::Stateless] {
         for end in [End::Cancelled, End::TimedOut, End::Disconnected] {
             run(async {

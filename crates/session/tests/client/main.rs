@@ -4,6 +4,7 @@
 mod asked;
 mod calls;
 mod listening;
+mod lost_sessions;
 mod opening;
 mod rounds;
 mod tasks;
