@@ -1,4 +1,5 @@
-//! A cheap client: blocking pipes, requests from a template, answers counted by their newlines.
+//! A cheap client: blocking pipes, requests from a template, answers counted by their newlines. Measurements of servers
+//! must not contain the work of `protomcp-client`, which parses every answer.
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};

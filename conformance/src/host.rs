@@ -1,4 +1,8 @@
 //! The client end: an MCP client that speaks JSON lines to a `pmcp` that it has started.
+//!
+//! Written by hand, and not with `protomcp-client`, because tests check the lines themselves: their bytes, their order,
+//! the ids, and that nothing else was written. A fault that client and server share cannot hide here either. Tests of
+//! what a user of the client sees are in `real_servers`, `cuts` and `suite_client`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ExitStatus};

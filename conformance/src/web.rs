@@ -1,4 +1,5 @@
-//! `pmcp` as an HTTP server, and requests to it written by hand.
+//! `pmcp` as an HTTP server, and requests to it written by hand: tests check statuses, header fields and events, and
+//! send requests that no client would send.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,4 +1,4 @@
-//! A client, one JSON line at a time.
+//! A client, one JSON line at a time: tests check which line comes next, which `protomcp-client` does not tell.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};

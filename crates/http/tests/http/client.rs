@@ -1,4 +1,5 @@
-//! A client by hand: one connection for each request, so that each can break by itself.
+//! A client by hand: one connection for each request, so that each can break by itself. Tests check statuses, header
+//! fields and events, which `protomcp-http-client` does not tell.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;

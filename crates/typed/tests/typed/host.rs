@@ -1,4 +1,5 @@
-//! A minimal client: it sends requests and returns the answers.
+//! A minimal client: it sends requests and returns the answers. Tests check the JSON of messages and their order, and
+//! send messages that `protomcp-client` would not send.
 
 use std::time::Duration;
 
