@@ -86,7 +86,7 @@ impl CommandTransport {
 
     /// Starts the process again when it ends by itself, with these pauses. Requests without an answer fail, as
     /// [retryable](protomcp_session::RequestError::is_retryable); later ones wait for the new process. Subscriptions and
-    /// the log level are renewed, and changes of all lists are announced. Only sessions of [`Client::spawn_transport`]
+    /// the log level are renewed, and changes of all lists and watched resources are announced. Only sessions of [`Client::spawn_transport`]
     /// restart.
     #[must_use]
     pub fn restart(mut self, backoff: Backoff) -> Self {

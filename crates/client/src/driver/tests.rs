@@ -88,7 +88,11 @@ impl Server {
 async fn subscriptions_wait_for_the_next_connection() {
     let (first, mut server) = Server::new();
     let (replace, next) = oneshot::channel();
-    let client = Client::new("host", "1").mode(Mode::Stateless);
+    let (told, mut updates) = tokio::sync::mpsc::unbounded_channel();
+    let client = Client::new("host", "1").mode(Mode::Stateless).on_resource_updated(move |uri, _| {
+        drop(told.send(uri));
+        std::future::ready(())
+    });
     let reconnection = Reconnection::Ready(Box::new(Next(next)));
     let connecting = tokio::spawn(async move { client.connect_with(first, reconnection).await });
     server.open().await;
@@ -114,6 +118,7 @@ async fn subscriptions_wait_for_the_next_connection() {
     server.open().await;
     assert_eq!(server.listen().await, r#"{"resourceSubscriptions":["a","c"]}"#, "without the one that has failed");
     early.await.unwrap().unwrap();
+    assert_eq!(updates.recv().await.unwrap(), "a", "it may have changed");
     // Nothing else was asked for.
     let ping = tokio::spawn({
         let session = Arc::clone(&session);

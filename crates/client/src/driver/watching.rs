@@ -5,7 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use protomcp_session::{CallId, CloseReason, OutgoingCall, RequestError, ServerRequest, ServerView};
 use protomcp_transport::{Sink, Source};
 use protomcp_types::{
-    Level, MAX_SUBSCRIBED_URI, Method, Notification, Params, SetLevel, Subscribe, SubscriptionFilter, method,
+    JsonObject, Level, MAX_SUBSCRIBED_URI, Method, Notification, Params, RawJson, SetLevel, Subscribe,
+    SubscriptionFilter, method,
 };
 use tokio::sync::oneshot;
 
@@ -144,7 +145,8 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         }
     }
 
-    /// Asks a new session for everything that the old one was asked for, and announces that its lists may differ.
+    /// Asks a new session for everything that the old one was asked for, and announces that lists and resources may
+    /// differ.
     pub(super) fn restore(&mut self, server: &ServerView) {
         tracing::info!(version = %server.version, "the session was lost, and a new one has begun");
         // Those of the session before, if some have no answer.
@@ -167,6 +169,10 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             if is_there {
                 self.notification(Notification { method: method.into(), params: Params::Absent });
             }
+        }
+        for uri in self.watching.uris.clone() {
+            let params = JsonObject::new().with("uri", RawJson::text(&uri)).into();
+            self.notification(Notification { method: method::RESOURCE_UPDATED.into(), params });
         }
     }
 

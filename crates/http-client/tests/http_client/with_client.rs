@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::own_server::OwnServer;
 use super::peer::{PATIENCE, quick};
-use super::script::{Part, Script, forwarding, in_session, json, response, result};
+use super::script::{Part, Script, forwarding, in_session, json, response, result, stream, text};
 
 fn transport(url: &str) -> HttpTransport {
     HttpTransport::new(url).unwrap()
@@ -114,4 +114,40 @@ async fn a_failure_says_if_it_may_succeed_later() {
         assert!(matches!(error, RequestError::Unanswered { .. }), "{error:?}");
         assert_eq!(error.is_retryable(), is_retryable, "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn the_loss_of_an_idle_session_is_noticed_by_its_stream() {
+    let streams = Arc::new(Mutex::new(0));
+    let script = Script::new(move |request| {
+        let session = request.headers.get("mcp-session-id").map(String::as_str);
+        match (request.method.as_str(), session) {
+            ("GET", Some("s1")) => {
+                let mut streams = streams.lock().unwrap();
+                *streams += 1;
+                match *streams {
+                    1 => vec![stream(), text(": hello\n\n"), Part::Close],
+                    _ => response(404, "", ""),
+                }
+            }
+            ("POST", _) if request.body.contains("\"initialize\"") => {
+                let id = if request.index == 0 { "s1" } else { "s2" };
+                let info =
+                    r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}"#;
+                let fields = format!("content-type: application/json\r\nmcp-session-id: {id}\r\n");
+                response(200, &fields, &result(request.id(), info))
+            }
+            ("POST", Some("s1")) if request.body.contains("\"ping\"") => response(404, "", ""),
+            ("POST", _) if request.body.contains("notifications/") => response(202, "", ""),
+            _ => response(405, "", ""),
+        }
+    })
+    .await;
+    let client = client().mode(Mode::Stateful);
+    let session = client.connect(transport(&script.url()).limits(quick())).await.unwrap();
+    // Handshake, its end, two streams, a ping, the next handshake and its end.
+    let requests = script.seen(7).await;
+    assert!(requests[5].body.contains("\"initialize\""), "{requests:?}");
+    assert_eq!(requests[6].headers["mcp-session-id"], "s2");
+    drop(session);
 }

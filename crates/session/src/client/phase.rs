@@ -12,6 +12,8 @@
 //!                       ▼ refused, or out of time
 //!                    Closed
 //!
+//!   Initializing in place of a lost session ──failure that passes──▶ Initializing, after a pause and within its time
+//!
 //!   Initializing after silence ──−32022, once──▶ Discovering: the server was slow, and its era is the stateless one
 //!
 //!   each of them but Closed ──transport lost──▶ Suspended ──another transport──▶ Discovering or Initializing
