@@ -25,7 +25,7 @@ impl Remote {
     pub(crate) fn new(url: &str, headers: &[(String, String)]) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::usage(format!("{}: {error}", shown(url)));
         let remote = Self { url: url.to_owned(), headers: headers.to_owned(), authorizer: None };
-        remote.build().map_err(|error| wrong(&error))?;
+        let transport = remote.build().map_err(|error| wrong(&error))?;
         let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         let config = match OAuthConfig::new(url) {
             Err(UrlError::Plain(_)) if has_token => {
@@ -39,7 +39,9 @@ impl Remote {
             Err(UrlError::Malformed(_)) => return Err(wrong(&"not a URL of ASCII characters with a usual host")),
             Ok(config) => config.client_name("pmcp"),
         };
-        let mut authorizer = OAuthClient::builder(config).user_agent(LoopbackUserAgent::default().on_notice(say));
+        let user_agent = LoopbackUserAgent::default().on_notice(say);
+        // Authorization servers are reached through the same proxies as the server.
+        let mut authorizer = OAuthClient::builder(config).http(transport.authorization()).user_agent(user_agent);
         if let Some(directory) = token_directory() {
             authorizer = authorizer.store(FileTokenStore::new(directory));
         }

@@ -76,13 +76,13 @@ enum Alpn {
 
 impl Connector {
     #[cfg(feature = "tls")]
-    pub(crate) fn new(tls: Tls, proxies: Proxies, timeout: Duration) -> Self {
-        Self { direct: Direct { tcp: tcp(), tls }, proxies: Arc::new(proxies), timeout }
+    pub(crate) fn new(tls: Tls, proxies: Arc<Proxies>, timeout: Duration) -> Self {
+        Self { direct: Direct { tcp: tcp(), tls }, proxies, timeout }
     }
 
     #[cfg(not(feature = "tls"))]
-    pub(crate) fn new(proxies: Proxies, timeout: Duration) -> Self {
-        Self { direct: Direct { tcp: tcp() }, proxies: Arc::new(proxies), timeout }
+    pub(crate) fn new(proxies: Arc<Proxies>, timeout: Duration) -> Self {
+        Self { direct: Direct { tcp: tcp() }, proxies, timeout }
     }
 
     /// The field that authorizes a request which a proxy forwards, if one does.

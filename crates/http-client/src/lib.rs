@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod authorization;
 mod body;
 mod client_request;
 mod connector;
@@ -25,6 +26,7 @@ mod sink;
 mod sse;
 mod transport;
 
+pub use authorization::AuthorizationHttp;
 pub use connector::ProxyError;
 #[cfg(feature = "tls")]
 pub use connector::{Tls, TlsError};

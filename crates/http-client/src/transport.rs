@@ -9,6 +9,7 @@ use protomcp_session::Extensions;
 use protomcp_transport::{Received, Source, Transport, TransportError};
 use tokio::sync::mpsc;
 
+use crate::authorization::AuthorizationHttp;
 #[cfg(feature = "tls")]
 use crate::connector::Tls;
 use crate::connector::{Connector, Proxies, ProxyError};
@@ -29,7 +30,7 @@ pub struct HttpTransport {
     authorizer: Option<Arc<dyn Authorizer>>,
     limits: Limits,
     /// `None`: those of the environment.
-    proxies: Option<Proxies>,
+    proxies: Option<Arc<Proxies>>,
     #[cfg(feature = "tls")]
     tls: Tls,
 }
@@ -101,14 +102,14 @@ impl HttpTransport {
     /// # Errors
     /// If the text is not such a URL.
     pub fn proxy(mut self, url: &str) -> Result<Self, ProxyError> {
-        self.proxies = Some(Proxies::one(url)?);
+        self.proxies = Some(Arc::new(Proxies::one(url)?));
         Ok(self)
     }
 
     /// Reaches the server directly, whatever the environment says.
     #[must_use]
     pub fn without_proxy(mut self) -> Self {
-        self.proxies = Some(Proxies::Off);
+        self.proxies = Some(Arc::new(Proxies::Off));
         self
     }
 
@@ -119,6 +120,23 @@ impl HttpTransport {
         self.tls = tls.into();
         self
     }
+
+    /// Carries the requests of an OAuth client for this server: through the same proxies, trusting the same certificates,
+    /// and without the certificate of the client (`Tls::with_identity_pem`; one in a configuration that was made
+    /// elsewhere is presented). Set both before.
+    #[must_use]
+    pub fn authorization(&self) -> AuthorizationHttp {
+        let (proxies, timeout) = (self.proxies(), self.limits.clone().bounded().connect_timeout);
+        #[cfg(feature = "tls")]
+        let connector = Connector::new(self.tls.without_identity(), proxies, timeout);
+        #[cfg(not(feature = "tls"))]
+        let connector = Connector::new(proxies, timeout);
+        AuthorizationHttp::new(connector)
+    }
+
+    fn proxies(&self) -> Arc<Proxies> {
+        self.proxies.clone().unwrap_or_else(|| Arc::new(Proxies::from_environment()))
+    }
 }
 
 impl Transport for HttpTransport {
@@ -126,9 +144,9 @@ impl Transport for HttpTransport {
     type Sink = HttpSink;
 
     fn split(self) -> (HttpSource, HttpSink) {
+        let proxies = self.proxies();
         let limits = self.limits.bounded();
         let timeout = limits.connect_timeout;
-        let proxies = self.proxies.unwrap_or_else(Proxies::from_environment);
         #[cfg(feature = "tls")]
         let connector = Connector::new(self.tls, proxies, timeout);
         #[cfg(not(feature = "tls"))]

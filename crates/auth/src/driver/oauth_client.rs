@@ -212,7 +212,9 @@ impl Authorizer for OAuthClient {
 }
 
 impl OAuthClientBuilder {
-    /// The HTTP client for requests to authorization servers. Default: [`HttpClient`] with its time limit of 10 seconds.
+    /// The HTTP client for requests to authorization servers. Default: [`HttpClient`] with its time limit of 10 seconds,
+    /// which uses no proxy. `HttpTransport::authorization` of `protomcp-http-client` has the proxies and certificates of a
+    /// transport.
     #[must_use]
     pub fn http(mut self, http: impl HttpExchange) -> Self {
         self.0.http = Arc::new(http);

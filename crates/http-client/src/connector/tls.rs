@@ -79,6 +79,17 @@ impl Tls {
         Ok(self)
     }
 
+    /// The same without the certificate of the client, which is for one server.
+    pub(crate) fn without_identity(&self) -> Self {
+        match &self.source {
+            Source::Parts(parts) if parts.identity.is_some() => {
+                let parts = Parts { roots: parts.roots.clone(), identity: None };
+                Self { source: Source::Parts(parts), made: Arc::default() }
+            }
+            _ => self.clone(),
+        }
+    }
+
     fn parts(&mut self) -> Result<&mut Parts, TlsError> {
         self.made = Arc::default();
         match &mut self.source {
