@@ -17,7 +17,7 @@ mod pins;
 mod resolver;
 
 pub use api::{Api, Codec, Fetched, HttpRequest, HttpResponse};
-pub use cache::{CacheLimits, CacheTimes, Fetch, Lookup, ModuleVersion, SchemaCache};
+pub use cache::{CacheLimits, CacheTimes, CachedSchema, Completed, Fetch, Lookup, ModuleVersion, SchemaCache};
 pub use credentials::{Credentials, Token};
 #[cfg(feature = "client")]
 pub use disk::DiskCache;

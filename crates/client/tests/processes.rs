@@ -189,7 +189,7 @@ async fn a_process_that_stops_reading_is_given_up_while_it_writes() {
     let discovered =
         r#"{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}"#;
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
-    let script = format!("read line; echo '{discovered}'; exec 0<&-; while echo '{note}'; do sleep 0.1; done");
+    let script = format!("read line; exec 0<&-; echo '{discovered}'; while echo '{note}'; do sleep 0.1; done");
     let session = client().spawn(shell(&script)).await.unwrap();
     let call = tokio::time::timeout(PATIENCE, session.call_tool("a", &JsonObject::new()).into_future()).await;
     assert!(matches!(call.expect("the session goes on"), Err(RequestError::Closed(_))));

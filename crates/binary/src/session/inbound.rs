@@ -32,6 +32,6 @@ pub enum BinaryCall {
 pub enum BinaryInbound {
     /// The conversation has begun; the client gets the answer.
     Initialized(Arc<Agreement>),
-    /// Answer it with [`BinarySession::reply`].
+    /// Answer it with [`BinarySession::reply`](crate::BinarySession::reply).
     Request(BinaryRequest),
 }

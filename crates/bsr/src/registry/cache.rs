@@ -64,19 +64,27 @@ pub struct Fetch {
 
 /// A schema with the facts for asking again.
 #[derive(Debug, Clone)]
-pub(crate) struct CachedSchema {
-    pub(crate) schema: Schema,
-    pub(crate) commit: String,
-    pub(crate) etag: Option<String>,
+pub struct CachedSchema {
+    /// The schema.
+    pub schema: Schema,
+    /// The commit that it belongs to; empty if the registry does not name it.
+    pub commit: String,
+    /// The entity tag for the next request.
+    pub etag: Option<String>,
     /// The time since it was fetched.
-    pub(crate) age: Duration,
+    pub age: Duration,
 }
 
 /// The end of a fetch.
 #[derive(Debug, Clone)]
-pub(crate) enum Completed {
+pub enum Completed {
+    /// A schema.
     New(CachedSchema),
-    NotModified { etag: Option<String> },
+    /// The cached schema is still the right one.
+    NotModified {
+        /// The entity tag for the next request, if there is a new one.
+        etag: Option<String>,
+    },
 }
 
 /// Schemas by module and version.
@@ -154,7 +162,11 @@ impl SchemaCache {
     }
 
     /// Ends a fetch, and returns the schema for all who wait. A temporary failure is covered by an old schema.
-    pub(crate) fn complete(
+    ///
+    /// # Errors
+    ///
+    /// Fails with the failure of the fetch.
+    pub fn complete(
         &mut self,
         key: &ModuleVersion,
         outcome: Result<Completed, ResolveError>,

@@ -30,7 +30,8 @@ impl Token {
     }
 
     /// The secret itself, for the header of a request.
-    pub(crate) fn secret(&self) -> &str {
+    #[must_use]
+    pub fn secret(&self) -> &str {
         &self.0
     }
 }

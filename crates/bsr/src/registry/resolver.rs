@@ -218,7 +218,8 @@ impl Inner {
         }
     }
 
-    /// Asks the registry until it answers, the failure is final, or the time is over.
+    /// Asks the registry until it answers, the failure is final, or the time is over. A failure that came before the time
+    /// was over says more than the time.
     async fn request(&self, key: &ModuleVersion, etag: Option<&str>) -> Result<Fetched, ResolveError> {
         let settings = &self.settings;
         let host = key.module.host();
@@ -226,10 +227,13 @@ impl Inner {
         let endpoint = settings.hosts.get(host).ok_or_else(not_allowed)?;
         let deadline = self.now() + settings.timeout;
         let mut attempts = Attempts::new(5, deadline);
+        let mut last = None;
         loop {
             let delay = self.register(host);
             if self.now() + delay >= deadline {
-                return Err(ResolveError::new(Cause::RateLimited, format!("too many requests to {host} are waiting")));
+                let waiting =
+                    || ResolveError::new(Cause::RateLimited, format!("too many requests to {host} are waiting"));
+                return Err(last.unwrap_or_else(waiting));
             }
             tokio::time::sleep(delay).await;
             let request = settings.api.request(settings.codec, key, etag);
@@ -250,6 +254,7 @@ impl Inner {
             let jitter = getrandom::u32().map_or(128, |random| random.to_le_bytes()[0]);
             let Some(delay) = attempts.after_failure(&failure, self.now(), jitter) else { return Err(failure) };
             tracing::debug!(module = %key.module, %failure, ?delay, "asking the registry again");
+            last = Some(failure);
             tokio::time::sleep(delay).await;
         }
     }
