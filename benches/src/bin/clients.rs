@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use protomcp_benches::{Client, Figures, Programs, WebClient, WebServer, cpu, micros};
+use protomcp_benches::{Client, Figures, Measured, Programs, WebClient, WebServer, cpu, micros};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -174,12 +174,13 @@ fn web_server(programs: &Programs) -> Outcome<WebServer> {
 }
 
 fn row(out: &mut impl Write, name: &str, width: usize, figures: &Figures) -> io::Result<()> {
+    let latency = |times: &Measured| if times.median().is_zero() { "–".to_owned() } else { micros(times.median()) };
     writeln!(
         out,
         "| {name} | {width} | {:.0} | {} / {} | {} |",
         1.0 / figures.burst.median().as_secs_f64().max(1e-9),
-        micros(figures.p50.median()),
-        micros(figures.p99.median()),
+        latency(&figures.p50),
+        latency(&figures.p99),
         micros(figures.cpu_many.median()),
     )
 }
