@@ -19,6 +19,7 @@ mod dev;
 mod duration;
 mod http;
 mod oauth;
+pub(crate) mod schema;
 mod tls;
 mod tool;
 mod upstream;
@@ -87,6 +88,8 @@ enum Verb {
     List(client::List),
     /// Call a tool of a tool file or an MCP server
     Call(client::Call),
+    /// Convert schemas of tools between JSON Schema and protobuf, and look them up in schema registries
+    Schema(schema::SchemaOptions),
     /// Print the version
     Version,
     /// Print help for pmcp or for one command
@@ -144,6 +147,8 @@ pub(crate) enum Parsed {
     List(Box<ListOptions>),
     /// Call a tool of a server.
     Call(Box<CallOptions>),
+    /// Convert or look up schemas.
+    Schema(Box<schema::SchemaOptions>),
 }
 
 /// The options of `dev` and `run`.
@@ -223,6 +228,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         }
         Cli { command: Verb::List(list) } => list.options().map(|options| Parsed::List(Box::new(options))),
         Cli { command: Verb::Call(call) } => call.options().map(|options| Parsed::Call(Box::new(options))),
+        Cli { command: Verb::Schema(options) } => Ok(Parsed::Schema(Box::new(options))),
         Cli { command: Verb::Version } => Ok(version()),
         Cli { command: Verb::Help { command } } => help(command.as_deref()),
     }

@@ -5,6 +5,7 @@ mod client;
 mod exit;
 mod log;
 mod remote;
+mod schema;
 mod serve;
 
 use std::process::ExitCode;
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         Ok(Parsed::Serve(options)) => exit::code(serve::run(*options)),
         Ok(Parsed::List(options)) => exit::code(client::list(*options)),
         Ok(Parsed::Call(options)) => exit::code(client::call(*options)),
+        Ok(Parsed::Schema(options)) => exit::code(schema::run(*options)),
         Err(failure) => exit::explain(&failure),
     };
     log::flush();

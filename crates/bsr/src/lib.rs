@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod convert;
 mod editions;
 mod limits;
 mod message_error;

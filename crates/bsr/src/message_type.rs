@@ -40,6 +40,10 @@ impl MessageType {
         Self(descriptor)
     }
 
+    pub(crate) fn descriptor(&self) -> &MessageDescriptor {
+        &self.0
+    }
+
     /// The full name, without a leading dot.
     #[must_use]
     pub fn full_name(&self) -> &str {

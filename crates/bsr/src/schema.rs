@@ -46,6 +46,13 @@ impl Schema {
         survey.check_imports(well_known::is_known)?;
         check_syntax(&survey)?;
         let mut set = well_known::others(|name| survey.files.contains_key(name));
+        #[cfg(feature = "validation")]
+        if !survey.files.contains_key(well_known::RULES)
+            && survey.files.values().any(|file| well_known::may_have_rules(file.bytes))
+            && let Some(file) = well_known::rules_file()
+        {
+            well_known::push_file(&mut set, &file);
+        }
         let mut roots: Vec<String> = Vec::new();
         let imported: BTreeSet<&str> = survey.files.values().flat_map(|file| file.imports.iter().copied()).collect();
         for (name, file) in &survey.files {

@@ -16,6 +16,10 @@ const FIXED: &[&str] = &[
     "google/protobuf/wrappers.proto",
 ];
 
+/// The file that defines the rules of `buf.validate`.
+#[cfg(feature = "validation")]
+pub(crate) const RULES: &str = "buf/validate/validate.proto";
+
 static KNOWN: LazyLock<DescriptorPool> = LazyLock::new(|| {
     let any = prost_types::Any::default();
     any.descriptor().parent_pool().clone()
@@ -66,6 +70,19 @@ fn encoded<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
         push_file(&mut set, &file.encode_to_vec());
     }
     set
+}
+
+/// The file that defines the rules of `buf.validate`, for a set that has rules and does not contain it: rules are options
+/// by number, and without the file they would be read as unknown fields and not be checked.
+#[cfg(feature = "validation")]
+pub(crate) fn rules_file() -> Option<Vec<u8>> {
+    OPTIONS.get_file_by_name(RULES).map(|file| file.encode_to_vec())
+}
+
+/// True if the bytes of a file may contain rules: the key of the extension 1159 occurs in them.
+#[cfg(feature = "validation")]
+pub(crate) fn may_have_rules(file: &[u8]) -> bool {
+    file.windows(2).any(|pair| pair == [0xba, 0x48])
 }
 
 /// Appends a file to the bytes of a set.

@@ -11,7 +11,7 @@ pub(crate) struct Malformed;
 pub(crate) enum Payload<'a> {
     Varint(u64),
     /// Four or eight bytes.
-    Fixed,
+    Fixed(&'a [u8]),
     Bytes(&'a [u8]),
     /// The start or the end of a group. The fields between them follow one by one.
     Group,
@@ -36,13 +36,13 @@ impl<'a> Fields<'a> {
         }
         let payload = match tag & 7 {
             0 => Payload::Varint(self.varint()?),
-            1 => self.take(8).map(|_| Payload::Fixed)?,
+            1 => Payload::Fixed(self.take(8)?),
             2 => {
                 let len = usize::try_from(self.varint()?).map_err(|_| Malformed)?;
                 Payload::Bytes(self.take(len)?)
             }
             3 | 4 => Payload::Group,
-            5 => self.take(4).map(|_| Payload::Fixed)?,
+            5 => Payload::Fixed(self.take(4)?),
             _ => return Err(Malformed),
         };
         Ok((number, payload))
@@ -94,8 +94,8 @@ mod tests {
         let expected = vec![
             (1, Payload::Varint(150)),
             (2, Payload::Bytes(b"x")),
-            (3, Payload::Fixed),
-            (4, Payload::Fixed),
+            (3, Payload::Fixed(&[0; 4])),
+            (4, Payload::Fixed(&[0; 8])),
             (5, Payload::Group),
             (5, Payload::Group),
         ];

@@ -1,0 +1,23 @@
+//! Output of the commands, and failures of files.
+
+use std::path::Path;
+
+use protomcp_bsr::MessageType;
+use protomcp_bsr::convert::to_json_schema;
+
+use crate::exit::{self, Failure};
+
+/// Prints the JSON Schema of a message.
+pub(super) fn print_schema(message: &MessageType) -> Result<(), Failure> {
+    exit::print(&format!("{:#}\n", to_json_schema(message)))
+}
+
+/// The failure of a file that cannot be read.
+pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("cannot read {}: {error}", path.display()))
+}
+
+/// The failure of a file that cannot be written.
+pub(super) fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("cannot write {}: {error}", path.display()))
+}

@@ -1,0 +1,26 @@
+//! JSON Schema of tools to protobuf and back.
+//!
+//! A message that comes out accepts the JSON that the schema accepts, in the same form: a part that protobuf cannot
+//! express becomes a `google.protobuf.Value`, `Struct` or `ListValue`. A keyword that no rule expresses is not checked. The
+//! report names both. Four things hold for every message, and are not reported: keys are refused where a schema is silent
+//! about them, null is a missing value, a `format` that has a rule is checked, and integers without bounds have 64 bits.
+
+mod descriptor_set;
+mod from_json;
+mod json_schema;
+mod keywords;
+mod literal;
+mod lock;
+mod model;
+mod names;
+mod read_rules;
+mod regex;
+mod report;
+mod rules;
+mod scalars;
+mod text;
+
+pub use from_json::{ConvertError, Converted, Converter, Style};
+pub use json_schema::to_json_schema;
+pub use lock::{FieldLock, LockError};
+pub use report::{Loss, Report, Verdict};

@@ -1,0 +1,231 @@
+//! Messages as JSON Schemas (draft 2020-12).
+//!
+//! The schema describes the JSON form that this crate writes and reads, with 64-bit integers as numbers. Each message is a
+//! definition of its own, so recursion ends. A rule without a counterpart becomes a sentence of the description.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
+use serde_json::{Map, Value, json};
+
+use crate::convert::read_rules::RuleSet;
+use crate::message_type::MessageType;
+
+mod comments;
+mod values;
+
+use comments::Comments;
+
+/// The JSON Schema of a message.
+#[must_use]
+pub fn to_json_schema(message: &MessageType) -> Value {
+    let descriptor = message.descriptor();
+    let mut writer = Writer::default();
+    let mut schema = match values::well_known(descriptor.full_name()) {
+        Some(schema) => schema,
+        None => {
+            writer.names.insert(descriptor.full_name().to_owned());
+            writer.message(descriptor)
+        }
+    };
+    // One after the other: a chain of messages may be longer than the stack is deep.
+    let mut definitions = BTreeMap::new();
+    while let Some(next) = writer.pending.pop() {
+        let definition = writer.message(&next);
+        definitions.insert(next.full_name().to_owned(), Value::Object(definition));
+    }
+    let root = format!("#/$defs/{}", descriptor.full_name());
+    if mentions(&schema, &root) || definitions.values().any(|found| refers(found, &root)) {
+        definitions.insert(descriptor.full_name().to_owned(), schema.clone().into());
+    }
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), definitions.into_iter().collect::<Map<_, _>>().into());
+    }
+    schema.shift_insert(0, "$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
+    schema.into()
+}
+
+fn mentions(schema: &Map<String, Value>, reference: &str) -> bool {
+    schema.values().any(|value| refers(value, reference))
+}
+
+fn refers(value: &Value, reference: &str) -> bool {
+    match value {
+        Value::Object(members) => {
+            members.get("$ref").is_some_and(|found| found == reference) || mentions(members, reference)
+        }
+        Value::Array(items) => items.iter().any(|item| refers(item, reference)),
+        _ => false,
+    }
+}
+
+/// The messages that are definitions, and those of them that are not written yet.
+#[derive(Default)]
+struct Writer {
+    names: BTreeSet<String>,
+    pending: Vec<MessageDescriptor>,
+    comments: Comments,
+}
+
+impl Writer {
+    fn message(&mut self, message: &MessageDescriptor) -> Map<String, Value> {
+        let rules = RuleSet::of_message(message);
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for field in message.fields() {
+            let field_rules = RuleSet::of_field(&field);
+            let schema = self.field(&field, &field_rules);
+            if field_rules.is_true(25) && field_rules.unsigned(27) != Some(3) || needs_value(&field, &field_rules) {
+                required.push(field.json_name().to_owned());
+            }
+            properties.insert(field.json_name().to_owned(), schema.into());
+        }
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), "object".into());
+        let description = described(self.comments.at(message.path(), &message.parent_file()), &rules, 3);
+        if !description.is_empty() {
+            schema.insert("description".to_owned(), description.into());
+        }
+        schema.insert("properties".to_owned(), properties.into());
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), required.into());
+        }
+        schema.insert("additionalProperties".to_owned(), false.into());
+        let dependent = dependent_required(message, &rules);
+        insert(&mut schema, "dependentRequired", (!dependent.is_empty()).then_some(dependent));
+        let choices: Vec<Value> =
+            message.oneofs().filter(|oneof| !oneof.is_synthetic()).map(|oneof| one_of(&oneof)).collect();
+        match choices.as_slice() {
+            [] => {}
+            [choice] => {
+                schema.insert("oneOf".to_owned(), choice["oneOf"].clone());
+            }
+            _ => {
+                schema.insert("allOf".to_owned(), choices.into());
+            }
+        }
+        schema
+    }
+
+    fn field(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Map<String, Value> {
+        // `IGNORE_ALWAYS`
+        let ignored = RuleSet::default();
+        let rules = if rules.unsigned(27) == Some(3) { &ignored } else { rules };
+        let mut schema = if field.is_map() {
+            self.map(field, &rules.inner(19))
+        } else if field.is_list() {
+            let list = rules.inner(18);
+            let mut schema = Map::new();
+            schema.insert("type".to_owned(), "array".into());
+            schema.insert("items".to_owned(), self.value(field, &list.inner(4)).into());
+            let is_lenient = rules.unsigned(27) == Some(1);
+            insert(&mut schema, "minItems", list.unsigned(1).filter(|_| !is_lenient));
+            insert(&mut schema, "maxItems", list.unsigned(2));
+            insert(&mut schema, "uniqueItems", list.is_true(3).then_some(true));
+            schema
+        } else {
+            self.value(field, rules)
+        };
+        // A text, number or list that may be empty although its rules exclude that.
+        if rules.unsigned(27) == Some(1) && !field.is_list() && !field.is_map() {
+            schema = values::or_zero(schema, &field.kind());
+        }
+        let text = described(self.comments.at(field.path(), &field.parent_message().parent_file()), rules, 23);
+        let own = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        let lines: Vec<&str> = [text.as_str(), own].into_iter().filter(|part| !part.is_empty()).collect();
+        if !lines.is_empty() {
+            let text = lines.join("\n");
+            schema.insert("description".to_owned(), text.into());
+        }
+        schema
+    }
+
+    fn map(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Map<String, Value> {
+        let mut schema = Map::new();
+        schema.insert("type".to_owned(), "object".into());
+        let Kind::Message(entry) = field.kind() else { return schema };
+        let keys = values::key(&entry.map_entry_key_field().kind(), &rules.inner(4));
+        if let Some(keys) = keys {
+            schema.insert("propertyNames".to_owned(), keys.into());
+        }
+        let value = self.value(&entry.map_entry_value_field(), &rules.inner(5));
+        schema.insert("additionalProperties".to_owned(), value.into());
+        insert(&mut schema, "minProperties", rules.unsigned(1));
+        insert(&mut schema, "maxProperties", rules.unsigned(2));
+        schema
+    }
+
+    /// One value of a field.
+    fn value(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Map<String, Value> {
+        let Kind::Message(message) = field.kind() else { return values::scalar(&field.kind(), rules) };
+        let name = message.full_name();
+        if let Some(schema) = values::well_known(name) {
+            return schema;
+        }
+        if self.names.insert(name.to_owned()) {
+            self.pending.push(message.clone());
+        }
+        let mut schema = Map::new();
+        schema.insert("$ref".to_owned(), format!("#/$defs/{name}").into());
+        schema
+    }
+}
+
+fn insert(schema: &mut Map<String, Value>, keyword: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        schema.insert(keyword.to_owned(), value.into());
+    }
+}
+
+/// True for a field without presence whose rules refuse the value that it has when it is missing.
+fn needs_value(field: &FieldDescriptor, rules: &RuleSet) -> bool {
+    if field.supports_presence() || rules.unsigned(27).is_some() {
+        return false;
+    }
+    if field.is_map() {
+        return rules.inner(19).unsigned(1).is_some_and(|least| least > 0);
+    }
+    if field.is_list() {
+        return rules.inner(18).unsigned(1).is_some_and(|least| least > 0);
+    }
+    values::refuses_zero(&field.kind(), rules)
+}
+
+/// The alternatives of a oneof: one of its fields, or none unless it is required.
+fn one_of(oneof: &prost_reflect::OneofDescriptor) -> Value {
+    let names: Vec<String> = oneof.fields().map(|field| field.json_name().to_owned()).collect();
+    let mut alternatives: Vec<Value> = names.iter().map(|name| json!({"required": [name]})).collect();
+    if !RuleSet::of_oneof(oneof).is_true(1) {
+        let any: Vec<Value> = names.iter().map(|name| json!({"required": [name]})).collect();
+        alternatives.push(json!({"not": {"anyOf": any}}));
+    }
+    json!({"oneOf": alternatives})
+}
+
+/// The fields that others need, by the expressions that a converter writes.
+fn dependent_required(message: &MessageDescriptor, rules: &RuleSet) -> Map<String, Value> {
+    let mut dependent: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for rule in rules.list(3) {
+        let Some(expression) = rule.text(3) else { continue };
+        let names = expression.strip_prefix("!has(this.").and_then(|rest| rest.strip_suffix(')'));
+        let Some((has, needs)) = names.and_then(|names| names.split_once(") || has(this.")) else { continue };
+        let field = |name: &str| message.get_field_by_name(name).map(|field| field.json_name().to_owned());
+        if let (Some(has), Some(needs)) = (field(has), field(needs)) {
+            dependent.entry(has).or_default().push(needs.into());
+        }
+    }
+    dependent.into_iter().map(|(has, needs)| (has, needs.into())).collect()
+}
+
+/// A comment, and the rules in CEL.
+fn described(comment: String, rules: &RuleSet, cel: u32) -> String {
+    let mut text = comment;
+    for rule in rules.list(cel) {
+        let words = rule.text(2).filter(|message| !message.is_empty()).or_else(|| rule.text(3)).unwrap_or_default();
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&format!("Rule: {words}"));
+    }
+    text
+}

@@ -1,0 +1,257 @@
+//! Values that are not messages of a schema: scalars, and the well-known types.
+
+use prost_reflect::Kind;
+use serde_json::{Map, Value, json};
+
+use super::insert;
+use crate::convert::read_rules::RuleSet;
+use crate::convert::regex::to_ecma;
+
+/// The schema of a well-known type.
+pub(super) fn well_known(name: &str) -> Option<Map<String, Value>> {
+    let schema = match name.strip_prefix("google.protobuf.")? {
+        "Any" => json!({"type": "object", "properties": {"@type": {"type": "string"}}, "required": ["@type"]}),
+        "Timestamp" => json!({"type": "string", "format": "date-time"}),
+        "Duration" => json!({"type": "string", "pattern": "^-?[0-9]+(\\.[0-9]{1,9})?s$"}),
+        "FieldMask" => json!({"type": "string"}),
+        "Struct" => json!({"type": "object"}),
+        "ListValue" => json!({"type": "array"}),
+        "Value" => json!({}),
+        "Empty" => json!({"type": "object", "additionalProperties": false}),
+        "BoolValue" => nullable(scalar(&Kind::Bool, &RuleSet::default())),
+        "StringValue" => nullable(scalar(&Kind::String, &RuleSet::default())),
+        "BytesValue" => nullable(scalar(&Kind::Bytes, &RuleSet::default())),
+        "DoubleValue" | "FloatValue" => json!({"type": ["number", "null"]}),
+        "Int32Value" => nullable(scalar(&Kind::Int32, &RuleSet::default())),
+        "Int64Value" => nullable(scalar(&Kind::Int64, &RuleSet::default())),
+        "UInt32Value" => nullable(scalar(&Kind::Uint32, &RuleSet::default())),
+        "UInt64Value" => nullable(scalar(&Kind::Uint64, &RuleSet::default())),
+        _ => return None,
+    };
+    schema.as_object().cloned()
+}
+
+fn nullable(mut schema: Map<String, Value>) -> Value {
+    let name = schema.get("type").cloned().unwrap_or_default();
+    schema.insert("type".to_owned(), json!([name, "null"]));
+    schema.into()
+}
+
+/// The schema of a scalar or an enum, with its rules.
+pub(super) fn scalar(kind: &Kind, rules: &RuleSet) -> Map<String, Value> {
+    let mut schema = Map::new();
+    match kind {
+        Kind::Bool => {
+            schema.insert("type".to_owned(), "boolean".into());
+            insert(&mut schema, "const", rules.inner(13).unsigned(1).map(|value| value == 1));
+        }
+        Kind::String => string(&mut schema, &rules.inner(14)),
+        Kind::Bytes => {
+            schema.insert("type".to_owned(), "string".into());
+            schema.insert("contentEncoding".to_owned(), "base64".into());
+        }
+        Kind::Double => {
+            floating(&mut schema, &rules.inner(2), |bytes| Some(f64::from_le_bytes(bytes.try_into().ok()?)));
+        }
+        Kind::Float => {
+            floating(&mut schema, &rules.inner(1), |bytes| Some(f32::from_le_bytes(bytes.try_into().ok()?).into()));
+        }
+        Kind::Enum(descriptor) if descriptor.full_name() == "google.protobuf.NullValue" => {
+            schema.insert("type".to_owned(), "null".into());
+        }
+        Kind::Enum(descriptor) => {
+            let rules = rules.inner(16);
+            let refused = rules.integers(4);
+            let allowed = rules.integers(3);
+            let number = |number: i32| i64::from(number).cast_unsigned();
+            let names = descriptor.values().filter(|value| {
+                let number = number(value.number());
+                !refused.contains(&number)
+                    && (allowed.is_empty() || allowed.contains(&number))
+                    && rules.unsigned(1).is_none_or(|only| only == number)
+            });
+            let names: Vec<Value> = names.map(|value| value.name().into()).collect();
+            schema.insert("type".to_owned(), "string".into());
+            schema.insert("enum".to_owned(), names.into());
+        }
+        Kind::Message(_) => {}
+        integer => self::integer(&mut schema, integer, rules),
+    }
+    schema
+}
+
+fn string(schema: &mut Map<String, Value>, rules: &RuleSet) {
+    schema.insert("type".to_owned(), "string".into());
+    insert(schema, "minLength", rules.unsigned(19).or(rules.unsigned(2)));
+    insert(schema, "maxLength", rules.unsigned(19).or(rules.unsigned(3)));
+    if let Some(pattern) = rules.text(6) {
+        match to_ecma(&pattern) {
+            Some(pattern) => insert(schema, "pattern", Some(pattern)),
+            None => insert(schema, "description", Some(format!("Pattern of RE2: {pattern}"))),
+        }
+    }
+    insert(schema, "const", rules.text(1));
+    let choices = rules.all_texts(10);
+    insert(schema, "enum", (!choices.is_empty()).then_some(choices));
+    let formats =
+        [(12, "email"), (13, "hostname"), (15, "ipv4"), (16, "ipv6"), (17, "uri"), (18, "uri-reference"), (22, "uuid")];
+    let format = formats.iter().find(|(number, _)| rules.is_true(*number));
+    insert(schema, "format", format.map(|(_, name)| *name));
+}
+
+fn floating(schema: &mut Map<String, Value>, rules: &RuleSet, read: impl Fn(&[u8]) -> Option<f64>) {
+    schema.insert("type".to_owned(), "number".into());
+    let bound = |number| rules.fixed(number).and_then(&read);
+    // With the lower bound above the upper one, protovalidate means the values outside.
+    let lower = bound(4).or(bound(5));
+    let upper = bound(2).or(bound(3));
+    insert(schema, "const", bound(1));
+    if lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) {
+        return;
+    }
+    for (keyword, number) in [("exclusiveMaximum", 2), ("maximum", 3), ("exclusiveMinimum", 4), ("minimum", 5)] {
+        insert(schema, keyword, bound(number));
+    }
+}
+
+/// The number of the rules for a kind of integer, and its range.
+fn integer_facts(kind: &Kind) -> (u32, i128, i128) {
+    let small = (i128::from(i32::MIN), i128::from(i32::MAX));
+    let wide = (i128::from(i64::MIN), i128::from(i64::MAX));
+    match kind {
+        Kind::Int32 => (3, small.0, small.1),
+        Kind::Sint32 => (7, small.0, small.1),
+        Kind::Sfixed32 => (11, small.0, small.1),
+        Kind::Uint32 => (5, 0, u32::MAX.into()),
+        Kind::Fixed32 => (9, 0, u32::MAX.into()),
+        Kind::Uint64 => (6, 0, u64::MAX.into()),
+        Kind::Fixed64 => (10, 0, u64::MAX.into()),
+        Kind::Sint64 => (8, wide.0, wide.1),
+        Kind::Sfixed64 => (12, wide.0, wide.1),
+        _ => (4, wide.0, wide.1),
+    }
+}
+
+/// The value of an integer rule, in the encoding of its kind.
+fn integer_value(kind: &Kind, rules: &RuleSet, number: u32) -> Option<i128> {
+    if let Some(bytes) = rules.fixed(number) {
+        return match kind {
+            Kind::Sfixed32 => Some(i32::from_le_bytes(bytes.try_into().ok()?).into()),
+            Kind::Fixed32 => Some(u32::from_le_bytes(bytes.try_into().ok()?).into()),
+            Kind::Sfixed64 => Some(i64::from_le_bytes(bytes.try_into().ok()?).into()),
+            _ => Some(u64::from_le_bytes(bytes.try_into().ok()?).into()),
+        };
+    }
+    rules.unsigned(number).map(|value| decoded(kind, value))
+}
+
+fn decoded(kind: &Kind, value: u64) -> i128 {
+    match kind {
+        Kind::Sint32 | Kind::Sint64 => {
+            let half = i128::from(value >> 1);
+            if value & 1 == 1 { -half - 1 } else { half }
+        }
+        Kind::Uint32 | Kind::Uint64 => value.into(),
+        _ => value.cast_signed().into(),
+    }
+}
+
+fn integer(schema: &mut Map<String, Value>, kind: &Kind, rules: &RuleSet) {
+    let (number, least, most) = integer_facts(kind);
+    let divisor = rules.list(23).iter().find_map(|rule| divisor(&rule.text(3)?));
+    let rules = rules.inner(number);
+    let value = |number| integer_value(kind, &rules, number);
+    schema.insert("type".to_owned(), "integer".into());
+    insert(schema, "const", value(1).and_then(to_json));
+    let choices: Vec<Value> = rules.integers(6).into_iter().filter_map(|value| to_json(decoded(kind, value))).collect();
+    let has_choices =
+        !choices.is_empty() && !matches!(kind, Kind::Fixed32 | Kind::Fixed64 | Kind::Sfixed32 | Kind::Sfixed64);
+    insert(schema, "enum", has_choices.then_some(choices));
+    let lower = value(5).or(value(4).map(|above| above + 1));
+    let upper = value(3).or(value(2).map(|below| below - 1));
+    // With the lower bound above the upper one, protovalidate means the values outside.
+    let is_outside = lower.zip(upper).is_some_and(|(lower, upper)| lower > upper);
+    let (lower, upper) = if is_outside { (None, None) } else { (lower, upper) };
+    insert(schema, "minimum", to_json(lower.unwrap_or(least)));
+    insert(schema, "maximum", to_json(upper.unwrap_or(most)));
+    insert(schema, "multipleOf", divisor);
+}
+
+/// The divisor in the expression of a rule that wants a multiple, as a converter writes it.
+fn divisor(expression: &str) -> Option<u64> {
+    let (divisor, zero) = expression.strip_prefix("this % ")?.split_once(" == ")?;
+    let number = |text: &str| text.strip_suffix('u').unwrap_or(text).parse().ok();
+    number(divisor).filter(|divisor| *divisor > 0 && number(zero) == Some(0))
+}
+
+fn to_json(value: i128) -> Option<Value> {
+    i64::try_from(value).map(Value::from).or_else(|_| u64::try_from(value).map(Value::from)).ok()
+}
+
+/// The schema of the keys of a map, if not every text is one.
+pub(super) fn key(kind: &Kind, rules: &RuleSet) -> Option<Map<String, Value>> {
+    let mut schema = Map::new();
+    match kind {
+        Kind::String => {
+            string(&mut schema, &rules.inner(14));
+            schema.remove("type");
+        }
+        Kind::Bool => {
+            schema.insert("enum".to_owned(), json!(["true", "false"]));
+        }
+        Kind::Uint32 | Kind::Uint64 | Kind::Fixed32 | Kind::Fixed64 => {
+            schema.insert("pattern".to_owned(), "^[0-9]+$".into());
+        }
+        _ => {
+            schema.insert("pattern".to_owned(), "^-?[0-9]+$".into());
+        }
+    }
+    (!schema.is_empty()).then_some(schema)
+}
+
+/// A schema that also accepts the empty text, or zero.
+pub(super) fn or_zero(schema: Map<String, Value>, kind: &Kind) -> Map<String, Value> {
+    let zero: Value = match kind {
+        Kind::String | Kind::Bytes => "".into(),
+        Kind::Bool => false.into(),
+        Kind::Message(_) | Kind::Enum(_) => return schema,
+        _ => 0.into(),
+    };
+    let mut either = Map::new();
+    either.insert("anyOf".to_owned(), json!([schema, {"const": zero}]));
+    either
+}
+
+/// True if the rules refuse the value of a missing scalar.
+pub(super) fn refuses_zero(kind: &Kind, rules: &RuleSet) -> bool {
+    match kind {
+        Kind::String => {
+            let rules = rules.inner(14);
+            let choices = rules.all_texts(10);
+            let some = |number: u32| rules.unsigned(number).is_some_and(|length| length > 0);
+            some(2)
+                || some(19)
+                || rules.text(1).is_some_and(|only| !only.is_empty())
+                || (!choices.is_empty() && !choices.iter().any(String::is_empty))
+                || [12, 13, 15, 16, 17, 22].iter().any(|number| rules.is_true(*number))
+        }
+        Kind::Enum(_) => {
+            let rules = rules.inner(16);
+            let allowed = rules.integers(3);
+            rules.integers(4).contains(&0)
+                || (!allowed.is_empty() && !allowed.contains(&0))
+                || rules.unsigned(1).is_some_and(|only| only != 0)
+        }
+        Kind::Bool => rules.inner(13).is_true(1),
+        Kind::Double | Kind::Float | Kind::Bytes | Kind::Message(_) => false,
+        integer => {
+            let schema = scalar(integer, rules);
+            let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
+            let is_zero = |value: &Value| *value == 0;
+            bound("minimum").is_some_and(|least| least > 0)
+                || bound("maximum").is_some_and(|most| most < 0)
+                || schema.get("const").is_some_and(|only| !is_zero(only))
+                || schema.get("enum").and_then(Value::as_array).is_some_and(|all| !all.iter().any(is_zero))
+        }
+    }
+}

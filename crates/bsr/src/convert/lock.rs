@@ -1,0 +1,75 @@
+//! The numbers that fields have been given, so that a later conversion gives the same ones.
+//!
+//! A field that disappears keeps its number reserved; a field that returns gets it back.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The highest field number (protobuf, "Assigning Field Numbers").
+const LAST: u32 = (1 << 29) - 1;
+
+/// The numbers of fields by message and JSON key. Its text is the lock file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FieldLock {
+    messages: BTreeMap<String, BTreeMap<String, u32>>,
+}
+
+/// The text is not a lock file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the lock file is not valid: {0}")]
+pub struct LockError(String);
+
+impl FieldLock {
+    /// Reads a lock file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not a lock file, or uses a number twice in one message.
+    pub fn parse(text: &str) -> Result<Self, LockError> {
+        let lock: Self = serde_json::from_str(text).map_err(|error| LockError(error.to_string()))?;
+        for (message, fields) in &lock.messages {
+            let mut numbers: Vec<u32> = fields.values().copied().collect();
+            numbers.sort_unstable();
+            let is_valid = |number: &u32| (1..=LAST).contains(number) && !is_reserved(*number);
+            if !numbers.iter().all(is_valid) || numbers.windows(2).any(|pair| pair[0] == pair[1]) {
+                return Err(LockError(format!("the field numbers of {message} are not valid")));
+            }
+        }
+        Ok(lock)
+    }
+
+    /// The lock file.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// The number of a field, the same as before or the next free one.
+    pub(crate) fn number(&mut self, message: &str, key: &str) -> u32 {
+        let fields = self.messages.entry(message.to_owned()).or_default();
+        if let Some(number) = fields.get(key) {
+            return *number;
+        }
+        let last = fields.values().copied().max().unwrap_or(0);
+        let is_free = |number: &u32| !is_reserved(*number) && !fields.values().any(|taken| taken == number);
+        let next = (last + 1..=LAST).chain(1..=last).find(is_free).unwrap_or(LAST);
+        fields.insert(key.to_owned(), next);
+        next
+    }
+
+    /// The numbers of fields that a message had, and does not have among `present`.
+    pub(crate) fn reserved(&self, message: &str, present: &[u32]) -> Vec<u32> {
+        let fields = self.messages.get(message).into_iter().flat_map(BTreeMap::values);
+        let mut reserved: Vec<u32> = fields.copied().filter(|number| !present.contains(number)).collect();
+        reserved.sort_unstable();
+        reserved
+    }
+}
+
+/// The numbers that belong to protobuf itself.
+fn is_reserved(number: u32) -> bool {
+    (19_000..=19_999).contains(&number)
+}

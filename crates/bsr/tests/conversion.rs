@@ -1,0 +1,436 @@
+//! JSON Schema to protobuf, as tables of texts.
+
+use protomcp_bsr::convert::{ConvertError, Converted, Converter, FieldLock, Style, Verdict, to_json_schema};
+use protomcp_bsr::{MessageLimits, Schema, SchemaLimits};
+use serde_json::{Value, json};
+
+use Verdict::{Fallback, Lossless, Lossy};
+
+fn convert(style: Style, schema: &Value) -> Converted {
+    let converter = Converter::new("acme.tools.v1").expect("a package").style(style);
+    converter
+        .convert("web_search", schema, None, &mut FieldLock::default())
+        .unwrap_or_else(|error| panic!("{schema}: {error}"))
+}
+
+/// The field of a property, as the strict style writes it, and the worst loss.
+fn field(property: &Value) -> (String, Verdict) {
+    let schema = json!({"type": "object", "properties": {"a": property}});
+    let converted = convert(Style::Strict, &schema);
+    let text = converted.message_text(converted.input_type()).expect("the input is there");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect();
+    (lines[1..lines.len() - 1].join(" "), converted.report().verdict())
+}
+
+/// The schema of the specification's example.
+fn example() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"query": {"type": "string"}, "max_results": {"type": "integer", "minimum": 1}},
+        "required": ["query"],
+    })
+}
+
+#[test]
+fn the_example_of_the_specification_comes_out_as_printed() {
+    let converted = convert(Style::Seed, &example());
+    let expected = "\
+message WebSearchRequest {
+  string query = 1;
+  optional int32 max_results = 2 [(buf.validate.field).int32.gte = 1];
+}
+";
+    assert_eq!(converted.message_text("acme.tools.v1.WebSearchRequest").as_deref(), Some(expected));
+    assert_eq!(converted.report().verdict(), Lossy, "a missing query goes unnoticed");
+}
+
+#[test]
+fn the_strict_style_loses_nothing_of_it() {
+    let converted = convert(Style::Strict, &example());
+    let expected = "\
+syntax = \"proto3\";
+
+package acme.tools.v1;
+
+import \"buf/validate/validate.proto\";
+
+message WebSearchRequest {
+  optional string query = 1 [(buf.validate.field).required = true];
+  optional int64 max_results = 2 [
+    json_name = \"max_results\",
+    (buf.validate.field).int64.gte = 1
+  ];
+}
+";
+    assert_eq!(converted.text(), expected);
+    assert_eq!(converted.report().verdict(), Lossless);
+    assert_eq!(converted.file_name(), "acme/tools/v1/web_search.proto");
+}
+
+/// The prefix of rules of fields.
+const RULE: &str = "(buf.validate.field)";
+
+fn check_fields<const N: usize>(table: [(Value, String, Verdict); N]) {
+    for (property, expected, verdict) in table {
+        assert_eq!(field(&property), (expected, verdict), "{property}");
+    }
+}
+
+#[test]
+fn texts_have_their_rules() {
+    check_fields([
+        (json!({"type": "string"}), "optional string a = 1;".to_owned(), Lossless),
+        (
+            json!({"type": "string", "minLength": 2}),
+            format!("optional string a = 1 [{RULE}.string.min_len = 2];"),
+            Lossless,
+        ),
+        (
+            json!({"type": "string", "pattern": "^\\d+$"}),
+            format!("optional string a = 1 [{RULE}.string.pattern = \"^\\\\d+$\"];"),
+            Lossless,
+        ),
+        (json!({"type": "string", "pattern": "(?=a)"}), "optional string a = 1;".to_owned(), Lossy),
+        (
+            json!({"type": "string", "format": "email"}),
+            format!("optional string a = 1 [{RULE}.string.email = true];"),
+            Lossless,
+        ),
+        (json!({"type": "string", "format": "date-time"}), "optional string a = 1;".to_owned(), Lossy),
+        (json!({"type": ["string", "null"]}), "optional string a = 1;".to_owned(), Lossless),
+        (json!({"anyOf": [{"type": "string"}, {"type": "null"}]}), "optional string a = 1;".to_owned(), Lossless),
+        (
+            json!({"enum": ["x", "y"]}),
+            format!("optional string a = 1 [ {RULE}.string.in = \"x\", {RULE}.string.in = \"y\" ];"),
+            Lossless,
+        ),
+        (json!({"const": "x"}), format!("optional string a = 1 [{RULE}.string.const = \"x\"];"), Lossless),
+        (
+            json!({"enum": [1, 2]}),
+            format!("optional int32 a = 1 [ {RULE}.int32.in = 1, {RULE}.int32.in = 2 ];"),
+            Lossless,
+        ),
+        (json!({"enum": [1, "x"]}), "google.protobuf.Value a = 1;".to_owned(), Fallback),
+    ]);
+}
+
+#[test]
+fn numbers_have_their_types_and_rules() {
+    check_fields([
+        (json!({"type": "integer"}), "optional int64 a = 1;".to_owned(), Lossless),
+        (
+            json!({"type": "integer", "minimum": 1, "maximum": 100}),
+            format!("optional int32 a = 1 [ {RULE}.int32.gte = 1, {RULE}.int32.lte = 100 ];"),
+            Lossless,
+        ),
+        (
+            json!({"type": "integer", "minimum": 0, "maximum": 4_294_967_295_u64}),
+            "optional uint32 a = 1;".to_owned(),
+            Lossless,
+        ),
+        (
+            json!({"type": "integer", "minimum": 0, "maximum": 18_446_744_073_709_551_615_u64}),
+            "optional uint64 a = 1;".to_owned(),
+            Lossless,
+        ),
+        (
+            json!({"type": "integer", "exclusiveMinimum": 0}),
+            format!("optional int64 a = 1 [{RULE}.int64.gte = 1];"),
+            Lossless,
+        ),
+        (json!({"type": "integer", "minimum": 0.5}), format!("optional int64 a = 1 [{RULE}.int64.gte = 1];"), Lossless),
+        (json!({"type": "integer", "minimum": 5, "maximum": 1}), "optional int32 a = 1;".to_owned(), Lossy),
+        (json!({"type": "number"}), format!("optional double a = 1 [{RULE}.double.finite = true];"), Lossless),
+        (
+            json!({"type": "number", "exclusiveMinimum": 0}),
+            format!("optional double a = 1 [ {RULE}.double.gt = 0.0, {RULE}.double.finite = true ];"),
+            Lossless,
+        ),
+    ]);
+}
+
+#[test]
+fn lists_objects_and_any_values_have_their_fields() {
+    check_fields([
+        (json!({"type": "boolean"}), "optional bool a = 1;".to_owned(), Lossless),
+        (json!({"type": "null"}), "optional google.protobuf.NullValue a = 1;".to_owned(), Lossless),
+        (json!({}), "google.protobuf.Value a = 1;".to_owned(), Lossless),
+        (json!(true), "google.protobuf.Value a = 1;".to_owned(), Lossless),
+        (json!({"type": ["string", "number"]}), "google.protobuf.Value a = 1;".to_owned(), Fallback),
+        (json!({"type": "object"}), "google.protobuf.Struct a = 1;".to_owned(), Lossless),
+        (
+            json!({"type": "object", "additionalProperties": {"type": "string"}}),
+            "map<string, string> a = 1;".to_owned(),
+            Lossless,
+        ),
+        (
+            json!({"type": "object", "additionalProperties": {"type": "array"}}),
+            "google.protobuf.Struct a = 1;".to_owned(),
+            Fallback,
+        ),
+        (
+            json!({"type": "object", "properties": {"b": {}}, "additionalProperties": true}),
+            "google.protobuf.Struct a = 1;".to_owned(),
+            Fallback,
+        ),
+        (json!({"type": "object", "properties": {"b": {}}}), "WebSearchRequestA a = 1;".to_owned(), Lossless),
+        (json!({"type": "array", "items": {"type": "string"}}), "repeated string a = 1;".to_owned(), Lossless),
+        (json!({"type": "array"}), "repeated google.protobuf.Value a = 1;".to_owned(), Lossless),
+        (
+            json!({"type": "array", "items": {"type": "array"}}),
+            "repeated google.protobuf.ListValue a = 1;".to_owned(),
+            Fallback,
+        ),
+        (json!({"type": "array", "prefixItems": [{}]}), "google.protobuf.ListValue a = 1;".to_owned(), Fallback),
+        (
+            json!({"type": "array", "items": {"type": "string", "maxLength": 3}, "maxItems": 4, "uniqueItems": true}),
+            format!(
+                "repeated string a = 1 [ {RULE}.repeated.items.string.max_len = 3, {RULE}.repeated.max_items = 4, {RULE}.repeated.unique = true ];"
+            ),
+            Lossless,
+        ),
+        (
+            json!({"type": "array", "items": {"type": "string"}, "minItems": 1}),
+            format!("repeated string a = 1 [ {RULE}.repeated.min_items = 1, {RULE}.ignore = IGNORE_IF_ZERO_VALUE ];"),
+            Lossy,
+        ),
+    ]);
+}
+
+#[test]
+fn references_and_combinations_are_followed_or_reported() {
+    check_fields([
+        (json!({"$ref": "#/$defs/missing"}), "google.protobuf.Value a = 1;".to_owned(), Fallback),
+        (json!({"$ref": "other.json"}), "google.protobuf.Value a = 1;".to_owned(), Fallback),
+        (
+            json!({"oneOf": [{"type": "string"}, {"type": "object"}]}),
+            "google.protobuf.Value a = 1;".to_owned(),
+            Fallback,
+        ),
+        (
+            json!({"allOf": [{"type": "string"}, {"minLength": 1}]}),
+            format!("optional string a = 1 [{RULE}.string.min_len = 1];"),
+            Lossless,
+        ),
+        (json!({"type": "string", "not": {"const": "x"}}), "optional string a = 1;".to_owned(), Lossy),
+    ]);
+}
+
+/// The keywords of the report on a property, in the order of the schema.
+fn reported(style: Style, property: &Value) -> Vec<String> {
+    let schema = json!({"type": "object", "properties": {"a": property}});
+    convert(style, &schema).report().losses().iter().map(|loss| loss.keyword.clone()).collect()
+}
+
+#[test]
+fn keywords_without_a_rule_are_reported() {
+    for (property, expected) in [
+        (json!({"type": "string", "minimum": 3, "x-hint": 1, "title": "t", "readOnly": true}), &[][..]),
+        (json!({"type": "string", "anyOf": [{"minLength": 1}, {"pattern": "a"}]}), &["anyOf"]),
+        (json!({"type": "string", "oneOf": [{"const": "a"}, {"const": "b"}]}), &[]),
+        (json!({"anyOf": [{"type": "integer"}, {"type": "null"}], "minimum": 1}), &["minimum"]),
+        (json!({"type": "string", "enum": ["a", "bb"], "minLength": 2}), &["minLength"]),
+        (json!({"type": "string", "enum": ["a", 1]}), &[]),
+        (json!({"type": "integer", "enum": ["a"]}), &["enum"]),
+        (json!({"type": "boolean", "if": {"const": true}, "then": false}), &["if"]),
+        (
+            json!({"type": "array", "items": {}, "contains": {"const": 1}, "minContains": 2}),
+            &["contains", "minContains"],
+        ),
+        (json!({"type": "array", "items": false}), &["items"]),
+        (json!({"type": "object", "required": ["k"], "minProperties": 1}), &["required", "minProperties"]),
+        (json!({"type": "object", "additionalProperties": {"type": "string"}, "required": ["k"]}), &["required"]),
+        (json!({"type": "object", "properties": {"b": {}}, "patternProperties": {"^x": {}}}), &["patternProperties"]),
+        (
+            json!({"type": "object", "properties": {"b": {}}, "if": {"required": ["b"]}, "dependentSchemas": {"b": false}}),
+            &["if", "dependentSchemas"],
+        ),
+        (json!({"properties": {"b": {}}}), &["type"]),
+        (json!({"$ref": "#/properties/a/$defs/t", "minLength": 1, "$defs": {"t": {"type": "string"}}}), &["minLength"]),
+        (json!({"allOf": [{"allOf": [{"type": "string"}]}]}), &["type"]),
+        (json!({"type": "string", "allOf": [{"$ref": "#/$defs/none"}]}), &["allOf"]),
+        (json!({"type": "integer", "maximum": 1e20, "minimum": -5}), &["type"]),
+        (json!({"type": "integer", "minimum": 1e25}), &["minimum"]),
+        (json!({"type": "integer", "minimum": 0, "exclusiveMinimum": true}), &["exclusiveMinimum"]),
+        (json!({"type": "integer", "multipleOf": 0.5}), &["multipleOf"]),
+        (json!({"type": "number", "multipleOf": 2}), &["multipleOf"]),
+        (json!({"type": "string", "pattern": "a(b"}), &["pattern"]),
+        (
+            json!({"type": "object", "additionalProperties": {"type": "integer"}, "propertyNames": {"not": {"const": "x"}}}),
+            &["not"],
+        ),
+        (json!(false), &["false"]),
+    ] {
+        assert_eq!(reported(Style::Strict, &property), expected, "{property}");
+    }
+}
+
+#[test]
+fn the_seed_style_reports_what_it_changes() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"max_results": {"type": "integer"}, "per-page": {"type": "string"}, "ids": {"enum": [1, 3_000_000_000_u64]}},
+        "required": ["per-page"],
+    });
+    let converted = convert(Style::Seed, &schema);
+    let found: Vec<_> =
+        converted.report().losses().iter().map(|loss| (loss.pointer.as_str(), loss.keyword.as_str())).collect();
+    let expected = [
+        ("/properties/max_results", "type"),
+        ("/properties/max_results", "properties"),
+        ("/properties/per-page", "required"),
+        ("/properties/ids", "enum"),
+    ];
+    assert_eq!(found, expected);
+    let text = converted.text();
+    assert!(text.contains("string per_page = 2 [json_name = \"per-page\"];"), "odd keys survive: {text}");
+}
+
+#[test]
+fn the_keys_of_maps_have_rules() {
+    let (text, verdict) = field(&json!({
+        "type": "object",
+        "additionalProperties": {"type": "integer", "minimum": 0},
+        "propertyNames": {"pattern": "^[a-z]+$", "enum": ["a", "b"]},
+        "maxProperties": 2,
+    }));
+    let expected = format!(
+        "map<string, int64> a = 1 [ {RULE}.map.values.int64.gte = 0, {RULE}.map.max_pairs = 2, \
+         {RULE}.map.keys.string.pattern = \"^[a-z]+$\", {RULE}.map.keys.string.in = \"a\", {RULE}.map.keys.string.in = \"b\" ];"
+    );
+    assert_eq!((text, verdict), (expected, Lossless));
+}
+
+#[test]
+fn fields_that_need_others_are_expressions() {
+    let schema = |names: [&str; 2]| {
+        json!({
+            "type": "object",
+            "properties": {names[0]: {"type": "string"}, names[1]: {"type": "string"}},
+            "dependentRequired": {names[0]: [names[1]]},
+        })
+    };
+    let converted = convert(Style::Strict, &schema(["from", "to"]));
+    assert!(converted.text().contains(r#"expression: "!has(this.from) || has(this.to)""#), "{}", converted.text());
+    assert_eq!(converted.report().verdict(), Lossless);
+    // A reserved word of CEL is not a selector.
+    assert_eq!(convert(Style::Strict, &schema(["in", "to"])).report().verdict(), Lossy);
+}
+
+#[test]
+fn whole_divisors_are_expressions() {
+    let (text, verdict) = field(&json!({"type": "integer", "multipleOf": 5}));
+    assert!(text.contains(r#"expression: "this % 5 == 0""#), "{text}");
+    assert_eq!(verdict, Lossless);
+}
+
+#[test]
+fn odd_keys_survive() {
+    let keys = ["per-page", "$ref", "maxResults", "max_results", "2fa", "ä", "", "a b", "a.b", "class", "_x", "\"\\\n"];
+    let properties: serde_json::Map<_, _> =
+        keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
+    let converted = convert(Style::Strict, &json!({"type": "object", "properties": properties}));
+    let schema = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
+    let message = schema.message(converted.input_type()).expect("the input is there");
+    let limits = MessageLimits::default();
+    for key in keys {
+        let json = json!({key: "x"}).to_string();
+        let read = message.parse_json(&json, &limits).unwrap_or_else(|error| panic!("{key}: {error}"));
+        assert_eq!(read.to_json(Default::default(), &limits).as_deref(), Ok(json.as_str()));
+    }
+}
+
+#[test]
+fn numbers_stay_when_properties_move() {
+    let converter = Converter::new("acme.tools.v1").expect("a package");
+    let mut lock = FieldLock::default();
+    let mut numbers = |properties: Value| {
+        let schema = json!({"type": "object", "properties": properties});
+        let converted = converter.convert("t", &schema, None, &mut lock).expect("an object");
+        lock = FieldLock::parse(&lock.to_text()).expect("what was written is read");
+        let text = converted.message_text(converted.input_type()).expect("there");
+        let lines = text.lines().map(str::trim).filter(|line| line.ends_with(';'));
+        lines.map(|line| line.trim_start_matches("google.protobuf.Value ").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(json!({"a": {}, "b": {}})), ["a = 1;", "b = 2;"]);
+    assert_eq!(numbers(json!({"b": {}, "c": {}, "a": {}})), ["b = 2;", "c = 3;", "a = 1;"]);
+    assert_eq!(numbers(json!({"c": {}})), ["reserved 1, 2;", "c = 3;"]);
+    assert_eq!(numbers(json!({"d": {}, "a": {}})), ["reserved 2, 3;", "d = 4;", "a = 1;"]);
+}
+
+#[test]
+fn broken_lock_files_are_refused() {
+    for text in [
+        "",
+        "[]",
+        r#"{"messages":{"M":{"a":0}}}"#,
+        r#"{"messages":{"M":{"a":1,"b":1}}}"#,
+        r#"{"messages":{"M":{"a":19000}}}"#,
+    ] {
+        assert!(FieldLock::parse(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn recursion_becomes_a_message_of_its_own() {
+    let schema = json!({
+        "type": "object",
+        "properties": {"tree": {"$ref": "#/$defs/node"}, "self": {"$ref": "#"}},
+        "$defs": {"node": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}},
+    });
+    let converted = convert(Style::Strict, &schema);
+    assert_eq!(converted.report().verdict(), Lossless, "{:?}", converted.report());
+    let set = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
+    let message = set.message(converted.input_type()).expect("there");
+    let limits = MessageLimits::default();
+    message.parse_json(r#"{"tree":{"children":[{"children":[]},{}]},"self":{"self":{}}}"#, &limits).expect("a tree");
+    let back = to_json_schema(&message);
+    assert_eq!(back["properties"]["tree"]["$ref"], "#/$defs/acme.tools.v1.WebSearchRequestNode");
+    assert_eq!(back["properties"]["self"]["$ref"], "#/$defs/acme.tools.v1.WebSearchRequest");
+}
+
+#[test]
+fn schemas_that_do_not_end_are_refused() {
+    let converter = Converter::new("p").expect("a package");
+    let refused =
+        |schema: Value| converter.convert("t", &schema, None, &mut FieldLock::default()).expect_err("refused");
+    let lists = json!({"properties": {"a": {"$ref": "#/$defs/l"}}, "$defs": {"l": {"type": "array", "items": {"$ref": "#/$defs/l"}}}});
+    assert_eq!(refused(lists), ConvertError::TooLarge);
+    let many: serde_json::Map<_, _> = (0..5000).map(|index| (format!("p{index}"), json!({}))).collect();
+    assert_eq!(refused(json!({"properties": many})), ConvertError::TooLarge);
+    for schema in [json!(true), json!([]), json!({"type": "string"}), json!({"$ref": "#"}), json!({"type": 5})] {
+        assert_eq!(refused(schema), ConvertError::NotAnObject);
+    }
+    for package in ["a..b", "", "acme.google.v1", "acme.buf"] {
+        assert!(matches!(Converter::new(package), Err(ConvertError::Package(_))), "{package}");
+    }
+}
+
+#[test]
+fn comments_reach_the_descriptors_and_come_back() {
+    let schema = json!({
+        "type": "object",
+        "description": "Searches.",
+        "properties": {"q": {"type": "string", "description": "The query.\nTwo lines. */", "default": "x"}},
+    });
+    let converted = convert(Style::Strict, &schema);
+    assert!(
+        converted.text().contains("  // The query.\n  // Two lines. */\n  // Default: \"x\"\n"),
+        "{}",
+        converted.text()
+    );
+    let set = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
+    let back = to_json_schema(&set.message(converted.input_type()).expect("there"));
+    assert_eq!(back["description"], "Searches.");
+    assert_eq!(back["properties"]["q"]["description"], "The query.\nTwo lines. */\nDefault: \"x\"");
+}
+
+#[test]
+fn the_output_is_a_message_of_the_same_file() {
+    let converter = Converter::new("p").expect("a package");
+    let output = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let converted = converter.convert("t", &json!({}), Some(&output), &mut FieldLock::default()).expect("objects");
+    assert_eq!((converted.input_type(), converted.output_type()), ("p.TRequest", Some("p.TResponse")));
+    let set = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
+    assert_eq!(set.default_input().expect("there").full_name(), "p.TRequest");
+}
