@@ -1,5 +1,7 @@
 //! The resolver against a registry in this process, over TLS.
 
+#[cfg(feature = "validation")]
+mod corpus;
 mod stand_in;
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The published conformance cases of protovalidate, through this crate's own descriptors, messages and validator.
+//! The published conformance cases of protovalidate: descriptors from a registry, messages by reference, and validation.
 //!
 //! The cases are not part of the project. `PROTOVALIDATE_CORPUS` names a file with them (one message `ResultSet` of the
 //! conformance harness, compressed by gzip); without it the test says so and does nothing.
@@ -11,7 +11,10 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use prost::{Message as _, bytes::Bytes};
-use protomcp_bsr::{EntryPart, MessageLimits, Protovalidate, Schema, SchemaLimits, ValidationError, Validator};
+use protomcp_bsr::registry::{Api, Codec, ModuleVersion, Resolver};
+use protomcp_bsr::{EntryPart, MessageLimits, Protovalidate, Schema, SchemaRef, ValidationError, Validator};
+
+use crate::stand_in::{APIS, StandIn};
 
 #[derive(Clone, PartialEq, prost::Message)]
 struct ResultSet {
@@ -154,24 +157,47 @@ fn sorted(mut violations: Vec<Compared>) -> Verdict {
     Verdict::Violations(violations)
 }
 
-fn verdict(schema: &Schema, validator: &Protovalidate, input: &prost_types::Any) -> Verdict {
-    let name = input.type_url.rsplit('/').next().expect("a split has a last part");
-    let message_type = schema.message(name).unwrap_or_else(|| panic!("{name} is in the set"));
-    let limits = MessageLimits::default();
-    let message = message_type.unpack(&input.type_url, &input.value, &limits).expect("the input is a message");
-    match validator.validate(&message) {
-        Ok(()) => Verdict::Valid,
-        Err(ValidationError::Violations(found)) => {
-            let compared =
-                found.into_iter().map(|found| (found.field, found.rule, found.rule_id, found.part == EntryPart::Key));
-            sorted(compared.collect())
+/// The schema of a suite as a registry serves it, and the rules of its messages.
+struct Served {
+    resolver: Resolver,
+    schema: Schema,
+    validator: Protovalidate,
+}
+
+impl Served {
+    async fn new(set: &Bytes, (api, codec): (Api, Codec)) -> Self {
+        let registry = StandIn::start().await;
+        registry.order(|orders| orders.set = set.to_vec());
+        let resolver = registry.resolver().api(api, codec).build();
+        let any: SchemaRef = "registry.test/conformance/cases/a.B:v1".parse().expect("a reference");
+        let schema = resolver.schema(&ModuleVersion::from(&any)).await.unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(schema.bytes(), set, "the rules are extensions: every byte has to arrive");
+        let validator = Protovalidate::with_clock(&schema, recorded);
+        Self { resolver, schema, validator }
+    }
+
+    async fn verdict(&self, input: &prost_types::Any) -> Verdict {
+        let name = input.type_url.rsplit('/').next().expect("a split has a last part");
+        let reference = format!("registry.test/conformance/cases/{name}:v1").parse().expect("a reference");
+        let message_type = self.resolver.resolve(&reference).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(Some(&message_type), self.schema.message(name).as_ref(), "it is cached");
+        let limits = MessageLimits::default();
+        let message = message_type.unpack(&input.type_url, &input.value, &limits).expect("the input is a message");
+        match self.validator.validate(&message) {
+            Ok(()) => Verdict::Valid,
+            Err(ValidationError::Violations(found)) => {
+                let compared = found
+                    .into_iter()
+                    .map(|found| (found.field, found.rule, found.rule_id, found.part == EntryPart::Key));
+                sorted(compared.collect())
+            }
+            Err(_) => Verdict::BrokenRules,
         }
-        Err(_) => Verdict::BrokenRules,
     }
 }
 
-#[test]
-fn every_case_of_the_corpus_passes() {
+#[tokio::test]
+async fn every_case_of_the_corpus_passes() {
     let Some(path) = env::var_os("PROTOVALIDATE_CORPUS") else {
         println!("PROTOVALIDATE_CORPUS is not set: the corpus is not tested");
         return;
@@ -179,18 +205,18 @@ fn every_case_of_the_corpus_passes() {
     let unpacked = Command::new("gzip").arg("-dc").arg(&path).output().expect("gzip starts");
     assert!(unpacked.status.success(), "{}: {}", path.display(), String::from_utf8_lossy(&unpacked.stderr));
     let corpus = ResultSet::decode(unpacked.stdout.as_slice()).expect("the corpus is a ResultSet");
-    let mut schemas: BTreeMap<Bytes, (Schema, Protovalidate)> = BTreeMap::new();
+    let binary = APIS.into_iter().filter(|(_, codec)| *codec == Codec::Binary).cycle();
+    let mut schemas: BTreeMap<Bytes, Served> = BTreeMap::new();
     let (mut passed, mut failed) = (0, Vec::new());
-    for suite in &corpus.suites {
-        let (schema, validator) = schemas.entry(suite.descriptor_set.clone()).or_insert_with(|| {
-            let schema = Schema::decode(suite.descriptor_set.clone(), &SchemaLimits::default())
-                .unwrap_or_else(|error| panic!("{}: {error}", suite.name));
-            let validator = Protovalidate::with_clock(&schema, recorded);
-            (schema, validator)
-        });
+    for (suite, interface) in corpus.suites.iter().zip(binary) {
+        if !schemas.contains_key(&suite.descriptor_set) {
+            let served = Served::new(&suite.descriptor_set, interface).await;
+            schemas.insert(suite.descriptor_set.clone(), served);
+        }
+        let served = &schemas[&suite.descriptor_set];
         for case in &suite.cases {
             let wanted = wanted(case.wanted.as_ref().expect("a case has an outcome"));
-            let found = verdict(schema, validator, case.input.as_ref().expect("a case has an input"));
+            let found = served.verdict(case.input.as_ref().expect("a case has an input")).await;
             if found == wanted {
                 passed += 1;
             } else {
@@ -198,6 +224,6 @@ fn every_case_of_the_corpus_passes() {
             }
         }
     }
-    println!("{passed} of {} cases pass", passed + failed.len());
+    println!("{passed} of {} cases pass, over {} descriptor sets", passed + failed.len(), schemas.len());
     assert!(passed > 0 && failed.is_empty(), "{passed} pass, {} fail:\n{}", failed.len(), failed.join("\n"));
 }
