@@ -19,7 +19,7 @@ pub struct Limits {
     /// `max_message`. Default 256 MiB. A response that finds no room waits, no longer than `message_timeout`. One at a
     /// time always finds room.
     pub max_buffered: usize,
-    /// The most bytes of the head of a response, at least 8 KiB. Default 64 KiB.
+    /// The most bytes of the head of a response, from 8 KiB to 1 GiB. Default 64 KiB.
     pub max_head: usize,
     /// The time for a connection, with TLS and proxies. Default 10 s.
     pub connect_timeout: Duration,
@@ -35,7 +35,8 @@ pub struct Limits {
     pub end_timeout: Duration,
     /// The most attempts in a row to open a stream again that bring no event. Default 8.
     pub max_reconnects: u32,
-    /// The delay before the first of these attempts if the server asks for none; it doubles up to 30 s. Default 1 s.
+    /// The delay before the first of these attempts if the server asks for none, at least 1 ms; it doubles up to 30 s.
+    /// Default 1 s.
     pub reconnect_delay: Duration,
 }
 
@@ -60,8 +61,14 @@ impl Default for Limits {
 /// The shortest head that a connection can be limited to.
 const LEAST_HEAD: usize = 8192;
 
+/// The longest head that a connection can be limited to.
+const MOST_HEAD: usize = 1 << 30;
+
 /// Longer times are cut, so that they can be added to any moment and doubled.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// The shortest delay between two attempts: none at all would stay none when it is doubled.
+const SHORTEST_DELAY: Duration = Duration::from_millis(1);
 
 /// The longest delay between two attempts to open a stream again, unless the server asks for more.
 const LONGEST_DELAY: Duration = Duration::from_secs(30);
@@ -88,10 +95,10 @@ impl Limits {
         self
     }
 
-    /// Sets [`Limits::max_head`], at least 8 KiB.
+    /// Sets [`Limits::max_head`].
     #[must_use]
     pub fn with_max_head(mut self, bytes: usize) -> Self {
-        self.max_head = bytes.max(LEAST_HEAD);
+        self.max_head = bytes;
         self
     }
 
@@ -146,9 +153,9 @@ impl Limits {
 
     /// These limits with values that can be used: fields can be set to any.
     pub(crate) fn bounded(mut self) -> Self {
-        self.max_head = self.max_head.max(LEAST_HEAD);
+        self.max_head = self.max_head.clamp(LEAST_HEAD, MOST_HEAD);
         self.message_timeout = self.message_timeout.min(LONGEST);
-        self.reconnect_delay = self.reconnect_delay.min(LONGEST);
+        self.reconnect_delay = self.reconnect_delay.clamp(SHORTEST_DELAY, LONGEST);
         self
     }
 

@@ -101,7 +101,7 @@ enum Stop {
 impl Lifecycle {
     /// A life that has not begun.
     pub fn new(policy: StopPolicy) -> Self {
-        Self { policy, state: State::New }
+        Self { policy: policy.bounded(), state: State::New }
     }
 
     /// Handles an input and returns its effects, in order. Inputs that do not apply to the current state are ignored,

@@ -6,13 +6,15 @@
 
 use std::time::{Duration, Instant};
 
+use crate::policy::LONGEST;
+
 /// The parameters of [`Restart`]. With the defaults the pauses are 0.25, 0.5, 1 and 2 s, and the fifth failure is the
 /// last; the cap matters only with more attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
     /// The pause after the first failure; each further one doubles it. Default 0.25 s.
     pub first: Duration,
-    /// The longest pause. Default 8 s.
+    /// The longest pause, at most ten years. Default 8 s.
     pub cap: Duration,
     /// A run of at least this length resets the failures. Default 60 s.
     pub healthy_after: Duration,
@@ -35,7 +37,7 @@ impl Backoff {
     /// The pause after the given number of failures in a row, which counts from 1.
     pub fn pause(&self, failures: u32) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
-        self.first.saturating_mul(1 << doublings).min(self.cap)
+        self.first.saturating_mul(1 << doublings).min(self.cap).min(LONGEST)
     }
 }
 

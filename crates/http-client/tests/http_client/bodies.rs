@@ -216,15 +216,21 @@ async fn bodies_that_do_not_fit_together_arrive_one_after_the_other() {
 #[tokio::test]
 async fn limits_of_any_size_are_usable() {
     use protomcp_http_client::Limits;
-    let changes: [fn(&mut Limits); 9] = [
+    let changes: [fn(&mut Limits); 12] = [
         |limits| limits.max_concurrent_requests = usize::MAX,
         |limits| limits.max_concurrent_requests = 0,
         |limits| limits.max_message = usize::MAX,
         |limits| limits.max_buffered = usize::MAX,
         |limits| limits.max_head = 100,
-        |limits| limits.max_head = usize::MAX / 2,
+        |limits| limits.max_head = 0,
+        |limits| limits.max_head = usize::MAX,
+        |limits| limits.max_buffered = 0,
         |limits| limits.message_timeout = Duration::MAX,
         |limits| limits.reconnect_delay = Duration::MAX,
+        |limits| {
+            limits.reconnect_delay = Duration::ZERO;
+            limits.max_reconnects = u32::MAX;
+        },
         |limits| {
             limits.connect_timeout = Duration::MAX;
             limits.answer_timeout = Duration::MAX;

@@ -82,9 +82,9 @@ pub struct ClientLimits {
 /// Pings for a silent server (MCP 2025-11-25, basic/utilities/ping).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pings {
-    /// The time of silence before a ping, and between two pings.
+    /// The time of silence before a ping, and between two pings; at least 10 ms.
     pub every: Duration,
-    /// The pings without any word of the server after which the connection is given up.
+    /// The pings without any word of the server after which the connection is given up; at least 1.
     pub misses: u32,
 }
 
@@ -108,7 +108,10 @@ impl ClientLimits {
     /// The longest time that a deadline can be away; longer ones are cut. Ten years.
     pub const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
-    /// These limits with times that can be added to any moment.
+    /// The shortest time between two pings: without a pause they would follow each other without end.
+    const SHORTEST_SILENCE: Duration = Duration::from_millis(10);
+
+    /// These limits with times that can be added to any moment, and with pauses between pings.
     pub(super) fn bounded(mut self) -> Self {
         for time in [
             &mut self.discover_timeout,
@@ -120,7 +123,8 @@ impl ClientLimits {
             *time = (*time).min(Self::LONGEST);
         }
         if let Some(pings) = &mut self.keep_alive {
-            pings.every = pings.every.min(Self::LONGEST);
+            pings.every = pings.every.clamp(Self::SHORTEST_SILENCE, Self::LONGEST);
+            pings.misses = pings.misses.max(1);
         }
         self
     }

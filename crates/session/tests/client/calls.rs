@@ -259,6 +259,62 @@ fn endless_times_are_cut() {
 }
 
 #[test]
+fn limits_of_zero_fail_at_once_and_never_spin() {
+    let none = Duration::ZERO;
+    let zero = |limits: &mut ClientLimits| {
+        *limits = ClientLimits {
+            discover_timeout: none,
+            open_timeout: none,
+            timeout: none,
+            total_timeout: none,
+            task_timeout: none,
+            max_pending: 0,
+            max_unwritten: 0,
+            max_incoming: 0,
+            max_incoming_bytes: 0,
+            max_rounds: 0,
+            keep_alive: Some(Pings { every: none, misses: 0 }),
+        }
+    };
+    let mut wire = Wire::new(|config| zero(&mut config.limits));
+    wire.wait(0);
+    assert!(wire.connection.closed().is_some(), "there is no time to open it");
+    for (change, expected) in [
+        (
+            &(|limits: &mut ClientLimits| limits.timeout = none) as &dyn Fn(&mut _),
+            "call 1 failed: the server did not answer within 0ns",
+        ),
+        (
+            &|limits: &mut ClientLimits| limits.total_timeout = none,
+            "call 1 failed: the server did not answer within 0ns",
+        ),
+        (&|limits: &mut ClientLimits| limits.max_pending = 0, "call 1 failed: too many requests wait for an answer"),
+    ] {
+        let mut wire = Wire::stateful(|config| change(&mut config.limits));
+        wire.call("a");
+        wire.wait(0);
+        assert_eq!(wire.events(), [expected]);
+        assert_eq!((wire.connection.pending(), wire.connection.closed()), (0, None));
+    }
+    for (every, misses) in [(0, 0), (0, 1), (0, u32::MAX), (u64::MAX, 0), (u64::MAX, u32::MAX)] {
+        let every = Duration::from_secs(every);
+        let mut wire = Wire::stateful(|config| config.limits.keep_alive = Some(Pings { every, misses }));
+        wire.sent();
+        for _ in 0..1000 {
+            let due = wire.connection.deadline().expect("a ping is due, or the end");
+            assert!(due > wire.now, "it would be due without end");
+            wire.connection.time(wire.now);
+            assert!(wire.sent().is_empty());
+        }
+        wire.now = wire.connection.deadline().unwrap();
+        wire.connection.time(wire.now);
+        let pings = wire.sent();
+        assert!(pings.len() == 1 && pings[0].contains("ping"), "{every:?} {misses}: {pings:?}");
+        assert_eq!(wire.connection.closed(), None, "a server is asked before it is given up");
+    }
+}
+
+#[test]
 fn a_malformed_message_concerns_its_own_request_alone() {
     let mut wire = Wire::stateful(|_| {});
     wire.call("a");

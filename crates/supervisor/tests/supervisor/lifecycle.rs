@@ -191,6 +191,19 @@ fn a_life_is_over_when_the_end_was_reported() {
     assert!(lifecycle.is_over());
 }
 
+#[test]
+fn timeouts_of_any_length_have_a_deadline() {
+    let now = Instant::now();
+    for timeout in [Duration::ZERO, Duration::MAX] {
+        let mut lifecycle = Lifecycle::new(StopPolicy { close: timeout, terminate: timeout, kill: timeout });
+        for input in [START, SPAWNED, STOP, ELAPSED, STOP_NOW] {
+            lifecycle.handle(now, input);
+            assert!(lifecycle.deadline().is_none_or(|deadline| deadline >= now), "after {input:?}");
+        }
+        assert_eq!(lifecycle.handle(lifecycle.deadline().unwrap(), ELAPSED), [LOST]);
+    }
+}
+
 fn any_input() -> impl Strategy<Value = Input> {
     prop_oneof![
         1 => Just(START),

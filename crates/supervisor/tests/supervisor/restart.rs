@@ -91,6 +91,20 @@ fn a_retry_ends_the_degraded_state_and_begins_anew() {
 }
 
 #[test]
+fn pauses_of_any_length_have_an_end() {
+    let now = Instant::now();
+    for (pause, give_up_after) in [(Duration::ZERO, 0), (Duration::ZERO, u32::MAX), (Duration::MAX, u32::MAX)] {
+        let backoff = Backoff { first: pause, cap: pause, healthy_after: pause, give_up_after };
+        let mut restart = Restart::new(backoff);
+        for _ in 0..40 {
+            let next = restart.failed(now, Duration::ZERO);
+            assert_eq!(next == Next::GiveUp, give_up_after == 0);
+            assert_eq!(restart.deadline().is_none(), give_up_after == 0);
+        }
+    }
+}
+
+#[test]
 fn a_pause_is_over_once() {
     let now = Instant::now();
     let mut restart = Restart::default();
