@@ -27,7 +27,7 @@ pub struct HttpRequest {
 impl fmt::Debug for HttpRequest {
     /// Without headers and body, which hold secrets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.method, self.url)
+        write!(f, "{} {}", self.method, self.url.brief())
     }
 }
 

@@ -111,10 +111,10 @@ impl HttpClient {
     pub(crate) async fn send(&self, url: &Url, outgoing: Outgoing) -> Result<Bytes, FetchError> {
         let response = self.exchange(url, outgoing.into_request(url), MAX_BODY).await?;
         if response.status() != StatusCode::OK {
-            return Err(FetchError::Status { url: url.to_string(), status: response.status() });
+            return Err(FetchError::Status { url: url.brief(), status: response.status() });
         }
         if response.body().len() > MAX_BODY {
-            return Err(FetchError::TooLong { url: url.to_string() });
+            return Err(FetchError::TooLong { url: url.brief() });
         }
         Ok(response.into_body())
     }
@@ -128,11 +128,11 @@ impl HttpClient {
     ) -> Result<Response<Bytes>, FetchError> {
         tokio::time::timeout(self.timeout, self.connect(url, request, limit))
             .await
-            .unwrap_or_else(|_| Err(FetchError::TimedOut { url: url.to_string(), timeout: self.timeout }))
+            .unwrap_or_else(|_| Err(FetchError::TimedOut { url: url.brief(), timeout: self.timeout }))
     }
 
     async fn connect(&self, url: &Url, request: Request<Form>, limit: usize) -> Result<Response<Bytes>, FetchError> {
-        let unreachable = |source| FetchError::Unreachable { url: url.to_string(), source };
+        let unreachable = |source| FetchError::Unreachable { url: url.brief(), source };
         let is_secure = url.uri().scheme_str() == Some("https");
         let host = url.uri().host().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -181,7 +181,7 @@ async fn speak(
     request: Request<Form>,
     limit: usize,
 ) -> Result<Response<Bytes>, FetchError> {
-    let broken = |source| FetchError::Broken { url: url.to_string(), source };
+    let broken = |source| FetchError::Broken { url: url.brief(), source };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
     let mut connection = pin!(connection);
     let exchange = async {

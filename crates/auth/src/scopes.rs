@@ -43,6 +43,22 @@ impl Scopes {
         self.0.extend(others.0.iter().cloned());
     }
 
+    /// Adds those of `others` that fit into a text of `max` bytes, and returns the number of those that do not.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn add_within(&mut self, others: &Self, max: usize) -> usize {
+        let mut length: usize = self.iter().map(|scope| scope.len() + 1).sum();
+        let mut left_out = 0;
+        for scope in others.0.iter().filter(|scope| !self.0.contains(*scope)).cloned().collect::<Vec<_>>() {
+            if length + scope.len() > max {
+                left_out += 1;
+            } else {
+                length += scope.len() + 1;
+                self.0.insert(scope);
+            }
+        }
+        left_out
+    }
+
     /// All but this one.
     #[cfg(feature = "oauth")]
     pub(crate) fn without(mut self, scope: &str) -> Self {

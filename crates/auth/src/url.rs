@@ -19,11 +19,35 @@ pub struct Url {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlError {
     /// Not of the form `https://name/path`.
-    #[error("{0:?} is not a URL such as https://login.example.com")]
+    #[error("{:?} is not a URL such as https://login.example.com", brief_url(.0))]
     Malformed(String),
     /// The network would carry it unencrypted.
-    #[error("{0:?} is not https, which only a URL on this machine may be")]
+    #[error("{:?} is not https, which only a URL on this machine may be", brief_url(.0))]
     Plain(String),
+}
+
+/// The longest form of a URL in a message, in characters.
+const MAX_BRIEF: usize = 200;
+
+/// A short, printable form of a URL for messages: without the parts that may hold keys, which are the user, the query
+/// and the fragment.
+pub(crate) fn brief_url(text: &str) -> String {
+    let text = text.split(['?', '#']).next().unwrap_or_default();
+    let start = text.find("://").map_or(0, |at| at + 3);
+    let end = text[start..].find('/').map_or(text.len(), |at| start + at);
+    let name = text[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    let brief: String = text[..start].chars().chain(text[name..].chars()).filter(|letter| is_shown(*letter)).collect();
+    match brief.char_indices().nth(MAX_BRIEF) {
+        Some((end, _)) => format!("{}…", &brief[..end]),
+        None => brief,
+    }
+}
+
+/// False for the characters that a terminal does not show, or that change the direction of the others.
+pub(crate) fn is_shown(letter: char) -> bool {
+    !letter.is_control()
+        && !matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        && !matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 impl Url {
@@ -54,6 +78,11 @@ impl Url {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// A short form for messages, without the query, which may hold a key.
+    pub(crate) fn brief(&self) -> String {
+        brief_url(&self.text)
     }
 
     /// Scheme, name and port.
@@ -182,6 +211,32 @@ mod tests {
         ] {
             assert!(matches!(Url::parse(text), Err(UrlError::Malformed(_))), "{text}");
         }
+    }
+
+    #[test]
+    fn a_message_has_a_short_form_without_keys() {
+        let long = format!("https://a/{}", "x".repeat(5000));
+        let cut = format!("{}…", &long[..MAX_BRIEF]);
+        for (text, brief) in [
+            ("https://a/mcp", "https://a/mcp"),
+            ("https://a/mcp?key=s3cret", "https://a/mcp"),
+            ("https://a?key=s3cret", "https://a"),
+            ("https://a/#s3cret", "https://a/"),
+            ("https://u:s3cret@a/b@c", "https://a/b@c"),
+            ("https://u:s3@cret@a", "https://a"),
+            ("u:s3cret@a", "a"),
+            ("", ""),
+            (&long, &cut),
+        ] {
+            assert_eq!(brief_url(text), brief, "{text}");
+        }
+        for text in
+            ["http://u:s3cret@a/", "http://a/?key=s3cret", "https://u:s3cret@a/", "ftp://a/?s3cret", "s3cret@a\u{202e}"]
+        {
+            let error = Url::parse(text).unwrap_err().to_string();
+            assert!(!error.contains("s3cret") && !error.contains('\u{202e}'), "{error}");
+        }
+        assert!(Url::parse(&format!("ftp:{long}")).unwrap_err().to_string().len() < 2 * MAX_BRIEF);
     }
 
     #[cfg(feature = "oauth")]

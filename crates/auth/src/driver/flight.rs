@@ -169,7 +169,7 @@ impl Parts {
     }
 
     async fn send(&self, request: HttpRequest) -> Result<FlowEvent, AuthorizationError> {
-        let url = request.url.clone();
+        let url = request.url.brief();
         tracing::debug!(?request, "authorization");
         match timeout(MAX_REQUEST, self.http.send(request)).await {
             Ok(Ok(response)) => Ok(FlowEvent::Response(response)),

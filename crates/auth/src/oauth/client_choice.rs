@@ -13,7 +13,7 @@ use crate::oauth::config::{ClientSecret, ConfiguredClient, OAuthConfig};
 use crate::oauth::credentials::{AuthMethod, ClientRegistration, ClientSource};
 use crate::oauth::metadata::{MAX_TEXT, ServerMetadata, brief, json_object, untrusted};
 use crate::oauth::token_request::ClientAuth;
-use crate::url::Url;
+use crate::url::{Url, brief_url};
 
 /// The client of a flow.
 pub(crate) enum ClientChoice {
@@ -52,7 +52,7 @@ pub(crate) fn choose(
     let endpoint = server.registration_endpoint.as_ref().ok_or_else(|| {
         AuthorizationError::Unsupported(format!(
             "{} registers no clients by itself; register one with its operator and configure its id",
-            brief(&server.issuer)
+            brief_url(&server.issuer)
         ))
     })?;
     registration(config, server, endpoint, redirect_uri).map(ClientChoice::Register)
@@ -67,7 +67,7 @@ fn configured(
         ClientSecret::None => AuthMethod::None,
         ClientSecret::Key(_) => AuthMethod::PrivateKeyJwt,
         ClientSecret::Secret(_) => secret_method(server).ok_or_else(|| {
-            let reason = format!("{} does not accept client secrets", brief(&server.issuer));
+            let reason = format!("{} does not accept client secrets", brief_url(&server.issuer));
             AuthorizationError::Unsupported(reason)
         })?,
     };
@@ -94,7 +94,7 @@ fn registered_method(server: &ServerMetadata) -> Result<AuthMethod, Authorizatio
     let is_public = server.auth_methods.as_ref().is_some_and(|listed| listed.iter().any(|name| name == "none"));
     let method = if is_public { Some(AuthMethod::None) } else { secret_method(server) };
     method.ok_or_else(|| {
-        let reason = format!("{} supports neither public clients nor client secrets", brief(&server.issuer));
+        let reason = format!("{} supports neither public clients nor client secrets", brief_url(&server.issuer));
         AuthorizationError::Unsupported(reason)
     })
 }
@@ -130,7 +130,7 @@ pub(crate) fn registered(
     server: &ServerMetadata,
     redirect_uri: &str,
 ) -> Result<ClientRegistration, AuthorizationError> {
-    let issuer = brief(&server.issuer);
+    let issuer = brief_url(&server.issuer);
     let document = json_object(response).unwrap_or_default();
     let text = |name: &str| document.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
     if response.status.is_server_error() {

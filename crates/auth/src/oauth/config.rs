@@ -4,10 +4,9 @@ use std::fmt;
 
 use crate::authorizer::AuthorizationError;
 use crate::oauth::credentials::{ClientSource, Credentials};
-use crate::oauth::metadata::brief;
 use crate::oauth::signing::Es256Key;
 use crate::scopes::Scopes;
-use crate::url::{Url, UrlError};
+use crate::url::{Url, UrlError, brief_url};
 
 /// The settings of an OAuth client for one MCP server.
 #[derive(Debug, Clone)]
@@ -180,8 +179,8 @@ impl OAuthConfig {
         Err(AuthorizationError::Unsupported(format!(
             "{} names the issuer {}; configure it, if the client is registered there, to send it the client's secret or \
              assertion",
-            self.resource,
-            brief(issuer)
+            self.resource.brief(),
+            brief_url(issuer)
         )))
     }
 

@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::authorizer::AuthorizationError;
 use crate::exchange::{HttpRequest, HttpResponse};
-use crate::oauth::metadata::{Document, ResourceMetadata, ServerMetadata, brief, foreign_url, untrusted};
+use crate::oauth::metadata::{Document, ResourceMetadata, ServerMetadata, foreign_url, untrusted};
 use crate::oauth::step::Step;
 use crate::oauth::well_known;
-use crate::url::Url;
+use crate::url::{Url, brief_url};
 
 /// The most redirects that one document is followed through.
 const MAX_REDIRECTS: u8 = 3;
@@ -107,7 +107,7 @@ impl Discovery {
         if response.status.is_redirection() {
             return self.follow(response);
         }
-        let (url, status) = (&self.current, response.status);
+        let (url, status) = (self.current.brief(), response.status);
         match Document::read(response) {
             Document::Found(document) => self.found(&document),
             Document::Absent => self.next(),
@@ -147,7 +147,7 @@ impl Discovery {
         self.redirects += 1;
         let target = target?;
         if !target.is_same_origin(&self.current) || self.redirects > MAX_REDIRECTS {
-            return Err(untrusted(format!("{} redirects to {target}", self.current)));
+            return Err(untrusted(format!("{} redirects to {}", self.current.brief(), target.brief())));
         }
         self.current = target;
         Ok(Step::Send(get(&self.current)))
@@ -158,11 +158,12 @@ impl Discovery {
         let known = resource.issuers.iter().find(|issuer| self.issuers.known.contains(issuer));
         let issuer = match &self.issuers.only {
             Some(only) => resource.issuers.iter().find(|issuer| *issuer == only.as_str()).ok_or_else(|| {
-                untrusted(format!("{} does not use the issuer {only} that this client is configured for", self.server))
+                let (server, only) = (self.server.brief(), only.brief());
+                untrusted(format!("{server} does not use the issuer {only} that this client is configured for"))
             })?,
-            None => known
-                .or(resource.issuers.first())
-                .ok_or_else(|| untrusted(format!("the metadata of {} names no authorization server", self.server)))?,
+            None => known.or(resource.issuers.first()).ok_or_else(|| {
+                untrusted(format!("the metadata of {} names no authorization server", self.server.brief()))
+            })?,
         };
         let url = match &self.issuers.only {
             Some(only) => only.clone(),
@@ -205,7 +206,7 @@ impl Discovery {
             }
             Stage::Server { issuer, .. } => {
                 self.check_nothing_withheld()?;
-                Err(untrusted(format!("the authorization server {} publishes no metadata", brief(issuer.text()))))
+                Err(untrusted(format!("the authorization server {} publishes no metadata", brief_url(issuer.text()))))
             }
         }
     }
@@ -213,7 +214,7 @@ impl Discovery {
     /// Checks that an MCP server without metadata can be one of MCP 2025-03-26, whose rules are weaker.
     fn check_is_old(&self) -> Result<(), AuthorizationError> {
         self.check_nothing_withheld()?;
-        let server = &self.server;
+        let server = self.server.brief();
         if self.is_named {
             return Err(untrusted(format!("{server} names its metadata in the challenge and does not publish it")));
         }
@@ -247,7 +248,7 @@ impl Issuer {
         if is_same {
             return Ok(());
         }
-        let (expected, found) = (brief(self.text()), brief(found));
+        let (expected, found) = (brief_url(self.text()), brief_url(found));
         Err(untrusted(format!("the metadata of the issuer {expected:?} names another issuer, {found:?}")))
     }
 }

@@ -28,7 +28,7 @@ use crate::oauth::signing::Es256Key;
 use crate::oauth::step::Step;
 use crate::oauth::target::Target;
 use crate::oauth::token_request::TokenRequest;
-use crate::url::Url;
+use crate::url::{Url, brief_url};
 
 /// One authorization: a state machine without I/O. Time is an argument.
 #[derive(Debug)]
@@ -220,9 +220,10 @@ impl AuthorizationFlow {
             |other: &&Credentials| other.client.source == ClientSource::Configured && other.client.id == client.id;
         others.iter().find(is_same).map_or(Ok(()), |other| {
             Err(AuthorizationError::Unsupported(format!(
-                "the MCP server now uses {issuer}, and the configured client belongs to {}; configure a client of the \
+                "the MCP server now uses {}, and the configured client belongs to {}; configure a client of the \
                  new issuer",
-                other.issuer
+                brief_url(issuer),
+                brief_url(&other.issuer)
             )))
         })
     }

@@ -8,6 +8,7 @@ use crate::oauth::credentials::Credentials;
 use crate::oauth::metadata::{brief, foreign_url};
 use crate::oauth::target::{Target, dpop_key};
 use crate::oauth::token_request::{ClientAuth, TokenRequest};
+use crate::url::brief_url;
 
 /// An identity assertion for the authorization server of another domain.
 pub(crate) const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -18,7 +19,7 @@ const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
 /// Refreshes a token at the endpoint that has issued it.
 pub(crate) fn refresh(config: &OAuthConfig, known: &Credentials) -> Result<TokenRequest, AuthorizationError> {
     if !config.may_use(known) {
-        let (id, issuer) = (brief(&known.client.id), brief(&known.issuer));
+        let (id, issuer) = (brief(&known.client.id), brief_url(&known.issuer));
         let reason = format!("the stored credentials belong to the client {id} at {issuer}");
         return Err(AuthorizationError::Unsupported(reason));
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::authorizer::AuthorizationError;
 use crate::exchange::{HttpResponse, MAX_DOCUMENT};
 use crate::scopes::Scopes;
-use crate::url::{Url, UrlError};
+use crate::url::{Url, UrlError, brief_url, is_shown};
 
 /// The most entries of a list that are read.
 const MAX_ENTRIES: usize = 256;
@@ -103,12 +103,13 @@ impl ResourceMetadata {
     /// Reads the description of `server`.
     pub(crate) fn read(document: &Map<String, Value>, server: &Url) -> Result<Self, AuthorizationError> {
         let resource = text(document, "resource")
-            .ok_or_else(|| untrusted(format!("the metadata of {server} names no resource")))?;
+            .ok_or_else(|| untrusted(format!("the metadata of {} names no resource", server.brief())))?;
         let is_of_server = Url::parse(resource).is_ok_and(|resource| resource.contains(server));
         if !is_of_server {
             return Err(untrusted(format!(
-                "the metadata of {server} is that of another resource, {}",
-                brief(resource)
+                "the metadata of {} is that of another resource, {}",
+                server.brief(),
+                brief_url(resource)
             )));
         }
         Ok(Self {
@@ -128,7 +129,7 @@ impl ServerMetadata {
         let endpoint = |name: &str| text(document, name).map(|url| foreign_url(url, resource)).transpose();
         let token_endpoint = endpoint("token_endpoint")?;
         let token_endpoint = token_endpoint
-            .ok_or_else(|| untrusted(format!("the metadata of {} names no token endpoint", brief(&issuer))))?;
+            .ok_or_else(|| untrusted(format!("the metadata of {} names no token endpoint", brief_url(&issuer))))?;
         Ok(Self {
             authorization_endpoint: endpoint("authorization_endpoint")?,
             token_endpoint,
@@ -180,17 +181,17 @@ impl ServerMetadata {
 /// that a server elsewhere cannot send requests to services of this machine.
 pub(crate) fn foreign_url(text: &str, resource: &Url) -> Result<Url, AuthorizationError> {
     if text.len() > MAX_TEXT {
-        return Err(untrusted(format!("the URL {} is too long", brief(text))));
+        return Err(untrusted(format!("the URL {} is too long", brief_url(text))));
     }
     let url = Url::parse(text).map_err(|error| {
-        let text = brief(text);
+        let text = brief_url(text);
         untrusted(match error {
             UrlError::Malformed(_) => format!("{text:?} is not a URL of an authorization server"),
             UrlError::Plain(_) => format!("{text:?} is not https"),
         })
     })?;
     if url.is_on_this_machine() && !resource.is_on_this_machine() {
-        return Err(untrusted(format!("{resource} refers to {}, on this machine", brief(text))));
+        return Err(untrusted(format!("{} refers to {}, on this machine", resource.brief(), url.brief())));
     }
     Ok(url)
 }
@@ -201,13 +202,7 @@ pub(crate) fn untrusted(reason: String) -> AuthorizationError {
 
 /// A text of a peer, for a message: its first 200 characters, without those that a terminal does not show as themselves.
 pub(crate) fn brief(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control() && !is_format(*letter)).take(200).collect()
-}
-
-/// True for the characters that are invisible, or change the direction of the others.
-fn is_format(letter: char) -> bool {
-    matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(letter, '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+    text.chars().filter(|letter| is_shown(*letter)).take(200).collect()
 }
 
 /// A text of at most [`MAX_TEXT`] bytes.

@@ -6,7 +6,7 @@ use crate::form::{decode_pairs, encode_pairs};
 use crate::oauth::metadata::{ServerMetadata, brief, untrusted};
 use crate::oauth::signing::{random_text, sha256_text};
 use crate::scopes::Scopes;
-use crate::url::Url;
+use crate::url::{Url, brief_url};
 
 /// The parameters of an authorization request that are known before it.
 #[derive(Debug, Clone, Copy)]
@@ -84,7 +84,7 @@ impl SignIn {
         // Before anything else of the response is used, its errors included (RFC 9207, section 2.4).
         match param("iss")? {
             Some(issuer) if issuer != self.issuer => {
-                let (found, expected) = (brief(issuer), brief(&self.issuer));
+                let (found, expected) = (brief_url(issuer), brief_url(&self.issuer));
                 return Err(untrusted(format!("the redirect is of the issuer {found:?}, not of {expected:?}")));
             }
             None if self.sends_iss => {

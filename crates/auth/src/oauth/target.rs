@@ -11,7 +11,7 @@ use crate::oauth::metadata::{ResourceMetadata, ServerMetadata, brief};
 use crate::oauth::scope_choice::{OFFLINE, ScopeSources};
 use crate::oauth::signing::Es256Key;
 use crate::scopes::Scopes;
-use crate::url::Url;
+use crate::url::{Url, brief_url};
 
 /// The grant of RFC 7523, section 2.1.
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
@@ -59,7 +59,7 @@ impl Target {
 
     /// The authorization endpoint, if a user can sign in there with PKCE.
     pub(crate) fn check_sign_in(&self) -> Result<&Url, AuthorizationError> {
-        let issuer = || brief(&self.server.issuer);
+        let issuer = || brief_url(&self.server.issuer);
         if !self.server.has_s256 {
             let reason = format!("{} does not say that it supports PKCE with S256", issuer());
             return Err(AuthorizationError::Unsupported(reason));
@@ -171,7 +171,7 @@ fn is_bound(
     match &server.dpop_algorithms {
         Some(algorithms) if algorithms.iter().any(|name| name == "ES256") => Ok(insists || supports),
         Some(_) if insists => {
-            let reason = format!("{} does not support DPoP with ES256", brief(&server.issuer));
+            let reason = format!("{} does not support DPoP with ES256", brief_url(&server.issuer));
             Err(AuthorizationError::Unsupported(reason))
         }
         _ => Ok(insists),

@@ -127,14 +127,14 @@ impl TokenRequest {
     pub(crate) fn exchanged(&self, response: &HttpResponse, wanted: &str) -> Result<String, AuthorizationError> {
         let document = self.document(response)?;
         if document.get("issued_token_type").and_then(Value::as_str) != Some(wanted) {
-            return Err(untrusted(format!("{} returns a token of another type than {wanted}", self.endpoint)));
+            return Err(untrusted(format!("{} returns a token of another type than {wanted}", self.endpoint.brief())));
         }
         self.token_text(&document, "access_token")?.ok_or_else(|| self.lacks_token())
     }
 
     /// The document of a success.
     fn document(&self, response: &HttpResponse) -> Result<Map<String, Value>, AuthorizationError> {
-        let (status, endpoint) = (response.status, &self.endpoint);
+        let (status, endpoint) = (response.status, self.endpoint.brief());
         if status.is_redirection() {
             return Err(untrusted(format!("{endpoint} redirects a request that holds credentials")));
         }
@@ -166,7 +166,7 @@ impl TokenRequest {
             "bearer" if self.dpop_key.is_none() => TokenKind::Bearer,
             "dpop" if self.dpop_key.is_some() => TokenKind::Dpop,
             // A token that is not bound although it should be could be used by a thief.
-            _ => return Err(untrusted(format!("{} returns a token of type {:?}", self.endpoint, brief(kind)))),
+            _ => return Err(untrusted(format!("{} returns a token of type {:?}", self.endpoint.brief(), brief(kind)))),
         };
         let life = document.get("expires_in").and_then(|life| life.as_u64().or_else(|| life.as_str()?.parse().ok()));
         let received = seconds(now);
@@ -187,13 +187,13 @@ impl TokenRequest {
             return Ok(None);
         };
         if token.len() > MAX_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(untrusted(format!("{} returns an invalid {name}", self.endpoint)));
+            return Err(untrusted(format!("{} returns an invalid {name}", self.endpoint.brief())));
         }
         Ok(Some(token.to_owned()))
     }
 
     fn lacks_token(&self) -> AuthorizationError {
-        untrusted(format!("{} returns no token", self.endpoint))
+        untrusted(format!("{} returns no token", self.endpoint.brief()))
     }
 }
 
