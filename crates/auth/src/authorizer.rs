@@ -41,6 +41,12 @@ pub trait Authorizer: Send + Sync + 'static {
 
     /// Records the `DPoP-Nonce` of a response that was not a challenge (RFC 9449, section 8.2).
     fn nonce(&self, url: &str, nonce: &str);
+
+    /// A number that changes with the token: answers that were kept for one token may not be for the user of another.
+    /// By default the token never changes. It must not block.
+    fn context(&self) -> u64 {
+        0
+    }
 }
 
 impl<A: Authorizer + ?Sized> Authorizer for Arc<A> {
@@ -58,6 +64,10 @@ impl<A: Authorizer + ?Sized> Authorizer for Arc<A> {
 
     fn nonce(&self, url: &str, nonce: &str) {
         A::nonce(self, url, nonce);
+    }
+
+    fn context(&self) -> u64 {
+        A::context(self)
     }
 }
 

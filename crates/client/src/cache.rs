@@ -1,7 +1,8 @@
 //! Answers that may be used again (MCP 2026-07-28, server/utilities/caching).
 //!
-//! A cache belongs to one session, so private answers (`cacheScope`) may be kept as well. It is emptied when a request
-//! fails for its authorization, because the user may be another one after that. The time is an argument.
+//! A cache belongs to one session. Public answers (`cacheScope`) are for everyone; all others only for the authorization
+//! context in which they were asked for, since another token may be that of another user. The cache is emptied when a
+//! request fails for its authorization. The time is an argument.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -32,12 +33,16 @@ pub(crate) struct Key {
 pub(crate) struct Slot {
     key: Key,
     generation: u64,
+    /// The authorization context of the request.
+    context: u64,
 }
 
 #[derive(Debug)]
 struct Entry {
     answer: RawJson,
     until: Instant,
+    /// The authorization context that it is for; `None` for all.
+    context: Option<u64>,
 }
 
 /// The methods whose answers may be kept.
@@ -70,39 +75,43 @@ impl Kind {
 }
 
 impl Cache {
-    /// The place of an answer; `None` if answers to this request are never kept.
-    pub(crate) fn slot(&self, method: &str, params: &JsonObject) -> Option<Slot> {
+    /// The place of an answer in this authorization context; `None` if answers to this request are never kept.
+    pub(crate) fn slot(&self, method: &str, params: &JsonObject, context: u64) -> Option<Slot> {
         let kind = Kind::of(method)?;
         // The metadata of a request may change its answer.
         if params.member("_meta").is_some() {
             return None;
         }
         let params = params.to_body().into_raw().as_str().to_owned();
-        Some(Slot { key: Key { kind, params }, generation: self.generations[kind as usize] })
+        Some(Slot { key: Key { kind, params }, generation: self.generations[kind as usize], context })
     }
 
-    /// The answer, if there is one that is fresh.
+    /// The answer, if there is one that is fresh, and for this authorization context.
     pub(crate) fn find(&mut self, slot: &Slot, now: Instant) -> Option<RawJson> {
         let entry = self.entries.get(&slot.key)?;
-        if entry.until > now {
+        if entry.until > now && entry.context.is_none_or(|context| context == slot.context) {
             return Some(entry.answer.clone());
         }
         self.remove(&slot.key);
         None
     }
 
-    /// Keeps an answer for the time that it names.
-    pub(crate) fn keep(&mut self, slot: Slot, answer: &RawJson, now: Instant) {
-        let ttl = JsonObject::from_raw(answer).ok();
+    /// Keeps an answer for the time that it names. `context` is the authorization context after the answer: if it is not
+    /// that of the request, the answer may be for either.
+    pub(crate) fn keep(&mut self, slot: Slot, answer: &RawJson, context: u64, now: Instant) {
+        let members = JsonObject::from_raw(answer).unwrap_or_default();
         // Negative and absent ones mean: not at all.
-        let ttl = ttl.and_then(|members| members.member("ttlMs")?.to::<u64>().ok()).unwrap_or_default();
-        let is_current = self.generations[slot.key.kind as usize] == slot.generation;
+        let ttl = members.member("ttlMs").and_then(|ttl| ttl.to::<u64>().ok()).unwrap_or_default();
+        let scope = members.member("cacheScope").and_then(|scope| scope.to::<String>().ok());
+        let only = (scope.as_deref() != Some("public")).then_some(slot.context);
+        let is_current = self.generations[slot.key.kind as usize] == slot.generation
+            && only.is_none_or(|context_of_request| context_of_request == context);
         let until = now.checked_add(Duration::from_millis(ttl).min(MAX_TTL));
         let (Some(until), true, true) = (until, is_current, ttl > 0 && answer.len() <= MAX_BYTES / 4) else { return };
         self.remove(&slot.key);
         self.bytes += weight(&slot.key, answer);
         self.order.push_back(slot.key.clone());
-        self.entries.insert(slot.key, Entry { answer: answer.clone(), until });
+        self.entries.insert(slot.key, Entry { answer: answer.clone(), until, context: only });
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.order.front().cloned() else { break };
             self.remove(&oldest);
@@ -159,8 +168,8 @@ mod tests {
             ("{}", None),
         ] {
             let mut cache = Cache::default();
-            let slot = cache.slot("tools/list", &params("{}")).unwrap();
-            cache.keep(slot.clone(), &raw(answer), now);
+            let slot = cache.slot("tools/list", &params("{}"), 0).unwrap();
+            cache.keep(slot.clone(), &raw(answer), 0, now);
             let at = |millis| now + Duration::from_millis(millis);
             assert_eq!(cache.find(&slot, at(999)).is_some(), fresh_after.is_some(), "{answer}");
             assert_eq!(cache.find(&slot, at(1000)), None);
@@ -174,26 +183,53 @@ mod tests {
         for (method, is_kept) in
             [("tools/list", true), ("resources/read", true), ("tools/call", false), ("prompts/get", false)]
         {
-            assert_eq!(cache.slot(method, &params("{}")).is_some(), is_kept, "{method}");
-            assert!(cache.slot(method, &params(r#"{"_meta":{}}"#)).is_none());
+            assert_eq!(cache.slot(method, &params("{}"), 0).is_some(), is_kept, "{method}");
+            assert!(cache.slot(method, &params(r#"{"_meta":{}}"#), 0).is_none());
         }
-        let key = |text| cache.slot("tools/list", &params(text)).unwrap().key;
+        let key = |text| cache.slot("tools/list", &params(text), 0).unwrap().key;
         assert_ne!(key("{}"), key(r#"{"cursor":""}"#));
+    }
+
+    #[test]
+    fn a_private_answer_is_for_its_context_alone() {
+        let now = Instant::now();
+        // The scope, the contexts at the request and after its answer, and those that the answer is for.
+        for (scope, request, after, found) in [
+            (r#","cacheScope":"private""#, 1, 1, vec![1]),
+            (r#","cacheScope":"public""#, 1, 1, vec![0, 1, 2]),
+            ("", 1, 1, vec![1]),
+            (r#","cacheScope":"shared""#, 1, 1, vec![1]),
+            (r#","cacheScope":5"#, 1, 1, vec![1]),
+            // The token was replaced in between: the answer may be for either user.
+            (r#","cacheScope":"private""#, 1, 2, vec![]),
+            (r#","cacheScope":"public""#, 1, 2, vec![0, 1, 2]),
+        ] {
+            for context in 0..3 {
+                let mut cache = Cache::default();
+                let slot = |cache: &Cache, context| cache.slot("tools/list", &params("{}"), context).unwrap();
+                let asked = slot(&cache, request);
+                cache.keep(asked, &raw(&format!(r#"{{"ttlMs":1000{scope}}}"#)), after, now);
+                let asked = slot(&cache, context);
+                let is_found = cache.find(&asked, now).is_some();
+                assert_eq!(is_found, found.contains(&context), "{scope} {request} {after} {context}");
+                assert_eq!(cache.order.len(), cache.entries.len());
+            }
+        }
     }
 
     #[test]
     fn a_change_drops_answers_also_those_on_their_way() {
         let now = Instant::now();
         let mut cache = Cache::default();
-        let tools = cache.slot("tools/list", &params("{}")).unwrap();
-        let prompts = cache.slot("prompts/list", &params("{}")).unwrap();
+        let tools = cache.slot("tools/list", &params("{}"), 0).unwrap();
+        let prompts = cache.slot("prompts/list", &params("{}"), 0).unwrap();
         for slot in [&tools, &prompts] {
-            cache.keep(slot.clone(), &raw(r#"{"ttlMs":1000}"#), now);
+            cache.keep(slot.clone(), &raw(r#"{"ttlMs":1000}"#), 0, now);
         }
         cache.invalidate(&[Kind::Tools]);
         assert_eq!(cache.find(&tools, now), None);
         assert!(cache.find(&prompts, now).is_some());
-        cache.keep(tools.clone(), &raw(r#"{"ttlMs":1000}"#), now);
+        cache.keep(tools.clone(), &raw(r#"{"ttlMs":1000}"#), 0, now);
         assert_eq!(cache.find(&tools, now), None, "it was asked for before the change");
     }
 
@@ -202,17 +238,17 @@ mod tests {
         let now = Instant::now();
         let mut cache = Cache::default();
         let slot =
-            |cache: &Cache, n: usize| cache.slot("resources/read", &params(&format!(r#"{{"uri":"{n}"}}"#))).unwrap();
+            |cache: &Cache, n: usize| cache.slot("resources/read", &params(&format!(r#"{{"uri":"{n}"}}"#)), 0).unwrap();
         for n in 0..=MAX_ENTRIES {
             let slot = slot(&cache, n);
-            cache.keep(slot, &raw(r#"{"ttlMs":1000}"#), now);
+            cache.keep(slot, &raw(r#"{"ttlMs":1000}"#), 0, now);
         }
         let (first, second) = (slot(&cache, 0), slot(&cache, 1));
         assert_eq!((cache.find(&first, now).is_some(), cache.find(&second, now).is_some()), (false, true));
         let big = raw(&format!(r#"{{"ttlMs":1000,"a":"{}"}}"#, "x".repeat(MAX_BYTES / 4 - 100)));
         for n in 1000..1010 {
             let slot = slot(&cache, n);
-            cache.keep(slot, &big, now);
+            cache.keep(slot, &big, 0, now);
         }
         assert!(cache.bytes <= MAX_BYTES && cache.entries.len() == cache.order.len());
         cache.invalidate(&[Kind::Reads]);

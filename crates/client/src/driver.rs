@@ -44,11 +44,12 @@ pub(crate) async fn connect<T: Transport>(
     reconnection: Reconnection<T::Source, T::Sink>,
 ) -> Result<ClientSession, CloseReason> {
     let (source, mut sink) = transport.split();
-    let has_streams = sink.request_streams().is_some();
+    let authorization = sink.request_streams().map(|streams| streams.authorization());
+    let channel = if authorization.is_some() { Channel::Exchanges } else { Channel::Shared };
     let (sender, commands) = mpsc::unbounded_channel();
     let (status, watched) = watch::channel(Status::Opening);
     let id = registry.enter(sender.downgrade());
-    let shared = Arc::new(Shared::new(id, watched, &settings.limits, has_streams));
+    let shared = Arc::new(Shared::new(id, watched, &settings.limits, authorization));
     let session = ClientSession::new(Arc::clone(&shared), sender, settings.service.clone());
     let context = ServerContext::new(&session);
     let config = ClientConfig {
@@ -56,7 +57,7 @@ pub(crate) async fn connect<T: Transport>(
         capabilities: settings.capabilities(registry.roots.are_offered()),
         mode: settings.mode,
         version: settings.version,
-        channel: if has_streams { Channel::Exchanges } else { Channel::Shared },
+        channel,
         log_level: settings.log_level,
         limits: settings.limits,
     };

@@ -97,7 +97,8 @@ impl<M: Method> Request<M> {
     }
 
     /// Calls `report` with the progress of the request: in order, and none after the answer. Each report is greater than
-    /// the one before, until the request is sent again, with answers to questions or in a new session. It runs on the task of the connection, and must not block.
+    /// the one before, until the request is sent again, with answers to questions or in a new session. It runs on the
+    /// task of the connection, and must not block.
     pub fn on_progress(mut self, report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.options.progress = Some(Callback::new(report));
         self
@@ -258,7 +259,8 @@ fn send(
         let answer = outcome.outcome?.into_raw();
         tracing::trace!(method, "answered");
         if let Some(slot) = slot.filter(|_| outcome.rounds == 0) {
-            session.shared.cache().keep(slot, &answer, now());
+            let context = session.shared.context();
+            session.shared.cache().keep(slot, &answer, context, now());
         }
         Ok(answer)
     }
@@ -274,7 +276,8 @@ fn slot(session: &ClientSession, request: &ServerRequest) -> Option<Slot> {
         Params::Absent => JsonObject::new(),
         Params::Positional(_) => return None,
     };
-    session.shared.cache().slot(request.method(), &members)
+    let context = session.shared.context();
+    session.shared.cache().slot(request.method(), &members, context)
 }
 
 /// A request that was sent. Dropping it cancels the request.

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use protomcp_session::{CallId, ClientLimits, ServerView};
+use protomcp_transport::AuthorizationContext;
 use tokio::sync::{Semaphore, watch};
 
 use crate::cache::Cache;
@@ -20,8 +21,8 @@ pub(crate) struct Shared {
     pub(crate) places: Arc<Semaphore>,
     /// The time for which a request may take in all, unless it has one of its own.
     pub(crate) total_timeout: Duration,
-    /// True if each request has an exchange of its own, as over HTTP.
-    pub(crate) has_fields: bool,
+    /// The authorization of requests, if each has an exchange of its own, as over HTTP.
+    authorization: Option<AuthorizationContext>,
     server: Mutex<Option<Arc<ServerView>>>,
     cache: Mutex<Cache>,
     tool_fields: Mutex<ToolFields>,
@@ -29,13 +30,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(id: u64, status: watch::Receiver<Status>, limits: &ClientLimits, has_fields: bool) -> Self {
+    /// `authorization` is that of a transport on which each request has an exchange of its own.
+    pub(crate) fn new(
+        id: u64,
+        status: watch::Receiver<Status>,
+        limits: &ClientLimits,
+        authorization: Option<AuthorizationContext>,
+    ) -> Self {
         Self {
             id,
             status,
             places: Arc::new(Semaphore::new(limits.max_pending.min(Semaphore::MAX_PERMITS))),
             total_timeout: limits.total_timeout.min(ClientLimits::LONGEST),
-            has_fields,
+            authorization,
             server: Mutex::default(),
             cache: Mutex::default(),
             tool_fields: Mutex::default(),
@@ -62,7 +69,12 @@ impl Shared {
 
     /// True if arguments are mirrored in header fields.
     pub(crate) fn mirrors(&self) -> bool {
-        self.has_fields && self.is_stateless()
+        self.authorization.is_some() && self.is_stateless()
+    }
+
+    /// The number of the authorization context of requests.
+    pub(crate) fn context(&self) -> u64 {
+        self.authorization.as_ref().map_or(0, AuthorizationContext::number)
     }
 
     pub(crate) fn cache(&self) -> MutexGuard<'_, Cache> {

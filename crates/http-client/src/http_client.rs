@@ -44,7 +44,7 @@ pub(crate) struct HttpClient {
     pub(crate) server: ServerUrl,
     /// Fields of every request.
     headers: HeaderMap,
-    authorizer: Option<Arc<dyn Authorizer>>,
+    pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
 }
 
 /// One request.

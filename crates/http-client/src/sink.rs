@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use protomcp_transport::{RequestStreams, Sink, TransportError};
+use protomcp_transport::{AuthorizationContext, RequestStreams, Sink, TransportError};
 use protomcp_types::{Message, Notification, Params, ProtocolVersion, Request, RequestId, RequestMeta, method};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::DropGuard;
@@ -250,6 +250,13 @@ impl RequestStreams for HttpSink {
     fn turn(&mut self, request: &RequestId, now: Instant) -> Option<Instant> {
         let pending = self.conversation.pending.find(request)?;
         Some(pending.turn.get().copied().unwrap_or(now))
+    }
+
+    fn authorization(&self) -> AuthorizationContext {
+        match self.conversation.client.authorizer.clone() {
+            Some(authorizer) => AuthorizationContext::new(move || authorizer.context()),
+            None => AuthorizationContext::default(),
+        }
     }
 
     fn close_stream(&mut self, request: &RequestId) {

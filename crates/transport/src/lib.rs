@@ -10,6 +10,6 @@ mod transport;
 
 pub use delivery::{Delivery, DeliveryFailures};
 pub use protomcp_session::{HttpStatus, NoAnswer};
-pub use request_streams::RequestStreams;
+pub use request_streams::{AuthorizationContext, RequestStreams};
 pub use stdio::stdio;
 pub use transport::{Received, Sink, Source, Transport, TransportError};

@@ -1,5 +1,7 @@
 //! A client's connections on which each request has an exchange of its own, as over Streamable HTTP.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use protomcp_types::{ProtocolVersion, RequestId};
@@ -20,6 +22,12 @@ pub trait RequestStreams: Send {
         None
     }
 
+    /// The token that requests are sent with. Private answers are kept for its user only (`cacheScope`, MCP 2026-07-28,
+    /// server/utilities/caching). By default it never changes.
+    fn authorization(&self) -> AuthorizationContext {
+        AuthorizationContext::default()
+    }
+
     /// Closes the response stream of a request. Since 2026-07-28 this cancels it; its answer is then not expected.
     fn close_stream(&mut self, request: &RequestId);
 
@@ -31,4 +39,33 @@ pub trait RequestStreams: Send {
     /// Ends the session at the server (DELETE), if there is one. Without a further handshake only requests of the
     /// stateless revision can follow.
     fn end_session(&mut self);
+}
+
+/// Numbers the tokens that a sink sends requests with, and with them the users who may see an answer. Cloning is cheap.
+#[derive(Clone)]
+pub struct AuthorizationContext(Arc<dyn Fn() -> u64 + Send + Sync>);
+
+impl AuthorizationContext {
+    /// A context whose number `current` returns. It must not block.
+    pub fn new(current: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        Self(Arc::new(current))
+    }
+
+    /// The number of the token that a request would be sent with now.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        (self.0)()
+    }
+}
+
+impl Default for AuthorizationContext {
+    fn default() -> Self {
+        Self::new(|| 0)
+    }
+}
+
+impl fmt::Debug for AuthorizationContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("AuthorizationContext").field(&self.number()).finish()
+    }
 }

@@ -209,6 +209,10 @@ impl Authorizer for OAuthClient {
             self.0.state().session.record_nonce(Some(nonce));
         }
     }
+
+    fn context(&self) -> u64 {
+        self.0.state().session.context()
+    }
 }
 
 impl OAuthClientBuilder {

@@ -25,6 +25,8 @@ const DECLINED: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     held: Option<Held>,
+    /// The number of times that the credentials were replaced by others.
+    context: u64,
     is_loaded: bool,
     /// The last nonce of the MCP server.
     nonce: Option<String>,
@@ -145,6 +147,12 @@ impl Session {
         self.held.as_ref()
     }
 
+    /// Tells the tokens apart. Another one may be that of another user: also a refresh may go on with the credentials that
+    /// another program has stored.
+    pub(crate) fn context(&self) -> u64 {
+        self.context
+    }
+
     pub(crate) fn credentials(&self) -> Option<&Credentials> {
         self.held.as_ref().map(|held| &held.credentials)
     }
@@ -158,6 +166,9 @@ impl Session {
     pub(crate) fn replace(&mut self, held: Option<Held>) {
         self.is_loaded = true;
         self.refresh_failed = None;
+        if self.credentials() != held.as_ref().map(|held| &held.credentials) {
+            self.context += 1;
+        }
         self.held = held;
     }
 

@@ -131,3 +131,33 @@ fn another_user_gets_no_answers_of_the_one_before() {
         }
     });
 }
+
+#[test]
+fn a_private_answer_is_for_one_token() {
+    run(async {
+        let answer = |scope: &str| EMPTY.replace(r#""private""#, scope);
+        for (scope, is_for_all) in [(r#""private""#, false), (r#""public""#, true), (r#""other""#, false), ("5", false)]
+        {
+            let (session, mut script) = Script::open(Mode::Stateless, client()).await;
+            let first = list(&session);
+            script.expect("tools/list").await;
+            script.answer(2, &answer(scope));
+            assert_eq!((first.await.unwrap(), list(&session).await.unwrap()), (0, 0));
+            script.change_token();
+            let second = list(&session);
+            if is_for_all {
+                assert_eq!(second.await.unwrap(), 0, "without a request");
+                continue;
+            }
+            script.expect("tools/list").await;
+            // The token changes again: the answer may be for either user.
+            script.change_token();
+            script.answer(3, &answer(scope));
+            assert_eq!(second.await.unwrap(), 0);
+            let third = list(&session);
+            script.expect("tools/list").await;
+            script.answer(4, ONE);
+            assert_eq!(third.await.unwrap(), 1, "{scope}");
+        }
+    });
+}

@@ -1,10 +1,11 @@
 //! A server whose every answer is written by the test, over a transport on which each request has an exchange of its own.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use protomcp_client::{Client, ClientSession, Mode, NoAnswer};
 use protomcp_session::Extensions;
-use protomcp_transport::{Received, RequestStreams, Sink, Source, Transport, TransportError};
+use protomcp_transport::{AuthorizationContext, Received, RequestStreams, Sink, Source, Transport, TransportError};
 use protomcp_types::{Incoming, Message, ProtocolVersion, RequestId};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -19,13 +20,14 @@ pub(crate) struct Exchanges {
 pub(crate) struct ExchangeSource(UnboundedReceiver<(Received, Extensions)>, Extensions);
 
 #[derive(Debug)]
-pub(crate) struct ExchangeSink(UnboundedSender<String>);
+pub(crate) struct ExchangeSink(UnboundedSender<String>, Arc<AtomicU64>);
 
 /// The server's end.
 #[derive(Debug)]
 pub(crate) struct Script {
     sent: UnboundedReceiver<String>,
     answers: UnboundedSender<(Received, Extensions)>,
+    token: Arc<AtomicU64>,
 }
 
 impl Script {
@@ -33,8 +35,9 @@ impl Script {
     pub(crate) async fn open(mode: Mode, client: Client) -> (ClientSession, Self) {
         let (sender, sent) = unbounded_channel();
         let (answers, source) = unbounded_channel();
-        let transport = Exchanges { source: ExchangeSource(source, Extensions::default()), sink: ExchangeSink(sender) };
-        let mut script = Self { sent, answers };
+        let (source, token) = (ExchangeSource(source, Extensions::default()), Arc::<AtomicU64>::default());
+        let transport = Exchanges { source, sink: ExchangeSink(sender, Arc::clone(&token)) };
+        let mut script = Self { sent, answers, token };
         let connecting = tokio::spawn(async move { client.mode(mode).connect(transport).await });
         if mode == Mode::Stateless {
             script.next().await;
@@ -104,6 +107,11 @@ impl Script {
         self.answers.send((Incoming::parse(&text.into()), Extensions::default())).unwrap();
     }
 
+    /// Requests are sent with another token from here on.
+    pub(crate) fn change_token(&self) {
+        self.token.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// True if the client has nothing more to say.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         tokio::time::timeout(std::time::Duration::from_secs(1), self.sent.recv()).await.is_err()
@@ -163,6 +171,11 @@ impl ExchangeSink {
 impl RequestStreams for ExchangeSink {
     fn add_fields(&mut self, request: &RequestId, fields: Vec<(String, String)>) {
         self.note(format!("{request} {fields:?}"));
+    }
+
+    fn authorization(&self) -> AuthorizationContext {
+        let token = Arc::clone(&self.1);
+        AuthorizationContext::new(move || token.load(Ordering::Relaxed))
     }
 
     fn close_stream(&mut self, request: &RequestId) {

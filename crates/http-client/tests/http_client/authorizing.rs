@@ -7,7 +7,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
 use protomcp_auth::{AuthorizationError, Authorizer, BoxFuture, Challenge};
 use protomcp_http_client::{HeaderError, HttpTransport};
-use protomcp_transport::NoAnswer;
+use protomcp_transport::{NoAnswer, Sink, Transport};
 
 use super::peer::{Peer, params, quick};
 use super::script::{Script, json, response, result};
@@ -41,6 +41,10 @@ impl Authorizer for Tokens {
 
     fn nonce(&self, _: &str, nonce: &str) {
         self.nonces.lock().unwrap().push(nonce.to_owned());
+    }
+
+    fn context(&self) -> u64 {
+        self.number.load(Ordering::SeqCst).into()
     }
 }
 
@@ -119,6 +123,19 @@ async fn the_fields_of_the_authorizer_replace_configured_ones() {
     peer.request(1, "tools/list", params("{}")).await;
     peer.result(1).await;
     assert_eq!(script.requests()[0].headers["authorization"], "Bearer t0");
+}
+
+#[tokio::test]
+async fn a_client_can_tell_the_tokens_apart() {
+    let transport = || HttpTransport::new("http://127.0.0.1:1/").unwrap();
+    let (_source, mut sink) = transport().split();
+    assert_eq!(sink.request_streams().unwrap().authorization().number(), 0);
+    let tokens = Arc::new(Tokens::default());
+    let (_source, mut sink) = transport().authorizer(Arc::clone(&tokens) as Arc<dyn Authorizer>).split();
+    let context = sink.request_streams().unwrap().authorization();
+    assert_eq!(context.number(), 0);
+    tokens.number.store(7, Ordering::SeqCst);
+    assert_eq!(context.number(), 7);
 }
 
 #[test]

@@ -136,6 +136,23 @@ fn nonces_are_answered_without_a_flow_and_not_for_ever() {
 }
 
 #[test]
+fn another_token_is_another_context() {
+    let mut session = Session::default();
+    let held = |token: &str, origin| Some(Held { credentials: credentials(token, None), origin, is_saved: true });
+    for (step, held, context) in [
+        ("nothing is stored", None, 0),
+        ("a user signs in", held("t1", Origin::Granted), 1),
+        ("the same is stored", held("t1", Origin::Stored), 1),
+        ("a refresh", held("t2", Origin::Refreshed), 2),
+        ("another program has signed in", held("t3", Origin::Stored), 3),
+        ("they are gone", None, 4),
+    ] {
+        session.replace(held);
+        assert_eq!(session.context(), context, "{step}");
+    }
+}
+
+#[test]
 fn a_user_who_declines_is_not_asked_again_at_once() {
     let (mut session, start) = (session(None), Instant::now());
     let declined = AuthorizationError::Refused { code: "access_denied".to_owned(), description: None };
