@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use protomcp_auth::{Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthConfig, SignInNotice, UrlError};
+use protomcp_auth::{
+    Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthClientBuilder, OAuthConfig, SignInNotice, UrlError,
+};
 use protomcp_http_client::HttpTransport;
 
 use crate::args::shown;
@@ -35,7 +37,7 @@ impl Remote {
             _ if has_token => return Ok(remote),
             // No token is sent without encryption. The server may need none.
             Err(UrlError::Plain(_)) => return Ok(remote),
-            // The error repeats the URL, which may hold a key.
+            // The error repeats the URL.
             Err(UrlError::Malformed(_)) => return Err(wrong(&"not a URL of ASCII characters with a usual host")),
             Ok(config) => config.client_name("pmcp"),
         };
@@ -43,7 +45,10 @@ impl Remote {
         // Authorization servers are reached through the same proxies as the server.
         let mut authorizer = OAuthClient::builder(config).http(transport.authorization()).user_agent(user_agent);
         if let Some(directory) = token_directory() {
-            authorizer = authorizer.store(FileTokenStore::new(directory));
+            let files = FileTokenStore::new(directory);
+            // Servers on this machine change their ports, and the secrets of each would stay in the keyring.
+            let is_elsewhere = url.get(..6).is_some_and(|scheme| scheme.eq_ignore_ascii_case("https:"));
+            authorizer = if is_elsewhere { keep(authorizer, files) } else { authorizer.store(files) };
         }
         Ok(Self { authorizer: Some(Arc::new(authorizer.build())), ..remote })
     }
@@ -65,6 +70,19 @@ impl Remote {
         }
         Ok(transport)
     }
+}
+
+/// Keeps tokens in the keyring of the system, and in these files where there is none.
+#[cfg(feature = "keyring")]
+fn keep(authorizer: OAuthClientBuilder, files: FileTokenStore) -> OAuthClientBuilder {
+    use protomcp_auth::{KeyringTokenStore, SystemKeyring};
+    authorizer.store(KeyringTokenStore::new(SystemKeyring::new("pmcp"), files))
+}
+
+/// Keeps tokens in these files.
+#[cfg(not(feature = "keyring"))]
+fn keep(authorizer: OAuthClientBuilder, files: FileTokenStore) -> OAuthClientBuilder {
+    authorizer.store(files)
 }
 
 /// Tells the user where to sign in, also at a log level that shows warnings only.

@@ -47,10 +47,13 @@ pub use algorithm::Algorithm;
 pub use authorizer::{AuthorizationError, Authorizer, BoxFuture, Challenge};
 pub use bearer::MAX_TOKEN;
 pub use claims::{Kind, MAX_LEEWAY, TokenPolicy};
+#[cfg(feature = "keyring")]
+pub use driver::SystemKeyring;
 #[cfg(feature = "oauth-driver")]
 pub use driver::{
-    Browser, FileTokenStore, LoopbackUserAgent, MemoryTokenStore, OAuthClient, OAuthClientBuilder, PendingRedirect,
-    RedirectListener, SignInNotice, StoreError, StoreGuard, SubjectTokens, SystemBrowser, TokenStore, UserAgent,
+    Browser, FileTokenStore, Keyring, KeyringTokenStore, LoopbackUserAgent, MemoryTokenStore, OAuthClient,
+    OAuthClientBuilder, PendingRedirect, RedirectListener, SignInNotice, StoreError, StoreGuard, SubjectTokens,
+    SystemBrowser, TokenStore, UserAgent,
 };
 pub use exchange::{ExchangeError, HttpExchange, HttpRequest, HttpResponse, MAX_DOCUMENT};
 #[cfg(feature = "client")]

@@ -207,7 +207,7 @@ fn check_directory(directory: &Path) -> io::Result<()> {
     fs::metadata(directory).map(drop)
 }
 
-fn hash(text: &str) -> String {
+pub(crate) fn hash(text: &str) -> String {
     let hash = digest::digest(&digest::SHA256, text.as_bytes());
     hash.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }

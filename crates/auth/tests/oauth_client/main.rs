@@ -4,6 +4,7 @@
 
 mod flights;
 mod hostile;
+mod keyrings;
 mod servers;
 mod sign_in;
 mod stores;

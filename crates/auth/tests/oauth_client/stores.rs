@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::servers::World;
 
-const A: &str = "https://a.example.com/mcp";
-const B: &str = "https://b.example.com/mcp";
+pub(crate) const A: &str = "https://a.example.com/mcp";
+pub(crate) const B: &str = "https://b.example.com/mcp";
 
-fn credentials(issuer: &str, resource: &str, received: u64) -> Credentials {
+pub(crate) fn credentials(issuer: &str, resource: &str, received: u64) -> Credentials {
     serde_json::from_value(json!({
         "issuer": issuer,
         "resource": resource,
@@ -24,11 +24,11 @@ fn credentials(issuer: &str, resource: &str, received: u64) -> Credentials {
     .unwrap()
 }
 
-async fn received(store: &impl TokenStore, resource: &str) -> Vec<u64> {
+pub(crate) async fn received(store: &impl TokenStore, resource: &str) -> Vec<u64> {
     store.list(resource).await.unwrap().iter().map(Credentials::received).collect()
 }
 
-async fn check(store: &impl TokenStore) {
+pub(crate) async fn check(store: &impl TokenStore) {
     let slash = "https://login.example.com/";
     for known in [
         credentials("https://login.example.com", A, 1),
