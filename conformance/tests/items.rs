@@ -258,7 +258,7 @@ fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
     );
     requirements(&mut text, REVISIONS);
     text.push_str(
-        "\n## Clients of MCP\n\nWhat MCP asks of a client.\n\n| item | what | tests |\n| ---: | --- | --- |\n",
+        "\n## Clients of MCP\n\nWhat MCP asks of a client (M), and what a hostile server cannot do to it (H).\n\n| item | what | tests |\n| ---: | --- | --- |\n",
     );
     requirements(&mut text, CLIENTS);
     text

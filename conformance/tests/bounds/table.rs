@@ -324,6 +324,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("a document of an authorization server", "{crates/auth/src/exchange.rs MAX_DOCUMENT bytes}", ""),
     ("a URL or an id in it", "{crates/auth/src/oauth/metadata.rs MAX_TEXT bytes}", ""),
     (
+        "scopes that a client asks for",
+        "{crates/auth/src/oauth/scope_choice.rs MAX_SCOPES bytes} in all; those of the past are left out first",
+        "",
+    ),
+    (
         "redirects of a metadata document",
         "{crates/auth/src/oauth/discovery.rs MAX_REDIRECTS count}, within its origin; none of any other request",
         "",
@@ -345,6 +350,16 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("credentials in memory", "{crates/auth/src/driver/token_store.rs MAX_CREDENTIALS count}", ""),
+    (
+        "credentials of one MCP server in a keyring",
+        "{crates/auth/src/driver/keyring_store.rs MAX_ISSUERS count}, of as many issuers",
+        "",
+    ),
+    (
+        "time for a keyring to answer",
+        "{crates/auth/src/driver/keyring_store.rs MAX_WAIT time}; then files are used",
+        "",
+    ),
     ("a file of credentials", "{crates/auth/src/driver/file_store.rs MAX_FILE bytes}", ""),
     ("time that a refresh waits for another program", "{crates/auth/src/driver/file_store.rs MAX_WAIT time}", ""),
 ];

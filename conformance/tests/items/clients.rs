@@ -73,6 +73,7 @@ pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[
             (CLIENT_CALLS, "a_lost_session_is_replaced_and_its_calls_are_repeated"),
             (CLIENT_CALLS, "a_deadline_moves_with_progress_up_to_a_cap"),
             (CLIENT_CALLS, "endless_times_are_cut"),
+            (CLIENT_CALLS, "limits_of_zero_fail_at_once_and_never_spin"),
             (EXCHANGES, "a_lost_session_is_opened_again_with_everything_in_it"),
             (CALLS, "a_call_out_of_time_fails_and_is_cancelled"),
         ],
@@ -85,6 +86,9 @@ pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[
             (CACHE, "only_some_methods_are_kept_and_by_their_parameters"),
             (CACHE, "a_change_drops_answers_also_those_on_their_way"),
             (CACHING, "a_fresh_list_is_used_until_it_changes"),
+            (CACHE, "a_private_answer_is_for_its_context_alone"),
+            (CACHING, "a_private_answer_is_for_one_token"),
+            (CACHING, "a_closed_session_answers_nothing"),
             (CACHING, "sessions_share_no_answers"),
             (CACHING, "an_answer_after_questions_is_never_kept"),
             (CACHING, "with_a_session_every_list_is_asked_for"),
@@ -112,6 +116,7 @@ pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[
             (GRANTS, "a_workload_shows_its_assertion_once"),
             (GRANTS, "an_enterprise_exchanges_the_id_token_first"),
             ("crates/auth/tests/oauth_client/stores.rs", "stores_keep_one_token_for_each_issuer_and_server"),
+            ("crates/auth/src/oauth/scope_choice.rs", "scopes_are_bounded_in_all"),
             (HOSTILE, "an_endless_step_up_ends"),
             (HOSTILE, "redirects_lead_no_secret_away"),
             ("crates/auth/tests/oauth_client/flights.rs", "requests_at_once_share_one_sign_in_and_one_refresh"),
@@ -128,8 +133,42 @@ pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[
             (CALLS, "a_missing_resource_is_recognized_in_both_eras"),
         ],
     ),
+    (
+        "H1",
+        "a hostile MCP server: endless and dripping bodies, events and heads, endless lists, invalid schemas, redirects",
+        &[
+            (BODIES, "an_endless_body_is_cut"),
+            (BODIES, "an_endless_event_is_cut"),
+            (BODIES, "a_dripping_event_is_cut"),
+            (BODIES, "a_dripping_body_is_cut"),
+            (BODIES, "an_endless_head_is_cut"),
+            (BODIES, "a_response_without_a_head_is_given_up"),
+            (REDIRECTS, "nothing_is_sent_to_another_origin"),
+            (REDIRECTS, "a_circle_of_redirects_ends"),
+            (LISTS, "a_hostile_list_ends_with_a_clear_error"),
+            (LISTS, "a_hostile_list_does_not_hold_up_the_repair_of_a_call"),
+            (LISTS, "an_invalid_schema_costs_its_own_tool_alone"),
+            ("crates/client/tests/sessions/load.rs", "bytes_that_a_server_does_not_read_are_bounded"),
+        ],
+    ),
+    (
+        "H2",
+        "a hostile authorization server: another issuer, endless step-ups, challenges and documents, redirects; on the wire",
+        &[
+            (HOSTILE, "the_metadata_of_another_issuer_is_not_used"),
+            (HOSTILE, "an_endless_step_up_ends"),
+            (HOSTILE, "a_step_up_that_is_not_granted_ends"),
+            (HOSTILE, "a_server_that_rejects_every_token_ends"),
+            (HOSTILE, "redirects_lead_no_secret_away"),
+            (HOSTILE, "a_redirect_loop_ends"),
+            (HOSTILE, "a_slow_server_is_given_up"),
+            (HOSTILE, "an_endless_document_is_cut"),
+            (HOSTILE, "a_nonce_that_never_fits_ends"),
+        ],
+    ),
 ];
 
+const BODIES: &str = "crates/http-client/tests/http_client/bodies.rs";
 const CACHE: &str = "crates/client/src/cache.rs";
 const CACHING: &str = "crates/client/tests/sessions/caching.rs";
 const CALLS: &str = "crates/client/tests/sessions/calls.rs";
@@ -139,9 +178,11 @@ const DISCOVERY: &str = "crates/auth/tests/authorization/discovery.rs";
 const EXCHANGES: &str = "crates/client/tests/sessions/exchanges.rs";
 const GRANTS: &str = "crates/auth/tests/authorization/grants.rs";
 const HOSTILE: &str = "crates/auth/tests/oauth_client/hostile.rs";
+const LISTS: &str = "crates/client/tests/sessions/lists.rs";
 const MIRROR: &str = "crates/client/src/mirror.rs";
 const OPENING: &str = "crates/session/tests/client/opening.rs";
 const QUESTIONS: &str = "crates/client/tests/sessions/questions.rs";
+const REDIRECTS: &str = "crates/http-client/tests/http_client/redirects.rs";
 const REGISTRATION: &str = "crates/auth/tests/authorization/registration.rs";
 const REQUEST: &str = "crates/http-client/src/request.rs";
 const RESUMING: &str = "crates/http-client/tests/http_client/resuming.rs";

@@ -139,6 +139,7 @@ pub(crate) const CLIENTS: Rows = &[
             ("crates/client/tests/sessions/lists.rs", "all_pages_come_in_order"),
             ("crates/client/src/pages.rs", "all_pages_are_one_stream"),
             ("crates/client/src/pages.rs", "a_list_that_does_not_end_is_an_error"),
+            ("crates/client/tests/sessions/lists.rs", "a_hostile_list_ends_with_a_clear_error"),
         ],
     ),
     (
