@@ -20,6 +20,9 @@ pub struct ListenerConfig {
     /// The time between two requests, until the head of the second is complete. It does not run while a response, such
     /// as a stream, is open.
     pub idle_timeout: Duration,
+    /// The time after which a connection of [`Listener::serve_streams`](crate::Listener::serve_streams) is closed if no
+    /// byte has moved in either direction.
+    pub stream_idle_timeout: Duration,
     /// The most open requests on one HTTP/2 connection.
     pub max_concurrent_requests: u32,
     /// The time that open requests have to finish after the shutdown signal. Then their connections are closed.
@@ -42,6 +45,7 @@ impl Default for ListenerConfig {
             max_connections: 20_000,
             first_request_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
+            stream_idle_timeout: Duration::from_secs(3600),
             max_concurrent_requests: 256,
             drain_timeout: Duration::from_secs(10),
             #[cfg(feature = "tls")]
@@ -73,6 +77,13 @@ impl ListenerConfig {
     #[must_use]
     pub fn with_idle_timeout(mut self, timeout: Duration) -> Self {
         self.idle_timeout = timeout;
+        self
+    }
+
+    /// Sets [`ListenerConfig::stream_idle_timeout`].
+    #[must_use]
+    pub fn with_stream_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.stream_idle_timeout = timeout;
         self
     }
 

@@ -16,28 +16,40 @@ use crate::tls::Tls;
 /// The first byte of a TLS connection: a record of the handshake (RFC 8446, section 5.1).
 const HANDSHAKE: u8 = 22;
 
-/// The response to a client that sends plain HTTP.
-const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n\
-    this is plain HTTP, and the server speaks HTTPS here\n";
-
 /// The most that is read of a plain request.
 const MAX_PLAIN: u64 = 64 * 1024;
 
-/// Completes the handshake before `deadline`. `None`: the client is gone, too slow, or sends something else.
-pub(crate) async fn shake(
-    tls: &Tls,
-    connections: &Connections,
-    peer: SocketAddr,
-    stream: TcpStream,
-    deadline: Instant,
-) -> Option<TlsStream<TcpStream>> {
-    let handshake = async {
+/// The handshake of one connection.
+pub(crate) struct Handshake<'a> {
+    pub(crate) tls: &'a Tls,
+    pub(crate) connections: &'a Connections,
+    /// The response to a client that sends plain text.
+    pub(crate) reply_to_plain_text: &'static [u8],
+}
+
+impl Handshake<'_> {
+    /// Completes it before `deadline`. `None`: the client is gone, too slow, or sends something else.
+    pub(crate) async fn shake(
+        self,
+        peer: SocketAddr,
+        stream: TcpStream,
+        deadline: Instant,
+    ) -> Option<TlsStream<TcpStream>> {
+        let outcome = timeout_at(deadline, self.secure(peer, stream)).await;
+        outcome.unwrap_or_else(|_| {
+            tracing::debug!("TLS handshake timed out");
+            None
+        })
+    }
+
+    async fn secure(self, peer: SocketAddr, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+        let Self { tls, connections, reply_to_plain_text } = self;
         let mut first = [0];
         if !matches!(stream.peek(&mut first).await, Ok(1..)) {
             return None;
         }
         if first != [HANDSHAKE] {
-            reject_plain(stream).await;
+            reject_plain(stream, reply_to_plain_text).await;
             return None;
         }
         let start = match client_hello::read(stream).await {
@@ -60,19 +72,17 @@ pub(crate) async fn shake(
                 None
             }
         }
-    };
-    let outcome = timeout_at(deadline, handshake).await;
-    outcome.unwrap_or_else(|_| {
-        tracing::debug!("TLS handshake timed out");
-        None
-    })
+    }
 }
 
 /// Responds to a plain request after reading it to its end: closing the connection over unread bytes would lose the
 /// response.
-async fn reject_plain(mut stream: TcpStream) {
+async fn reject_plain(mut stream: TcpStream, reply: &[u8]) {
+    if reply.is_empty() {
+        return;
+    }
     let responded = async {
-        stream.write_all(PLAIN).await?;
+        stream.write_all(reply).await?;
         stream.shutdown().await?;
         copy(&mut stream.take(MAX_PLAIN), &mut sink()).await
     };

@@ -14,18 +14,21 @@ mod fair_limit;
 pub mod fuzzing;
 #[cfg(feature = "tls")]
 mod handshake;
+mod http_connection;
 mod listener;
 mod peer_network;
 mod serve;
 mod service;
 mod slots;
+mod streams;
 #[cfg(feature = "tls")]
 mod tls;
 
 pub use config::ListenerConfig;
 pub use connection_info::ConnectionInfo;
 pub use listener::Listener;
-pub use serve::Serve;
+pub use serve::{Serve, ServeStreams};
 pub use service::HttpService;
+pub use streams::{Stream, StreamService};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};

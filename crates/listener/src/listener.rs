@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use tokio::net::{TcpListener, ToSocketAddrs};
 
 use crate::config::ListenerConfig;
-use crate::serve::Serve;
+use crate::serve::{Serve, ServeStreams};
 
 /// One or several listening sockets with common limits. [`Listener::serve`] accepts their connections.
 #[derive(Debug)]
@@ -51,5 +51,10 @@ impl Listener {
     /// extensions.
     pub fn serve<S>(self, service: S) -> Serve<S> {
         Serve::new(self.sockets, self.config, service)
+    }
+
+    /// Serves every connection as a stream of bytes, with the same limits; await the result to start.
+    pub fn serve_streams<S>(self, service: S) -> ServeStreams<S> {
+        ServeStreams::new(self.sockets, self.config, service)
     }
 }

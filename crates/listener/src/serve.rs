@@ -13,12 +13,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 
 use crate::config::ListenerConfig;
-use crate::connection;
+use crate::connection::{self, Protocol};
 use crate::connections::Connections;
 use crate::descriptors;
 use crate::fair_limit::SlotState;
+use crate::http_connection::Http;
 use crate::peer_network::PeerNetwork;
 use crate::service::HttpService;
+use crate::streams::{StreamService, Streams};
 
 /// The pause after a failed `accept`, for want of descriptors for example.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -59,27 +61,68 @@ where
     type IntoFuture = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let Self { sockets, config, service, signal } = self;
-            let connections = Arc::new(Connections::new(config));
-            let tasks = TaskTracker::new();
-            tokio::select! {
-                () = accept(&sockets, &connections, service, &tasks) => unreachable!("accepting never ends"),
-                () = signal => {}
-                () = connections.config.reload_certificate() => unreachable!("certificates may change until the end"),
-                () = connections.log.write() => unreachable!("connections may be refused until the end"),
-            }
-            drop(sockets);
-            connections.drain(&tasks).await;
-            Ok(())
-        })
+        let Self { sockets, config, service, signal } = self;
+        Box::pin(run(sockets, config, Http(service), signal))
     }
 }
 
-async fn accept<S: HttpService>(
+/// As [`Serve`], for connections whose bytes the service reads itself. After the shutdown signal the service has to end
+/// its connections; those that are left at the drain timeout are closed.
+#[must_use = "a server does nothing unless it is awaited"]
+pub struct ServeStreams<S, F = Pending<()>>(Serve<S, F>);
+
+impl<S> ServeStreams<S> {
+    pub(crate) fn new(sockets: Vec<TcpListener>, config: ListenerConfig, service: S) -> Self {
+        Self(Serve::new(sockets, config, service))
+    }
+
+    /// Shuts down when `signal` resolves: the sockets are closed, and connections have
+    /// [`ListenerConfig::drain_timeout`] to end.
+    pub fn with_graceful_shutdown<F>(self, signal: F) -> ServeStreams<S, F>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        ServeStreams(self.0.with_graceful_shutdown(signal))
+    }
+}
+
+impl<S, F> IntoFuture for ServeStreams<S, F>
+where
+    S: StreamService,
+    F: Future<Output = ()> + Send + 'static,
+{
+    type Output = io::Result<()>;
+    type IntoFuture = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        let Serve { sockets, config, service, signal } = self.0;
+        Box::pin(run(sockets, config, Streams(service), signal))
+    }
+}
+
+async fn run<P: Protocol>(
+    sockets: Vec<TcpListener>,
+    config: ListenerConfig,
+    protocol: P,
+    signal: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let connections = Arc::new(Connections::new(config));
+    let tasks = TaskTracker::new();
+    tokio::select! {
+        () = accept(&sockets, &connections, protocol, &tasks) => unreachable!("accepting never ends"),
+        () = signal => {}
+        () = connections.config.reload_certificate() => unreachable!("certificates may change until the end"),
+        () = connections.log.write() => unreachable!("connections may be refused until the end"),
+    }
+    drop(sockets);
+    connections.drain(&tasks).await;
+    Ok(())
+}
+
+async fn accept<P: Protocol>(
     sockets: &[TcpListener],
     connections: &Arc<Connections>,
-    service: S,
+    protocol: P,
     tasks: &TaskTracker,
 ) {
     let Connections { slots, descriptors, log, .. } = &**connections;
@@ -99,7 +142,7 @@ async fn accept<S: HttpService>(
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!("cannot set TCP_NODELAY: {error}");
                 }
-                let connection = connection::serve(Arc::clone(connections), service.clone(), stream, peer, slot);
+                let connection = connection::serve(Arc::clone(connections), protocol.clone(), stream, peer, slot);
                 tasks.spawn(async move {
                     connection.await;
                     drop(descriptor);
@@ -146,5 +189,11 @@ fn is_of_connection(error: &io::Error) -> bool {
 impl<S, F> fmt::Debug for Serve<S, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Serve").field("sockets", &self.sockets).field("config", &self.config).finish_non_exhaustive()
+    }
+}
+
+impl<S, F> fmt::Debug for ServeStreams<S, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ServeStreams").field(&self.0).finish()
     }
 }

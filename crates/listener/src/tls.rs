@@ -32,6 +32,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Tls {
     config: Arc<ServerConfig>,
+    /// The certificate, unless the configuration was made elsewhere.
+    current: Option<Arc<CurrentCertificate>>,
     files: Option<Arc<CertificateFiles>>,
 }
 
@@ -44,7 +46,8 @@ impl Tls {
     /// the log.
     pub fn from_files(certificate: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Result<Self, TlsError> {
         let files = Arc::new(CertificateFiles::open(certificate.into(), key.into())?);
-        Ok(Self { config: config(Arc::clone(files.current())), files: Some(files) })
+        let current = Arc::clone(files.current());
+        Ok(Self { config: config(Arc::clone(&current)), current: Some(current), files: Some(files) })
     }
 
     /// Uses a certificate chain and its private key in PEM form. They are never replaced.
@@ -53,7 +56,18 @@ impl Tls {
     /// When they are not a matching pair.
     pub fn from_pem(certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let pair = pair::read(certificate, key, "the certificate", "the key")?;
-        Ok(Self { config: config(Arc::new(CurrentCertificate::new(pair))), files: None })
+        let current = Arc::new(CurrentCertificate::new(pair));
+        Ok(Self { config: config(Arc::clone(&current)), current: Some(current), files: None })
+    }
+
+    /// The same certificate for connections that are not HTTP: TLS 1.3 alone, and no choice of protocols by ALPN. A
+    /// configuration that was made elsewhere stays as it is.
+    #[must_use]
+    pub fn for_streams(mut self) -> Self {
+        if let Some(current) = &self.current {
+            self.config = stream_config(Arc::clone(current));
+        }
+        self
     }
 
     /// Reloads the files when they change. Never resolves.
@@ -77,7 +91,7 @@ impl Tls {
 
 impl From<Arc<ServerConfig>> for Tls {
     fn from(config: Arc<ServerConfig>) -> Self {
-        Self { config, files: None }
+        Self { config, current: None, files: None }
     }
 }
 
@@ -100,5 +114,14 @@ fn config(current: Arc<CurrentCertificate>) -> Arc<ServerConfig> {
         .with_no_client_auth()
         .with_cert_resolver(current);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Arc::new(config)
+}
+
+fn stream_config(current: Arc<CurrentCertificate>) -> Arc<ServerConfig> {
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_protocol_versions(&[&rustls::version::TLS13])
+        .expect("ring has what TLS 1.3 needs")
+        .with_no_client_auth()
+        .with_cert_resolver(current);
     Arc::new(config)
 }
