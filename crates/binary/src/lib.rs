@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod any;
+mod client;
 pub mod code;
 mod convert;
 mod cursor;
@@ -24,6 +25,12 @@ mod version;
 mod well_known;
 
 pub use any::Any;
+pub use client::{
+    AnyClient, BinaryBackend, BinaryCallError, BinaryClient, BinaryClientConfig, BinaryClientEvent,
+    BinaryClientSession, BinaryCloseReason, BinaryServerView, Changed, Connect, ConnectAnyError, TcpServer,
+};
+#[cfg(feature = "command")]
+pub use client::{CommandReader, CommandServer, CommandWriter};
 pub use cursor::{Cursor, CursorKey, ListDigest};
 pub use detect::{Rewound, detect};
 pub use detection::{Detection, Refusal, StreamProtocol};

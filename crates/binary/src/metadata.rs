@@ -23,6 +23,9 @@ pub(crate) const INEXACT: &str = "inexact";
 /// Of results: the reason why the structured part is missing.
 pub(crate) const UNCONVERTED: &str = "unconverted";
 
+/// In `_meta` of a result: the same, for clients of MCP.
+pub(crate) const INEXACT_META: &str = "protomcp/inexact";
+
 /// In `_meta` of a call: the metadata of a client of proto-mcp.
 pub(crate) const CLIENT_METADATA: &str = "protomcp/metadata";
 

@@ -4,11 +4,13 @@
 //! of JSON-RPC: layers, limits, lists by session, cancellation. `serve/driver.rs` owns the stream and both machines: the
 //! [`BinarySession`](crate::BinarySession) towards the client, and a client of MCP towards the server.
 
+mod account;
 mod answers;
 mod any_protocol;
 mod catalog;
 mod driver;
 mod error;
+mod line_budget;
 mod mcp;
 mod peer;
 mod peer_transport;

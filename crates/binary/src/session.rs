@@ -210,6 +210,14 @@ impl BinarySession {
         self.state = State::Closed;
     }
 
+    /// There is no room for the frame that arrives: the client gets an error, and the conversation is over.
+    pub fn overloaded(&mut self) {
+        if self.state == State::Open {
+            self.refuse(0, &Fault::new(code::OVERLOADED, "there is no room for this message"));
+            self.state = State::Closed;
+        }
+    }
+
     /// The client sends nothing more. Requests in flight have [`SessionLimits::drain_timeout`].
     pub fn close_input(&mut self, now: Instant) {
         if self.state == State::Open {
@@ -221,6 +229,12 @@ impl BinarySession {
     /// The next frame for the client.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         self.frames.pop_front()
+    }
+
+    /// The bytes of the frames that [`BinarySession::poll_transmit`] has not returned yet.
+    #[must_use]
+    pub fn unsent(&self) -> usize {
+        self.frames.iter().map(Vec::len).sum()
     }
 
     /// The time at which [`BinarySession::handle_timeout`] has something to do.

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use protomcp_server::{ServeError, Service};
 use protomcp_transport::lines::{Lines, MAX_LINE};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink};
 
 use crate::detect::{Rewound, detect};
 use crate::detection::{Detection, Refusal, StreamProtocol};
 use crate::serve::BinaryServer;
+use crate::serve::account::Account;
 use crate::serve::error::BinaryServeError;
+use crate::serve::line_budget::LineBudget;
 use crate::serve::peer::BinaryPeer;
 use crate::serve::peer_transport::PeerTransport;
 
@@ -108,7 +110,12 @@ impl<S: Service> BinaryServer<S> {
             | (Detection::Undecided | Detection::Refused(Refusal::Unknown), JsonLines::ServedUnlessBinary) => {
                 self.serve_lines(stream, writer, peer, options.max_line).await
             }
-            (Detection::Protocol(protocol), _) => Err(ServeAnyError::NotServed(protocol)),
+            (Detection::Protocol(protocol), _) => {
+                if protocol == StreamProtocol::JsonLines {
+                    tell(stream, writer).await;
+                }
+                Err(ServeAnyError::NotServed(protocol))
+            }
             (Detection::Refused(refusal), _) => Err(refusal.into()),
             // The client has closed the stream without a message.
             (Detection::Undecided, _) => Ok(()),
@@ -126,10 +133,34 @@ impl<S: Service> BinaryServer<S> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let lines = Lines::new(stream, writer).with_max_line(max_line);
+        let room = Account::open(self.server.handle(), &peer).map(|account| account.inbound);
+        let lines = Lines::new(LineBudget::new(stream, room), writer).with_max_line(max_line);
         Ok(self.server.serve(PeerTransport { inner: lines, peer }).await?)
     }
 }
+
+/// Tells a client of JSON-RPC why the stream ends. Its bytes are read first: closing over unread ones would lose the
+/// answer.
+async fn tell(stream: Rewound<impl AsyncRead + Unpin>, mut writer: impl AsyncWrite + Unpin) {
+    let told = async {
+        writer.write_all(NO_JSON).await?;
+        writer.shutdown().await?;
+        copy(&mut stream.take(MAX_UNREAD), &mut sink()).await
+    };
+    // A client that does not read it loses nothing else.
+    drop(tokio::time::timeout(TELL_TIMEOUT, told).await);
+}
+
+/// The time for a client to read the reason.
+const TELL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The most that is read of a client that is not served.
+const MAX_UNREAD: u64 = 64 << 10;
+
+/// The answer to JSON-RPC where it is not served.
+const NO_JSON: &[u8] =
+    br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"only proto-mcp is served here"}}
+"#;
 
 async fn sleep(time: Option<Duration>) {
     match time {

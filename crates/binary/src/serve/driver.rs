@@ -17,6 +17,7 @@ use tokio::time::sleep_until;
 use crate::fault::Fault;
 use crate::frame::Decoder;
 use crate::message::Payload;
+use crate::serve::account::{Account, hold};
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::error::BinaryServeError;
@@ -43,6 +44,7 @@ pub(super) struct Driver<S> {
     aborts: HashMap<u64, AbortHandle>,
     input: BytesMut,
     outgoing: Outgoing,
+    account: Option<Account>,
     /// The client has closed its end.
     has_ended: bool,
     is_shutting_down: bool,
@@ -73,6 +75,7 @@ impl<S: Service> Driver<S> {
         let config = Arc::clone(&shared.session);
         let decoder = Decoder::new(config.frames.clone()).with_numbering(config.numbering);
         Self {
+            account: Account::open(server.handle(), &peer),
             server,
             shared,
             session: BinarySession::new(config, peer.principal.clone()),
@@ -100,6 +103,7 @@ impl<S: Service> Driver<S> {
             if self.decode(now()) {
                 continue;
             }
+            self.hold()?;
             if self.session.is_closed() && self.outgoing.bytes.is_empty() && !self.outgoing.is_unflushed {
                 break;
             }
@@ -227,6 +231,20 @@ impl<S: Service> Driver<S> {
             has_taken = true;
         }
         has_taken
+    }
+
+    /// Keeps account of the bytes that wait. A client whose frames find no room is told so, unless it does not read.
+    fn hold(&mut self) -> Result<(), BinaryServeError> {
+        let Some(account) = &mut self.account else { return Ok(()) };
+        let unread = self.session.unsent() + self.outgoing.bytes.len();
+        hold(&mut account.outbound, unread).map_err(|_| BinaryServeError::Overloaded)?;
+        if hold(&mut account.inbound, self.input.len()).is_err() {
+            self.session.overloaded();
+            self.failure.get_or_insert(BinaryServeError::Overloaded);
+            self.input = BytesMut::new();
+            self.pump();
+        }
+        Ok(())
     }
 
     fn begin(&mut self, now: Instant, request: BinaryRequest) {

@@ -81,6 +81,10 @@ async fn a_network_is_stricter_than_standard_input() {
     let only_binary = DetectOptions { json: JsonLines::Refused, ..DetectOptions::NETWORK };
     let (mut stream, serving) = connect(&server, only_binary);
     stream.write_all(PING).await.unwrap();
+    stream.shutdown().await.unwrap();
+    let mut told = String::new();
+    stream.read_to_string(&mut told).await.unwrap();
+    assert!(told.starts_with('{') && told.ends_with("}\n") && told.contains("-32600"), "{told}");
     assert!(matches!(ends(serving).await, Err(ServeAnyError::NotServed(StreamProtocol::JsonLines))));
     let (stream, serving) = connect(&server, DetectOptions::NETWORK);
     drop(stream);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod budgets;
 mod calls;
 mod detection;
 mod ends;

@@ -145,10 +145,14 @@ pub(crate) fn server(stage: &Arc<Stage>) -> (BinaryServer<Router<Actor>>, Server
 impl Client {
     /// Begins a conversation without a message.
     pub(crate) fn connect(server: &BinaryServer<Router<Actor>>) -> Self {
+        Self::connect_as(server, BinaryPeer::default())
+    }
+
+    pub(crate) fn connect_as(server: &BinaryServer<Router<Actor>>, peer: BinaryPeer) -> Self {
         let (stream, theirs) = duplex(64 << 10);
         let server = server.clone();
         let (reader, writer) = tokio::io::split(theirs);
-        let serving = tokio::spawn(async move { server.serve(reader, writer, BinaryPeer::default()).await });
+        let serving = tokio::spawn(async move { server.serve(reader, writer, peer).await });
         Self { stream, serving, input: BytesMut::new(), last: 0 }
     }
 
@@ -163,11 +167,16 @@ impl Client {
     }
 
     pub(crate) async fn send(&mut self, payload: Payload) -> u64 {
+        assert!(self.try_send(payload).await);
+        self.last
+    }
+
+    /// False if the server has closed the stream.
+    pub(crate) async fn try_send(&mut self, payload: Payload) -> bool {
         self.last += 1;
         let mut frame = Vec::new();
         encode(&McpMessage { id: self.last, payload: Some(payload) }, &FrameLimits::default(), &mut frame).unwrap();
-        self.stream.write_all(&frame).await.unwrap();
-        self.last
+        self.stream.write_all(&frame).await.is_ok()
     }
 
     /// The next message; `None` at the end.

@@ -1,0 +1,195 @@
+//! The task of a client's conversation: it owns the stream and the clock.
+
+use std::collections::HashMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::sleep_until;
+
+use crate::client::config::BinaryClientConfig;
+use crate::client::error::{BinaryCallError, BinaryCloseReason};
+use crate::client::session::{BinaryClientEvent, BinaryClientSession};
+use crate::client::status::{Changed, Status};
+use crate::frame::Decoder;
+use crate::message::Payload;
+
+/// A command of a handle.
+pub(super) enum Command {
+    /// Send a request.
+    Call(Box<Payload>, Option<Duration>, Answer),
+    /// End the conversation.
+    Close,
+}
+
+type Answer = oneshot::Sender<Result<Payload, BinaryCallError>>;
+
+/// One conversation.
+pub(super) struct Driver {
+    session: BinaryClientSession,
+    decoder: Decoder,
+    commands: mpsc::UnboundedReceiver<Command>,
+    waiting: HashMap<u64, Answer>,
+    status: watch::Sender<Status>,
+    changes: watch::Sender<Changed>,
+    input: BytesMut,
+    output: BytesMut,
+    is_unflushed: bool,
+}
+
+enum Event {
+    Read(io::Result<usize>),
+    Written(io::Result<()>),
+    Command(Option<Command>),
+    Time,
+}
+
+impl Driver {
+    pub(super) fn new(
+        config: BinaryClientConfig,
+        commands: mpsc::UnboundedReceiver<Command>,
+        status: watch::Sender<Status>,
+        changes: watch::Sender<Changed>,
+    ) -> Self {
+        Self {
+            decoder: Decoder::new(config.frames.clone()),
+            session: BinaryClientSession::new(config, now()),
+            commands,
+            waiting: HashMap::new(),
+            status,
+            changes,
+            input: BytesMut::new(),
+            output: BytesMut::new(),
+            is_unflushed: false,
+        }
+    }
+
+    pub(super) async fn run<R, W>(mut self, mut reader: R, mut writer: W)
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        self.pump();
+        while !self.session.is_closed() {
+            let event = self.wait(&mut reader, &mut writer).await;
+            self.handle(event);
+            self.pump();
+        }
+        // The server may be gone by now.
+        drop(tokio::time::timeout(CLOSE_TIMEOUT, writer.shutdown()).await);
+    }
+
+    async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
+        let deadline = self.session.poll_timeout();
+        // The buffer grows as bytes arrive, whatever a frame announces.
+        self.input.reserve(self.decoder.want().clamp(1, READ_STEP));
+        let has_output = !self.output.is_empty() || self.is_unflushed;
+        let write = async {
+            if !self.output.is_empty() {
+                self.is_unflushed = true;
+                writer.write_buf(&mut self.output).await?;
+            }
+            writer.flush().await?;
+            self.is_unflushed = false;
+            Ok(())
+        };
+        let time = async {
+            match deadline {
+                Some(deadline) => sleep_until(deadline.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            read = reader.read_buf(&mut self.input) => Event::Read(read),
+            written = write, if has_output => Event::Written(written),
+            command = self.commands.recv() => Event::Command(command),
+            () = time => Event::Time,
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Read(Ok(0)) => self.session.close(match self.input.is_empty() {
+                true => BinaryCloseReason::ByServer,
+                false => BinaryCloseReason::Truncated,
+            }),
+            Event::Read(Ok(_)) => self.decode(),
+            Event::Read(Err(error)) | Event::Written(Err(error)) => {
+                self.session.close(BinaryCloseReason::Failed(error.to_string()));
+            }
+            Event::Written(Ok(())) => {}
+            Event::Command(Some(Command::Call(request, timeout, done))) => {
+                self.forget();
+                let id = self.session.call(now(), *request, timeout);
+                self.waiting.insert(id, done);
+            }
+            Event::Command(Some(Command::Close) | None) => self.session.close(BinaryCloseReason::Requested),
+            Event::Time => self.session.handle_timeout(now()),
+        }
+    }
+
+    fn decode(&mut self) {
+        loop {
+            match self.decoder.decode(&mut self.input) {
+                Ok(None) => return,
+                Ok(Some(frame)) => self.session.receive(now(), frame),
+                Err(error) => return self.session.close(BinaryCloseReason::TooLarge(error)),
+            }
+        }
+    }
+
+    /// Cancels requests whose callers are gone.
+    fn forget(&mut self) {
+        let session = &mut self.session;
+        self.waiting.retain(|id, done| {
+            if done.is_closed() {
+                session.cancel(*id);
+            }
+            !done.is_closed()
+        });
+    }
+
+    /// Carries out what the machine has decided.
+    fn pump(&mut self) {
+        while let Some(event) = self.session.poll_event() {
+            match event {
+                BinaryClientEvent::Opened(server) => drop(self.status.send(Status::Open(server))),
+                BinaryClientEvent::Answer(id, outcome) => {
+                    if let Some(done) = self.waiting.remove(&id) {
+                        // The caller may be gone.
+                        drop(done.send(outcome));
+                    }
+                }
+                BinaryClientEvent::ListChanged(changed) => self.changes.send_modify(|changes| changes.add(changed)),
+                BinaryClientEvent::Reported(fault) => {
+                    tracing::warn!(code = fault.code, "the server reports: {}", fault.message);
+                }
+                BinaryClientEvent::Closed(reason) => drop(self.status.send(Status::Closed(reason))),
+            }
+        }
+        // Frames that the server does not read stay in the session, which then takes no more requests.
+        if self.output.is_empty() {
+            while self.output.len() < WRITE_STEP
+                && let Some(frame) = self.session.poll_transmit()
+            {
+                self.output.extend_from_slice(&frame);
+            }
+        }
+    }
+}
+
+/// The time, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// The most bytes that are reserved for one read.
+const READ_STEP: usize = 64 << 10;
+
+/// The bytes of frames that are written together.
+const WRITE_STEP: usize = 256 << 10;
+
+/// The time in which the end of the output must be written.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,0 +1,131 @@
+//! A server of proto-mcp behind an MCP server: its tools and resources, for clients of JSON-RPC.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use protomcp_server::{Context, Handler, ServerInfo};
+use protomcp_types::{
+    CallTool, CallToolResult, ErrorObject, ListCapability, ListResources, ListResourcesResult, ListTools,
+    ListToolsResult, RawJson, ReadResource, ReadResourceResult, ServerCapabilities,
+};
+
+use crate::client::error::BinaryCallError;
+use crate::client::handle::BinaryClient;
+use crate::client::status::Changed;
+use crate::convert::{call_metadata, contents_from_proto, resource_from_proto, result_from_proto, tool_from_proto};
+use crate::fault::Fault;
+use crate::message::{CallToolRequest, Tool};
+use crate::schemas::{SchemaError, ToolSchemas};
+
+/// The handler of an MCP server whose tools and resources are those of a server of proto-mcp.
+///
+/// Tools are listed with JSON Schemas, arguments become messages, and results become content again. A tool whose schema
+/// cannot be had is left out of lists, and the log says why.
+#[derive(Clone)]
+pub struct BinaryBackend {
+    client: BinaryClient,
+    schemas: Arc<dyn ToolSchemas>,
+    known: Arc<Mutex<Known>>,
+}
+
+/// The tools as they were last listed.
+#[derive(Default)]
+struct Known {
+    tools: Option<Arc<Vec<Tool>>>,
+    /// The changes at that time.
+    changes: Changed,
+}
+
+impl BinaryBackend {
+    /// The tools and resources of the server at the other end of `client`.
+    #[must_use]
+    pub fn new(client: BinaryClient, schemas: Arc<dyn ToolSchemas>) -> Self {
+        Self { client, schemas, known: Arc::default() }
+    }
+
+    async fn tools(&self) -> Result<Arc<Vec<Tool>>, BinaryCallError> {
+        let changes = *self.client.changes().borrow();
+        let tools = Arc::new(self.client.all_tools().await?);
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { tools: Some(Arc::clone(&tools)), changes };
+        Ok(tools)
+    }
+
+    /// The tool with this name; a name that is not known may be new.
+    async fn tool(&self, name: &str) -> Result<Tool, ErrorObject> {
+        let find = |tools: &[Tool]| tools.iter().find(|tool| tool.name == name).cloned();
+        let now = *self.client.changes().borrow();
+        let known = {
+            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            known.tools.as_ref().filter(|_| known.changes == now).and_then(|tools| find(tools))
+        };
+        match known {
+            Some(tool) => Ok(tool),
+            None => find(&self.tools().await.map_err(error)?).ok_or_else(|| ErrorObject::unknown_tool(name)),
+        }
+    }
+}
+
+impl std::fmt::Debug for BinaryBackend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("BinaryBackend").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+impl Handler for BinaryBackend {
+    fn info(&self) -> ServerInfo {
+        let server = self.client.server();
+        let member = |key: &str| server.metadata.get(key).cloned();
+        let name = member("name").or_else(|| member("server")).unwrap_or_else(|| "proto-mcp server".to_owned());
+        let list = |list_changed| ListCapability { list_changed, subscribe: false };
+        let mut capabilities = ServerCapabilities::default();
+        capabilities.tools = server.capabilities.tools.map(|tools| list(tools.supports_list_changed));
+        capabilities.resources = server.capabilities.resources.map(|resources| list(resources.supports_list_changed));
+        ServerInfo::new(name, member("version").unwrap_or_default()).with_capabilities(capabilities)
+    }
+
+    async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+        let mut shown = Vec::new();
+        for tool in self.tools().await.map_err(error)?.iter() {
+            match self.schemas.of_proto(tool).await {
+                Ok(messages) => shown.extend(tool_from_proto(tool, &*messages).map(|tool| tool.to_raw())),
+                Err(why) => tracing::warn!(tool = tool.name, "a tool of proto-mcp is left out: {why}"),
+            }
+        }
+        let list = RawJson::of(&shown).map_err(|why| ErrorObject::internal(why.to_string()))?;
+        Ok(ListToolsResult::new(list))
+    }
+
+    async fn call_tool(&self, call: CallTool, _: Context) -> Result<CallToolResult, ErrorObject> {
+        let tool = self.tool(&call.name).await?;
+        let schema = |why: SchemaError| error(BinaryCallError::Refused(why.into()));
+        let messages = self.schemas.of_proto(&tool).await.map_err(schema)?;
+        let arguments = messages.arguments_to_any(&call.arguments_or_empty()).map_err(schema)?;
+        let metadata = call_metadata(call.meta.as_ref());
+        let request = CallToolRequest { name: call.name, arguments: Some(arguments), metadata };
+        let response = self.client.call_tool(request, None).await.map_err(error)?;
+        Ok(result_from_proto(response, &*messages))
+    }
+
+    async fn list_resources(&self, _: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
+        let all = self.client.all_resources().await.map_err(error)?;
+        Ok(ListResourcesResult::of(&all.into_iter().map(resource_from_proto).collect::<Vec<_>>()))
+    }
+
+    async fn read_resource(&self, request: ReadResource, _: Context) -> Result<ReadResourceResult, ErrorObject> {
+        let response = self.client.read_resource(request.uri).await.map_err(error)?;
+        Ok(ReadResourceResult::of(response.contents.into_iter().map(contents_from_proto)))
+    }
+}
+
+/// An error keeps its code and its data.
+fn error(error: BinaryCallError) -> ErrorObject {
+    match error {
+        BinaryCallError::Refused(Fault { code, message, data }) => {
+            let object = ErrorObject::new(code.into(), message);
+            if data.is_empty() {
+                return object;
+            }
+            object.with_data(RawJson::of(&data).expect("values of JSON are JSON"))
+        }
+        other => ErrorObject::internal(other.to_string()),
+    }
+}

@@ -1,0 +1,366 @@
+//! The client's end of one conversation, as a value: the first request, ids, deadlines and errors, without I/O.
+//!
+//! Requests, messages and the time go in; [`BinaryClientSession::poll_transmit`] and
+//! [`BinaryClientSession::poll_event`] return the consequences. **Each request gets exactly one
+//! [`BinaryClientEvent::Answer`]**, unless it was cancelled.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::client::config::BinaryClientConfig;
+use crate::client::error::{BinaryCallError, BinaryCloseReason};
+use crate::code;
+use crate::fault::Fault;
+use crate::frame::{FrameTooLarge, Unreadable, encode_with};
+use crate::message::{
+    CallToolResponse, ClientCapabilities, InitializeRequest, InitializeResponse, ListChanged, McpMessage, Payload,
+    ServerCapabilities, call_tool_response,
+};
+use crate::reference::Numbering;
+use crate::version::Version;
+
+/// The client's end of one conversation.
+#[derive(Debug)]
+pub struct BinaryClientSession {
+    config: BinaryClientConfig,
+    phase: Phase,
+    calls: HashMap<u64, Call>,
+    deadlines: BTreeSet<(Instant, u64)>,
+    last: u64,
+    numbering: Numbering,
+    garbage: u32,
+    frames: VecDeque<Vec<u8>>,
+    events: VecDeque<BinaryClientEvent>,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The server owes the answer to the first request. Requests wait.
+    Opening {
+        version: Version,
+        until: Instant,
+        waiting: Vec<u64>,
+    },
+    Open,
+    Closed(BinaryCloseReason),
+}
+
+#[derive(Debug)]
+struct Call {
+    /// Until it is sent.
+    request: Option<Payload>,
+    kind: u32,
+    deadline: Instant,
+    timeout: Duration,
+}
+
+/// The server, as it has described itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BinaryServerView {
+    /// The version of the conversation.
+    pub version: Version,
+    /// The capabilities.
+    pub capabilities: ServerCapabilities,
+    /// `name` and `version` of the server, and anything else.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// An event of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BinaryClientEvent {
+    /// The conversation has begun.
+    Opened(Arc<BinaryServerView>),
+    /// A request has ended.
+    Answer(u64, Result<Payload, BinaryCallError>),
+    /// A list of the server has changed.
+    ListChanged(ListChanged),
+    /// The server reports an error that belongs to no request.
+    Reported(Fault),
+    /// The conversation is over; the last event.
+    Closed(BinaryCloseReason),
+}
+
+impl BinaryClientSession {
+    /// Begins a conversation: the first frame is ready to be sent.
+    #[must_use]
+    pub fn new(config: BinaryClientConfig, now: Instant) -> Self {
+        let version = config.versions.newest().clone();
+        let mut session = Self {
+            phase: Phase::Opening { version: version.clone(), until: now + config.open_timeout, waiting: Vec::new() },
+            numbering: config.numbering.unwrap_or_default(),
+            config,
+            calls: HashMap::new(),
+            deadlines: BTreeSet::new(),
+            last: 0,
+            garbage: 0,
+            frames: VecDeque::new(),
+            events: VecDeque::new(),
+        };
+        session.initialize(&version);
+        session
+    }
+
+    /// Sends a request, at once or as soon as the conversation has begun. Returns its number, for its answer.
+    pub fn call(&mut self, now: Instant, request: Payload, timeout: Option<Duration>) -> u64 {
+        self.last += 1;
+        let id = self.last;
+        let refusal = match (&self.phase, answer_kind(&request)) {
+            (Phase::Closed(reason), _) => Some(BinaryCallError::Closed(reason.clone())),
+            (_, None) => Some(BinaryCallError::InvalidAnswer("the message is not a request".into())),
+            _ if self.is_full() => Some(BinaryCallError::TooMany),
+            (_, Some(kind)) => {
+                let timeout = timeout.unwrap_or(self.config.timeout).min(LONGEST);
+                let deadline = now + timeout;
+                self.deadlines.insert((deadline, id));
+                self.calls.insert(id, Call { request: Some(request), kind, deadline, timeout });
+                None
+            }
+        };
+        match (&mut self.phase, refusal) {
+            (_, Some(error)) => self.events.push_back(BinaryClientEvent::Answer(id, Err(error))),
+            (Phase::Opening { waiting, .. }, None) => waiting.push(id),
+            (_, None) => self.transmit(id),
+        }
+        id
+    }
+
+    /// Gives a request up: it gets no answer. Version 1.0 has no message for it, so the server is not told.
+    pub fn cancel(&mut self, id: u64) {
+        self.remove(id);
+    }
+
+    /// Takes a frame of the server.
+    pub fn receive(&mut self, now: Instant, frame: Result<McpMessage, Unreadable>) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        match frame {
+            Ok(message) => {
+                self.garbage = 0;
+                let Some(payload) = message.payload else { return };
+                match (&self.phase, message.id) {
+                    (Phase::Opening { .. }, FIRST) => self.opened(now, payload),
+                    (_, id) => self.answered(id, payload),
+                }
+            }
+            Err(unreadable) => {
+                self.finish(unreadable.id, Err(BinaryCallError::InvalidAnswer(unreadable.fault().message)));
+                self.garbage = if unreadable.is_garbage() { self.garbage + 1 } else { 0 };
+                if self.garbage > MAX_GARBAGE {
+                    self.close(BinaryCloseReason::Garbage);
+                }
+            }
+        }
+    }
+
+    /// Ends the conversation. Every request without an answer fails.
+    pub fn close(&mut self, reason: BinaryCloseReason) {
+        if matches!(self.phase, Phase::Closed(_)) {
+            return;
+        }
+        self.phase = Phase::Closed(reason.clone());
+        let mut ids: Vec<_> = self.calls.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            self.finish(id, Err(BinaryCallError::Closed(reason.clone())));
+        }
+        self.events.push_back(BinaryClientEvent::Closed(reason));
+    }
+
+    /// The next frame for the server.
+    pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
+        self.frames.pop_front()
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<BinaryClientEvent> {
+        self.events.pop_front()
+    }
+
+    /// The time at which [`BinaryClientSession::handle_timeout`] has something to do.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Instant> {
+        let opening = match &self.phase {
+            Phase::Opening { until, .. } => Some(*until),
+            Phase::Open | Phase::Closed(_) => None,
+        };
+        opening.into_iter().chain(self.deadlines.first().map(|(deadline, _)| *deadline)).min()
+    }
+
+    /// Fails everything whose time is over.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        if matches!(self.phase, Phase::Opening { until, .. } if until <= now) {
+            self.close(BinaryCloseReason::NotOpened(self.config.open_timeout));
+        }
+        while let Some((deadline, id)) = self.deadlines.first().copied()
+            && deadline <= now
+        {
+            let timeout = self.calls.get(&id).map(|call| call.timeout).unwrap_or_default();
+            self.finish(id, Err(BinaryCallError::TimedOut(timeout)));
+        }
+    }
+
+    /// True if the conversation is over.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        matches!(self.phase, Phase::Closed(_))
+    }
+
+    /// Abandoned requests count as well until the server has read them.
+    fn is_full(&self) -> bool {
+        let max = self.config.max_in_flight;
+        self.calls.len() >= max || self.frames.len() >= max.max(16)
+    }
+
+    fn initialize(&mut self, version: &Version) {
+        let mut metadata = self.config.metadata.clone();
+        if let Some(token) = &self.config.token {
+            metadata.insert("authorization".to_owned(), format!("Bearer {token}"));
+        }
+        let capabilities = ClientCapabilities {
+            supports_bsr_refs: self.config.bsr_refs,
+            supports_streaming: false,
+            encodings: vec!["protobuf".to_owned()],
+            experimental: [("notifications".to_owned(), true)].into(),
+        };
+        let request =
+            InitializeRequest { protocol_version: version.to_string(), capabilities: Some(capabilities), metadata };
+        self.last = self.last.max(FIRST);
+        if let Err(error) = self.send(FIRST, Payload::InitializeRequest(request)) {
+            self.close(BinaryCloseReason::TooLarge(error));
+        }
+    }
+
+    fn opened(&mut self, now: Instant, payload: Payload) {
+        let Phase::Opening { version, .. } = &self.phase else { return };
+        let response = match payload {
+            Payload::InitializeResponse(response) => response,
+            Payload::ErrorResponse(error) => return self.refused(now, error.into()),
+            other => {
+                let message = format!("the first answer is a message of kind {}", kind(&other));
+                return self.close(BinaryCloseReason::Refused(Fault::new(code::INVALID_REQUEST, message)));
+            }
+        };
+        let InitializeResponse { protocol_version, capabilities, metadata } = response;
+        let chosen = protocol_version.parse::<Version>().ok();
+        let Some(chosen) = chosen.filter(|chosen| Version::common(version, chosen).is_some()) else {
+            return self.close(BinaryCloseReason::UnsupportedVersion(protocol_version));
+        };
+        if self.config.numbering.is_none() {
+            self.numbering = Numbering::of_server(&metadata);
+        }
+        let view = BinaryServerView { version: chosen, capabilities: capabilities.unwrap_or_default(), metadata };
+        self.events.push_back(BinaryClientEvent::Opened(Arc::new(view)));
+        if let Phase::Opening { waiting, .. } = std::mem::replace(&mut self.phase, Phase::Open) {
+            waiting.into_iter().for_each(|id| self.transmit(id));
+        }
+    }
+
+    /// The server has refused. If it has an older version of this client, that one is tried.
+    fn refused(&mut self, now: Instant, fault: Fault) {
+        let Phase::Opening { version, until, .. } = &mut self.phase else { return };
+        let supported = fault.data.get("supported").and_then(|list| list.as_array().cloned()).unwrap_or_default();
+        let supported = supported.iter().filter_map(serde_json::Value::as_str);
+        let fallback = self.config.versions.fallback(supported).filter(|other| other != version);
+        match fallback {
+            Some(other) if fault.code == code::UNSUPPORTED_VERSION && *until > now => {
+                // Each try is an older version, so this ends.
+                *version = other.clone();
+                self.config.versions = crate::version::Versions::new([other.clone()]);
+                self.initialize(&other);
+            }
+            _ => self.close(BinaryCloseReason::Refused(fault)),
+        }
+    }
+
+    fn answered(&mut self, id: u64, payload: Payload) {
+        match (payload, self.calls.get(&id)) {
+            (Payload::ListChanged(changed), _) if id == 0 => {
+                self.events.push_back(BinaryClientEvent::ListChanged(changed));
+            }
+            (Payload::ErrorResponse(error), None) if id == 0 => {
+                self.events.push_back(BinaryClientEvent::Reported(error.into()));
+            }
+            // The answer to a request that was given up, or to none.
+            (_, None) => {}
+            (Payload::ErrorResponse(error), Some(_)) => self.finish(id, Err(BinaryCallError::Refused(error.into()))),
+            (payload, Some(call)) if kind(&payload) != call.kind => {
+                let message = format!("a message of kind {} instead of {}", kind(&payload), call.kind);
+                self.finish(id, Err(BinaryCallError::InvalidAnswer(message)));
+            }
+            (Payload::CallToolResponse(CallToolResponse { result, metadata }), Some(_)) => {
+                let outcome = match result {
+                    Some(call_tool_response::Result::Error(error)) => Err(BinaryCallError::Refused(error.into())),
+                    result => Ok(Payload::CallToolResponse(CallToolResponse { result, metadata })),
+                };
+                self.finish(id, outcome);
+            }
+            (payload, Some(_)) => self.finish(id, Ok(payload)),
+        }
+    }
+
+    fn transmit(&mut self, id: u64) {
+        let Some(request) = self.calls.get_mut(&id).and_then(|call| call.request.take()) else { return };
+        if let Err(error) = self.send(id, request) {
+            self.finish(id, Err(BinaryCallError::TooLarge(error)));
+        }
+    }
+
+    fn send(&mut self, id: u64, payload: Payload) -> Result<(), FrameTooLarge> {
+        let mut frame = Vec::new();
+        let message = McpMessage { id, payload: Some(payload) };
+        encode_with(&message, self.numbering, &self.config.frames, &mut frame)?;
+        self.frames.push_back(frame);
+        Ok(())
+    }
+
+    fn finish(&mut self, id: u64, outcome: Result<Payload, BinaryCallError>) {
+        if self.remove(id) {
+            self.events.push_back(BinaryClientEvent::Answer(id, outcome));
+        }
+    }
+
+    fn remove(&mut self, id: u64) -> bool {
+        let Some(call) = self.calls.remove(&id) else { return false };
+        self.deadlines.remove(&(call.deadline, id))
+    }
+}
+
+/// The number of the answer's payload in `MCPMessage`; `None` for messages that are not requests of a program.
+fn answer_kind(request: &Payload) -> Option<u32> {
+    match request {
+        Payload::ListToolsRequest(_)
+        | Payload::CallToolRequest(_)
+        | Payload::ListResourcesRequest(_)
+        | Payload::ReadResourceRequest(_) => Some(kind(request) + 1),
+        _ => None,
+    }
+}
+
+/// The number of a payload in `MCPMessage`.
+fn kind(payload: &Payload) -> u32 {
+    match payload {
+        Payload::InitializeRequest(_) => 2,
+        Payload::InitializeResponse(_) => 3,
+        Payload::ListToolsRequest(_) => 4,
+        Payload::ListToolsResponse(_) => 5,
+        Payload::CallToolRequest(_) => 6,
+        Payload::CallToolResponse(_) => 7,
+        Payload::ListResourcesRequest(_) => 8,
+        Payload::ListResourcesResponse(_) => 9,
+        Payload::ReadResourceRequest(_) => 10,
+        Payload::ReadResourceResponse(_) => 11,
+        Payload::ErrorResponse(_) => 12,
+        Payload::ListChanged(_) => 100,
+    }
+}
+
+/// The id of the first request.
+const FIRST: u64 = 1;
+
+/// Frames in a row that are not messages; one more ends the conversation.
+const MAX_GARBAGE: u32 = 2;
+
+/// Longer timeouts are cut: they have to be added to a moment. Ten years.
+const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);

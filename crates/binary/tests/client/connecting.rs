@@ -1,0 +1,149 @@
+//! Streams to servers over TCP: proto-mcp where the server speaks it, JSON-RPC where it does not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_binary::{
+    AnyClient, BinaryClient, BinaryClientConfig, BinaryCloseReason, BinaryPeer, BinaryServer, ConnectAnyError,
+    DetectOptions, StructSchemas, TcpServer, Tokens,
+};
+use protomcp_client::{Client, ListChanged};
+use protomcp_server::{Audience, Context, Handler, Server, ServerInfo};
+use protomcp_transport::lines::Lines;
+use protomcp_types::{ErrorObject, ListTools, ListToolsResult, RawJson, ServerCapabilities};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+struct Nothing;
+
+impl Handler for Nothing {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::new("nothing", "1").with_capabilities(ServerCapabilities::default().with_tools())
+    }
+
+    async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+        Ok(ListToolsResult::new(RawJson::parse("[]").unwrap()))
+    }
+}
+
+/// Serves each connection with `serve`, and returns the address.
+async fn listen<F: Future<Output = ()> + Send + 'static>(serve: impl Fn(TcpStream) -> F + Send + 'static) -> TcpServer {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream));
+        }
+    });
+    TcpServer::new(address.to_string())
+}
+
+async fn serve_any(server: BinaryServer<impl protomcp_server::Service>, stream: TcpStream) {
+    let (reader, writer) = stream.into_split();
+    drop(server.serve_any(reader, writer, BinaryPeer::default(), DetectOptions::NETWORK).await);
+}
+
+fn config() -> BinaryClientConfig {
+    BinaryClientConfig::new("tests", "1.0")
+}
+
+/// The name of the server at the other end of a session of MCP.
+async fn server_name<R, W>(connected: AnyClient<R, W>) -> String
+where
+    R: tokio::io::AsyncRead + Unpin + Send + 'static,
+    W: tokio::io::AsyncWrite + Unpin + Send + 'static,
+{
+    let session = Client::new("host", "1.0").connect(connected.into_transport(Arc::new(StructSchemas))).await.unwrap();
+    session.server().implementation.as_ref().map(|info| info.name.clone()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_server_of_both_protocols_is_spoken_to_in_proto_mcp() {
+    let server = BinaryServer::new(Server::from_handler(Nothing));
+    let address = listen(move |stream| serve_any(server.clone(), stream)).await;
+    let connected = BinaryClient::connect_any(&address, config()).await.unwrap();
+    assert!(matches!(connected, AnyClient::Binary(_)));
+    assert_eq!(server_name(connected).await, "nothing");
+}
+
+#[tokio::test]
+async fn a_server_of_json_alone_is_spoken_to_in_json() {
+    // Servers answer bytes that are not JSON, close the stream, or wait for more.
+    let server = Server::from_handler(Nothing);
+    let answering = listen({
+        let server = server.clone();
+        move |stream| {
+            let (server, (reader, writer)) = (server.clone(), stream.into_split());
+            async move { drop(server.serve(Lines::new(reader, writer)).await) }
+        }
+    })
+    .await;
+    let strict = |is_silent: bool| {
+        let server = server.clone();
+        move |mut stream: TcpStream| {
+            let server = server.clone();
+            async move {
+                let mut first = [0];
+                stream.peek(&mut first).await.unwrap();
+                if first == *b"{" {
+                    let (reader, writer) = stream.into_split();
+                    drop(server.serve(Lines::new(reader, writer)).await);
+                } else if is_silent {
+                    // Until the client gives up.
+                    drop(stream.read_to_end(&mut Vec::new()).await);
+                }
+            }
+        }
+    };
+    let (closing, silent) = (listen(strict(false)).await, listen(strict(true)).await);
+    for (address, open_timeout) in [(answering, 30_000), (closing, 30_000), (silent, 300)] {
+        let config = BinaryClientConfig { open_timeout: Duration::from_millis(open_timeout), ..config() };
+        let connected = BinaryClient::connect_any(&address, config).await.unwrap();
+        assert!(matches!(connected, AnyClient::Json(_)));
+        assert_eq!(server_name(connected).await, "nothing");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_in_proto_mcp_is_final() {
+    let server = BinaryServer::new(Server::from_handler(Nothing))
+        .configure(|config| config.tokens = Some(Arc::new(Tokens::new().with("ann", "t0k"))));
+    let address = listen(move |stream| serve_any(server.clone(), stream)).await;
+    let refused = BinaryClient::connect_any(&address, BinaryClientConfig { token: Some("x".into()), ..config() }).await;
+    assert!(matches!(refused, Err(ConnectAnyError::Binary(BinaryCloseReason::Refused(fault))) if fault.code == -32010));
+}
+
+#[tokio::test]
+async fn a_token_is_not_given_up_for_another_protocol() {
+    let address = listen(|mut stream| async move { drop(stream.write_all(b"{}\n").await) }).await;
+    let config = BinaryClientConfig { token: Some("t0k".into()), ..config() };
+    let refused = BinaryClient::connect_any(&address, config).await;
+    assert!(matches!(refused, Err(ConnectAnyError::Binary(reason)) if reason.is_other_protocol()));
+}
+
+#[tokio::test]
+async fn an_address_without_a_server_is_an_error() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let refused = BinaryClient::connect_any(&TcpServer::new(free.to_string()), config()).await;
+    assert!(matches!(refused, Err(ConnectAnyError::Stream(_))));
+}
+
+#[tokio::test]
+async fn changes_and_the_end_reach_a_client_of_mcp() {
+    let tools = Server::from_handler(Nothing);
+    let (sessions, server) = (tools.handle().clone(), BinaryServer::new(tools));
+    let address = listen(move |stream| serve_any(server.clone(), stream)).await;
+    let connected = BinaryClient::connect_any(&address, config()).await.unwrap();
+    let (changed, mut changes) = tokio::sync::mpsc::unbounded_channel();
+    let client = Client::new("host", "1.0").on_list_changed(move |list, _| {
+        let changed = changed.clone();
+        async move { changed.send(list).unwrap() }
+    });
+    let session = client.connect(connected.into_transport(Arc::new(StructSchemas))).await.unwrap();
+    // The session behind a conversation begins with its first request.
+    assert!(session.list_tools(None).await.unwrap().items.is_empty());
+    sessions.tools_changed(Audience::Everyone);
+    assert_eq!(changes.recv().await, Some(ListChanged::Tools));
+    sessions.shutdown();
+    session.closed().await;
+}

@@ -1,0 +1,257 @@
+//! The machine: first request, ids, deadlines, errors.
+
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use protomcp_binary::message::{
+    CallToolRequest, CallToolResponse, Error, ErrorResponse, InitializeRequest, InitializeResponse, ListChanged,
+    ListToolsRequest, ListToolsResponse, McpMessage, Payload, ToolResult, call_tool_response,
+};
+use protomcp_binary::{
+    BinaryCallError, BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, Fault,
+    FrameLimits, Numbering, Unreadable, UnreadableKind, Versions,
+};
+
+struct Table {
+    session: BinaryClientSession,
+    now: Instant,
+}
+
+impl Table {
+    fn new(config: BinaryClientConfig) -> Self {
+        let now = Instant::now();
+        Self { session: BinaryClientSession::new(config, now), now }
+    }
+
+    fn open(config: BinaryClientConfig) -> Self {
+        let mut table = Self::new(config);
+        table.sent();
+        table.receive(1, response("1.0.0"));
+        assert!(matches!(table.events()[..], [BinaryClientEvent::Opened(_)]));
+        table
+    }
+
+    fn sent(&mut self) -> Vec<McpMessage> {
+        let mut decoder = Decoder::new(FrameLimits::default());
+        std::iter::from_fn(|| self.session.poll_transmit())
+            .map(|frame| decoder.decode(&mut BytesMut::from(&frame[..])).unwrap().unwrap().unwrap())
+            .collect()
+    }
+
+    fn events(&mut self) -> Vec<BinaryClientEvent> {
+        std::iter::from_fn(|| self.session.poll_event()).collect()
+    }
+
+    fn receive(&mut self, id: u64, payload: Payload) {
+        self.session.receive(self.now, Ok(McpMessage { id, payload: Some(payload) }));
+    }
+
+    fn call(&mut self) -> u64 {
+        self.session.call(self.now, call(), None)
+    }
+}
+
+fn config() -> BinaryClientConfig {
+    BinaryClientConfig::new("tests", "1.0")
+}
+
+fn response(version: &str) -> Payload {
+    Payload::InitializeResponse(InitializeResponse { protocol_version: version.into(), ..Default::default() })
+}
+
+fn call() -> Payload {
+    Payload::CallToolRequest(CallToolRequest { name: "t".into(), ..CallToolRequest::default() })
+}
+
+fn done() -> Payload {
+    let result = Some(call_tool_response::Result::Success(ToolResult::default()));
+    Payload::CallToolResponse(CallToolResponse { result, ..CallToolResponse::default() })
+}
+
+fn refusal(supported: &[&str]) -> Payload {
+    let fault = Fault::new(-33002, "no").with("supported", supported.to_vec());
+    Payload::ErrorResponse(fault.to_response())
+}
+
+#[test]
+fn the_first_message_says_who_and_what() {
+    let config = BinaryClientConfig { token: Some("t0k".into()), bsr_refs: true, ..config() };
+    assert!(!format!("{config:?}").contains("t0k"));
+    let mut table = Table::new(config);
+    let sent = table.sent().remove(0);
+    let Some(Payload::InitializeRequest(InitializeRequest { protocol_version, capabilities, metadata })) = sent.payload
+    else {
+        panic!("another message")
+    };
+    assert_eq!((sent.id, &*protocol_version), (1, "1.0.0"));
+    assert_eq!((&*metadata["name"], &*metadata["authorization"]), ("tests", "Bearer t0k"));
+    let capabilities = capabilities.unwrap();
+    assert!(capabilities.supports_bsr_refs && !capabilities.supports_streaming);
+    assert_eq!(capabilities.encodings, ["protobuf"]);
+}
+
+#[test]
+fn requests_wait_until_the_conversation_has_begun() {
+    let mut table = Table::new(config());
+    table.sent();
+    let (first, second) = (table.call(), table.call());
+    assert!(table.sent().is_empty());
+    table.receive(1, response("1.0.3"));
+    let ids: Vec<_> = table.sent().iter().map(|message| message.id).collect();
+    assert_eq!(ids, [first, second]);
+    table.receive(second, done());
+    table.receive(first, done());
+    let events = table.events();
+    assert!(matches!(&events[0], BinaryClientEvent::Opened(server) if server.version.to_string() == "1.0.3"));
+    assert_eq!(
+        events[1..],
+        [BinaryClientEvent::Answer(second, Ok(done())), BinaryClientEvent::Answer(first, Ok(done()))]
+    );
+}
+
+#[test]
+fn a_refused_version_is_followed_by_an_older_one() {
+    let versions = Versions::new(["2.1.0", "1.4.0"].map(|text| text.parse().unwrap()));
+    let mut table = Table::new(BinaryClientConfig { versions: versions.clone(), ..config() });
+    table.sent();
+    table.receive(1, refusal(&["1.2.0", "1.0.0"]));
+    let sent = table.sent().remove(0);
+    assert!(matches!(sent.payload, Some(Payload::InitializeRequest(request)) if request.protocol_version == "1.4.0"));
+    table.receive(1, response("1.2.0"));
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Opened(_)]));
+    // Not the same one again, and not one that the client does not have.
+    for supported in [&["1.2.0"][..], &["3.0.0"], &[]] {
+        let mut table = Table::new(BinaryClientConfig { versions: versions.clone(), ..config() });
+        table.receive(1, refusal(&["1.2.0"]));
+        table.receive(1, refusal(supported));
+        assert!(matches!(table.events()[..], [BinaryClientEvent::Closed(BinaryCloseReason::Refused(_))]));
+    }
+}
+
+#[test]
+fn a_server_with_another_major_is_left() {
+    for version in ["2.0.0", "", "1"] {
+        let mut table = Table::new(config());
+        let waiting = table.call();
+        table.receive(1, response(version));
+        let reason = BinaryCloseReason::UnsupportedVersion(version.into());
+        let failed = BinaryClientEvent::Answer(waiting, Err(BinaryCallError::Closed(reason.clone())));
+        assert_eq!(table.events(), [failed, BinaryClientEvent::Closed(reason)]);
+    }
+}
+
+#[test]
+fn answers_are_of_the_kind_of_their_request() {
+    let mut table = Table::open(config());
+    let list = table.session.call(table.now, Payload::ListToolsRequest(ListToolsRequest::default()), None);
+    table.receive(list, done());
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(_, Err(BinaryCallError::InvalidAnswer(_)))]));
+    let failing = table.call();
+    let error = Error { code: -33003, message: "late".into(), ..Error::default() };
+    let result = Some(call_tool_response::Result::Error(error.clone()));
+    table.receive(failing, Payload::CallToolResponse(CallToolResponse { result, ..Default::default() }));
+    let refused = BinaryClientEvent::Answer(failing, Err(BinaryCallError::Refused(error.into())));
+    assert_eq!(table.events(), [refused]);
+    let refused = table.call();
+    table.receive(refused, Payload::ErrorResponse(ErrorResponse { code: -32014, ..ErrorResponse::default() }));
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(_, Err(BinaryCallError::Refused(_)))]));
+    // Answers to nothing, and requests of a server.
+    for payload in [done(), Payload::ListToolsResponse(ListToolsResponse::default()), call()] {
+        table.receive(77, payload);
+    }
+    assert!(table.events().is_empty());
+}
+
+#[test]
+fn late_answers_have_no_effect() {
+    let mut table = Table::open(config());
+    let id = table.session.call(table.now, call(), Some(Duration::from_secs(3)));
+    table.now += Duration::from_secs(3);
+    assert_eq!(table.session.poll_timeout(), Some(table.now));
+    table.session.handle_timeout(table.now);
+    let late = BinaryClientEvent::Answer(id, Err(BinaryCallError::TimedOut(Duration::from_secs(3))));
+    assert_eq!(table.events(), [late]);
+    table.receive(id, done());
+    let cancelled = table.call();
+    table.session.cancel(cancelled);
+    table.receive(cancelled, done());
+    assert!(table.events().is_empty() && table.session.poll_timeout().is_none());
+}
+
+#[test]
+fn the_opening_has_its_time() {
+    let mut table = Table::new(config());
+    table.now += Duration::from_secs(30);
+    assert_eq!(table.session.poll_timeout(), Some(table.now));
+    table.session.handle_timeout(table.now);
+    let reason = BinaryCloseReason::NotOpened(Duration::from_secs(30));
+    assert_eq!(table.events(), [BinaryClientEvent::Closed(reason.clone())]);
+    let id = table.call();
+    let closed = BinaryClientEvent::Answer(id, Err(BinaryCallError::Closed(reason)));
+    assert_eq!(table.events(), [closed]);
+}
+
+#[test]
+fn messages_without_a_request_are_events() {
+    let mut table = Table::open(config());
+    let changed = ListChanged { tools: true, resources: false };
+    table.receive(0, Payload::ListChanged(changed));
+    table.receive(0, Payload::ErrorResponse(ErrorResponse { code: -32013, ..ErrorResponse::default() }));
+    let reported = Fault::new(-32013, "");
+    assert_eq!(table.events(), [BinaryClientEvent::ListChanged(changed), BinaryClientEvent::Reported(reported)]);
+}
+
+#[test]
+fn an_unreadable_answer_fails_its_request() {
+    let unreadable = |id| Unreadable { id, payload: None, kind: UnreadableKind::Undecodable(String::new()) };
+    let mut table = Table::open(config());
+    let id = table.call();
+    table.session.receive(table.now, Err(unreadable(id)));
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(_, Err(BinaryCallError::InvalidAnswer(_)))]));
+    table.session.receive(table.now, Err(unreadable(0)));
+    table.session.receive(table.now, Err(unreadable(0)));
+    assert_eq!(table.events(), [BinaryClientEvent::Closed(BinaryCloseReason::Garbage)]);
+}
+
+#[test]
+fn requests_in_flight_and_frames_are_bounded() {
+    let mut table = Table::open(BinaryClientConfig { max_in_flight: 1, ..config() });
+    table.call();
+    table.call();
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(3, Err(BinaryCallError::TooMany))]));
+    // Frames that the server does not read count, also those of requests that were given up.
+    let mut table = Table::open(BinaryClientConfig { max_in_flight: 20, ..config() });
+    for _ in 0..20 {
+        let id = table.call();
+        table.session.cancel(id);
+    }
+    assert!(table.events().is_empty());
+    table.call();
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(22, Err(BinaryCallError::TooMany))]));
+    table.sent();
+    table.call();
+    assert!(table.events().is_empty());
+    let frames = FrameLimits { max_frame: 500, ..FrameLimits::default() };
+    let mut table = Table::open(BinaryClientConfig { frames, ..config() });
+    let large = Payload::CallToolRequest(CallToolRequest { name: "x".repeat(600), ..CallToolRequest::default() });
+    table.session.call(table.now, large, None);
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(_, Err(BinaryCallError::TooLarge(_)))]));
+}
+
+#[test]
+fn the_field_numbers_follow_the_server() {
+    for (server, is_shifted) in [("proto-mcp-go/0.1", true), ("other", false)] {
+        let mut table = Table::new(config());
+        while table.session.poll_transmit().is_some() {}
+        let metadata = [("server".to_owned(), server.to_owned())].into();
+        let response = InitializeResponse { protocol_version: "1.0.0".into(), metadata, ..Default::default() };
+        table.receive(1, Payload::InitializeResponse(response));
+        let request = ListToolsRequest { cursor: "c".into(), ..ListToolsRequest::default() };
+        table.session.call(table.now, Payload::ListToolsRequest(request.clone()), None);
+        let frame = table.session.poll_transmit().unwrap();
+        let numbering = if is_shifted { Numbering::Reference } else { Numbering::Standard };
+        let mut decoder = Decoder::new(FrameLimits::default()).with_numbering(numbering);
+        let read = decoder.decode(&mut BytesMut::from(&frame[..])).unwrap().unwrap().unwrap();
+        assert_eq!(read.payload, Some(Payload::ListToolsRequest(request)));
+    }
+}

@@ -1,0 +1,77 @@
+//! Clients over a network share the memory of a server.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use protomcp_binary::message::{Payload, call_tool_response};
+use protomcp_binary::{BinaryPeer, BinaryServeError, BinaryServer};
+use protomcp_server::{Handler, Limits, Router, Server, ServerHandle};
+use tokio::io::AsyncWriteExt;
+
+use crate::stage::{Actor, Client, PATIENCE, Stage, TOOLS, call, initialize, success, text};
+
+fn server(stage: &Arc<Stage>, limits: Limits) -> (BinaryServer<Router<Actor>>, ServerHandle) {
+    let actor = Actor(Arc::clone(stage));
+    let sessions = ServerHandle::new(actor.info(), limits);
+    (BinaryServer::new(Server::with_sessions(sessions.clone(), actor)), sessions)
+}
+
+async fn open(server: &BinaryServer<Router<Actor>>, address: [u8; 4]) -> Client {
+    let peer = BinaryPeer { principal: None, address: Some(IpAddr::from(address)) };
+    let mut client = Client::connect_as(server, peer);
+    assert!(matches!(client.request(initialize()).await, Payload::InitializeResponse(_)));
+    client
+}
+
+#[tokio::test]
+async fn a_frame_that_arrives_finds_room_or_ends_the_connection() {
+    let stage = Stage::with_tools(TOOLS);
+    let (server, _) = server(&stage, Limits { max_inbound_bytes: 1 << 20, ..Limits::default() });
+    let mut greedy = open(&server, [10, 0, 0, 1]).await;
+    // Most of a frame, and never the rest.
+    greedy.stream.write_all(&[0, 0x1f, 0xff, 0xff]).await.unwrap();
+    greedy.stream.write_all(&vec![0; 700 << 10]).await.unwrap();
+    let mut other = open(&server, [10, 0, 0, 2]).await;
+    let response = success(other.call("echo", r#"{"a":1}"#).await);
+    assert!(!response.content.is_empty());
+    // The server need not read all of it.
+    drop(greedy.stream.write_all(&vec![0; 200 << 10]).await);
+    let told = greedy.receive().await.unwrap();
+    assert!(matches!(told.payload, Some(Payload::ErrorResponse(error)) if error.code == -32015));
+    assert!(matches!(greedy.end().await, Err(BinaryServeError::Overloaded)));
+    let response = success(other.call("text", "").await);
+    assert_eq!(text(&response.content[0]), "plain");
+}
+
+#[tokio::test]
+async fn answers_that_are_not_read_find_room_or_are_errors() {
+    let stage = Stage::with_tools(TOOLS);
+    let (server, sessions) = server(&stage, Limits { max_outbound_bytes: 1 << 20, ..Limits::default() });
+    let mut greedy = open(&server, [10, 0, 0, 1]).await;
+    let arguments = format!("{{\"text\":\"{}\"}}", "x".repeat(100 << 10));
+    for _ in 0..30 {
+        greedy.send(call("echo", &arguments, &[]).await).await;
+    }
+    tokio::time::timeout(PATIENCE, async {
+        while stage.entered.load(Ordering::SeqCst) < 30 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("all calls run");
+    let mut other = open(&server, [10, 0, 0, 2]).await;
+    assert_eq!(text(&success(other.call("text", "").await).content[0]), "plain");
+    for _ in 0..30 {
+        let Some(Payload::CallToolResponse(response)) = greedy.receive().await.unwrap().payload else {
+            panic!("another message")
+        };
+        match response.result {
+            Some(call_tool_response::Result::Error(error)) => assert_eq!(error.code, -32603),
+            result => assert!(result.is_some()),
+        }
+    }
+    greedy.end().await.unwrap();
+    other.end().await.unwrap();
+    assert_eq!((sessions.inbound_budget().taken(), sessions.outbound_budget().taken()), (0, 0));
+}
