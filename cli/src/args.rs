@@ -17,9 +17,11 @@ mod choices;
 mod client;
 mod dev;
 mod duration;
+mod exposure;
 mod http;
 mod oauth;
 pub(crate) mod schema;
+mod tcp;
 mod tls;
 mod tool;
 mod upstream;
@@ -28,6 +30,7 @@ mod values;
 
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use http::{HttpOptions, Place};
+pub(crate) use tcp::TcpOptions;
 pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;
 use upstream::UpstreamFlags;
@@ -108,6 +111,8 @@ pub(crate) enum Transport {
     Http,
     /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
     Sse,
+    /// Any number of clients, in proto-mcp or in lines of JSON.
+    Tcp,
 }
 
 #[derive(Debug, Args)]
@@ -121,14 +126,15 @@ struct Run {
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// Transport to clients: stdio; http for Streamable HTTP; sse for that and the older HTTP+SSE
+    /// Transport to clients: stdio; http for Streamable HTTP; sse for that and the older HTTP+SSE; tcp for proto-mcp and,
+    /// without --auth, JSON-RPC in lines. On stdio clients may speak proto-mcp, too
     #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
     transport: Transport,
 
     #[command(flatten)]
     tool: ToolFlags,
 
-    /// Longest line from the client on stdio [default: 64M]; over HTTP use --max-body
+    /// Longest line from a client on stdio or tcp [default: 64M]; over HTTP use --max-body
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_line: Option<u64>,
 
@@ -181,6 +187,7 @@ pub(crate) enum Source {
 pub(crate) enum Endpoint {
     Stdio(StdioOptions),
     Http(Box<HttpOptions>),
+    Tcp(Box<TcpOptions>),
 }
 
 /// Standard input and output.
@@ -351,19 +358,18 @@ impl Serve {
 
     /// The options; `network_flags` are the network flags on the command line.
     fn options(self, source: Source, network_flags: &[String]) -> Result<Parsed, Failure> {
-        if self.max_line.is_some() && self.transport != Transport::Stdio {
-            return Err(Failure::usage("--max-line applies to stdio only; over HTTP use --max-body"));
+        if self.max_line.is_some() && matches!(self.transport, Transport::Http | Transport::Sse) {
+            return Err(Failure::usage("--max-line applies to stdio and tcp; over HTTP use --max-body"));
         }
+        let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let socket_directory =
             self.tool.socket.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
         if let Some(directory) = socket_directory.filter(|directory| !directory.is_dir()) {
             return Err(Failure::usage(format!("invalid --socket: there is no directory {}", directory.display())));
         }
         let endpoint = match self.transport {
-            Transport::Stdio => Endpoint::Stdio(StdioOptions {
-                max_line: self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-                idle: self.http.idle(network_flags)?,
-            }),
+            Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.http.idle(network_flags)? }),
+            Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),
             Transport::Http => Endpoint::Http(Box::new(self.http.options(false, variable)?)),
             Transport::Sse => Endpoint::Http(Box::new(self.http.options(true, variable)?)),
         };
@@ -376,8 +382,9 @@ fn transport(text: &str) -> Result<Transport, String> {
         "stdio" => Ok(Transport::Stdio),
         "http" => Ok(Transport::Http),
         "sse" => Ok(Transport::Sse),
-        "tcp" | "ws" | "grpc" => Err("it is not supported yet; use stdio, http or sse".into()),
-        _ => Err("unknown transport; use stdio, http or sse".into()),
+        "tcp" => Ok(Transport::Tcp),
+        "ws" | "grpc" => Err("it is not supported yet; use stdio, http, sse or tcp".into()),
+        _ => Err("unknown transport; use stdio, http, sse or tcp".into()),
     }
 }
 

@@ -4,6 +4,7 @@ mod call;
 mod connection;
 mod form;
 mod list;
+mod proto;
 
 use std::future::Future;
 

@@ -1,15 +1,18 @@
 //! `pmcp dev` and `pmcp run`: serves tools to their clients, under the control of signals.
 
+mod binary;
 mod gateway;
 mod http;
 mod listeners;
 mod metrics;
 mod run;
 mod stdio;
+mod tcp;
 
 use std::time::Duration;
 
 use tokio::runtime;
+use tokio::task::JoinError;
 
 use crate::args::{Endpoint, Options};
 use crate::exit::Failure;
@@ -20,22 +23,20 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 /// Serves until the client disconnects or a signal stops the bridge.
 pub(crate) fn run(options: Options) -> Result<(), Failure> {
     let Options { source, tool, endpoint } = options;
-    let over_http = matches!(endpoint, Endpoint::Http(_));
+    let is_network = !matches!(endpoint, Endpoint::Stdio(_));
     // One client and one process need one thread: every hop between threads costs more than the work of a call.
     let mut builder =
-        if over_http { runtime::Builder::new_multi_thread() } else { runtime::Builder::new_current_thread() };
+        if is_network { runtime::Builder::new_multi_thread() } else { runtime::Builder::new_current_thread() };
     let runtime = builder.enable_all().build().map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
         match endpoint {
             Endpoint::Stdio(options) => stdio::serve(source, &tool, options).await,
             // In the future of `block_on`, I/O is twice as slow.
-            Endpoint::Http(options) => match tokio::spawn(http::serve(source, tool, *options)).await {
-                Ok(outcome) => outcome,
-                Err(error) => Err(Failure::failed(format!("the server failed: {error}"))),
-            },
+            Endpoint::Http(options) => joined(tokio::spawn(http::serve(source, tool, *options)).await),
+            Endpoint::Tcp(options) => joined(tokio::spawn(tcp::serve(source, tool, *options)).await),
         }
     });
-    if over_http {
+    if is_network {
         // Resources of aborted tasks, such as sockets, must be released before the exit.
         runtime.shutdown_timeout(LAST_TASKS);
     } else {
@@ -43,4 +44,9 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
         runtime.shutdown_background();
     }
     outcome
+}
+
+/// The outcome of a task.
+fn joined(ended: Result<Result<(), Failure>, JoinError>) -> Result<(), Failure> {
+    ended.unwrap_or_else(|error| Err(Failure::failed(format!("the server failed: {error}"))))
 }

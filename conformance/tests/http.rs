@@ -143,10 +143,9 @@ fn an_unsupported_transport_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
     for (transport, part) in [
-        ("grpc", "it is not supported yet; use stdio, http or sse"),
-        ("ws", "it is not supported yet; use stdio, http or sse"),
-        ("tcp", "it is not supported yet; use stdio, http or sse"),
-        ("pigeon", "unknown transport; use stdio, http or sse"),
+        ("grpc", "it is not supported yet; use stdio, http, sse or tcp"),
+        ("ws", "it is not supported yet; use stdio, http, sse or tcp"),
+        ("pigeon", "unknown transport; use stdio, http, sse or tcp"),
     ] {
         let output = Command::new(pmcp())
             .args(["run", "basics.py", "--transport", transport])

@@ -7,6 +7,8 @@
 
 #[path = "items/clients.rs"]
 mod clients;
+#[path = "items/proto_mcp.rs"]
+mod proto_mcp;
 #[path = "items/revisions.rs"]
 mod revisions;
 
@@ -16,6 +18,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clients::CLIENTS;
+use proto_mcp::{PROTO_MCP, PROTO_MCP_LATER};
 use revisions::{REVISIONS, Test};
 
 /// The items of the compatibility checklist that are promised so far, in a few words each.
@@ -169,18 +172,38 @@ fn every_item_has_a_test_and_the_table_is_up_to_date() {
     let strange: Vec<_> = found.keys().filter(|item| !known.contains(*item)).collect();
     assert!(strange.is_empty(), "tests name items that are not in the list: {strange:?}");
 
-    let wanted = table(&found);
-    let path = here().join("ITEMS.md");
+    check("ITEMS.md", &table(&found));
+}
+
+#[test]
+fn the_table_of_proto_mcp_is_up_to_date() {
+    let mut text = String::from(
+        "# proto-mcp: items and their tests\n\n\
+         Which test holds which item of the checklist of proto-mcp (`buf.mcp.v1`).\n\
+         This table is written by `UPDATE_ITEMS=1 cargo test -p protomcp-conformance --test items`.\n\n\
+         | item | what | tests |\n| ---: | --- | --- |\n",
+    );
+    requirements(&mut text, PROTO_MCP);
+    text.push_str("\n## Not there yet\n\n| items | what |\n| --- | --- |\n");
+    for (items, what) in PROTO_MCP_LATER {
+        writeln!(text, "| {items} | {what} |").expect("a string grows");
+    }
+    check("PROTO_MCP.md", &text);
+}
+
+/// Compares a table with its file, or writes it.
+fn check(file: &str, wanted: &str) {
+    let path = here().join(file);
     if std::env::var_os("UPDATE_ITEMS").is_some() {
-        fs::write(&path, &wanted).expect("the table can be written");
+        fs::write(&path, wanted).expect("the table can be written");
     }
     let present = fs::read_to_string(&path).unwrap_or_default();
-    assert!(present == wanted, "ITEMS.md is out of date: run this test with UPDATE_ITEMS=1");
+    assert!(present == wanted, "{file} is out of date: run this test with UPDATE_ITEMS=1");
 }
 
 #[test]
 fn tests_of_other_packages_that_the_table_names_exist() {
-    let revisions = REVISIONS.iter().chain(CLIENTS).flat_map(|(item, _, tests)| {
+    let revisions = REVISIONS.iter().chain(CLIENTS).chain(PROTO_MCP).flat_map(|(item, _, tests)| {
         assert!(!tests.is_empty(), "item {item} has no test");
         tests.iter().map(move |(file, name)| ((*item).to_owned(), *file, *name))
     });

@@ -18,6 +18,8 @@ pub(crate) enum Target {
     File(PathBuf),
     /// A server over HTTP.
     Url(String),
+    /// A server that speaks proto-mcp, or JSON-RPC in lines, at this host and port.
+    Proto(String),
     /// A server as a child process.
     Command(Vec<OsString>),
 }
@@ -57,7 +59,7 @@ impl ServerFlags {
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub(super) struct List {
-    /// A tool file, or the http or https URL of an MCP server; neither with a command after --
+    /// A tool file, or the URL of an MCP server: http, https, or proto://HOST:PORT; neither with a command after --
     target: Option<String>,
 
     /// The list to print
@@ -174,6 +176,16 @@ impl Target {
     fn of(word: String) -> Result<Self, Failure> {
         if word.starts_with("http://") || word.starts_with("https://") {
             return Ok(Self::Url(word));
+        }
+        if let Some(address) = word.strip_prefix("proto://") {
+            let address = address.strip_suffix('/').unwrap_or(address);
+            let has_port = address.rsplit_once(':').is_some_and(|(host, port)| {
+                !host.is_empty() && !host.contains(['/', '@', '?', '#']) && port.parse::<u16>().is_ok()
+            });
+            return match has_port {
+                true => Ok(Self::Proto(address.to_owned())),
+                false => Err(Failure::usage(format!("invalid URL \"{word}\": expected proto://HOST:PORT"))),
+            };
         }
         let path = Path::new(&word);
         match path {

@@ -1,19 +1,22 @@
-//! The network flags and the HTTP options made from them.
+//! The network flags, and the options for HTTP and TCP made from them.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 use clap::Args;
+use protomcp_binary::Tokens;
 use protomcp_http::{Config, Credential, Disallowed, IpNetwork};
 
+use super::exposure::{Exposure, Protection, beyond_this_machine};
 use super::oauth::{self, OAuthFlags, OAuthOptions};
+use super::tcp::{self, TcpOptions};
 use super::tls::{TlsFiles, TlsFlags};
 use super::values::{size, time};
 use crate::exit::Failure;
 
 /// Help headings of the network-only flags.
 pub(super) const HEADINGS: [&str; 2] = [HEADING, oauth::HEADING];
-const HEADING: &str = "Over HTTP";
+const HEADING: &str = "Over HTTP and TCP";
 
 /// The older program accepts these with every transport.
 const ACCEPTED: [&str; 3] = ["--host", "--port", "--auth"];
@@ -52,7 +55,7 @@ pub(super) struct Http {
     #[command(flatten)]
     tls: TlsFlags,
 
-    /// Allow plaintext HTTP on addresses that other machines can reach; also for --metrics-addr
+    /// Allow plaintext on addresses that other machines can reach; also for --metrics-addr
     #[arg(long)]
     insecure_plaintext: bool,
 
@@ -118,6 +121,19 @@ struct Secret<'a> {
     variable: &'a str,
 }
 
+impl Secret<'_> {
+    /// The value of its variable.
+    fn value(&self, env: impl Fn(&str) -> Option<String>) -> Result<String, Failure> {
+        let Self { spec, variable, .. } = self;
+        let why = match env(variable) {
+            Some(value) if !value.is_empty() => return Ok(value),
+            Some(_) => ": it is empty",
+            None => "",
+        };
+        Err(Failure::usage(format!("environment variable \"{variable}\" is not set (required by --auth {spec}){why}")))
+    }
+}
+
 /// A session must live between two requests.
 fn idle(text: &str) -> Result<std::time::Duration, String> {
     match time(text)? {
@@ -163,15 +179,7 @@ impl Http {
     ) -> Result<HttpOptions, Failure> {
         let mut config = Config::default().with_rejection_hint(allowing_flag);
         for secret in self.secrets()? {
-            let Secret { spec, credential, variable } = secret;
-            let value = env(variable);
-            let value = value.as_deref().filter(|value| !value.is_empty()).ok_or_else(|| {
-                let but = if value.is_some() { ": it is empty" } else { "" };
-                Failure::usage(format!(
-                    "environment variable \"{variable}\" is not set (required by --auth {spec}){but}"
-                ))
-            })?;
-            config = config.require(credential(value));
+            config = config.require((secret.credential)(&secret.value(&env)?));
         }
         if let Some(url) = &self.public_url {
             let (origin, name) = origin_of(url).ok_or_else(|| {
@@ -218,6 +226,43 @@ impl Http {
         })
     }
 
+    /// The options for TCP. `network_flags` are the network flags on the command line; those for HTTP alone are rejected,
+    /// because the user relies on their effect.
+    pub(super) fn tcp(
+        self,
+        max_line: usize,
+        network_flags: &[String],
+        env: impl Fn(&str) -> Option<String>,
+    ) -> Result<TcpOptions, Failure> {
+        if let Some(flag) = network_flags.iter().find(|flag| !tcp::FLAGS.contains(&flag.as_str())) {
+            return Err(Failure::usage(format!("{flag} has no effect on tcp: it is for --transport http")));
+        }
+        let mut tokens = Tokens::new();
+        for secret in self.secrets()? {
+            if secret.spec.starts_with("apikey") {
+                let why = "there are no headers on tcp; use token:ENV_VAR";
+                return Err(Failure::usage(format!("--auth {} has no effect: {why}", secret.spec)));
+            }
+            tokens = tokens.with(secret.variable, &secret.value(&env)?);
+        }
+        let tls = self.tls.files()?;
+        let authenticates = !self.auth.is_empty();
+        let exposure = Exposure {
+            authentication: Protection::of(authenticates).or_waived(self.no_auth),
+            encryption: Protection::of(tls.is_some()).or_waived(self.insecure_plaintext),
+        };
+        Ok(TcpOptions {
+            host: self.host,
+            port: self.port,
+            tokens: authenticates.then_some(tokens),
+            tls,
+            max_connections: usize::try_from(self.max_sessions).unwrap_or(usize::MAX),
+            idle: self.session_idle,
+            max_line,
+            exposure,
+        })
+    }
+
     /// Rejects network flags on stdio, because the user relies on their effect; returns those that have always been
     /// accepted.
     pub(super) fn idle(&self, network_flags: &[String]) -> Result<Vec<String>, Failure> {
@@ -247,19 +292,12 @@ impl HttpOptions {
     /// Checks the addresses to listen on. Addresses that other machines can reach need authentication and encryption,
     /// or the flags that waive them.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
-        let Some(refuse) = beyond_this_machine(addresses) else { return Ok(()) };
-        if self.config.access.credentials.is_empty() && self.oauth.is_none() && !self.no_auth {
-            return refuse(
-                "add --auth token:ENV_VAR, --oauth-issuer URL for many users, or --no-auth to disable authentication",
-            );
-        }
-        if self.tls.is_none() && !self.insecure_plaintext {
-            return refuse(
-                "traffic would be unencrypted; add --tls-cert and --tls-key, put a proxy with TLS in front of localhost, \
-                 or add --insecure-plaintext",
-            );
-        }
-        Ok(())
+        let authenticates = !self.config.access.credentials.is_empty() || self.oauth.is_some();
+        let exposure = Exposure {
+            authentication: Protection::of(authenticates).or_waived(self.no_auth),
+            encryption: Protection::of(self.tls.is_some()).or_waived(self.insecure_plaintext),
+        };
+        exposure.permit(addresses, "--auth token:ENV_VAR, --oauth-issuer URL for many users")
     }
 
     /// Checks the addresses for metrics, which are served without authentication and encryption.
@@ -272,12 +310,6 @@ impl HttpOptions {
             Some(_) | None => Ok(()),
         }
     }
-}
-
-/// The error for an address that other machines can reach, if there is one.
-fn beyond_this_machine(addresses: &[SocketAddr]) -> Option<impl Fn(&str) -> Result<(), Failure>> {
-    let address = addresses.iter().map(SocketAddr::ip).find(|address| !address.is_loopback())?;
-    Some(move |why: &str| Err(Failure::usage(format!("{address} can be reached from other machines: {why}"))))
 }
 
 /// The origin of a URL, and the name in it.

@@ -146,8 +146,14 @@ fn mistakes_are_named() {
         ("dev FILE --call-timeout soon", "invalid --call-timeout \"soon\": expected a duration"),
         ("dev FILE --hot-reload warm", "invalid --hot-reload \"warm\": must be one of graceful, swap, immediate"),
         ("dev FILE --log-level loud", "must be one of debug, info, warn, error"),
-        ("dev FILE --transport grpc", "invalid --transport \"grpc\": it is not supported yet; use stdio, http or sse"),
-        ("dev FILE --transport pigeon", "invalid --transport \"pigeon\": unknown transport; use stdio, http or sse"),
+        (
+            "dev FILE --transport grpc",
+            "invalid --transport \"grpc\": it is not supported yet; use stdio, http, sse or tcp",
+        ),
+        (
+            "dev FILE --transport pigeon",
+            "invalid --transport \"pigeon\": unknown transport; use stdio, http, sse or tcp",
+        ),
         (
             "dev FILE --auth MY_TOKEN",
             "invalid --auth format \"MY_TOKEN\": expected scheme:ENV_VAR (e.g. token:MY_TOKEN)",
@@ -219,7 +225,7 @@ fn mistakes_are_named() {
         ("dev FILE --connect-timeout 0", "invalid --connect-timeout \"0\": no process could connect"),
         ("dev FILE --max-line 0", "expected a size"),
         ("dev FILE --max-pending 0", "invalid --max-pending \"0\""),
-        ("run FILE --transport http --max-line 1M", "--max-line applies to stdio only; over HTTP use --max-body"),
+        ("run FILE --transport http --max-line 1M", "--max-line applies to stdio and tcp; over HTTP use --max-body"),
         ("run FILE --socket /no/such/dir/s.sock", "invalid --socket: there is no directory /no/such/dir"),
         ("dev FILE --max-result 0", "expected a size"),
         ("dev FILE --max-concurrent-calls 0", "invalid --max-concurrent-calls \"0\""),
@@ -273,7 +279,7 @@ fn sizes_have_units() {
 fn http(line: &str) -> HttpOptions {
     match options(line).endpoint {
         Endpoint::Http(options) => *options,
-        Endpoint::Stdio(_) => panic!("{line}: stdio"),
+        other => panic!("{line}: {other:?}"),
     }
 }
 
@@ -292,7 +298,7 @@ fn http_is_for_this_machine_unless_something_else_is_said() {
 fn network_flags_are_refused_on_stdio() {
     let idle = |flags: &str| match options(&format!("run FILE {flags}")).endpoint {
         Endpoint::Stdio(options) => options.idle,
-        Endpoint::Http(_) => panic!("{flags}: HTTP"),
+        other => panic!("{flags}: {other:?}"),
     };
     assert!(idle("").is_empty());
     assert_eq!(idle("--auth token:WHATEVER --host 0.0.0.0 --port 1"), ["--host", "--port", "--auth"]);
@@ -389,4 +395,37 @@ fn figures_beyond_this_machine_take_a_decision_too() {
     for (text, host) in [("localhost:90", "localhost"), ("[::1]:90", "::1"), ("127.0.0.1:90", "127.0.0.1")] {
         assert_eq!(place(text), Place { host: host.to_owned(), port: 90 });
     }
+}
+
+#[test]
+fn tcp_has_the_flags_that_do_not_need_headers() {
+    let tcp = |flags: &str| match options(&format!("run FILE --transport tcp {flags}")).endpoint {
+        Endpoint::Tcp(options) => *options,
+        other => panic!("{flags}: {other:?}"),
+    };
+    let plain = tcp("");
+    assert_eq!((plain.host.as_str(), plain.port, plain.max_connections), ("localhost", 8080, 10_000));
+    assert_eq!((plain.max_line, plain.idle, plain.tokens.is_some()), (64 << 20, Duration::from_secs(3600), false));
+    let chosen = tcp("--auth token:PATH --port 0 --max-sessions 3 --session-idle 1m --max-line 1K");
+    assert_eq!((chosen.port, chosen.max_connections, chosen.idle), (0, 3, Duration::from_secs(60)));
+    assert_eq!((chosen.max_line, chosen.tokens.is_some()), (1024, true));
+    for (flags, text) in [
+        ("--auth apikey:PATH", "there are no headers on tcp"),
+        ("--auth token:UNSET_VARIABLE", "is not set"),
+        ("--max-body 1M", "--max-body has no effect on tcp: it is for --transport http"),
+        ("--oauth-issuer https://as", "--oauth-issuer has no effect on tcp"),
+        ("--health", "--health has no effect on tcp"),
+        ("--tls-cert a.pem", "--tls-cert needs --tls-key"),
+    ] {
+        let line = format!("run FILE --transport tcp {flags}");
+        let line = line.replace("FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        let failure = read(&line).expect_err(&line).to_string();
+        assert!(failure.contains(text), "{line}: {failure}");
+    }
+    let permit = |flags: &str| tcp(flags).permit(&["192.168.1.5:1".parse().unwrap()]).map_err(|why| why.to_string());
+    assert!(permit("").unwrap_err().contains("add --auth token:ENV_VAR, or --no-auth"));
+    assert!(permit("--auth token:PATH").unwrap_err().contains("--insecure-plaintext"));
+    assert_eq!(permit("--auth token:PATH --tls-cert a.pem --tls-key b.pem"), Ok(()));
+    assert_eq!(permit("--no-auth --insecure-plaintext"), Ok(()));
+    assert_eq!(tcp("").permit(&["127.0.0.1:1".parse().unwrap()]).map_err(|why| why.to_string()), Ok(()));
 }

@@ -75,7 +75,7 @@ pub(crate) struct ToolFlags {
 pub(crate) struct LimitFlags {
     /// Timeout of one call, such as 300ms, 90s or 1m30s; 0 means 5m
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
-    pub(super) call_timeout: Duration,
+    pub(crate) call_timeout: Duration,
 
     /// Longest wait of a call for its turn, or for a process that reloads or restarts
     #[arg(long, value_name = "DURATION", default_value = "15m", value_parser = time)]

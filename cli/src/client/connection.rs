@@ -9,7 +9,7 @@ use protomcp_client::{Client, ClientSession, Command, CommandTransport};
 use protomcp_transport::memory;
 
 use crate::args::{ServerFlags, Target, shown};
-use crate::client::form;
+use crate::client::{form, proto};
 use crate::exit::Failure;
 use crate::remote::Remote;
 
@@ -32,6 +32,11 @@ impl Connection {
             Target::Url(url) => {
                 let transport = Remote::new(&url, &headers)?.transport();
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
+                Ok(Self { session, bridge: None })
+            }
+            Target::Proto(address) => {
+                let transport = proto::connect(&address, headers, flags).await?;
+                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address, error))?;
                 Ok(Self { session, bridge: None })
             }
             Target::Command(words) => {

@@ -1,5 +1,8 @@
-//! One client on standard input and output.
+//! One client on standard input and output, in the protocol of its first bytes.
 
+use std::io;
+
+use protomcp_binary::{BinaryPeer, BinaryServeError, DetectOptions, ServeAnyError};
 use protomcp_bridge::RunError;
 use protomcp_server::ServeError;
 use protomcp_transport::{TransportError, stdio};
@@ -7,15 +10,18 @@ use protomcp_transport::{TransportError, stdio};
 use crate::args::{Source, StdioOptions, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
+use crate::serve::binary;
 use crate::serve::gateway;
 use crate::serve::run::{Signals, failure, prepare};
 
 /// Serves until the client disconnects or a signal ends it.
 pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOptions) -> Result<(), Failure> {
     // Before anything else can write to descriptor 1.
-    let client = stdio().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
+    let (reader, writer) =
+        stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
     log::start(tool.log_level);
-    let client = client.with_max_line(options.max_line);
+    let detect = DetectOptions { max_line: options.max_line, ..DetectOptions::STDIO };
+    let timeout = tool.limits.call_timeout;
     for flag in options.idle {
         tracing::warn!("{flag} has no effect on stdio: there is one host, the one that started this program");
     }
@@ -23,9 +29,9 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
     let outcome = match source {
         Source::File { path, watch } => {
             let (bridge, starting) = tool.bridge(&path, watch).launch();
-            let server = bridge.server();
+            let server = binary::both(bridge.server(), timeout);
             let run = prepare((bridge, starting), signals, format!("{} on stdio", path.display()));
-            match run.serve(server.serve(client)).await {
+            match run.serve(server.serve_any(reader, writer, BinaryPeer::default(), detect)).await {
                 Ok(()) => Ok(()),
                 Err(RunError::Serve(error)) => Err(error),
                 Err(error) => return Err(failure(&error)),
@@ -35,13 +41,22 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
             gateway::warn(&idle);
             let gateway = gateway::open(&servers, &mut signals).await?;
             tracing::info!("serving {} on stdio", servers.names());
-            let server = gateway.server();
-            gateway::serve(gateway, async move { server.serve(client).await }, signals, || {}).await
+            let server = binary::both(gateway.server(), timeout);
+            let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };
+            gateway::serve(gateway, serving, signals, || {}).await
         }
     };
     match outcome {
-        // A host that was killed took both ends of the pipes with it.
-        Ok(()) | Err(ServeError::Transport(TransportError::Closed)) => Ok(()),
-        Err(error) => Err(Failure::failed(error.to_string())),
+        Err(error) if !is_gone(&error) => Err(Failure::failed(error.to_string())),
+        _ => Ok(()),
+    }
+}
+
+/// True if the client has only gone: a host that was killed takes both ends of the pipes with it.
+fn is_gone(error: &ServeAnyError) -> bool {
+    match error {
+        ServeAnyError::Json(ServeError::Transport(TransportError::Closed)) => true,
+        ServeAnyError::Binary(BinaryServeError::Io(error)) => error.kind() == io::ErrorKind::BrokenPipe,
+        _ => false,
     }
 }

@@ -1,0 +1,46 @@
+//! The options of `--transport tcp`.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use protomcp_binary::Tokens;
+
+use super::exposure::Exposure;
+use super::tls::TlsFiles;
+use crate::exit::Failure;
+
+/// The network flags with a meaning beside HTTP.
+pub(super) const FLAGS: [&str; 9] = [
+    "--host",
+    "--port",
+    "--auth",
+    "--no-auth",
+    "--tls-cert",
+    "--tls-key",
+    "--insecure-plaintext",
+    "--max-sessions",
+    "--session-idle",
+];
+
+/// A port with proto-mcp, and JSON-RPC in lines.
+#[derive(Debug)]
+pub(crate) struct TcpOptions {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// The accepted tokens, each with the name of its variable as principal. With tokens there is no JSON-RPC, which has
+    /// no place for them.
+    pub(crate) tokens: Option<Tokens>,
+    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) max_connections: usize,
+    pub(crate) idle: Duration,
+    /// The longest line of JSON, in bytes.
+    pub(crate) max_line: usize,
+    pub(super) exposure: Exposure,
+}
+
+impl TcpOptions {
+    /// Checks the addresses to listen on.
+    pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
+        self.exposure.permit(addresses, "--auth token:ENV_VAR")
+    }
+}

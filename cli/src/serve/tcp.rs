@@ -1,0 +1,115 @@
+//! Serves any number of clients over TCP, each in the protocol of its first bytes.
+
+use std::future::IntoFuture;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use protomcp_binary::{BinaryPeer, BinaryServer, DetectOptions, JsonLines, Tokens};
+use protomcp_bridge::open_files;
+use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
+use protomcp_server::{Server, Service};
+use tokio::net::TcpListener;
+
+use crate::args::{Source, TcpOptions, TlsFiles, ToolFlags};
+use crate::exit::Failure;
+use crate::log;
+use crate::serve::binary;
+use crate::serve::gateway;
+use crate::serve::listeners::{self, Listeners};
+use crate::serve::run::{Signals, failure, prepare};
+
+/// The time in which connections must close after the last call.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Serves until a signal ends it.
+pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> Result<(), Failure> {
+    log::start(tool.log_level);
+    let mut signals = Signals::new()?;
+    let front = Front::open(tcp, &tool).await?;
+    match source {
+        Source::File { path, watch } => {
+            let (bridge, starting) = tool.bridge(&path, watch).launch();
+            let connections = front.serve(bridge.server());
+            let run = prepare((bridge, starting), signals, format!("{} over TCP", path.display()));
+            run.serve(connections).await.map_err(|error| failure(&error))
+        }
+        Source::Servers { servers, idle } => {
+            gateway::warn(&idle);
+            let gateway = gateway::open(&servers, &mut signals).await?;
+            let connections = front.serve(gateway.server());
+            tracing::info!("serving {} over TCP", servers.names());
+            gateway::serve(gateway, connections, signals, || {})
+                .await
+                .map_err(|error| Failure::failed(error.to_string()))
+        }
+    }
+}
+
+/// The sockets, before there is anything to serve.
+struct Front {
+    sockets: Vec<TcpListener>,
+    config: ListenerConfig,
+    tokens: Option<Tokens>,
+    max_line: usize,
+    call_timeout: Duration,
+}
+
+impl Front {
+    async fn open(tcp: TcpOptions, tool: &ToolFlags) -> Result<Self, Failure> {
+        let tls = tcp.tls.as_ref().map(TlsFiles::read).transpose()?;
+        let Listeners { sockets, address } =
+            listeners::open("--port", &tcp.host, tcp.port, |addresses| tcp.permit(addresses)).await?;
+        let call_timeout = tool.limits.call_timeout;
+        let mut config = ListenerConfig::default()
+            .with_max_connections(tcp.max_connections)
+            .with_drain_timeout(tool.limits.drain_timeout + CLOSE_TIMEOUT)
+            // A call that is silent for all of its time is not idle.
+            .with_stream_idle_timeout(tcp.idle.max(call_timeout.saturating_add(CLOSE_TIMEOUT)));
+        // Before the tool process starts, which gets the original limit.
+        if let Err(error) = open_files::raise(config.open_files()) {
+            tracing::warn!("the limit of open files stays as it is: {error}");
+        }
+        config.tls = tls.map(protomcp_listener::Tls::for_streams);
+        let name = if tcp.host.contains(':') { format!("[{}]", tcp.host) } else { tcp.host };
+        let secured = if config.tls.is_some() { " with TLS" } else { "" };
+        tracing::info!("listening on proto://{name}:{}{secured}", address.port());
+        if tcp.tokens.is_some() {
+            tracing::info!("JSON-RPC in lines is refused: it has no place for the token that --auth requires");
+        }
+        Ok(Self { sockets, config, tokens: tcp.tokens, max_line: tcp.max_line, call_timeout })
+    }
+
+    /// Serves connections until the server shuts down.
+    fn serve<S: Service>(self, server: Server<S>) -> impl Future<Output = io::Result<()>> {
+        let Self { sockets, config, tokens, max_line, call_timeout } = self;
+        let json = if tokens.is_some() { JsonLines::Refused } else { JsonLines::Served };
+        let ended = server.handle().shutdown_token().cancelled_owned();
+        let server = binary::both(server, call_timeout).configure(|session| session.tokens = tokens.map(Arc::new));
+        let service = AnyProtocol { server, options: DetectOptions { json, max_line, ..DetectOptions::NETWORK } };
+        let listener = Listener::from_sockets(sockets).with_config(config);
+        listener.serve_streams(service).with_graceful_shutdown(ended).into_future()
+    }
+}
+
+/// Serves a connection in proto-mcp or in JSON-RPC.
+struct AnyProtocol<S> {
+    server: BinaryServer<S>,
+    options: DetectOptions,
+}
+
+impl<S: Service> StreamService for AnyProtocol<S> {
+    async fn serve(self, stream: Stream, info: ConnectionInfo) {
+        let (reader, writer) = tokio::io::split(stream);
+        let peer = BinaryPeer { principal: None, address: Some(info.peer.ip()) };
+        if let Err(error) = self.server.serve_any(reader, writer, peer, self.options).await {
+            tracing::debug!(peer = %info.peer, "connection ended: {error}");
+        }
+    }
+}
+
+impl<S> Clone for AnyProtocol<S> {
+    fn clone(&self) -> Self {
+        Self { server: self.server.clone(), options: self.options }
+    }
+}

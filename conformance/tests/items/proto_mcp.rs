@@ -1,0 +1,289 @@
+//! The checklist of proto-mcp, and the tests that hold it: `PROTO_MCP.md`.
+
+use crate::revisions::Test;
+
+/// Number, what it is in a few words, and the tests.
+pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
+    (
+        "1",
+        "the 23 messages and the service have the fields of version 1.0",
+        &[
+            (GENERATED, "the_messages_are_those_of_version_1_0"),
+            (GENERATED, "the_service_has_the_five_calls_of_version_1_0"),
+            (GENERATED, "the_committed_code_is_generated_from_the_proto_file"),
+        ],
+    ),
+    ("2", "the first exchange, byte for byte", &[(GENERATED, "the_first_exchange_has_exactly_these_bytes")]),
+    (
+        "3",
+        "a frame is a length and a body, of any size",
+        &[
+            (FRAMES, "messages_of_every_size_round_trip"),
+            ("crates/codec/src/delimited.rs", "the_prefix_says_what_is_missing"),
+        ],
+    ),
+    (
+        "4",
+        "a frame above the limit is refused and costs no memory",
+        &[
+            (FRAMES, "a_frame_beyond_the_limit_is_refused_in_both_directions"),
+            (FRAMES, "an_announced_size_costs_no_memory"),
+            (ENDS, "a_frame_beyond_the_limit_is_answered_and_ends_the_stream"),
+        ],
+    ),
+    (
+        "5",
+        "a stream that ends inside a frame",
+        &[(ENDS, "a_stream_that_ends_inside_a_frame_is_an_error_without_answer")],
+    ),
+    (
+        "6",
+        "single bytes, and many frames at once",
+        &[
+            (FRAMES, "frames_arrive_in_single_bytes_and_many_at_once"),
+            (FRAMES, "any_split_of_a_stream_gives_the_same_messages"),
+        ],
+    ),
+    (
+        "7, 8",
+        "empty frames and garbage are answered, and the stream goes on",
+        &[
+            (FRAMES, "a_frame_without_a_message_is_answered_and_skipped"),
+            (ENDS, "garbage_between_frames_is_answered_and_skipped"),
+            (REQUESTS, "three_frames_of_garbage_in_a_row_end_the_conversation"),
+        ],
+    ),
+    (
+        "9",
+        "unknown fields are ignored, unknown kinds of message are −32601",
+        &[(FRAMES, "unknown_fields_are_ignored"), (FRAMES, "a_frame_without_a_message_is_answered_and_skipped")],
+    ),
+    ("10", "inline schemas keep every byte", &[(GENERATED, "an_inline_schema_survives_byte_for_byte")]),
+    (
+        "11",
+        "nothing but frames on standard output, and a client that shares no code with this project",
+        &[(PMCP, "a_client_on_another_runtime_lists_and_calls")],
+    ),
+    (
+        "13",
+        "the version matrix",
+        &[
+            ("crates/binary/src/version.rs", "clients_and_servers_agree_as_the_matrix_says"),
+            (OPENING, "versions_and_encodings_are_negotiated"),
+            (OPENING, "a_refused_version_comes_with_those_of_the_server"),
+            (CLIENT, "a_refused_version_is_followed_by_an_older_one"),
+            (CLIENT, "a_server_with_another_major_is_left"),
+        ],
+    ),
+    (
+        "14, 15",
+        "initialize comes first and once, unless the server is lenient",
+        &[
+            (OPENING, "the_first_request_is_initialize_and_the_second_is_not"),
+            (OPENING, "a_lenient_server_answers_clients_that_never_initialize"),
+        ],
+    ),
+    (
+        "16",
+        "capabilities are those of both sides",
+        &[
+            (OPENING, "a_flag_is_true_only_if_both_sides_have_it"),
+            (OPENING, "a_conversation_begins_with_versions_and_capabilities"),
+        ],
+    ),
+    ("17", "encodings", &[(OPENING, "versions_and_encodings_are_negotiated")]),
+    (
+        "18",
+        "a hundred calls at once",
+        &[(REQUESTS, "answers_come_in_any_order_with_their_ids"), (CALLS, "a_hundred_calls_are_answered_out_of_order")],
+    ),
+    ("19", "an id is not used twice at once", &[(REQUESTS, "an_id_is_used_again_only_after_the_answer")]),
+    (
+        "20",
+        "the end of input",
+        &[
+            (REQUESTS, "after_the_end_of_input_calls_have_their_grace"),
+            (ENDS, "the_end_of_input_lets_calls_finish"),
+            (ENDS, "calls_that_do_not_finish_are_answered_and_dropped"),
+        ],
+    ),
+    ("21", "a response sent to a server", &[(REQUESTS, "messages_that_are_not_requests_are_refused")]),
+    (
+        "22, 23",
+        "either protocol by its first bytes, answered on an open stream",
+        &[
+            ("crates/binary/src/detection.rs", "the_first_bytes_decide"),
+            (DETECTION, "either_protocol_is_answered_on_an_open_stream"),
+            (ENDS, "a_small_first_frame_is_answered_while_the_stream_stays_open"),
+        ],
+    ),
+    (
+        "24, 26",
+        "TLS, HTTP and absurd sizes where they are not served",
+        &[
+            (DETECTION, "other_protocols_end_with_a_clear_error"),
+            (PMCP, "other_bytes_on_standard_input_end_with_a_reason"),
+            (PMCP, "other_protocols_on_the_port_are_closed"),
+            ("crates/binary/src/detection.rs", "sizes_above_every_limit_are_named"),
+        ],
+    ),
+    ("27", "no byte is lost by looking at it", &[(DETECTION, "either_protocol_is_answered_on_an_open_stream")]),
+    (
+        "28",
+        "a silent client is not waited for on a network",
+        &[(DETECTION, "a_silent_client_is_not_waited_for_on_a_network")],
+    ),
+    ("35", "pages by count", &[(LISTS, "every_tool_is_on_one_page_in_order"), (LISTS, "resources_come_in_pages")]),
+    (
+        "36, 37",
+        "stale and forged cursors",
+        &[
+            (LISTS, "forged_and_stale_cursors_are_refused"),
+            ("crates/binary/src/cursor.rs", "only_own_cursors_are_taken_and_only_for_their_list"),
+        ],
+    ),
+    (
+        "38",
+        "the filter by reference",
+        &[
+            ("crates/binary/src/selection.rs", "a_filter_matches_exactly_or_every_version"),
+            (LISTS, "references_are_listed_without_the_registry_and_filter_tools"),
+        ],
+    ),
+    ("40", "clients without references get schemas", &[(OPENING, "clients_without_references_get_schemas")]),
+    (
+        "41",
+        "pages by size",
+        &[
+            ("crates/binary/src/selection.rs", "a_page_ends_by_count_or_by_bytes"),
+            (LISTS, "a_page_ends_before_it_is_too_large"),
+        ],
+    ),
+    (
+        "57",
+        "wrong, undecodable and absent arguments",
+        &[
+            (CALLS, "wrong_arguments_do_not_reach_the_tool"),
+            (CALLS, "structured_content_is_data_and_not_repeated_as_text"),
+        ],
+    ),
+    (
+        "58, 60",
+        "failures of a tool and of a call",
+        &[
+            (CALLS, "failures_of_a_tool_and_of_a_call_are_apart"),
+            (REQUESTS, "failures_have_the_message_of_their_request"),
+        ],
+    ),
+    (
+        "59",
+        "−33003 after the time of a call",
+        &[
+            (REQUESTS, "a_call_has_a_deadline_and_its_time_is_told"),
+            (CALLS, "a_late_tool_is_given_up_in_time_and_dropped"),
+        ],
+    ),
+    (
+        "61",
+        "text, images and data of results",
+        &[
+            (CALLS, "structured_content_is_data_and_not_repeated_as_text"),
+            (CALLS, "images_are_bytes_and_other_blocks_are_data"),
+        ],
+    ),
+    (
+        "63",
+        "tokens",
+        &[
+            ("crates/binary/src/tokens.rs", "only_the_exact_token_is_accepted"),
+            (OPENING, "tokens_are_checked_once_or_with_each_call"),
+            (CALLS, "metadata_reaches_the_tool_without_the_token"),
+            (PMCP, "a_token_is_required_and_leaves_no_other_protocol"),
+            (CALLS, "a_token_at_the_beginning_holds_for_everything"),
+        ],
+    ),
+    (
+        "64",
+        "limits of rate",
+        &[
+            ("crates/binary/src/rate_limit.rs", "calls_come_back_one_by_one"),
+            ("crates/binary/src/rate_limit.rs", "all_tools_together_have_a_limit_of_their_own"),
+            ("crates/binary/src/rate_limit.rs", "what_is_over_is_forgotten"),
+            (CALLS, "too_many_calls_of_one_tool_are_refused"),
+        ],
+    ),
+    (
+        "65",
+        "TLS 1.3 alone, and no plain text beyond this machine unless it is allowed",
+        &[
+            (PMCP, "a_port_with_a_certificate_speaks_tls_1_3_alone"),
+            ("cli/src/args/tests.rs", "tcp_has_the_flags_that_do_not_need_headers"),
+        ],
+    ),
+    (
+        "68",
+        "requests in flight and connections are bounded",
+        &[
+            (STREAMS, "streams_share_the_limit_of_connections"),
+            (REQUESTS, "requests_in_flight_are_bounded"),
+            (REQUESTS, "a_client_that_does_not_read_is_not_read_from"),
+            (CALLS, "more_calls_than_are_taken_wait_their_turn"),
+        ],
+    ),
+    (
+        "74",
+        "a client of JSON-RPC in front of a server of proto-mcp",
+        &[
+            (ROUND_TRIP, "tools_arrive_as_they_were_defined"),
+            (ROUND_TRIP, "results_arrive_as_they_were_returned"),
+            (ROUND_TRIP, "errors_keep_their_codes_on_the_way"),
+            (PMCP, "both_protocols_have_the_same_results_on_one_port"),
+        ],
+    ),
+    (
+        "75",
+        "a published server of JSON-RPC behind a client of proto-mcp",
+        &[(PMCP, "a_published_server_is_used_in_proto_mcp")],
+    ),
+    (
+        "76",
+        "integers beyond 2^53 are exact or reported",
+        &[
+            ("crates/binary/src/well_known.rs", "integers_that_a_double_does_not_hold_are_reported"),
+            (ROUND_TRIP, "errors_keep_their_codes_on_the_way"),
+        ],
+    ),
+    (
+        "80",
+        "the field numbers of the first published implementation",
+        &[
+            (FRAMES, "requests_for_lists_are_read_in_the_numbers_that_are_set"),
+            (FRAMES, "other_numbers_without_the_setting_are_reported"),
+            (LISTS, "clients_with_other_field_numbers_search_list_and_page"),
+            (LISTS, "other_field_numbers_are_noticed_where_they_are_not_expected"),
+            (CLIENT, "the_field_numbers_follow_the_server"),
+        ],
+    ),
+];
+
+/// The rows without a test so far.
+pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
+    ("12", "the fuzz targets `messages` and `conversation`, which are not tests (docs/fuzzing.md)"),
+    ("25, 29 to 34", "one port for HTTP, WebSocket and gRPC"),
+    ("39, 42 to 56, 62, 69 to 73", "schemas with descriptors, and the registry"),
+    ("66, 67", "certificates of clients, and pinned keys of the registry"),
+    ("77 to 79", "measurements"),
+];
+
+const GENERATED: &str = "crates/binary/tests/generated.rs";
+const FRAMES: &str = "crates/binary/tests/frames.rs";
+const OPENING: &str = "crates/binary/tests/session/opening.rs";
+const REQUESTS: &str = "crates/binary/tests/session/requests.rs";
+const CALLS: &str = "crates/binary/tests/serve/calls.rs";
+const LISTS: &str = "crates/binary/tests/serve/lists.rs";
+const ENDS: &str = "crates/binary/tests/serve/ends.rs";
+const DETECTION: &str = "crates/binary/tests/serve/detection.rs";
+const PMCP: &str = "conformance/tests/proto_mcp.rs";
+const CLIENT: &str = "crates/binary/tests/client/table.rs";
+const STREAMS: &str = "crates/listener/tests/streams.rs";
+const ROUND_TRIP: &str = "crates/binary/tests/client/round_trip.rs";
