@@ -4,10 +4,12 @@
 //!
 //! No lock is held while the service answers, so a request whose answer takes long holds up no other. For the same
 //! reason the service can be told of a resource by several requests that begin at the same time, and an `unsubscribe`
-//! can reach it after the `subscribe` of a later request. Then it is told `subscribe` once more.
+//! can reach it after the `subscribe` of a later request. Then it is told `subscribe` once more: a request counts before
+//! the service is told of it, so that the end of another one sees it.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -26,7 +28,18 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Counts the requests that listen to each resource, and notifies the service.
 #[derive(Debug)]
-pub(super) struct ResourceListeners(Arc<dyn ListenerStore>);
+pub(super) struct ResourceListeners {
+    counts: Arc<dyn ListenerStore>,
+    beginning: Mutex<HashMap<String, Beginning>>,
+}
+
+/// The requests for a resource of which the service was told, and which it has not answered.
+#[derive(Debug, Default)]
+struct Beginning {
+    requests: usize,
+    /// A request that the service has accepted has ended since.
+    has_ended: bool,
+}
 
 /// The resources that one request listens to. Dropping it ends that.
 pub(super) struct ListenedResources {
@@ -95,47 +108,90 @@ impl fmt::Debug for ListenedResources {
 
 impl ResourceListeners {
     pub(super) fn new(counts: Arc<dyn ListenerStore>) -> Self {
-        Self(counts)
+        Self { counts, beginning: Mutex::default() }
     }
 
     /// A request begins to listen. `false`: the service does not know the resource.
     async fn enter(&self, uri: &str, service: &impl Service, context: &Context) -> bool {
-        if self.0.join(uri).await {
+        let is_only = self.begin(uri);
+        let _beginning = Begun { all: self, uri };
+        let has_joined = self.counts.join(uri).await;
+        // The service may refuse a request that others wait for.
+        if has_joined && is_only {
             return true;
         }
-        match tell(service, subscribe(uri), context).await {
-            Ok(_) => {
-                self.0.add(uri).await;
-                true
-            }
-            Err(why) => {
-                tracing::debug!(uri, why, "requests cannot listen to this resource");
-                false
-            }
+        if !has_joined {
+            self.counts.add(uri).await;
         }
+        let Err(why) = tell(service, subscribe(uri), context).await else { return true };
+        tracing::debug!(uri, why, "requests cannot listen to this resource");
+        // The service still tells of a resource if the end of another request has counted on this one.
+        if self.counts.remove(uri).await && self.has_ended(uri) {
+            self.end(uri, service, context).await;
+        }
+        false
     }
 
     /// A request does not listen to this resource from now on.
     async fn leave(&self, uri: &str, service: &impl Service, context: &Context) {
-        if !self.0.remove(uri).await {
-            return;
+        if let Some(beginning) = self.beginning().get_mut(uri) {
+            beginning.has_ended = true;
         }
-        // Until the service knows the last that is true.
+        if self.counts.remove(uri).await {
+            self.end(uri, service, context).await;
+        }
+    }
+
+    /// Tells the service that no request listens, until it knows the last that is true.
+    async fn end(&self, uri: &str, service: &impl Service, context: &Context) {
         loop {
             let request = ServerRequest::Unsubscribe(Unsubscribe { uri: uri.to_owned(), meta: None });
             if let Err(why) = tell(service, request, context).await {
                 tracing::debug!(uri, why, "the service refuses to be told that no request listens to this resource");
             }
-            if !self.0.contains(uri).await {
+            if !self.counts.contains(uri).await {
                 return;
             }
             // Others have begun in between.
             if let Err(why) = tell(service, subscribe(uri), context).await {
                 tracing::warn!(uri, why, "requests listen to a resource that the service does not know again");
             }
-            if self.0.contains(uri).await {
+            if self.counts.contains(uri).await {
                 return;
             }
+        }
+    }
+
+    /// Counts a request of which the service has not been told. True if it is the only one.
+    fn begin(&self, uri: &str) -> bool {
+        let mut all = self.beginning();
+        let beginning = all.entry(uri.to_owned()).or_default();
+        beginning.requests += 1;
+        beginning.requests == 1
+    }
+
+    fn has_ended(&self, uri: &str) -> bool {
+        self.beginning().get(uri).is_some_and(|beginning| beginning.has_ended)
+    }
+
+    fn beginning(&self) -> MutexGuard<'_, HashMap<String, Beginning>> {
+        self.beginning.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request of which the service was told. Dropping it is the end of that.
+struct Begun<'a> {
+    all: &'a ResourceListeners,
+    uri: &'a str,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        let mut all = self.all.beginning();
+        let Some(beginning) = all.get_mut(self.uri) else { return };
+        beginning.requests -= 1;
+        if beginning.requests == 0 {
+            all.remove(self.uri);
         }
     }
 }
