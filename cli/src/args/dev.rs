@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use protomcp_watch::Watch;
 
-use crate::args::upstream::{Scope, Upstreams};
+use crate::args::upstream::{PolicyFlags, Scope, Upstreams};
 use crate::args::{Serve, Source};
 use crate::exit::Failure;
 
@@ -48,6 +48,9 @@ struct CommandFlags {
     #[arg(long, value_name = "SCOPE")]
     upstream_sessions: Option<Scope>,
 
+    #[command(flatten)]
+    policy: PolicyFlags,
+
     /// Serve the MCP server that this command runs on its standard input and output, and reload it after each save
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -59,8 +62,11 @@ impl Dev {
         let flags = &mut self.command;
         let words = std::mem::take(&mut flags.command);
         if words.is_empty() {
-            let without =
-                [("--watch", !flags.watches.is_empty()), ("--upstream-sessions", flags.upstream_sessions.is_some())];
+            let without = [
+                ("--watch", !flags.watches.is_empty()),
+                ("--upstream-sessions", flags.upstream_sessions.is_some()),
+                ("--allow-tools or --block-tools", flags.policy.policy().is_some()),
+            ];
             if let Some((flag, _)) = without.into_iter().find(|(_, is_given)| *is_given) {
                 return Err(Failure::usage(format!(
                     "{flag} is for a command after --, such as: pmcp dev -- uv run server.py"
@@ -80,7 +86,8 @@ impl Dev {
         }
         let limits = &self.serve.tool.limits;
         let watches = watches(&flags.watches, &words, self.serve.tool.poll)?;
-        let servers = Upstreams::of_command(words, flags.upstream_sessions, limits).watching(watches);
+        let servers =
+            Upstreams::of_command(words, flags.upstream_sessions, limits).watching(watches, flags.policy.policy());
         Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use protomcp_gateway::{GatewayLimits, Sharing};
 use protomcp_server::Limits;
+use protomcp_server::layer::tools::ToolPolicy;
 use protomcp_watch::Watch;
 
 use crate::args::client::headers;
@@ -22,6 +23,29 @@ const TOTAL_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// The time for a server to be connected: a command may have to download, and a user to sign in.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// The tools that clients may see and call.
+#[derive(Debug, Args)]
+pub(super) struct PolicyFlags {
+    /// Serve only these tools of the servers, by the names that clients see; separated by commas, or repeated
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "block_tools")]
+    allow_tools: Vec<String>,
+
+    /// Serve all tools of the servers but these
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    block_tools: Vec<String>,
+}
+
+impl PolicyFlags {
+    /// The policy; `None` without a flag.
+    pub(super) fn policy(&self) -> Option<ToolPolicy> {
+        match (self.allow_tools.as_slice(), self.block_tools.as_slice()) {
+            ([], []) => None,
+            ([], blocked) => Some(ToolPolicy::block(blocked)),
+            (allowed, _) => Some(ToolPolicy::allow(allowed)),
+        }
+    }
+}
 
 /// Servers instead of a tool file.
 #[derive(Debug, Args)]
@@ -46,6 +70,9 @@ pub(super) struct UpstreamFlags {
     #[arg(long, value_name = "SCOPE")]
     upstream_sessions: Option<Scope>,
 
+    #[command(flatten)]
+    policy: PolicyFlags,
+
     /// Serve the MCP server that this command runs on its standard input and output
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -69,6 +96,8 @@ pub(crate) struct Upstreams {
     pub(crate) server_limits: Limits,
     /// The files that reload the servers.
     pub(crate) watches: Vec<Watch>,
+    /// The tools that clients may see and call; `None`: all.
+    pub(crate) policy: Option<ToolPolicy>,
 }
 
 impl UpstreamFlags {
@@ -93,7 +122,14 @@ impl UpstreamFlags {
             entries.push(Entry { name, location });
         }
         entries.extend(command(self.command));
-        Ok((!entries.is_empty()).then(|| Upstreams::new(entries, self.upstream_sessions, limits)))
+        let policy = self.policy.policy();
+        if entries.is_empty() {
+            return match policy {
+                Some(_) => Err(Failure::usage("--allow-tools and --block-tools are for the tools of MCP servers")),
+                None => Ok(None),
+            };
+        }
+        Ok(Some(Upstreams { policy, ..Upstreams::new(entries, self.upstream_sessions, limits) }))
     }
 }
 
@@ -126,7 +162,8 @@ impl Upstreams {
             max_retiring: to_usize(limits.max_retiring),
             ..GatewayLimits::default()
         };
-        Self { entries, scope, limits: gateway, server_limits: limits.server_limits(), watches: Vec::new() }
+        let server_limits = limits.server_limits();
+        Self { entries, scope, limits: gateway, server_limits, watches: Vec::new(), policy: None }
     }
 
     /// The server that a command starts.
@@ -134,9 +171,9 @@ impl Upstreams {
         Self::new(command(words).into_iter().collect(), scope, limits)
     }
 
-    /// Reloads the servers when these files change.
-    pub(super) fn watching(self, watches: Vec<Watch>) -> Self {
-        Self { watches, ..self }
+    /// Reloads the servers when these files change, and serves only some of their tools.
+    pub(super) fn watching(self, watches: Vec<Watch>, policy: Option<ToolPolicy>) -> Self {
+        Self { watches, policy, ..self }
     }
 
     /// The servers in words, for the log.

@@ -1,10 +1,13 @@
 //! The run of a gateway under the control of signals.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::pin::pin;
 
 use protomcp_client::{Command, CommandTransport};
 use protomcp_gateway::{Builder, Gateway, Upstream};
+use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
+use protomcp_server::{Server, Service};
 use protomcp_transport::boxed::Boxed;
 
 use crate::args::{Location, StdioCommand, Upstreams};
@@ -33,6 +36,12 @@ pub(super) async fn open(servers: &Upstreams, signals: &mut Signals) -> Result<G
             }
         }
     }
+}
+
+/// The server for clients, with the tools that they may see and call.
+pub(super) fn server(gateway: &Gateway, servers: &Upstreams) -> Server<impl Service + use<>> {
+    let policy = servers.policy.clone().unwrap_or(ToolPolicy::Block(BTreeSet::new()));
+    gateway.server().layer(ToolPolicyLayer::new(policy))
 }
 
 /// The gateway to the servers. Several have prefixes.

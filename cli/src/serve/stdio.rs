@@ -41,7 +41,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
             gateway::warn(&idle);
             let gateway = gateway::open(&servers, &mut signals).await?;
             tracing::info!("serving {} on stdio", servers.names());
-            let server = binary::both(gateway.server(), timeout);
+            let server = binary::both(gateway::server(&gateway, &servers), timeout);
             let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };
             gateway::serve(gateway, serving, signals, || {}).await
         }

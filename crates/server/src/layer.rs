@@ -2,6 +2,7 @@
 
 pub mod limit;
 pub mod timeout;
+pub mod tools;
 #[cfg(feature = "tower")]
 pub mod tower;
 pub mod trace;

@@ -1,0 +1,168 @@
+//! Shows and calls only some of the tools of a service.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use protomcp_types::{ErrorObject, JsonObject, RawJson, array};
+
+use crate::context::Context;
+use crate::service::{Layer, Service};
+use protomcp_session::{ServerRequest, ServerResult};
+
+/// The tools that clients may see and call, by the names that clients use.
+///
+/// ```
+/// use protomcp_server::layer::tools::ToolPolicy;
+///
+/// let policy = ToolPolicy::block(["drop_table"]);
+/// assert!(policy.allows("select") && !policy.allows("drop_table"));
+/// assert!(!ToolPolicy::allow(["select"]).allows("insert"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolPolicy {
+    /// These and no others.
+    Allow(BTreeSet<String>),
+    /// All but these.
+    Block(BTreeSet<String>),
+}
+
+impl ToolPolicy {
+    /// Only tools with these names.
+    pub fn allow<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self::Allow(names.into_iter().map(Into::into).collect())
+    }
+
+    /// All tools but those with these names.
+    pub fn block<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self::Block(names.into_iter().map(Into::into).collect())
+    }
+
+    /// True if clients may see and call the tool.
+    #[must_use]
+    pub fn allows(&self, tool: &str) -> bool {
+        match self {
+            Self::Allow(names) => names.contains(tool),
+            Self::Block(names) => !names.contains(tool),
+        }
+    }
+}
+
+/// Leaves other tools out of `tools/list`, and answers calls of them as if they did not exist.
+#[derive(Debug, Clone)]
+pub struct ToolPolicyLayer(Arc<ToolPolicy>);
+
+/// A service behind a [`ToolPolicyLayer`].
+#[derive(Debug)]
+pub struct WithToolPolicy<S> {
+    inner: S,
+    policy: Arc<ToolPolicy>,
+}
+
+impl ToolPolicyLayer {
+    /// A layer with this policy.
+    #[must_use]
+    pub fn new(policy: ToolPolicy) -> Self {
+        Self(Arc::new(policy))
+    }
+}
+
+impl<S: Service> Layer<S> for ToolPolicyLayer {
+    type Service = WithToolPolicy<S>;
+
+    fn layer(&self, inner: S) -> WithToolPolicy<S> {
+        WithToolPolicy { inner, policy: Arc::clone(&self.0) }
+    }
+}
+
+impl<S: Service> Service for WithToolPolicy<S> {
+    async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        match request {
+            ServerRequest::CallTool(call) if !self.policy.allows(&call.name) => {
+                Err(ErrorObject::unknown_tool(&call.name))
+            }
+            ServerRequest::ListTools(_) => match self.inner.call(request, context).await? {
+                ServerResult::ListTools(mut page) => {
+                    page.tools = allowed(&self.policy, &page.tools)?;
+                    Ok(page.into())
+                }
+                // A service that writes its results itself.
+                ServerResult::Body(body) => {
+                    let unreadable =
+                        |error| ErrorObject::internal(format!("the list of tools cannot be read: {error}"));
+                    let mut members = JsonObject::from_raw(&body.into_raw()).map_err(unreadable)?;
+                    if let Some(tools) = members.member("tools") {
+                        let tools = allowed(&self.policy, tools)?;
+                        members.insert("tools", tools);
+                    }
+                    Ok(ServerResult::Body(members.to_body()))
+                }
+                other => Ok(other),
+            },
+            request => self.inner.call(request, context).await,
+        }
+    }
+}
+
+/// Those of the definitions that the policy allows. One without a name cannot be called, and is left out.
+fn allowed(policy: &ToolPolicy, tools: &RawJson) -> Result<RawJson, ErrorObject> {
+    let tools: Vec<RawJson> =
+        tools.to().map_err(|error| ErrorObject::internal(format!("the list of tools cannot be read: {error}")))?;
+    let is_allowed = |tool: &RawJson| {
+        let name = JsonObject::from_raw(tool).ok().and_then(|tool| tool.member("name")?.to::<String>().ok());
+        name.is_some_and(|name| policy.allows(&name))
+    };
+    Ok(array(tools.into_iter().filter(is_allowed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_types::{CallTool, ListTools, ListToolsResult, code};
+
+    use super::*;
+
+    struct Tools {
+        writes_itself: bool,
+    }
+
+    impl Service for Tools {
+        async fn call(&self, request: ServerRequest, _: Context) -> Result<ServerResult, ErrorObject> {
+            let tools = RawJson::parse(r#"[{"name":"a" },{"name":"b"},{"later":1}]"#).unwrap();
+            match request {
+                ServerRequest::ListTools(_) if self.writes_itself => {
+                    let body = JsonObject::new().with("tools", tools).with("nextCursor", RawJson::text("c"));
+                    Ok(ServerResult::Body(body.to_body()))
+                }
+                ServerRequest::ListTools(_) => {
+                    Ok(ListToolsResult { tools, next_cursor: Some("c".into()), meta: None }.into())
+                }
+                _ => Ok(ServerResult::Empty),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn only_allowed_tools_are_listed_and_called() {
+        for (policy, allowed, blocked) in [
+            (ToolPolicy::allow(["a", "c"]), "a", "b"),
+            (ToolPolicy::block(["b", "c"]), "a", "b"),
+            (ToolPolicy::block(["a"]), "b", "a"),
+        ] {
+            for writes_itself in [true, false] {
+                let service = ToolPolicyLayer::new(policy.clone()).layer(Tools { writes_itself });
+                let call = |name: &str| service.call(ServerRequest::CallTool(CallTool::new(name)), Context::detached());
+                assert!(matches!(call(allowed).await, Ok(ServerResult::Empty)));
+                assert_eq!(call(blocked).await.unwrap_err().code, code::INVALID_PARAMS);
+                let list = ServerRequest::ListTools(ListTools { cursor: None, meta: None });
+                let tools = match service.call(list, Context::detached()).await.unwrap() {
+                    ServerResult::ListTools(page) => page.tools,
+                    ServerResult::Body(body) => {
+                        JsonObject::from_raw(&body.into_raw()).unwrap().member("tools").unwrap().clone()
+                    }
+                    other => panic!("{other:?}"),
+                };
+                let name = format!(r#""name":"{allowed}""#);
+                assert!(tools.as_str().contains(&name) && tools.as_str().matches("name").count() == 1, "{tools}");
+            }
+        }
+    }
+}
