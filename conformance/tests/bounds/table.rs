@@ -320,6 +320,73 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/http-client/src/limits.rs max_reconnects count}",
         "",
     ),
+    ("**The gateway**", "", ""),
+    (
+        "sessions with a server that belong to single clients",
+        "{crates/gateway/src/limits.rs max_sessions count}; one owner may have {crates/gateway/src/pool/shares.rs SHARE count} times what is free; an idle one of an owner with as many gives way, otherwise the call is refused as `OVERLOADED`",
+        "",
+    ),
+    (
+        "sessions with a server for single calls of clients without a session",
+        "{crates/gateway/src/limits.rs max_sessions count}, shared in the same way",
+        "",
+    ),
+    ("time for which a session with a server is idle", "{crates/gateway/src/limits.rs idle_timeout time}", ""),
+    (
+        "time for a request to a server",
+        "{crates/gateway/src/limits.rs timeout time} without answer and progress, {crates/gateway/src/limits.rs total_timeout time} in all",
+        "`--call-timeout`",
+    ),
+    (
+        "time for the opening of a session with a server",
+        "{cli/src/args/upstream.rs OPEN_TIMEOUT time}; the start waits for others {crates/gateway/src/gateway.rs GRACE time} longer than for the first",
+        "`--connect-timeout`",
+    ),
+    (
+        "time for the list of a server",
+        "{crates/gateway/src/limits.rs list_timeout time}; then it is left out and asked for in the background",
+        "",
+    ),
+    (
+        "a list of a server",
+        "{crates/gateway/src/limits.rs MAX_LIST_BYTES bytes}, {crates/gateway/src/limits.rs MAX_PAGES count} pages",
+        "",
+    ),
+    (
+        "lists that are kept between requests, each once",
+        "{crates/gateway/src/limits.rs MAX_KEPT_BYTES bytes} of all sessions; without room they are asked for again",
+        "",
+    ),
+    (
+        "web pages that users of a session were sent to",
+        "{crates/gateway/src/web_pages.rs MAX_PAGES count}, with ids of {crates/gateway/src/web_pages.rs MAX_ID bytes}; the oldest is forgotten",
+        "",
+    ),
+    (
+        "times that the client of one call is sent to web pages",
+        "{crates/gateway/src/relay/visiting.rs MAX_ROUNDS count}",
+        "",
+    ),
+    (
+        "requests, and questions, in one session with a server without an answer",
+        "{crates/gateway/src/identity.rs MAX_PENDING count}, and {crates/gateway/src/identity.rs MAX_QUESTIONS count}",
+        "",
+    ),
+    (
+        "callers whose ended calls are remembered, so that a late question reaches no other",
+        "{crates/gateway/src/running/ended.rs MAX_ENDED count} of a shared session; with more, its questions are refused",
+        "",
+    ),
+    (
+        "pauses between attempts to reach a server",
+        "{crates/gateway/src/health.rs FIRST_PAUSE time}, doubled up to {crates/gateway/src/health.rs LONGEST_PAUSE time}",
+        "",
+    ),
+    (
+        "earlier versions of a server that finish their calls",
+        "{crates/gateway/src/limits.rs max_retiring count}; then a reload waits",
+        "`--max-retiring`",
+    ),
     ("**Authorization of a client**", "", ""),
     ("a document of an authorization server", "{crates/auth/src/exchange.rs MAX_DOCUMENT bytes}", ""),
     ("a URL or an id in it", "{crates/auth/src/oauth/metadata.rs MAX_TEXT bytes}", ""),

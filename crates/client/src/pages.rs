@@ -116,6 +116,18 @@ impl ClientSession {
         Ok(page)
     }
 
+    /// Reads the definition of a tool that was listed by a [forwarded](ClientSession::forward) request, for the header
+    /// fields of its calls. False if it has to be left out of lists, because calls on this connection have header fields
+    /// and the annotations of the tool are invalid (MCP 2026-07-28, server/tools, `x-mcp-header`).
+    #[must_use]
+    pub fn learn_tool(&self, definition: &RawJson) -> bool {
+        if !self.shared.mirrors() {
+            return true;
+        }
+        // One that cannot be read has no header fields.
+        definition.to::<Tool>().map_or(true, |tool| self.shared.tool_fields().learn(&tool))
+    }
+
     /// Reads all definitions of tools again, for the header fields of calls.
     pub(crate) async fn refresh_tools(&self) -> Result<(), RequestError> {
         let mut guard = CursorGuard::default();

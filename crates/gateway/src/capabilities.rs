@@ -41,8 +41,14 @@ fn instructions(servers: &[Described<'_>]) -> Option<String> {
 
 /// The union of capabilities. A server that has not described itself may have any.
 fn union(servers: &[Described<'_>]) -> ServerCapabilities {
-    let any =
-        ServerCapabilities::default().with_tools().with_resources().with_prompts().with_completions().with_logging();
+    let any = ServerCapabilities::default()
+        .with_tools()
+        .with_resources()
+        .with_prompts()
+        .with_completions()
+        .with_logging()
+        .with_tasks()
+        .with_task_extension();
     let mut all = ServerCapabilities::default();
     let known = servers.iter().filter_map(|server| server.view?.capabilities.as_ref());
     let open =
@@ -117,7 +123,7 @@ mod tests {
         assert_eq!(can.resources, Some(ListCapability { list_changed: true, subscribe: false }));
         let with_unknown = text(&[fixed("a", Some(&one)), fixed("b", None)]);
         assert_eq!(text(&[Described { changes: true, ..fixed("a", Some(&one)) }]), with_unknown);
-        for name in ["tools", "resources", "prompts", "completions", "logging"] {
+        for name in ["tools", "resources", "prompts", "completions", "logging", "tasks", TASKS_EXTENSION] {
             assert!(with_unknown.contains(name), "{name} in {with_unknown}");
         }
     }

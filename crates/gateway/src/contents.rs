@@ -64,7 +64,8 @@ impl Inner {
 
     /// The servers, with true for those that have listed the resource, which are first.
     fn pools_by_uri(&self, uri: &str, context: &Context) -> Vec<(&Arc<Pool>, bool)> {
-        let has_listed = |pool: &Arc<Pool>| pool.session_of(context).is_ok_and(|session| session.known().has(uri));
+        let has_listed =
+            |pool: &Arc<Pool>| pool.present_session_of(context).is_some_and(|session| session.known().has(uri));
         let mut pools: Vec<_> = self.pools.iter().map(|pool| (pool, has_listed(pool))).collect();
         pools.sort_by_key(|(_, has_listed)| !has_listed);
         pools
@@ -101,13 +102,12 @@ impl Inner {
         let holder = context.session();
         for (pool, _) in self.pools_by_uri(uri, context) {
             // Without a session there is no subscription.
-            let Ok(upstream) = pool.session_of(context) else { continue };
+            let Some(upstream) = pool.present_session_of(context) else { continue };
             let is_last = upstream.holders().remove(uri, holder);
-            let Some(session) = upstream.newest().open_session().filter(|_| is_last) else { continue };
-            session
-                .unsubscribe(uri)
-                .await
-                .map_err(|refusal| error(upstream.reach.failure(Why::Request(refusal)), Some(uri), context))?;
+            if is_last {
+                let outcome = upstream.unwatch(uri).await;
+                outcome.map_err(|refusal| error(upstream.reach.failure(Why::Request(refusal)), Some(uri), context))?;
+            }
         }
         Ok(())
     }
@@ -159,7 +159,9 @@ async fn watch(upstream: &Arc<UpstreamSession>, uri: &str, holder: SessionId) ->
         let refusal = RequestError::Refused(ErrorObject::method_not_found("resources/subscribe"));
         return Err(upstream.reach.failure(Why::Request(refusal)));
     }
-    if upstream.holders().has(uri, holder) || !upstream.holders().add(uri, holder) {
+    // Before the server is told, so that a client that leaves ends no subscription that has just begun. A subscription
+    // that another client waits for may fail, so the server is told of this one as well.
+    if !upstream.holders().add(uri, holder) {
         return Ok(());
     }
     let mut joining = Joining { upstream: &upstream, uri, holder, is_answered: false };
@@ -169,10 +171,16 @@ async fn watch(upstream: &Arc<UpstreamSession>, uri: &str, holder: SessionId) ->
         outcome = session.subscribe(uri).await;
     }
     joining.is_answered = true;
-    outcome.map_err(|error| {
-        upstream.holders().remove(uri, holder);
-        upstream.reach.failure(Why::Request(error))
-    })
+    match outcome {
+        Ok(()) => {
+            upstream.holders().confirm(uri);
+            Ok(())
+        }
+        Err(error) => {
+            upstream.holders().remove(uri, holder);
+            Err(upstream.reach.failure(Why::Request(error)))
+        }
+    }
 }
 
 /// A subscription without an answer. Dropping it ends the subscription.
@@ -189,10 +197,8 @@ impl Drop for Joining<'_> {
             return;
         }
         // The server may have made it.
-        if let Some(session) = self.upstream.newest().open_session() {
-            let uri = self.uri.to_owned();
-            tokio::spawn(async move { drop(session.unsubscribe(uri).await) });
-        }
+        let (upstream, uri) = (Arc::clone(self.upstream), self.uri.to_owned());
+        tokio::spawn(async move { drop(upstream.unwatch(&uri).await) });
     }
 }
 

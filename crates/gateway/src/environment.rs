@@ -1,17 +1,15 @@
 //! The parts of a gateway that its sessions with servers need: the sessions of its clients, and its limits.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
-use protomcp_server::{Audience, ServerHandle, SessionId};
-use protomcp_types::{Level, RawJson};
+use protomcp_server::{Audience, ServerHandle};
+use protomcp_types::{ErrorObject, Level, RawJson};
 
-use crate::limits::GatewayLimits;
-
-/// The most elicitations with a web page that are remembered. The oldest are forgotten first.
-const MAX_ELICITATIONS: usize = 1024;
-/// The longest id of one, in bytes.
-const MAX_ELICITATION_ID: usize = 1024;
+use crate::limits::{GatewayLimits, MAX_KEPT_BYTES};
+use crate::list::{Merged, ServerList};
+use crate::reach::Reach;
+use crate::shelf::{Shelf, ShelfBudget};
+use crate::web_pages;
 
 /// The parts of a gateway that its sessions with servers need.
 #[derive(Debug)]
@@ -21,13 +19,17 @@ pub(crate) struct Environment {
     pub(crate) names_servers: bool,
     /// Empty until the capabilities of the servers are known.
     clients: OnceLock<ServerHandle>,
-    /// The sessions whose users were sent to web pages.
-    elicitations: Mutex<VecDeque<(String, SessionId)>>,
+    /// Those of servers.
+    pub(crate) lists: Shelf<ServerList>,
+    /// Those of all servers together, until clients have read every page.
+    pub(crate) merged: Shelf<Merged>,
 }
 
 impl Environment {
     pub(crate) fn new(limits: GatewayLimits, names_servers: bool) -> Self {
-        Self { limits, names_servers, clients: OnceLock::new(), elicitations: Mutex::default() }
+        let budget = ShelfBudget::new(MAX_KEPT_BYTES);
+        let (lists, merged) = (Shelf::new(&budget), Shelf::new(&budget));
+        Self { limits, names_servers, clients: OnceLock::new(), lists, merged }
     }
 
     /// The sessions of the clients; `None` before there can be any.
@@ -63,23 +65,13 @@ impl Environment {
         }
     }
 
-    /// Remembers that the user of a session was sent to a web page.
-    pub(crate) fn page_opened(&self, id: &str, session: SessionId) {
-        if session == SessionId::STATELESS || id.len() > MAX_ELICITATION_ID {
-            return;
-        }
-        let mut pages = self.elicitations.lock().unwrap_or_else(PoisonError::into_inner);
-        pages.retain(|(known, _)| known != id);
-        if pages.len() == MAX_ELICITATIONS {
-            pages.pop_front();
-        }
-        pages.push_back((id.to_owned(), session));
+    /// The id of a web page for clients. Servers, each with its place, may give equal ones.
+    pub(crate) fn page_id(&self, reach: &Reach, id: &str) -> String {
+        if self.names_servers { format!("{}/{id}", reach.place) } else { id.to_owned() }
     }
 
-    /// The session whose user was sent to this page. It is forgotten.
-    pub(crate) fn page_done(&self, id: &str) -> Option<SessionId> {
-        let mut pages = self.elicitations.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = pages.iter().position(|(known, _)| known == id)?;
-        pages.remove(place).map(|(_, session)| session)
+    /// An error that sends a user to web pages, for clients.
+    pub(crate) fn with_page_ids(&self, reach: &Reach, error: ErrorObject) -> ErrorObject {
+        if self.names_servers { web_pages::with_ids(error, |id| self.page_id(reach, id)) } else { error }
     }
 }

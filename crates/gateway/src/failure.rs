@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use protomcp_client::{NoAnswer, RequestError};
 use protomcp_schema::ErrorMeta;
-use protomcp_types::{CallToolResult, ErrorObject};
+use protomcp_types::{CallToolResult, ErrorObject, RawJson};
 
 use crate::health::Cause;
 
@@ -22,7 +22,7 @@ pub(crate) struct Failure {
 pub(crate) enum Why {
     /// The server cannot be reached.
     Down { cause: Cause, retry_in: Duration },
-    /// Too many sessions are open.
+    /// Too many sessions are in use, or too many of one owner.
     Full,
     /// The client or its session is gone.
     Gone,
@@ -83,14 +83,21 @@ impl Failure {
     /// The result of a call.
     pub(crate) fn into_result(self) -> CallToolResult {
         let message = self.to_string();
-        let (code, suggestion) = (Some(self.code()), self.suggestion());
-        let meta = ErrorMeta { code, message: &message, suggestion, retryable: self.is_retryable() }.to_meta();
+        let meta = self.meta(&message);
         CallToolResult::error(message).with_meta(meta)
     }
 
     /// The error of any other request.
     pub(crate) fn into_error(self) -> ErrorObject {
-        ErrorObject::internal(self.to_string())
+        let message = self.to_string();
+        let data = self.meta(&message);
+        ErrorObject::internal(message).with_data(data)
+    }
+
+    /// The code and the remedy, for programs.
+    fn meta(&self, message: &str) -> RawJson {
+        let (code, suggestion) = (Some(self.code()), self.suggestion());
+        ErrorMeta { code, message, suggestion, retryable: self.is_retryable() }.to_meta()
     }
 }
 
@@ -105,7 +112,7 @@ impl fmt::Display for Failure {
                     false => write!(f, "; the next attempt is in {retry_in:.1?}"),
                 }
             }
-            Why::Full => write!(f, "too many sessions with server \"{server}\" are open"),
+            Why::Full => write!(f, "too many sessions with server \"{server}\" are in use"),
             Why::Gone => write!(f, "the session with server \"{server}\" is over"),
             Why::Request(error) => write!(f, "server \"{server}\": {error}"),
         }

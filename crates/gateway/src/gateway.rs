@@ -87,9 +87,16 @@ pub enum GatewayError {
     /// It has no servers.
     #[error("the gateway has no servers")]
     Empty,
-    /// Tools of two servers could have the same name, because one prefix is the beginning of the other.
-    #[error("tools of the servers \"{0}\" and \"{1}\" could have the same name: one prefix begins with the other")]
-    AmbiguousPrefixes(String, String),
+    /// Two servers have the same prefix, so the names of their tools do not tell them apart.
+    #[error("the servers \"{one}\" and \"{other}\" have the same prefix \"{prefix}\" of tools: rename one of them")]
+    AmbiguousPrefixes {
+        /// The name of the server that was added first.
+        one: String,
+        /// The name of the other one.
+        other: String,
+        /// The prefix of both.
+        prefix: String,
+    },
     /// No server can be reached; the names with the reasons.
     #[error("{}", .0.iter().map(|(name, why)| format!("server \"{name}\": {why}")).collect::<Vec<_>>().join("; "))]
     Unreachable(Vec<(String, String)>),
@@ -130,8 +137,9 @@ impl Builder {
         let names_servers = self.upstreams.len() > 1;
         let environment = Arc::new(Environment::new(self.limits, names_servers));
         let gateway = Arc::new(self.implementation);
-        let pool = |upstream| Pool::new(Reach::new(upstream), Arc::clone(&environment), Arc::clone(&gateway));
-        let pools: Vec<_> = self.upstreams.into_iter().map(pool).collect();
+        let pool =
+            |(place, upstream)| Pool::new(Reach::new(upstream, place), Arc::clone(&environment), Arc::clone(&gateway));
+        let pools: Vec<_> = self.upstreams.into_iter().enumerate().map(pool).collect();
         let mut maintenance = Maintenance::default();
         let changes: Vec<_> = pools.iter().map(|pool| maintenance.watch(pool)).collect();
         let outcomes = connect(&pools).await;
@@ -172,9 +180,12 @@ impl Builder {
         }
         for (index, one) in self.upstreams.iter().enumerate() {
             for other in &self.upstreams[..index] {
-                let (a, b) = (other.name_prefix(), one.name_prefix());
-                if a.starts_with(b) || b.starts_with(a) {
-                    return Err(GatewayError::AmbiguousPrefixes(other.name().to_owned(), one.name().to_owned()));
+                if one.name_prefix() == other.name_prefix() {
+                    return Err(GatewayError::AmbiguousPrefixes {
+                        one: other.name().to_owned(),
+                        other: one.name().to_owned(),
+                        prefix: one.name_prefix().to_owned(),
+                    });
                 }
             }
         }

@@ -7,21 +7,36 @@ use protomcp_server::SessionId;
 
 /// The sessions by resource. Requests without a session count as one, [`SessionId::STATELESS`].
 #[derive(Debug, Default)]
-pub(crate) struct Holders(BTreeMap<String, BTreeSet<SessionId>>);
+pub(crate) struct Holders(BTreeMap<String, Watched>);
+
+/// A resource that sessions watch.
+#[derive(Debug, Default)]
+struct Watched {
+    sessions: BTreeSet<SessionId>,
+    /// The server has agreed to announce changes.
+    is_confirmed: bool,
+}
 
 impl Holders {
-    /// A session begins to watch. True if it is the first.
+    /// A session begins to watch. True if the server has to be told: no earlier request has an answer.
     pub(crate) fn add(&mut self, uri: &str, session: SessionId) -> bool {
-        let holders = self.0.entry(uri.to_owned()).or_default();
-        holders.insert(session);
-        holders.len() == 1
+        let watched = self.0.entry(uri.to_owned()).or_default();
+        watched.sessions.insert(session);
+        !watched.is_confirmed
+    }
+
+    /// The server has agreed.
+    pub(crate) fn confirm(&mut self, uri: &str) {
+        if let Some(watched) = self.0.get_mut(uri) {
+            watched.is_confirmed = true;
+        }
     }
 
     /// A session watches no longer. True if it was the last.
     pub(crate) fn remove(&mut self, uri: &str, session: SessionId) -> bool {
-        let Some(holders) = self.0.get_mut(uri) else { return false };
-        let was_there = holders.remove(&session);
-        if holders.is_empty() {
+        let Some(watched) = self.0.get_mut(uri) else { return false };
+        let was_there = watched.sessions.remove(&session);
+        if watched.sessions.is_empty() {
             self.0.remove(uri);
             return was_there;
         }
@@ -30,14 +45,15 @@ impl Holders {
 
     /// Removes a session, and returns the resources that it was the last to watch.
     pub(crate) fn leave(&mut self, session: SessionId) -> Vec<String> {
-        let watched: Vec<_> =
-            self.0.iter().filter(|(_, holders)| holders.contains(&session)).map(|(uri, _)| uri.clone()).collect();
-        watched.into_iter().filter(|uri| self.remove(uri, session)).collect()
+        let is_watched = |watched: &Watched| watched.sessions.contains(&session);
+        let uris: Vec<_> =
+            self.0.iter().filter(|(_, watched)| is_watched(watched)).map(|(uri, _)| uri.clone()).collect();
+        uris.into_iter().filter(|uri| self.remove(uri, session)).collect()
     }
 
-    /// True if the session watches the resource.
-    pub(crate) fn has(&self, uri: &str, session: SessionId) -> bool {
-        self.0.get(uri).is_some_and(|holders| holders.contains(&session))
+    /// True if a session watches the resource.
+    pub(crate) fn has(&self, uri: &str) -> bool {
+        self.0.contains_key(uri)
     }
 
     /// All resources that are watched.
@@ -55,14 +71,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_and_the_last_count() {
+    fn the_server_is_told_until_it_agrees_and_of_the_last() {
         let (mut holders, one, two) = (Holders::default(), SessionId::new(1), SessionId::STATELESS);
-        assert!(holders.add("a", one) && holders.add("b", one) && !holders.add("b", two));
-        assert!(holders.has("b", two) && !holders.has("a", two));
+        assert!(holders.add("a", one) && holders.add("b", one) && holders.add("b", two));
+        holders.confirm("b");
+        holders.confirm("c");
+        assert!(holders.add("a", one) && !holders.add("b", two));
+        assert!(holders.has("b") && !holders.has("c"));
         assert!(!holders.remove("a", two) && !holders.remove("c", one));
         assert_eq!(holders.leave(one), ["a"]);
         assert_eq!(holders.uris(), ["b"]);
         assert!(holders.remove("b", two) && holders.is_empty());
         assert!(holders.leave(one).is_empty());
+        assert!(holders.add("b", one), "the next one asks again");
     }
 }

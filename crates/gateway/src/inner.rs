@@ -9,6 +9,10 @@ use protomcp_types::{Level, RawJson};
 use crate::environment::Environment;
 use crate::list::{ListKind, Merged};
 use crate::pool::Pool;
+use crate::shelf::Shelved;
+
+/// Lists by the sessions of their readers.
+type Unread = HashMap<(SessionId, ListKind), Arc<Shelved<Merged>>>;
 
 /// The parts of a gateway that its requests use.
 #[derive(Debug)]
@@ -17,8 +21,8 @@ pub(crate) struct Inner {
     pub(crate) environment: Arc<Environment>,
     pub(crate) clients: ServerHandle,
     pub(crate) tasks: Tasks,
-    /// The lists of which clients have not read every page.
-    unread: Mutex<HashMap<(SessionId, ListKind), Arc<Merged>>>,
+    /// The lists of which clients have not read every page, as far as there is room.
+    unread: Mutex<Unread>,
     /// The levels that clients have set.
     levels: Mutex<HashMap<SessionId, Level>>,
 }
@@ -29,9 +33,11 @@ impl Inner {
         Self { pools, environment, clients, tasks, unread: Mutex::default(), levels: Mutex::default() }
     }
 
-    /// The server that a name belongs to, and the name there.
+    /// The server that a name belongs to, and the name there. Of several prefixes that match, the longest counts.
     pub(crate) fn route<'a>(&self, name: &'a str) -> Option<(&Arc<Pool>, &'a str)> {
-        self.pools.iter().find_map(|pool| Some((pool, name.strip_prefix(pool.reach.upstream.name_prefix())?)))
+        let matches = |pool: &&Arc<Pool>| name.starts_with(pool.reach.upstream.name_prefix());
+        let pool = self.pools.iter().filter(matches).max_by_key(|pool| pool.reach.upstream.name_prefix().len())?;
+        Some((pool, name.strip_prefix(pool.reach.upstream.name_prefix())?))
     }
 
     /// The only server.
@@ -45,10 +51,10 @@ impl Inner {
     /// The definition of a tool as clients without a session see it.
     pub(crate) fn tool_definition(&self, tool: &str) -> Option<RawJson> {
         let (pool, name) = self.route(tool)?;
-        pool.shared().known().tools.get(name).cloned()
+        pool.shared().known().list(ListKind::Tools)?.element(name).cloned()
     }
 
-    pub(crate) fn unread(&self) -> MutexGuard<'_, HashMap<(SessionId, ListKind), Arc<Merged>>> {
+    pub(crate) fn unread(&self) -> MutexGuard<'_, Unread> {
         lock(&self.unread)
     }
 

@@ -24,10 +24,12 @@ mod reload;
 mod reloading;
 mod running;
 mod service;
+mod shelf;
 mod tools;
 mod translate;
 mod upstream;
 mod upstream_session;
+mod web_pages;
 
 pub use gateway::{Builder, Gateway, GatewayError};
 pub use limits::GatewayLimits;

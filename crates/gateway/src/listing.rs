@@ -1,20 +1,24 @@
 //! The lists of all servers as one. A server that is down is left out.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use protomcp_client::RequestError;
 use protomcp_server::{Audience, Context, ServerResult};
-use protomcp_types::{ErrorObject, JsonObject, Level, RawJson, TaskSupport, UriTemplate, code};
+use protomcp_types::{ErrorObject, Level, RawJson, code};
 
 use crate::failure::{Failure, Why};
 use crate::inner::Inner;
-use crate::list::{self, Elements, ListKind, Merged};
+use crate::list::{self, ListKind, Merged, ServerList};
 use crate::owed_lists;
 use crate::pool::Pool;
+use crate::reach::now;
+use crate::shelf::Shelved;
 use crate::upstream_session::UpstreamSession;
+
+/// The elements of one server; `None` if it has no such list.
+pub(crate) type Listed = Option<Arc<Shelved<ServerList>>>;
 
 /// The time for a list that has had no answer before.
 const OWED_TIMEOUT: Duration = Duration::from_secs(1);
@@ -33,13 +37,21 @@ impl Inner {
         let key = (context.session(), kind);
         let cursor = cursor.filter(|cursor| !cursor.is_empty());
         let unread = cursor.as_ref().and_then(|_| self.unread().get(&key).cloned());
-        let merged = match unread {
-            Some(merged) => merged,
-            None => Arc::new(self.merged(kind, context).await?),
-        };
-        let (page, rest) = merged.page(kind, cursor.as_deref())?;
-        if let Some(rest) = rest {
-            self.unread().insert(key, rest);
+        if let Some(merged) = unread {
+            let (page, has_more) = merged.page(kind, cursor.as_deref())?;
+            if !has_more {
+                self.unread().remove(&key);
+            }
+            return Ok(page);
+        }
+        let merged = self.merged(kind, context).await?;
+        let (page, has_more) = merged.page(kind, cursor.as_deref())?;
+        // Without room the next page is cut out of a fresh list: its cursor names the last element of this one.
+        let shelved = has_more.then(|| self.environment.merged.share(merged)).filter(|merged| merged.has_room());
+        let mut unread = self.unread();
+        match shelved {
+            Some(merged) => drop(unread.insert(key, merged)),
+            None => drop(unread.remove(&key)),
         }
         Ok(page)
     }
@@ -57,7 +69,8 @@ impl Inner {
             match list {
                 Ok(Some(elements)) => {
                     is_answered = true;
-                    merged.add(kind, upstream.name(), upstream.name_prefix(), elements);
+                    let is_own = |name: &str| self.route(name).is_some_and(|(owner, _)| Arc::ptr_eq(owner, pool));
+                    merged.add(kind, upstream, &elements, is_own);
                 }
                 Ok(None) => {}
                 Err(failure) => failures.push(failure),
@@ -79,21 +92,22 @@ impl Inner {
         }
     }
 
-    /// The elements of one server; `None` if it has no such list. A list without an answer is asked for in the
-    /// background until there is one.
-    async fn elements(&self, pool: &Pool, kind: ListKind, context: &Context) -> Result<Option<Elements>, Failure> {
-        let upstream = pool.session_of(context)?;
+    /// The elements of one server. A list that is not whole in time is asked for in the background until it is.
+    async fn elements(&self, pool: &Arc<Pool>, kind: ListKind, context: &Context) -> Result<Listed, Failure> {
+        let upstream = pool.session_of(context).inspect_err(|_| pool.announce_room(context))?;
         let list = listed(&upstream, kind).await;
-        match &list {
-            Err(failure) if failure.refusal().is_none() => owed_lists::owe(&upstream, kind),
-            Ok(_) | Err(_) => {}
+        if list.is_err() {
+            owed_lists::owe(&upstream, kind);
         }
         list
     }
 }
 
 /// The elements of a list in one session, in the time of lists. Members that requests depend on are remembered.
-pub(crate) async fn listed(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Option<Elements>, Failure> {
+pub(crate) async fn listed(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Listed, Failure> {
+    if let Some(list) = upstream.newest().known().fresh(kind, now()) {
+        return Ok(Some(list));
+    }
     let all = upstream.environment.limits.list_timeout;
     // The server is slow, and asked in the background.
     let is_owed = upstream.known().owed.contains(&kind);
@@ -106,7 +120,7 @@ pub(crate) async fn listed_within(
     upstream: &Arc<UpstreamSession>,
     kind: ListKind,
     limit: Duration,
-) -> Result<Option<Elements>, Failure> {
+) -> Result<Listed, Failure> {
     let twice = async {
         match pages(upstream, kind).await {
             Err(failure) if failure.is_lost() => pages(upstream, kind).await,
@@ -119,7 +133,7 @@ pub(crate) async fn listed_within(
     }
 }
 
-async fn pages(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Option<Elements>, Failure> {
+async fn pages(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Listed, Failure> {
     let (upstream, session) = &upstream.enter().await?;
     let server = session.server();
     if server.capabilities.as_ref().is_some_and(|capabilities| !kind.is_offered(capabilities)) {
@@ -130,34 +144,12 @@ async fn pages(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Option
         upstream.environment.lists_changed(&Audience::Everyone);
     }
     match outcome {
-        Ok(elements) => {
-            remember(upstream, kind, &elements);
-            Ok(Some(elements))
+        Ok(list) => {
+            let list = upstream.environment.lists.share(list);
+            upstream.known().learn(kind, &list);
+            Ok(Some(list))
         }
         Err(RequestError::Refused(ErrorObject { code: code::METHOD_NOT_FOUND, .. })) => Ok(None),
         Err(error) => Err(upstream.reach.failure(Why::Request(error))),
-    }
-}
-
-fn remember(upstream: &UpstreamSession, kind: ListKind, elements: &Elements) {
-    let names = || elements.iter().map(|(name, _)| name.clone());
-    match kind {
-        ListKind::Tools => {
-            let support = |item: &RawJson| {
-                let execution = JsonObject::from_raw(item).ok().and_then(|mut item| item.take("execution"));
-                TaskSupport::of(execution.as_ref())
-            };
-            let tasks = elements.iter().map(|(name, item)| (name.clone(), support(item)));
-            let tasks: HashMap<_, _> = tasks.filter(|(_, support)| *support != TaskSupport::Forbidden).collect();
-            let tools = if upstream.client.is_none() { elements.iter().cloned().collect() } else { HashMap::new() };
-            let mut known = upstream.known();
-            known.tasks = Some(tasks);
-            known.tools = tools;
-        }
-        ListKind::Resources => upstream.known().uris = names().collect::<HashSet<_>>(),
-        ListKind::Templates => {
-            upstream.known().templates = names().filter_map(|text| UriTemplate::parse(&text).ok()).collect();
-        }
-        ListKind::Prompts => {}
     }
 }

@@ -1,17 +1,21 @@
 //! Notifications of servers, passed on to the sessions that they concern.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use protomcp_server::{Audience, SessionId, SessionNotice};
 use protomcp_types::{Level, Notification, RawJson, method};
 
 use crate::environment::Environment;
+use crate::known::Memory;
+use crate::list::ListKind;
+use crate::reach::Reach;
 use crate::running::{Caller, Running};
 
 /// The receiver of the notifications of one session with a server.
 #[derive(Debug)]
 pub(crate) struct Notices {
-    pub(crate) server: Arc<str>,
+    pub(crate) reach: Arc<Reach>,
+    pub(crate) memory: Memory,
     pub(crate) environment: Arc<Environment>,
     pub(crate) running: Arc<Running>,
     /// The session of the only client; `None`: clients share the session with the server.
@@ -29,22 +33,40 @@ impl Notices {
         let Some(clients) = self.environment.clients() else { return };
         let text = |name: &str| notification.params.member(name).and_then(|raw| raw.to::<String>().ok());
         match notification.method.as_ref() {
-            method::TOOLS_CHANGED => clients.tools_changed(self.audience()),
-            method::RESOURCES_CHANGED => clients.resources_changed(self.audience()),
-            method::PROMPTS_CHANGED => clients.prompts_changed(self.audience()),
+            method::TOOLS_CHANGED => {
+                self.list_changed(&[ListKind::Tools]);
+                clients.tools_changed(self.audience());
+            }
+            method::RESOURCES_CHANGED => {
+                self.list_changed(&[ListKind::Resources, ListKind::Templates]);
+                clients.resources_changed(self.audience());
+            }
+            method::PROMPTS_CHANGED => {
+                self.list_changed(&[ListKind::Prompts]);
+                clients.prompts_changed(self.audience());
+            }
             method::RESOURCE_UPDATED => match text("uri") {
                 Some(uri) => self.resource_updated(&uri),
-                None => tracing::debug!(server = %self.server, "a notification without a URI is ignored"),
+                None => tracing::debug!(server = self.server(), "a notification without a URI is ignored"),
             },
             method::ELICITATION_COMPLETE => {
                 let id = text("elicitationId").unwrap_or_default();
-                if let Some(client) = self.environment.page_done(&id) {
-                    clients.elicitation_complete(client, &id);
+                if let Some(client) = self.memory.pages.done(&id) {
+                    clients.elicitation_complete(client, &self.environment.page_id(&self.reach, &id));
                 }
             }
             method::LOG => self.log(notification),
-            other => tracing::debug!(server = %self.server, method = other, "a notification is not passed on"),
+            other => tracing::debug!(server = self.server(), method = other, "a notification is not passed on"),
         }
+    }
+
+    fn server(&self) -> &str {
+        self.reach.upstream.name()
+    }
+
+    /// Lists that are kept are old from here on.
+    fn list_changed(&self, kinds: &[ListKind]) {
+        self.memory.known.lock().unwrap_or_else(PoisonError::into_inner).changed(kinds);
     }
 
     /// Tells the clients that watch a resource that it has changed.
@@ -74,16 +96,16 @@ impl Notices {
     }
 
     fn logger(&self, logger: Option<String>) -> Option<String> {
-        let server = &self.server;
+        let server = self.server();
         match logger {
             Some(logger) if self.environment.names_servers => Some(format!("{server}/{logger}")),
-            None if self.environment.names_servers => Some(server.as_ref().to_owned()),
+            None if self.environment.names_servers => Some(server.to_owned()),
             logger => logger,
         }
     }
 
     /// A message that may concern any of several callers stays in the log of this program.
     fn keep(&self, level: Level, data: &RawJson) {
-        tracing::debug!(server = %self.server, %level, %data, "a log message of a server");
+        tracing::debug!(server = self.server(), %level, %data, "a log message of a server");
     }
 }

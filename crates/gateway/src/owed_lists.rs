@@ -27,13 +27,18 @@ async fn complete(upstream: Weak<UpstreamSession>, kind: ListKind) {
         tokio::time::sleep(pause).await;
         let Some(upstream) = upstream.upgrade() else { return };
         let limits = upstream.environment.limits;
-        let outcome = listed_within(&upstream, kind, limits.list_timeout).await;
-        let is_over = match &outcome {
-            Ok(_) => true,
-            Err(failure) => matches!(failure.why, Why::Gone) || failure.refusal().is_some(),
-        };
-        if is_over || now().saturating_duration_since(began) >= limits.idle_timeout {
-            // The next request for the list begins anew.
+        // A list of many pages may take longer than a client waits.
+        let outcome = listed_within(&upstream, kind, limits.timeout.max(limits.list_timeout)).await;
+        let is_gone = matches!(&outcome, Err(failure) if matches!(failure.why, Why::Gone));
+        if outcome.is_ok() || is_gone || now().saturating_duration_since(began) >= limits.idle_timeout {
+            {
+                let newest = upstream.newest();
+                let mut known = newest.known();
+                known.owed.remove(&kind);
+                if outcome.is_ok() {
+                    known.keep_fresh(kind, now());
+                }
+            }
             upstream.known().owed.remove(&kind);
             if outcome.is_ok() {
                 upstream.environment.lists_changed(&upstream.audience());

@@ -1,8 +1,9 @@
 //! The sessions with one server: one that clients share, and one for each session of a client that needs its own.
 
+mod shares;
 mod succession;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -17,9 +18,13 @@ use crate::failure::{Failure, Why};
 use crate::identity::{self, SessionClient};
 use crate::known::Memory;
 use crate::limits::GatewayLimits;
+use crate::pool::shares::has_room;
 pub(crate) use crate::pool::succession::Successors;
 use crate::reach::Reach;
-use crate::upstream_session::{CLOSE_TIMEOUT, UpstreamSession, Users};
+use crate::upstream_session::{CLOSE_TIMEOUT, InUse, UpstreamSession, Users};
+
+/// The pause between looks for room for one more session.
+const ROOM_PAUSE: Duration = Duration::from_secs(1);
 
 /// The sessions with one server.
 #[derive(Debug)]
@@ -30,6 +35,8 @@ pub(crate) struct Pool {
     gateway: Arc<Implementation>,
     sessions: Mutex<HashMap<SessionId, Arc<UpstreamSession>>>,
     leases: Mutex<Leases>,
+    /// The clients whose lists lack this server until there is room for a session.
+    waiting: Mutex<HashSet<SessionId>>,
     /// Connections of earlier versions that finish their requests.
     retired: Mutex<Vec<WeakClientSession>>,
     is_closed: AtomicBool,
@@ -40,14 +47,37 @@ pub(crate) struct Pool {
 struct Leases {
     all: Vec<Arc<UpstreamSession>>,
     free: Vec<Arc<UpstreamSession>>,
+    /// The number of those in use, also of an earlier version of the server.
+    in_use: HashMap<Owner, usize>,
+}
+
+impl Leases {
+    /// An owner takes one more. False if there is no room for it.
+    fn take(&mut self, owner: &Owner, max: usize) -> bool {
+        let own = self.in_use.get(owner).copied().unwrap_or_default();
+        let has_room = has_room(own, self.in_use.values().sum(), max);
+        if has_room {
+            self.in_use.insert(owner.clone(), own + 1);
+        }
+        has_room
+    }
+
+    fn give_back(&mut self, owner: &Owner) {
+        if let Some(own) = self.in_use.get_mut(owner) {
+            *own -= 1;
+            if *own == 0 {
+                self.in_use.remove(owner);
+            }
+        }
+    }
 }
 
 /// A session for one call.
 #[derive(Debug)]
 pub(crate) struct Lease {
-    session: Arc<UpstreamSession>,
-    /// The session is for this call alone.
-    owned_by: Option<Arc<Pool>>,
+    session: InUse,
+    /// The session is for this call alone, which counts for the owner.
+    owned_by: Option<(Arc<Pool>, Owner)>,
     is_answered: bool,
 }
 
@@ -64,10 +94,11 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        let Some(pool) = self.owned_by.take() else { return };
-        let session = Arc::clone(&self.session);
+        let Some((pool, owner)) = self.owned_by.take() else { return };
+        let session = Arc::clone(self.session());
         let is_session = |other: &Arc<_>| Arc::ptr_eq(other, &session);
         let mut leases = pool.leases();
+        leases.give_back(&owner);
         // One of an earlier version is not among them.
         if self.is_answered && leases.all.iter().any(is_session) {
             return leases.free.push(session);
@@ -93,6 +124,7 @@ impl Pool {
             gateway,
             sessions: Mutex::default(),
             leases: Mutex::default(),
+            waiting: Mutex::default(),
             retired: Mutex::default(),
             is_closed: AtomicBool::new(false),
         })
@@ -111,7 +143,7 @@ impl Pool {
     /// call, so a call of a client without a session gets a session of its own, if its client can be asked.
     ///
     /// # Errors
-    /// As [`Pool::session_of`].
+    /// As [`Pool::session_of`], and if too many calls have a session of their own, or too many of this caller's.
     pub(crate) async fn lease(self: &Arc<Self>, context: &Context) -> Result<Lease, Failure> {
         let session = self.session_of(context)?;
         let shared = Lease { session, owned_by: None, is_answered: false };
@@ -123,36 +155,38 @@ impl Pool {
             // The call learns the failure by itself.
             Ok(_) | Err(_) => return Ok(shared),
         }
+        let (owner, max) = (context.caller().owner.clone(), self.environment.limits.max_sessions);
         let mut leases = self.leases();
-        let session = match leases.free.pop() {
-            Some(session) => session,
-            None if leases.all.len() < self.environment.limits.max_sessions => {
-                let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
-                let memory = Memory { known: self.shared().share_known(), ..Memory::default() };
-                let session = UpstreamSession::new(reach, Users::Call, environment, &self.gateway, memory);
-                leases.all.push(Arc::clone(&session));
-                session
-            }
-            None => return Ok(shared),
-        };
-        Ok(Lease { session, owned_by: Some(Arc::clone(self)), is_answered: false })
+        if !leases.take(&owner, max) {
+            return Err(self.reach.failure(Why::Full));
+        }
+        let session = leases.free.pop().unwrap_or_else(|| {
+            let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
+            let memory = Memory { known: self.shared().share_known(), ..Memory::default() };
+            let session = UpstreamSession::new(reach, Users::Call, environment, &self.gateway, memory);
+            leases.all.push(Arc::clone(&session));
+            session
+        });
+        drop(leases);
+        Ok(Lease { session: InUse::new(session), owned_by: Some((Arc::clone(self), owner)), is_answered: false })
     }
 
     /// The session for a call.
     ///
     /// # Errors
-    /// If the client needs one of its own and too many are in use.
-    pub(crate) fn session_of(&self, context: &Context) -> Result<Arc<UpstreamSession>, Failure> {
-        let id = context.session();
-        if self.reach.upstream.is_shared() || id == SessionId::STATELESS || id == SessionId::DETACHED {
-            return Ok(self.shared());
+    /// If the client needs one of its own and too many are in use, or too many of its owner's.
+    pub(crate) fn session_of(&self, context: &Context) -> Result<InUse, Failure> {
+        if self.is_for_all(context) {
+            return Ok(InUse::new(self.shared()));
         }
+        let id = context.session();
         let mut sessions = self.lock();
+        // In use before another request can take the lock and end it.
         if let Some(session) = sessions.get(&id) {
-            return Ok(Arc::clone(session));
+            return Ok(InUse::new(Arc::clone(session)));
         }
         let client = SessionClient::of(context);
-        if sessions.len() >= self.environment.limits.max_sessions {
+        if !has_room(count(&sessions, &client.owner), sessions.len(), self.environment.limits.max_sessions) {
             let victim = victim(&sessions, &client.owner).ok_or_else(|| self.reach.failure(Why::Full))?;
             if let Some(victim) = sessions.remove(&victim) {
                 tracing::info!(server = self.reach.upstream.name(), "an idle session gives way to another client's");
@@ -163,7 +197,46 @@ impl Pool {
         let session =
             UpstreamSession::new(reach, Users::One(Box::new(client)), environment, &self.gateway, Memory::default());
         sessions.insert(id, Arc::clone(&session));
-        Ok(session)
+        Ok(InUse::new(session))
+    }
+
+    /// The session for a call, if there is one.
+    pub(crate) fn present_session_of(&self, context: &Context) -> Option<Arc<UpstreamSession>> {
+        match self.is_for_all(context) {
+            true => Some(self.shared()),
+            false => self.lock().get(&context.session()).cloned(),
+        }
+    }
+
+    fn is_for_all(&self, context: &Context) -> bool {
+        self.reach.upstream.is_shared() || [SessionId::STATELESS, SessionId::DETACHED].contains(&context.session())
+    }
+
+    /// Announces the lists of the server to a client for whose session there is no room, as soon as there is.
+    pub(crate) fn announce_room(self: &Arc<Self>, context: &Context) {
+        let (client, owner) = (context.session(), context.caller().owner.clone());
+        if !lock(&self.waiting).insert(client) {
+            return;
+        }
+        let pool = Arc::downgrade(self);
+        tokio::spawn(async move {
+            loop {
+                tokio::time::sleep(ROOM_PAUSE).await;
+                let Some(pool) = pool.upgrade() else { return };
+                let is_open = pool.environment.clients().is_some_and(|clients| clients.view(client).is_some());
+                if !is_open || pool.has_room(&owner) {
+                    lock(&pool.waiting).remove(&client);
+                    return pool.environment.lists_changed(&Audience::Session(client));
+                }
+            }
+        });
+    }
+
+    /// True if an owner could have one more session.
+    fn has_room(&self, owner: &Owner) -> bool {
+        let sessions = self.lock();
+        has_room(count(&sessions, owner), sessions.len(), self.environment.limits.max_sessions)
+            || victim(&sessions, owner).is_some()
     }
 
     /// The session of a client, if it has used one.
@@ -189,9 +262,8 @@ impl Pool {
         for session in idle.into_iter().chain(self.unused(&is_idle)) {
             session.close().await;
         }
-        let shared = self.shared();
-        if !self.reach.upstream.is_shared() && is_idle(&shared) {
-            shared.rest().await;
+        if !self.reach.upstream.is_shared() {
+            self.shared().rest(limit).await;
         }
     }
 
@@ -207,7 +279,7 @@ impl Pool {
     pub(crate) async fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
         let mut sessions: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
-        sessions.extend(std::mem::take(&mut *self.leases()).all);
+        sessions.extend(self.take_leases());
         sessions.push(self.shared());
         let retired = std::mem::take(&mut *lock(&self.retired));
         let current = join_all(sessions.iter().map(|session| session.close()));
@@ -233,6 +305,13 @@ impl Pool {
         self.shared().set_silent(true);
     }
 
+    /// The sessions for single calls, which serve no further call.
+    fn take_leases(&self) -> Vec<Arc<UpstreamSession>> {
+        let mut leases = self.leases();
+        leases.free.clear();
+        std::mem::take(&mut leases.all)
+    }
+
     fn leases(&self) -> MutexGuard<'_, Leases> {
         lock(&self.leases)
     }
@@ -252,6 +331,12 @@ pub(crate) async fn end(connection: &WeakClientSession) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The sessions of an owner.
+fn count(sessions: &HashMap<SessionId, Arc<UpstreamSession>>, owner: &Owner) -> usize {
+    let is_own = |session: &&Arc<UpstreamSession>| session.client.as_ref().is_some_and(|client| client.owner == *owner);
+    sessions.values().filter(is_own).count()
 }
 
 /// The session that gives way: the one of the owner with most of them that was idle for longest. None if `newcomer` has

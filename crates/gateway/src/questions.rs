@@ -13,12 +13,15 @@ use protomcp_types::{
 };
 
 use crate::environment::Environment;
+use crate::reach::Reach;
 use crate::running::{Caller, Running};
+use crate::web_pages::WebPages;
 
 /// Finds the client that a question of a session is for.
 #[derive(Debug)]
 pub(crate) struct Questions {
-    pub(crate) server: Arc<str>,
+    pub(crate) reach: Arc<Reach>,
+    pub(crate) pages: Arc<WebPages>,
     pub(crate) environment: Arc<Environment>,
     pub(crate) running: Arc<Running>,
     /// The session of the only client; `None`: clients share the session with the server.
@@ -43,12 +46,31 @@ impl Questions {
         };
         let _open = self.running.ask(number);
         // If the call ends, the question ends: it may name the affairs of its client.
-        ask(&self.environment, &context, &question, &server).await.map_err(refused)
+        self.ask(&context, &question, &server).await.map_err(refused)
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place { environment: &self.environment, reach: &self.reach, pages: &self.pages }
+    }
+
+    /// Asks the client of a call one question of a session.
+    async fn ask(
+        &self,
+        context: &Context,
+        question: &ServerQuestion,
+        server: &ServerContext,
+    ) -> Result<RawJson, AskError> {
+        let params = self.place().prepare(question, context.protocol_version(), context.session());
+        match question.method.as_str() {
+            Elicit::NAME => send(context.ask::<Form>(&params), server).await,
+            CreateMessage::NAME => send(context.ask::<Sample>(&params), server).await,
+            _ => send(context.ask::<Roots>(&params), server).await,
+        }
     }
 
     fn refusal(&self, why: &str) -> ErrorObject {
-        let server = &self.server;
-        tracing::warn!(%server, why, "a question of a shared session is refused: it does not name its call");
+        let server = self.reach.upstream.name();
+        tracing::warn!(server, why, "a question of a shared session is refused: it does not name its call");
         ErrorObject::internal(format!("the gateway cannot tell which client this question is for: {why}"))
     }
 
@@ -62,7 +84,7 @@ impl Questions {
         let Some((clients, view)) = clients.and_then(|clients| Some((clients, clients.view(client)?))) else {
             return Err(refused(AskError::Gone));
         };
-        let params = prepare(&self.environment, question, view.client.version, client);
+        let params = self.place().prepare(question, view.client.version, client);
         let outcome = match question.method.as_str() {
             Elicit::NAME => send(clients.ask::<Form>(client, &params), server).await,
             CreateMessage::NAME => send(clients.ask::<Sample>(client, &params), server).await,
@@ -72,30 +94,15 @@ impl Questions {
     }
 }
 
-/// Asks the client of a call one question of a session.
-async fn ask(
-    environment: &Environment,
-    context: &Context,
-    question: &ServerQuestion,
-    server: &ServerContext,
-) -> Result<RawJson, AskError> {
-    let params = prepare(environment, question, context.protocol_version(), context.session());
-    match question.method.as_str() {
-        Elicit::NAME => send(context.ask::<Form>(&params), server).await,
-        CreateMessage::NAME => send(context.ask::<Sample>(&params), server).await,
-        _ => send(context.ask::<Roots>(&params), server).await,
-    }
-}
-
 /// Asks the client of a call everything that its server needs to know, at once.
 pub(crate) async fn ask_all(
-    environment: &Environment,
+    place: Place<'_>,
     context: &Context,
     questions: Vec<ServerQuestion>,
 ) -> Result<BTreeMap<String, RawJson>, AskError> {
     let mut asked = InputRequests::new();
     for question in &questions {
-        let params = prepare(environment, question, context.protocol_version(), context.session());
+        let params = place.prepare(question, context.protocol_version(), context.session());
         let key = question.key.as_str();
         asked = match question.method.as_str() {
             Elicit::NAME => asked.with::<Form>(key, &params),
@@ -125,24 +132,31 @@ async fn send<M: ClientMethod<Result = RawJson> + 'static>(
     ask.on_progress(move |progress| server.progress(&progress)).await
 }
 
-/// The parameters in the shape of the client's revision.
-fn prepare(
-    environment: &Environment,
-    question: &ServerQuestion,
-    version: ProtocolVersion,
-    client: SessionId,
-) -> JsonObject {
-    static PAGES: AtomicU64 = AtomicU64::new(0);
-    let params = match &question.params {
-        Params::Named(params) => params.clone(),
-        Params::Absent | Params::Positional(_) => JsonObject::new(),
-    };
-    let page = || format!("gateway-{}", PAGES.fetch_add(1, Ordering::Relaxed));
-    let params = crate::translate::question(&question.method, params, version, page);
-    if let Some(id) = params.member("elicitationId").and_then(|id| id.to::<String>().ok()) {
-        environment.page_opened(&id, client);
+/// The session with a server that a question comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) environment: &'a Environment,
+    pub(crate) reach: &'a Reach,
+    pub(crate) pages: &'a WebPages,
+}
+
+impl Place<'_> {
+    /// The parameters in the shape of the client's revision.
+    fn prepare(self, question: &ServerQuestion, version: ProtocolVersion, client: SessionId) -> JsonObject {
+        static PAGES: AtomicU64 = AtomicU64::new(0);
+        let params = match &question.params {
+            Params::Named(params) => params.clone(),
+            Params::Absent | Params::Positional(_) => JsonObject::new(),
+        };
+        let page = || format!("gateway-{}", PAGES.fetch_add(1, Ordering::Relaxed));
+        let mut params = crate::translate::question(&question.method, params, version, page);
+        let id = params.member("elicitationId").and_then(|id| id.to::<String>().ok());
+        if let Some(id) = id.filter(|_| question.method == Elicit::NAME) {
+            self.pages.opened(&id, client);
+            params.insert("elicitationId", RawJson::text(&self.environment.page_id(self.reach, &id)));
+        }
+        params
     }
-    params
 }
 
 /// Questions whose parameters and answers are text.

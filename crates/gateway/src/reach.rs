@@ -23,6 +23,8 @@ const PATIENCE_WITH_AUTHOR: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Reach {
     pub(crate) upstream: Upstream,
+    /// Its place among the servers of the gateway.
+    pub(crate) place: usize,
     health: Mutex<Health>,
     attempts: Semaphore,
     /// Wakes the task that waits for outages.
@@ -32,9 +34,10 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    pub(crate) fn new(upstream: Upstream) -> Self {
+    pub(crate) fn new(upstream: Upstream, place: usize) -> Self {
         Self {
             upstream,
+            place,
             health: Mutex::default(),
             attempts: Semaphore::new(1),
             outages: Notify::new(),

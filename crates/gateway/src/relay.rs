@@ -1,6 +1,8 @@
 //! One request on its way to a server and back: the same parameters, progress in order, questions to its client, and
 //! cancellation.
 
+mod visiting;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,10 +14,13 @@ use protomcp_types::{Params, RawJson};
 use crate::failure::{Failure, Why};
 use crate::identity;
 use crate::inner::Inner;
+use crate::limits::GatewayLimits;
 use crate::pool::Lease;
 use crate::questions;
+use crate::relay::visiting::Visits;
 use crate::translate::{self, Caller};
 use crate::upstream_session::UpstreamSession;
+use crate::web_pages;
 
 /// The answer of a server.
 #[derive(Debug)]
@@ -42,6 +47,32 @@ impl Inner {
     /// # Errors
     /// If there is none, or an error.
     pub(crate) async fn relay(
+        &self,
+        lease: &mut Lease,
+        context: &Context,
+        request: ServerRequest,
+        wish: TaskWish,
+    ) -> Result<Answer, Failure> {
+        let mut visits = Visits::new();
+        loop {
+            let failure = match self.send_for_sure(lease, context, request.clone(), wish).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            let Some(error) = failure.refusal().filter(|error| web_pages::are_required(error)) else {
+                return Err(failure);
+            };
+            let (upstream, pages) = (lease.session().newest(), web_pages::required(error));
+            if !context.is_stateless() {
+                pages.iter().for_each(|(id, _)| upstream.pages().opened(id, context.session()));
+                let error = self.environment.with_page_ids(&upstream.reach, error.clone());
+                return Err(upstream.reach.failure(Why::Request(RequestError::Refused(error))));
+            }
+            visits.make(self, &upstream, context, pages).await?;
+        }
+    }
+
+    async fn send_for_sure(
         &self,
         lease: &mut Lease,
         context: &Context,
@@ -113,11 +144,11 @@ impl Inner {
         context: &Context,
         has_asked: &Arc<AtomicBool>,
     ) -> Request<Forwarded> {
-        let (environment, asking, asked) = (Arc::clone(&upstream.environment), context.clone(), Arc::clone(has_asked));
+        let (asker, asking, asked) = (Arc::clone(upstream), context.clone(), Arc::clone(has_asked));
         let request = request.on_input(move |questions, _| {
-            let (environment, context) = (Arc::clone(&environment), asking.clone());
+            let (upstream, context) = (Arc::clone(&asker), asking.clone());
             asked.store(true, Ordering::Relaxed);
-            async move { questions::ask_all(&environment, &context, questions).await.map_err(questions::refused) }
+            async move { questions::ask_all(upstream.place(), &context, questions).await.map_err(questions::refused) }
         });
         let task = context.clone();
         let request = request.on_task(move |notice| {
@@ -128,6 +159,10 @@ impl Inner {
             }
         });
         // Progress prolongs the time for the answer, also if the client wants none.
+        let GatewayLimits { timeout, total_timeout, .. } = self.environment.limits;
+        if context.progress_token().is_none() && timeout >= total_timeout {
+            return request;
+        }
         let reporting = context.clone();
         request.on_progress(move |progress| reporting.progress(&progress))
     }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_server::{Context, ServerRequest, ServerResult, TaskOptions};
-use protomcp_types::{CallTool, CallToolResult, ErrorObject, TaskSupport};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, JsonObject, TaskSupport};
 
 use crate::failure::Failure;
 use crate::inner::Inner;
-use crate::list::ListKind;
+use crate::list::{ListKind, ServerList};
 use crate::listing::listed;
 use crate::relay::TaskWish;
 use crate::translate;
@@ -95,12 +95,16 @@ impl Inner {
 
     /// The support for tasks of a tool, as its server has listed it.
     async fn task_support(&self, upstream: &Arc<UpstreamSession>, name: &str) -> Result<TaskSupport, Failure> {
-        if upstream.known().tasks.is_none() {
-            listed(upstream, ListKind::Tools).await?;
+        if let Some(list) = upstream.known().list(ListKind::Tools) {
+            return Ok(support(list, name));
         }
-        let known = upstream.known();
-        Ok(known.tasks.as_ref().and_then(|tasks| tasks.get(name)).copied().unwrap_or_default())
+        Ok(listed(upstream, ListKind::Tools).await?.map(|list| support(&list, name)).unwrap_or_default())
     }
+}
+
+fn support(tools: &ServerList, name: &str) -> TaskSupport {
+    let definition = tools.element(name).and_then(|definition| JsonObject::from_raw(definition).ok());
+    TaskSupport::of(definition.and_then(|mut definition| definition.take("execution")).as_ref())
 }
 
 /// The answer to a call whose server has refused it or has not answered.

@@ -69,7 +69,8 @@ impl Upstream {
     }
 
     /// Sets the prefix of the names of its tools and prompts, which is empty by default. Several servers need different
-    /// ones.
+    /// ones. A name belongs to the server with the longest prefix that it begins with: with the prefixes `google_` and
+    /// `google_drive_`, a tool `drive_list` of the first server is left out of lists.
     #[must_use]
     pub fn prefix(mut self, prefix: impl Into<Arc<str>>) -> Self {
         self.prefix = prefix.into();

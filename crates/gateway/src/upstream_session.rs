@@ -10,6 +10,7 @@
 //!
 //! Requests that have begun keep a connection open, so a replaced one ends with its last request.
 
+mod in_use;
 mod replacing;
 mod wishes;
 
@@ -29,11 +30,14 @@ use crate::failure::{Failure, Why};
 use crate::health::{FIRST_PAUSE, Health};
 use crate::identity::{self, SessionClient};
 use crate::known::{Known, Memory};
+use crate::list::ListKind;
 use crate::notices::Notices;
 use crate::opening::{self, FailureKind, OpenFailure};
-use crate::questions::Questions;
+use crate::questions::{Place, Questions};
 use crate::reach::{Reach, now};
 use crate::running::Running;
+pub(crate) use crate::upstream_session::in_use::InUse;
+use crate::web_pages::WebPages;
 
 /// The time in which a server must end after its session.
 pub(crate) const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -88,6 +92,15 @@ enum State {
     Closed,
 }
 
+impl State {
+    async fn end(self) {
+        if let Self::Open { session, watched } = self {
+            drop(watched);
+            session.close(CLOSE_TIMEOUT).await;
+        }
+    }
+}
+
 impl UpstreamSession {
     pub(crate) fn new(
         reach: Arc<Reach>,
@@ -105,16 +118,18 @@ impl UpstreamSession {
             Some(_) => Running::default(),
             None => Running::of_several(environment.limits.total_timeout),
         };
-        let (running, server) = (Arc::new(running), reach.upstream.shared_name());
+        let running = Arc::new(running);
         let session = client.as_ref().map(|client| client.session);
         let questions = Arc::new(Questions {
-            server: Arc::clone(&server),
+            reach: Arc::clone(&reach),
+            pages: Arc::clone(&memory.pages),
             environment: Arc::clone(&environment),
             running: Arc::clone(&running),
             client: session,
         });
         let notices = Arc::new(Notices {
-            server,
+            reach: Arc::clone(&reach),
+            memory: memory.clone(),
             environment: Arc::clone(&environment),
             running: Arc::clone(&running),
             client: session,
@@ -213,6 +228,8 @@ impl UpstreamSession {
             session.close(CLOSE_TIMEOUT).await;
             return Err(self.reach.failure(Why::Gone));
         }
+        // The server may have other lists than before it was lost.
+        self.known().changed(&ListKind::ALL);
         self.restore(&session);
         if self.reach.works() {
             self.environment.lists_changed(&Audience::Everyone);
@@ -354,40 +371,44 @@ impl UpstreamSession {
         Arc::clone(&self.memory.known)
     }
 
+    /// The place that questions of a request come from.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place { environment: &self.environment, reach: &self.reach, pages: &self.memory.pages }
+    }
+
+    /// The web pages that users of its clients were sent to.
+    pub(crate) fn pages(&self) -> &Arc<WebPages> {
+        &self.memory.pages
+    }
+
     pub(crate) fn known(&self) -> MutexGuard<'_, Known> {
         lock(&self.memory.known)
     }
 
-    /// The time for which nothing has needed the session; `None` if something does.
-    pub(crate) fn idle_time(&self) -> Option<Duration> {
-        let is_idle = self.running.is_empty() && lock(&self.memory.holders).is_empty();
-        is_idle.then(|| now().saturating_duration_since(*lock(&self.used)))
-    }
-
-    /// Ends the session with the server until the next request.
-    pub(crate) async fn rest(&self) {
-        self.end(State::Idle).await;
+    /// Ends the session with the server until the next request, if nothing has needed it for so long.
+    pub(crate) async fn rest(&self, limit: Duration) {
+        let before = {
+            let mut state = lock(&self.state);
+            // A request that comes now waits for the state, and opens the session again.
+            let is_idle = self.idle_time().is_some_and(|idle| idle >= limit);
+            match &*state {
+                State::Open { .. } if is_idle => std::mem::replace(&mut *state, State::Idle),
+                _ => return,
+            }
+        };
+        before.end().await;
     }
 
     /// Ends the session with the server for ever.
     pub(crate) async fn close(&self) {
-        self.end(State::Closed).await;
-    }
-
-    async fn end(&self, state: State) {
         let before = {
-            let mut current = lock(&self.state);
-            if matches!(*current, State::Replaced(_))
-                || matches!(*current, State::Opening(_)) && matches!(state, State::Idle)
-            {
-                return;
+            let mut state = lock(&self.state);
+            match &*state {
+                State::Replaced(_) => return,
+                _ => std::mem::replace(&mut *state, State::Closed),
             }
-            std::mem::replace(&mut *current, state)
         };
-        if let State::Open { session, watched } = before {
-            drop(watched);
-            session.close(CLOSE_TIMEOUT).await;
-        }
+        before.end().await;
     }
 }
 

@@ -76,8 +76,8 @@ impl Pool {
             *session = next;
         }
         // Those in use end with their calls.
-        let leases = std::mem::take(&mut *self.leases());
-        before.extend(leases.all.iter().filter_map(|session| Some(session.open_session()?.downgrade())));
+        let leases = self.take_leases();
+        before.extend(leases.iter().filter_map(|session| Some(session.open_session()?.downgrade())));
         before
     }
 

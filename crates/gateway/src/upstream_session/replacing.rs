@@ -105,9 +105,6 @@ impl UpstreamSession {
         self.replaced.notify_waiters();
         if let Some(session) = prepared {
             next.restore(&session);
-            // A resource may have changed with the code, or while neither session was subscribed.
-            let uris = lock(&self.memory.holders).uris();
-            uris.iter().for_each(|uri| next.notices.resource_updated(uri));
         }
         match before {
             State::Open { session, .. } => Some(session.downgrade()),

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, MutexGuard};
 
-use protomcp_client::ClientSession;
+use protomcp_client::{ClientSession, RequestError};
 use protomcp_server::{ServerRequest, SessionId};
 use protomcp_types::{Level, Method, Params, SetLevel};
 
@@ -16,11 +16,13 @@ impl UpstreamSession {
             send_level(session, level);
         }
         for uri in lock(&self.memory.holders).uris() {
-            let session = session.clone();
+            let (session, notices) = (session.clone(), Arc::clone(&self.notices));
             tokio::spawn(async move {
                 if let Err(error) = session.subscribe(uri.clone()).await {
                     tracing::warn!(uri, %error, "a subscription was lost with its session");
                 }
+                // It may have changed while there was no subscription.
+                notices.resource_updated(&uri);
             });
         }
     }
@@ -46,14 +48,31 @@ impl UpstreamSession {
     }
 
     /// A session of a client is over.
-    pub(crate) fn leave(&self, client: SessionId) {
-        let Some(session) = self.open_session() else {
-            lock(&self.memory.holders).leave(client);
-            return;
-        };
+    pub(crate) fn leave(self: &Arc<Self>, client: SessionId) {
         for uri in lock(&self.memory.holders).leave(client) {
-            let session = session.clone();
-            tokio::spawn(async move { drop(session.unsubscribe(uri).await) });
+            let this = Arc::clone(self);
+            tokio::spawn(async move { drop(this.unwatch(&uri).await) });
+        }
+    }
+
+    /// No client watches a resource: ends the subscription. If another one has begun to watch it, the subscription may have
+    /// ended after that, so it is made once more.
+    ///
+    /// # Errors
+    /// The refusal of the server.
+    pub(crate) async fn unwatch(self: &Arc<Self>, uri: &str) -> Result<(), RequestError> {
+        loop {
+            let Some(session) = self.newest().open_session() else { return Ok(()) };
+            session.unsubscribe(uri).await?;
+            if !self.holders().has(uri) {
+                return Ok(());
+            }
+            session.subscribe(uri).await?;
+            if self.holders().has(uri) {
+                // It may have changed in between.
+                self.notices.resource_updated(uri);
+                return Ok(());
+            }
         }
     }
 }

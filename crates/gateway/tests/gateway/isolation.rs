@@ -1,7 +1,7 @@
 //! One user is not held up by another.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
@@ -9,7 +9,9 @@ use protomcp_client::{Client, Mode};
 use protomcp_gateway::{GatewayLimits, Sharing, Upstream};
 use protomcp_server::Context;
 use protomcp_typed::{Registry, Tool};
-use protomcp_types::{Initialize, JsonObject, ListTools, Method, Progress, ReadResource, Request};
+use protomcp_types::{
+    ElicitAction, ElicitResult, Initialize, JsonObject, ListTools, Method, Progress, RawJson, ReadResource, Request,
+};
 use tokio::time::Instant;
 
 use crate::interposed::{self, Fate};
@@ -207,5 +209,104 @@ fn progress_prolongs_a_call_whose_client_wants_none() {
             let session = connect(&gateway, &client().mode(ours)).await;
             assert_eq!(call(&session, "work").await, "done");
         });
+    }
+}
+
+#[test]
+fn single_calls_of_one_user_leave_sessions_to_others() {
+    run(async {
+        let asked = Seen::default();
+        let told = asked.clone();
+        let silent = client().mode(Mode::Stateless).on_elicit(move |_, _| {
+            told.push("asked");
+            std::future::pending()
+        });
+        let backend = Backend::new();
+        let limits = GatewayLimits { max_sessions: 10, ..GatewayLimits::default() };
+        let gateway = gateway().limits(limits).upstream(backend.upstream("server").mode(Mode::Stateful));
+        let gateway = gateway.open().await.unwrap();
+        let mallory = connect_as(&gateway, &silent, "mallory").await;
+        let calls: Vec<_> =
+            (0..30).map(|_| tokio::spawn(mallory.call_tool("ask", &JsonObject::new()).into_future())).collect();
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let (ended, waiting): (Vec<_>, Vec<_>) = calls.into_iter().partition(tokio::task::JoinHandle::is_finished);
+        assert_eq!((waiting.len(), ended.len()), (8, 22), "four fifths of the sessions");
+        for call in ended {
+            let meta = call.await.unwrap().unwrap().meta.unwrap();
+            assert!(meta.as_str().contains("OVERLOADED") && meta.as_str().contains(r#""retryable":true"#), "{meta}");
+        }
+        let named = client().mode(Mode::Stateless).on_elicit(|_, _| async {
+            let content = RawJson::parse(r#"{"name":"Ann"}"#).unwrap();
+            Ok(ElicitResult { action: ElicitAction::Accept, content: Some(content), meta: None })
+        });
+        let ann = connect_as(&gateway, &named, "ann").await;
+        assert_eq!(call(&ann, "ask").await, r#"{"name":"Ann"}"#);
+        waiting.iter().for_each(tokio::task::JoinHandle::abort);
+        // A call without a session waits for its answers until their deadline.
+        tokio::time::sleep(Duration::from_secs(4000)).await;
+        let again = tokio::spawn(mallory.call_tool("ask", &JsonObject::new()).into_future());
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert!(!again.is_finished(), "those that have ended make room");
+        again.abort();
+    });
+}
+
+#[test]
+fn a_subscription_that_fails_does_not_count_for_another_client() {
+    for theirs in [Mode::Stateful, Mode::Stateless] {
+        run(async {
+            let (backend, told, requests) = (Backend::new(), Seen::default(), Arc::new(AtomicUsize::new(0)));
+            let counted = Arc::clone(&requests);
+            let upstream = interposed::upstream(&backend, "server", move |request| {
+                let concerns = ["resources/subscribe", "subscriptions/listen"].contains(&request.method.as_ref());
+                // The first one has no answer.
+                if concerns && counted.fetch_add(1, Ordering::SeqCst) == 0 { Fate::Hangs } else { Fate::Arrives }
+            });
+            let limits = GatewayLimits { timeout: Duration::from_secs(10), ..GatewayLimits::default() };
+            let upstream = upstream.mode(theirs).sharing(Sharing::Shared);
+            let gateway = gateway().limits(limits).upstream(upstream).open().await.unwrap();
+            let ann = connect(&gateway, &client().mode(Mode::Stateful)).await;
+            let heard = told.clone();
+            let listening = client().mode(Mode::Stateful).on_resource_updated(move |uri, _| {
+                heard.push(uri);
+                std::future::ready(())
+            });
+            let bob = connect(&gateway, &listening).await;
+            let first = tokio::spawn(async move { (ann.subscribe("test:a").await, ann) });
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            bob.subscribe("test:a").await.unwrap();
+            let (_, ann) = first.await.unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            told.take();
+            backend.registry.resource_updated("test:a");
+            assert_eq!(told.wait().await, ["test:a"], "{theirs:?}");
+            drop(ann);
+        });
+    }
+}
+
+#[test]
+fn progress_is_asked_for_where_it_matters() {
+    for (ours, theirs) in ERAS {
+        for (timeout, wants, expected) in [(300, false, true), (3600, false, false), (3600, true, true)] {
+            run(async {
+                let (backend, asked) = (Backend::new(), Seen::default());
+                let seen = asked.clone();
+                let upstream = interposed::upstream(&backend, "server", move |request| {
+                    if request.method == "tools/call" {
+                        let meta = request.params.member("_meta").and_then(|meta| JsonObject::from_raw(meta).ok());
+                        seen.push(meta.is_some_and(|meta| meta.member("progressToken").is_some()).to_string());
+                    }
+                    Fate::Arrives
+                });
+                let limits = GatewayLimits { timeout: Duration::from_secs(timeout), ..GatewayLimits::default() };
+                let gateway = gateway().limits(limits).upstream(upstream.mode(theirs)).open().await.unwrap();
+                let session = connect(&gateway, &client().mode(ours)).await;
+                let call = session.call_tool("log", &JsonObject::new());
+                let call = if wants { call.on_progress(|_| {}) } else { call };
+                call.await.unwrap();
+                assert_eq!(asked.take(), [expected.to_string()], "{ours:?} {theirs:?} {timeout} {wants}");
+            });
+        }
     }
 }

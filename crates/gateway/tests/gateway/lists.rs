@@ -1,8 +1,11 @@
 //! Lists of one server and of several.
 
+use std::time::Duration;
+
 use futures_util::TryStreamExt;
 use protomcp_client::{ClientSession, Mode, RequestError};
 use protomcp_gateway::{GatewayError, Sharing};
+use protomcp_typed::Tool;
 use protomcp_types::JsonObject;
 
 use crate::stage::{Backend, ERAS, Stage, call, client, connect, everywhere, gateway, run};
@@ -61,23 +64,64 @@ fn several_servers_are_one_with_prefixes() {
 fn prefixes_tell_servers_apart() {
     run(async {
         let backend = Backend::new();
-        for (one, other) in [("", ""), ("a_", "a_"), ("a_", "a_b_"), ("a_b_", "")] {
+        for prefix in ["", "a_"] {
             let gateway = gateway()
-                .upstream(backend.upstream("one").prefix(one))
-                .upstream(backend.upstream("other").prefix(other));
-            assert!(matches!(gateway.open().await, Err(GatewayError::AmbiguousPrefixes(..))), "{one:?} {other:?}");
+                .upstream(backend.upstream("one").prefix(prefix))
+                .upstream(backend.upstream("other").prefix(prefix));
+            let error = gateway.open().await.unwrap_err();
+            assert!(matches!(error, GatewayError::AmbiguousPrefixes { .. }), "{error:?}");
+            let text = error.to_string();
+            assert!(text.contains("\"one\" and \"other\"") && text.contains(&format!("\"{prefix}\"")), "{text}");
         }
         assert!(matches!(gateway().open().await, Err(GatewayError::Empty)));
     });
 }
 
 #[test]
+fn the_longest_prefix_of_a_name_counts() {
+    for order in [["google", "google_drive"], ["google_drive", "google"]] {
+        run(async {
+            let backends = order.map(|name| (name, Backend::new()));
+            let mut builder = gateway();
+            for (name, backend) in &backends {
+                builder = builder.upstream(backend.upstream(name).prefix(format!("{name}_")));
+                let who = name.to_string();
+                let own = Tool::new("own", "Names the server").handler(move || std::future::ready(who.clone()));
+                backend.registry.tools().insert(own).unwrap();
+            }
+            let (_, google) = backends.iter().find(|(name, _)| *name == "google").unwrap();
+            google.registry.tools().insert(Tool::new("drive_own", "Hidden").handler(async || "hidden")).unwrap();
+            let gateway = builder.open().await.unwrap();
+            let session = connect(&gateway, &client().mode(Mode::Stateful)).await;
+            let names = tools(&session).await;
+            assert_eq!(names.iter().filter(|name| name.ends_with("_own")).count(), 2, "{names:?}");
+            assert_eq!(call(&session, "google_own").await, "google");
+            assert_eq!(call(&session, "google_drive_own").await, "google_drive");
+        });
+    }
+}
+
+#[test]
 fn a_cursor_continues_the_same_list() {
-    run(async {
-        let stage = Stage::open(client(), (Mode::Stateful, Mode::Stateful), Sharing::PerSession).await;
-        let refused = stage.session.list_tools(Some("nonsense".into())).await;
-        assert!(matches!(refused, Err(RequestError::Refused(_))));
-        let first = stage.session.list_tools(None).await.unwrap();
-        assert_eq!((first.items.len(), first.next_cursor), (11, None));
-    });
+    for (ours, sharing) in [(Mode::Stateful, Sharing::PerSession), (Mode::Stateless, Sharing::Shared)] {
+        run(async {
+            let stage = Stage::open(client(), (ours, Mode::Stateful), sharing).await;
+            let refused = stage.session.list_tools(Some("nonsense".into())).await;
+            assert!(matches!(refused, Err(RequestError::Refused(_))));
+            // More than one page of the gateway.
+            let tool = |number: usize| Tool::new(format!("t{number:04}"), "One of many").handler(async || "one");
+            (0..1100).for_each(|number| assert!(!stage.backend.registry.tools().insert(tool(number)).unwrap()));
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let first = stage.session.list_tools(None).await.unwrap();
+            let second = stage.session.list_tools(first.next_cursor.clone()).await.unwrap();
+            let counts = [&first, &second].map(|page| page.items.len());
+            assert_eq!((counts, second.next_cursor.as_ref()), ([1000, 111], None));
+            let names = [&first, &second].into_iter().flat_map(|page| &page.items);
+            let names: Vec<_> = names.map(|tool| tool.name.to_string()).collect();
+            assert!(names.is_sorted_by(|one, other| one < other), "each once");
+            // The list has been read to its end, and is read again.
+            let again = stage.session.list_tools(first.next_cursor).await.unwrap();
+            assert_eq!(again.items.len(), 111);
+        });
+    }
 }

@@ -1,10 +1,14 @@
 //! Servers that end, that are down, and that come back.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_client::Mode;
-use protomcp_gateway::{GatewayError, Sharing};
+use protomcp_gateway::{GatewayError, Sharing, Upstream};
+use protomcp_transport::{boxed::Boxed, memory};
 use protomcp_types::JsonObject;
+use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::lists::tools;
@@ -96,6 +100,76 @@ fn the_list_of_a_single_server_that_is_down_is_an_error() {
     });
 }
 
+/// The way in which a server fails.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fails {
+    ToConnect,
+    BeforeTheHandshake,
+    AfterTheHandshake,
+    AtTheFirstRequest,
+}
+
+#[test]
+fn a_server_that_fails_each_time_is_connected_at_its_pace() {
+    for fails in [Fails::ToConnect, Fails::BeforeTheHandshake, Fails::AfterTheHandshake, Fails::AtTheFirstRequest] {
+        for (ours, theirs) in [ERAS[0], ERAS[3]] {
+            run(async {
+                let (a, b) = (Backend::new(), Backend::new());
+                let (is_broken, attempts) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+                let (broken, counted, server) = (Arc::clone(&is_broken), Arc::clone(&attempts), b.registry.server());
+                let healthy = Arc::new(Mutex::new(Vec::new()));
+                let running = Arc::clone(&healthy);
+                let upstream = Upstream::new("b", move || {
+                    let (is_broken, server, running) = (broken.load(Ordering::SeqCst), server.clone(), running.clone());
+                    counted.fetch_add(1, Ordering::SeqCst);
+                    async move {
+                        let (ours, theirs) = memory::pair();
+                        if is_broken && fails == Fails::ToConnect {
+                            return Err("it is broken".into());
+                        }
+                        if !is_broken || fails != Fails::BeforeTheHandshake {
+                            let serving = tokio::spawn(server.serve_inline(theirs));
+                            let pause = match fails {
+                                Fails::AfterTheHandshake => Duration::from_millis(10),
+                                _ => Duration::from_millis(200),
+                            };
+                            if is_broken {
+                                tokio::spawn(async move {
+                                    tokio::time::sleep(pause).await;
+                                    serving.abort();
+                                });
+                            } else {
+                                running.lock().unwrap().push(serving.abort_handle());
+                            }
+                        }
+                        Ok(Boxed::new(ours))
+                    }
+                });
+                let upstream = upstream.prefix("b_").mode(theirs);
+                let gateway = gateway().upstream(a.upstream("a").prefix("a_")).upstream(upstream);
+                let gateway = gateway.open().await.unwrap();
+                let session = connect(&gateway, &client().mode(ours)).await;
+                assert_eq!(tools(&session).await.len(), 22);
+                is_broken.store(true, Ordering::SeqCst);
+                healthy.lock().unwrap().iter().for_each(AbortHandle::abort);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                attempts.store(0, Ordering::SeqCst);
+                let client = tokio::spawn(async move {
+                    loop {
+                        drop(session.call_tool("b_log", &JsonObject::new()).await);
+                        tokio::time::sleep(Duration::from_millis(250)).await;
+                    }
+                });
+                tokio::time::sleep(Duration::from_secs(120)).await;
+                client.abort();
+                // One every eight seconds, of each of the two sessions, and a second time with the handshake alone.
+                let attempts = attempts.load(Ordering::SeqCst);
+                assert!(attempts < 2 * 2 * 120 / 8 + 40, "{fails:?} {ours:?} {theirs:?}: {attempts} attempts");
+            });
+        }
+    }
+}
+
 #[test]
 fn subscriptions_survive_an_outage() {
     let told = Seen::default();
@@ -112,6 +186,7 @@ fn subscriptions_survive_an_outage() {
         tokio::time::sleep(Duration::from_secs(1)).await;
         stage.backend.switch().kill();
         tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(told.wait().await, ["test:a"], "it may have changed");
         stage.backend.registry.resource_updated("test:a");
         assert_eq!(told.wait().await, ["test:a"]);
     });

@@ -1,12 +1,15 @@
 //! Calls as tasks.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use protomcp_client::{Mode, RequestError};
 use protomcp_gateway::Sharing;
+use protomcp_typed::{Registry, Tool};
 use protomcp_types::{JsonObject, code};
 
-use crate::stage::{ERAS, Stage, client, run};
+use crate::lists::tools;
+use crate::stage::{Backend, ERAS, Stage, client, connect, gateway, run};
 
 #[test]
 fn a_call_can_be_a_task() {
@@ -50,4 +53,25 @@ fn a_tool_that_cannot_be_a_task_refuses_to() {
         let Err(RequestError::Refused(error)) = refused else { panic!("{refused:?}") };
         assert_eq!(error.code, code::METHOD_NOT_FOUND);
     });
+}
+
+#[test]
+fn tasks_of_a_server_that_arrives_late_can_be_used() {
+    for eras in ERAS {
+        run(async {
+            let (a, b) = (Backend::new(), Backend::new());
+            b.switch().set_off(true);
+            // The first one has no tasks.
+            let plain = Registry::builder("a", "1").tool(Tool::new("log", "Logs").handler(async || "logged"));
+            let of_a = a.switch().upstream("a", &plain.build().unwrap().server()).mode(eras.1).prefix("a_");
+            let gateway = gateway().upstream(of_a).upstream(b.upstream("b").mode(eras.1).prefix("b_"));
+            let gateway = gateway.open().await.unwrap();
+            let session = connect(&gateway, &client().mode(eras.0)).await;
+            assert_eq!(tools(&session).await, ["a_log"]);
+            b.switch().set_off(false);
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            let result = session.call_tool("b_task", &JsonObject::new()).as_task(None).await.unwrap();
+            assert!(result.content.as_str().contains("a task"), "{eras:?} {result:?}");
+        });
+    }
 }
