@@ -12,7 +12,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "the head of an HTTP request",
-        "{crates/listener/src/connection.rs MAX_HEADERS bytes}; over HTTP/1.1 100 headers",
+        "{crates/listener/src/http_connection.rs MAX_HEADERS bytes}; over HTTP/1.1 100 headers",
         "",
     ),
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),
@@ -327,8 +327,8 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "sessions with a server for single calls of clients without a session",
-        "{crates/gateway/src/limits.rs max_sessions count}, shared in the same way",
+        "sessions with a server for single calls",
+        "{crates/gateway/src/limits.rs max_sessions count}, shared so as well",
         "",
     ),
     ("time for which a session with a server is idle", "{crates/gateway/src/limits.rs idle_timeout time}", ""),
@@ -362,11 +362,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/gateway/src/web_pages.rs MAX_PAGES count}, with ids of {crates/gateway/src/web_pages.rs MAX_ID bytes}; the oldest is forgotten",
         "",
     ),
-    (
-        "times that the client of one call is sent to web pages",
-        "{crates/gateway/src/relay/visiting.rs MAX_ROUNDS count}",
-        "",
-    ),
+    ("times that a call sends its user to web pages", "{crates/gateway/src/relay/visiting.rs MAX_ROUNDS count}", ""),
     (
         "requests, and questions, in one session with a server without an answer",
         "{crates/gateway/src/identity.rs MAX_PENDING count}, and {crates/gateway/src/identity.rs MAX_QUESTIONS count}",
@@ -377,11 +373,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/gateway/src/running/ended.rs MAX_ENDED count} of a shared session; with more, its questions are refused",
         "",
     ),
-    (
-        "pauses between attempts to reach a server",
-        "{crates/gateway/src/health.rs FIRST_PAUSE time}, doubled up to {crates/gateway/src/health.rs LONGEST_PAUSE time}",
-        "",
-    ),
+    ("longest pause between attempts to reach a server", "{crates/gateway/src/health.rs LONGEST_PAUSE time}", ""),
     (
         "earlier versions of a server that finish their calls",
         "{crates/gateway/src/limits.rs max_retiring count}; then a reload waits",
@@ -435,7 +427,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
 pub(crate) const MEMORY: &[(&str, &str)] = &[
     (
         "heads of HTTP requests that are arriving, on all connections",
-        "{crates/listener/src/connection.rs MAX_HEADERS*20000 bytes}",
+        "{crates/listener/src/http_connection.rs MAX_HEADERS*20000 bytes}",
     ),
     ("requests that are not answered yet", "{crates/session/src/info.rs max_inbound_bytes bytes}"),
     ("messages that wait until clients read them", "{crates/session/src/info.rs max_outbound_bytes bytes}"),
