@@ -1,4 +1,4 @@
-//! The rows of the two tables in SECURITY.md.
+//! The rows of the first table in SECURITY.md.
 
 /// The bounded quantities with their bounds, and the option of `pmcp` that changes each. Rows that share a limit
 /// between callers name the one that gives way when it is reached.
@@ -13,6 +13,12 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     (
         "the head of an HTTP request",
         "{crates/listener/src/http_connection.rs MAX_HEADERS bytes}; over HTTP/1.1 100 headers",
+        "",
+    ),
+    ("a line over TCP", "64 MiB; unfinished lines of all count as bytes of unanswered requests", "`--max-line`"),
+    (
+        "a frame of proto-mcp",
+        "32 MiB, 65,536 entries; over TCP unfinished frames of all count as bytes of unanswered requests",
         "",
     ),
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),
@@ -95,6 +101,10 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/listener/src/config.rs max_connections count}, or {crates/listener/src/descriptors.rs RESERVED count} fewer than the limit of open files, which `pmcp` raises for itself as far as it may; the address with most gives way",
         "",
     ),
+    ("TCP connections", "10,000; the address with most gives way", "`--max-sessions`"),
+    ("requests in flight of a connection of proto-mcp", "64; the server reads on when one is answered", ""),
+    ("time for the first byte of a TCP connection", "10 s", ""),
+    ("time without a byte on a TCP connection", "1 h, or the time of a call if that is longer", "`--session-idle`"),
     ("HTTP connections to `--metrics-addr`", "64", ""),
     (
         "time until a connection has sent its first request head",
@@ -421,27 +431,4 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     ("a file of credentials", "{crates/auth/src/driver/file_store.rs MAX_FILE bytes}", ""),
     ("time that a refresh waits for another program", "{crates/auth/src/driver/file_store.rs MAX_WAIT time}", ""),
-];
-
-/// Memory that peers can fill: of clients, then of the tool process and the versions of it that live side by side.
-pub(crate) const MEMORY: &[(&str, &str)] = &[
-    (
-        "heads of HTTP requests that are arriving, on all connections",
-        "{crates/listener/src/http_connection.rs MAX_HEADERS*20000 bytes}",
-    ),
-    ("requests that are not answered yet", "{crates/session/src/info.rs max_inbound_bytes bytes}"),
-    ("messages that wait until clients read them", "{crates/session/src/info.rs max_outbound_bytes bytes}"),
-    ("events kept for clients that come back", "{crates/http/src/store.rs BYTES bytes}"),
-    ("results of tasks, of sessions and of stateless calls", "{crates/session/src/task_limits.rs max_bytes*2 bytes}"),
-    (
-        "one result of the process that serves while it is read and inflated",
-        "{crates/codec/src/limits.rs max_payload*2 bytes}",
-    ),
-    (
-        "one envelope of it while it is decoded, beside its bytes",
-        "{crates/codec/src/limits.rs max_frame bytes}, and 1 KiB for each entry",
-    ),
-    ("its results that are incomplete", "{crates/link/src/config.rs max_assembling bytes}"),
-    ("bytes that wait to be written to it", "{crates/link/src/config.rs max_unwritten bytes}"),
-    ("its messages that are not handled yet", "{crates/link/src/driver/event_sender.rs EVENT_BYTES bytes}"),
 ];
