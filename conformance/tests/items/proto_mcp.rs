@@ -160,6 +160,94 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         ],
     ),
     (
+        "42",
+        "references, good and bad",
+        &[
+            (REFERENCES, "good_references_are_read_and_written_alike"),
+            (REFERENCES, "bad_references_are_refused_by_the_part_at_fault"),
+        ],
+    ),
+    (
+        "43",
+        "only allowed registries are contacted",
+        &[
+            (REGISTRY, "hosts_that_are_not_allowed_are_not_contacted"),
+            ("conformance/tests/schema_command.rs", "only_registries_that_are_named_are_asked"),
+        ],
+    ),
+    (
+        "44, 45",
+        "both interfaces and encodings of a registry; tokens go there and nowhere else",
+        &[
+            (REGISTRY, "both_interfaces_and_both_encodings_resolve"),
+            (REGISTRY, "tokens_are_sent_to_their_registry_only"),
+        ],
+    ),
+    (
+        "46",
+        "failures of a registry",
+        &[
+            (REGISTRY, "failures_are_told_apart"),
+            (REGISTRY, "temporary_failures_are_tried_again"),
+            (REGISTRY, "requests_keep_the_pace_of_the_registry"),
+        ],
+    ),
+    ("47", "a hundred misses are one request", &[(REGISTRY, "a_hundred_misses_are_one_request")]),
+    (
+        "48",
+        "labels are asked for again, commits are not",
+        &[
+            (REGISTRY, "a_moved_label_is_noticed_and_a_commit_is_fetched_once"),
+            ("crates/bsr/src/registry/cache/tests.rs", "times_decide_about_labels"),
+            ("crates/bsr/src/registry/cache/tests.rs", "the_next_request_has_the_entity_tag"),
+        ],
+    ),
+    ("49", "old schemas while a registry fails", &[(REGISTRY, "an_old_schema_serves_while_the_registry_fails")]),
+    (
+        "50",
+        "schemas on disk",
+        &[
+            (REGISTRY, "schemas_survive_a_restart_on_disk"),
+            ("crates/bsr/src/registry/disk.rs", "entries_survive_and_are_private"),
+            ("crates/bsr/src/registry/disk.rs", "damaged_files_are_ignored_and_deleted"),
+            ("crates/bsr/src/registry/disk.rs", "the_oldest_files_leave_first"),
+        ],
+    ),
+    (
+        "51",
+        "two versions of one package",
+        &[
+            (MESSAGES, "two_versions_of_one_package_live_side_by_side"),
+            (VALIDATION, "two_versions_have_their_own_rules"),
+        ],
+    ),
+    (
+        "52",
+        "files of edition 2023",
+        &[(HOSTILE, "edition_2023_is_read_or_refused"), (VALIDATION, "other_editions_are_refused_by_number")],
+    ),
+    (
+        "53",
+        "hostile descriptor sets",
+        &[
+            (HOSTILE, "imports_are_there_and_end"),
+            (HOSTILE, "names_are_not_used_twice"),
+            (HOSTILE, "sizes_are_limited_before_anything_is_built"),
+            (HOSTILE, "nesting_is_limited"),
+        ],
+    ),
+    (
+        "54",
+        "the call and the schema of the specification",
+        &[(VALIDATION, "the_call_of_the_specification_violates_its_own_schema")],
+    ),
+    ("55", "each kind of rule", &[(VALIDATION, "each_kind_of_rule_accepts_and_refuses")]),
+    (
+        "56",
+        "the recorded cases of protovalidate, where a file with them is given",
+        &[("crates/bsr/tests/registry/corpus.rs", "every_case_of_the_corpus_passes")],
+    ),
+    (
         "57",
         "wrong, undecodable and absent arguments",
         &[
@@ -220,6 +308,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             ("cli/src/args/tests.rs", "tcp_has_the_flags_that_do_not_need_headers"),
         ],
     ),
+    ("67", "pinned keys of a registry", &[(REGISTRY, "keys_can_be_pinned")]),
     (
         "68",
         "requests in flight and connections are bounded",
@@ -230,6 +319,31 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (CALLS, "more_calls_than_are_taken_wait_their_turn"),
         ],
     ),
+    (
+        "69",
+        "the example of the specification, in both styles",
+        &[
+            (CONVERSION, "the_example_of_the_specification_comes_out_as_printed"),
+            (CONVERSION, "the_strict_style_loses_nothing_of_it"),
+        ],
+    ),
+    (
+        "70",
+        "schemas of tools convert, compile and agree with their messages",
+        &[
+            (SAMPLES, "schemas_of_tools_convert_and_agree"),
+            (SAMPLES, "captured_schemas_convert_and_agree"),
+            (SAMPLES, "the_compiler_of_protobuf_agrees"),
+            (CONVERSION, "keywords_without_a_rule_are_reported"),
+        ],
+    ),
+    (
+        "71",
+        "odd keys, and numbers that stay",
+        &[(CONVERSION, "odd_keys_survive"), (CONVERSION, "numbers_stay_when_properties_move")],
+    ),
+    ("72", "JSON Schemas of messages", &[(SAMPLES, "messages_accept_what_their_schemas_accept")]),
+    ("73", "recursive messages", &[(CONVERSION, "recursion_becomes_a_message_of_its_own")]),
     (
         "74",
         "a client of JSON-RPC in front of a server of proto-mcp",
@@ -270,9 +384,10 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
 pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
     ("12", "the fuzz targets `messages` and `conversation`, which are not tests (docs/fuzzing.md)"),
     ("25, 29 to 34", "one port for HTTP, WebSocket and gRPC"),
-    ("39, 42 to 56, 62, 69 to 73", "schemas with descriptors, and the registry"),
-    ("66, 67", "certificates of clients, and pinned keys of the registry"),
-    ("77 to 79", "measurements"),
+    ("39, 62", "descriptors of tools on the wire, and the rules of arguments before a handler runs"),
+    ("66", "certificates of clients"),
+    ("77, 79", "the program `proto_claims`, which is not a test (docs/proto-mcp-claims.md)"),
+    ("78", "benches of encoding, validation and look-ups are part of that program; CI runs none"),
 ];
 
 const GENERATED: &str = "crates/binary/tests/generated.rs";
@@ -287,3 +402,10 @@ const PMCP: &str = "conformance/tests/proto_mcp.rs";
 const CLIENT: &str = "crates/binary/tests/client/table.rs";
 const STREAMS: &str = "crates/listener/tests/streams.rs";
 const ROUND_TRIP: &str = "crates/binary/tests/client/round_trip.rs";
+const REFERENCES: &str = "crates/bsr/tests/references.rs";
+const VALIDATION: &str = "crates/bsr/tests/validation.rs";
+const MESSAGES: &str = "crates/bsr/tests/messages.rs";
+const HOSTILE: &str = "crates/bsr/tests/hostile_sets.rs";
+const REGISTRY: &str = "crates/bsr/tests/registry/main.rs";
+const CONVERSION: &str = "crates/bsr/tests/conversion.rs";
+const SAMPLES: &str = "crates/bsr/tests/conversion_samples.rs";
