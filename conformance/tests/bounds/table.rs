@@ -15,10 +15,14 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/listener/src/http_connection.rs MAX_HEADERS bytes}; over HTTP/1.1 100 headers",
         "",
     ),
-    ("a line over TCP", "64 MiB; unfinished lines of all count as bytes of unanswered requests", "`--max-line`"),
+    (
+        "a line over TCP",
+        "{crates/transport/src/lines.rs MAX_LINE bytes}; unfinished lines of all count as bytes of unanswered requests",
+        "`--max-line`",
+    ),
     (
         "a frame of proto-mcp",
-        "32 MiB, 65,536 entries; over TCP unfinished frames of all count as bytes of unanswered requests",
+        "{crates/binary/src/limits.rs max_frame bytes}, {crates/binary/src/limits.rs max_entries count} entries; over TCP unfinished frames of all count as bytes of unanswered requests",
         "",
     ),
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),
@@ -102,9 +106,17 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("TCP connections", "10,000; the address with most gives way", "`--max-sessions`"),
-    ("requests in flight of a connection of proto-mcp", "64; the server reads on when one is answered", ""),
-    ("time for the first byte of a TCP connection", "10 s", ""),
-    ("time without a byte on a TCP connection", "1 h, or the time of a call if that is longer", "`--session-idle`"),
+    (
+        "requests in flight of a connection of proto-mcp",
+        "{crates/binary/src/session/config.rs max_in_flight count}; the server reads on when one is answered",
+        "",
+    ),
+    ("time for the first byte of a TCP connection", "{crates/listener/src/config.rs first_request_timeout time}", ""),
+    (
+        "time without a byte on a TCP connection",
+        "{crates/listener/src/config.rs stream_idle_timeout time}, or the time of a call if that is longer",
+        "`--session-idle`",
+    ),
     ("HTTP connections to `--metrics-addr`", "64", ""),
     (
         "time until a connection has sent its first request head",

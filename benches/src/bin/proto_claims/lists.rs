@@ -7,7 +7,8 @@ use protomcp_bsr::convert::{Converted, Converter, FieldLock};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::Outcome;
+/// The error of this program, of any kind.
+pub(crate) type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The tools of one server.
 pub(crate) struct List {

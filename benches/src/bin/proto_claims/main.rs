@@ -15,12 +15,10 @@ mod registry;
 mod speed;
 mod tokens;
 
-use lists::List;
+use lists::{List, Outcome};
 use registry::Times;
 use speed::{Pair, Step};
 use tokens::{CONTROL, Column, NAMES, REFERENCES, RESAMPLES, SAMPLES, SEARCH, SIZES, TEXT};
-
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// The tools that a session is assumed to use after a search.
 const USED: f64 = 3.0;

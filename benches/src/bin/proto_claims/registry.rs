@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::Outcome;
+use crate::lists::Outcome;
 
 /// The resolutions of one reference that is in memory.
 const CACHED: usize = 20_000;

@@ -11,8 +11,7 @@ use protomcp_bsr::{MessageLimits, Protovalidate, Schema, SchemaLimits, Validator
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::Outcome;
-use crate::lists::{List, Tool};
+use crate::lists::{List, Outcome, Tool};
 use crate::tokens::proto_tool;
 
 /// The batches of one measurement, and the time of each.
