@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::ProgressToken;
+use protomcp_types::{Notification, Progress, ProgressToken};
 
 use protomcp_session::{ClientInfo, Extensions, RequestKey, Reservation, StatelessInfo};
 
@@ -24,5 +24,10 @@ impl CallInfo {
     pub(crate) fn of_listener(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
         let stateless = Some(StatelessInfo { log_level: None });
         Self { key, client, token: None, stateless, known, room: None }
+    }
+
+    /// The notification of this progress, if the client wants any.
+    pub(crate) fn progress(&self, progress: &Progress) -> Option<Notification> {
+        progress.to_notification(self.token.as_ref()?, self.client.version)
     }
 }

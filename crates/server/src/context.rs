@@ -234,26 +234,22 @@ impl Context {
     }
 
     /// Sends the client the progress of the call. Progress that does not grow is dropped (MCP 2025-11-25,
-    /// basic/utilities/progress), and so is all progress after the answer. A message is also the status message of a
-    /// task.
+    /// basic/utilities/progress), and so is all progress after the answer. Between the rounds of a stateless call the
+    /// last 32 reports wait for the next request of the client. A message is also the status message of a task.
     pub fn progress(&self, progress: &Progress) {
         if let Some(message) = &progress.message {
             self.set_task_message(message);
         }
-        self.with_reply_target(|queue, info| {
-            let Some(token) = &info.token else { return };
-            let mut reached = self.first().reached.lock().unwrap_or_else(PoisonError::into_inner);
-            let grows = reached.is_none_or(|reached| progress.progress > reached);
-            if !grows || self.is_cancelled() {
-                tracing::debug!(request = %info.key.id, ?progress, "progress does not grow: dropped");
-                return;
-            }
-            if let Some(notification) = progress.to_notification(token, info.client.version) {
-                *reached = Some(progress.progress);
-                // Sent under the lock, so that two reporters cannot overtake each other.
-                self.0.kind.send_progress(queue, info, notification);
-            }
-        });
+        let mut reached = self.first().reached.lock().unwrap_or_else(PoisonError::into_inner);
+        let grows = reached.is_none_or(|reached| progress.progress > reached);
+        if !grows || self.is_cancelled() {
+            tracing::debug!(request = %self.0.info.key.id, ?progress, "progress does not grow: dropped");
+            return;
+        }
+        // Sent under the lock, so that two reporters cannot overtake each other.
+        if self.0.kind.send_progress(&self.0.queue, &self.0.info, progress) {
+            *reached = Some(progress.progress);
+        }
     }
 
     /// Sets the status message of a task, for people; the first 4096 bytes are kept. No effect on a call that is not a

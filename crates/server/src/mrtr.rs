@@ -5,11 +5,11 @@
 
 mod task;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime};
 
-use protomcp_types::{ErrorObject, RawJson};
+use protomcp_types::{ErrorObject, Progress, RawJson};
 use tokio::sync::oneshot;
 
 use crate::call_info::CallInfo;
@@ -39,6 +39,22 @@ struct Inner {
     answers: HashMap<u64, oneshot::Sender<Result<RawJson, AskError>>>,
     /// Notified of each change of the task that the call has become.
     notifier: Option<Arc<dyn TaskNotifier>>,
+    /// The last progress since the request of the call was answered with questions, for the next one.
+    progress: VecDeque<Progress>,
+}
+
+/// The reports of progress that wait for the next round. Older ones leave first.
+const MAX_PROGRESS: usize = 32;
+
+/// The bytes of a message in such a report. A longer one is left out.
+const MAX_PROGRESS_MESSAGE: usize = 4096;
+
+impl ReplyTarget {
+    fn progress(&self, progress: &Progress) {
+        if let Some(notification) = self.info.progress(progress) {
+            self.queue.progress(&self.info.key, notification);
+        }
+    }
 }
 
 /// The request that a call belongs to, and the session that it came from.
@@ -76,7 +92,7 @@ impl MultiRoundTrip {
     ) -> Self {
         let client = Arc::clone(&target.info.client);
         let trips = RoundTrips::new(target, client, binding, given, max_questions);
-        let inner = Mutex::new(Inner { trips, answers: HashMap::new(), notifier: None });
+        let inner = Mutex::new(Inner { trips, answers: HashMap::new(), notifier: None, progress: VecDeque::new() });
         Self { state: None, may_be_task, inner }
     }
 
@@ -91,6 +107,23 @@ impl MultiRoundTrip {
         if let Some(target) = self.inner().trips.target() {
             report(target);
         }
+    }
+
+    /// Sends progress. Between two rounds it waits for the next one. Returns false if it can be sent to no client.
+    pub(crate) fn progress(&self, progress: &Progress) -> bool {
+        let mut inner = self.inner();
+        if inner.trips.is_task() || progress.progress.to_raw().is_none() {
+            return false;
+        }
+        if inner.trips.parks_until().is_none()
+            && let Some(target) = inner.trips.target().cloned()
+        {
+            inner.flush(&target);
+            target.progress(progress);
+        } else {
+            inner.keep(progress.clone());
+        }
+        true
     }
 
     /// The state of the handler.
@@ -162,7 +195,11 @@ impl MultiRoundTrip {
     pub(crate) fn resume(&self, target: ReplyTarget, answers: BTreeMap<String, RawJson>) -> Returned {
         let mut inner = self.inner();
         let client = Arc::clone(&target.info.client);
-        match inner.trips.resume(target, client, answers) {
+        let resumed = inner.trips.resume(target.clone(), client, answers);
+        if !matches!(resumed, Resumed::Asking(_)) {
+            inner.flush(&target);
+        }
+        match resumed {
             Resumed::Running(answers) => {
                 inner.answer_all(answers);
                 Returned::Running
@@ -185,7 +222,10 @@ impl MultiRoundTrip {
         let mut inner = self.inner();
         inner.answers.clear();
         match inner.trips.finish(outcome, |outcome| queue.settle(outcome)) {
-            Finished::Reply(target, ended) => Some((target, ended)),
+            Finished::Reply(target, ended) => {
+                inner.flush(&target);
+                Some((target, ended))
+            }
             Finished::Kept => None,
             Finished::Task(outcome) => {
                 inner.end_task(outcome);
@@ -206,6 +246,20 @@ impl MultiRoundTrip {
 }
 
 impl Inner {
+    /// Keeps progress for the next round.
+    fn keep(&mut self, progress: Progress) {
+        if self.progress.len() == MAX_PROGRESS {
+            self.progress.pop_front();
+        }
+        let message = progress.message.filter(|message| message.len() <= MAX_PROGRESS_MESSAGE);
+        self.progress.push_back(Progress { message, ..progress });
+    }
+
+    /// Sends the progress that waits.
+    fn flush(&mut self, target: &ReplyTarget) {
+        self.progress.drain(..).for_each(|progress| target.progress(&progress));
+    }
+
     fn answer(&mut self, number: u64, answer: Result<RawJson, AskError>) {
         if let Some(sender) = self.answers.remove(&number) {
             // The handler may drop the question at this moment.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_types::Notification;
+use protomcp_types::Progress;
 
 use crate::call_info::CallInfo;
 use crate::mrtr::{MultiRoundTrip, ReplyTarget};
@@ -53,13 +53,20 @@ impl CallKind {
         }
     }
 
-    /// Sends a progress notification beside the request, or beside the task.
-    pub(super) fn send_progress(&self, queue: &SessionQueue, info: &CallInfo, notification: Notification) {
-        match self {
-            Self::Plain | Self::Stateless(_) => queue.progress(&info.key, notification),
-            Self::SessionTask(task) if task.is_running() => queue.notice(task.notice(notification)),
-            Self::SessionTask(_) => {}
+    /// Sends progress beside the request, or beside the task. Returns true if it was sent, or waits for the next round.
+    pub(super) fn send_progress(&self, queue: &SessionQueue, info: &CallInfo, progress: &Progress) -> bool {
+        let task = match self {
+            Self::Stateless(mrtr) => return mrtr.progress(progress),
+            Self::Plain => None,
+            Self::SessionTask(task) => Some(task),
+        };
+        let Some(notification) = info.progress(progress) else { return false };
+        match task {
+            None => queue.progress(&info.key, notification),
+            Some(task) if task.is_running() => queue.notice(task.notice(notification)),
+            Some(_) => {}
         }
+        true
     }
 
     /// Reports something beside the request of the call, if one waits for it.

@@ -154,6 +154,13 @@ impl Handler for Tools {
                 let roots = answers.to::<ListRoots>("roots").unwrap().roots.len();
                 return Ok(CallToolResult::text(format!("{form:?} {model} {roots}")));
             }
+            // Reports progress so many times while it waits for an answer.
+            "ask-and-report" => {
+                let report = async { (1..=number()).for_each(|step| context.progress(&Progress::new(step))) };
+                let asking = context.ask::<ListRoots>(&ListRoots::default()).into_future();
+                let (answer, ()) = futures_util::future::join(asking, report).await;
+                return Ok(CallToolResult::text(if answer.is_ok() { "answered" } else { "not answered" }));
+            }
             // Waits for an answer no longer than a second.
             "impatient" => {
                 let question = context.ask::<ListRoots>(&ListRoots::default());

@@ -154,6 +154,23 @@ fn a_call_goes_on_over_another_connection_and_reports_there() {
 }
 
 #[test]
+fn progress_between_rounds_waits_for_the_next_one() {
+    with_host(async |_, host| {
+        let call = json!({"name": "ask-and-report 40"});
+        let meta = format!(r#"{ALL},"progressToken":"t""#);
+        send(host, 1, "tools/call", &meta, &call).await;
+        let first = answer(host, 1).await;
+        assert_eq!(questions(&first), [("roots-1", "roots/list")]);
+        send(host, 2, "tools/call", &meta, &again(&call, &first, json!({"roots-1": {"roots": []}}))).await;
+        for step in 9..=40 {
+            let report = format!(r#"{{"progressToken":"t","progress":{step}}}"#);
+            host.steps(&[&format!(r#"← {{"method":"notifications/progress","params":{report}}}"#)]).await;
+        }
+        says(&answer(host, 2).await, "answered");
+    });
+}
+
+#[test]
 fn a_state_is_for_one_request_of_one_kind_once() {
     with_host(async |_, host| {
         let call = json!({"name": "name", "arguments": {"x": 1, "y": 2}});
