@@ -192,12 +192,12 @@ impl MultiRoundTrip {
     }
 
     /// The client has returned with these answers, in another request.
-    pub(crate) fn resume(&self, target: ReplyTarget, answers: BTreeMap<String, RawJson>) -> Returned {
+    pub(crate) fn resume(&self, target: &ReplyTarget, answers: BTreeMap<String, RawJson>) -> Returned {
         let mut inner = self.inner();
         let client = Arc::clone(&target.info.client);
         let resumed = inner.trips.resume(target.clone(), client, answers);
         if !matches!(resumed, Resumed::Asking(_)) {
-            inner.flush(&target);
+            inner.flush(target);
         }
         match resumed {
             Resumed::Running(answers) => {

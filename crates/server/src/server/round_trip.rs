@@ -55,7 +55,7 @@ pub(super) fn begin_or_resume(
                 call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
                 // Another request may have taken it in between.
                 let call = sessions.parked().take(number, now()).ok_or_else(gone)?;
-                let returned = call.mrtr().map(|mrtr| mrtr.resume(target, responses)).ok_or_else(gone)?;
+                let returned = call.mrtr().map(|mrtr| mrtr.resume(&target, responses)).ok_or_else(gone)?;
                 return Ok(RoundTrip::Retry(call, returned));
             }
         },
