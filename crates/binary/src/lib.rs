@@ -19,6 +19,7 @@ mod selection;
 mod serve;
 mod session;
 mod shape;
+mod stream;
 mod struct_schemas;
 mod tokens;
 mod version;

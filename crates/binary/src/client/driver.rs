@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::sleep_until;
 
 use crate::client::config::BinaryClientConfig;
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
@@ -15,6 +14,7 @@ use crate::client::session::{BinaryClientEvent, BinaryClientSession};
 use crate::client::status::{Changed, Status};
 use crate::frame::Decoder;
 use crate::message::Payload;
+use crate::stream::{Outgoing, READ_STEP, now, until};
 
 /// A command of a handle.
 pub(super) enum Command {
@@ -35,8 +35,7 @@ pub(super) struct Driver {
     status: watch::Sender<Status>,
     changes: watch::Sender<Changed>,
     input: BytesMut,
-    output: BytesMut,
-    is_unflushed: bool,
+    output: Outgoing,
 }
 
 enum Event {
@@ -61,8 +60,7 @@ impl Driver {
             status,
             changes,
             input: BytesMut::new(),
-            output: BytesMut::new(),
-            is_unflushed: false,
+            output: Outgoing::default(),
         }
     }
 
@@ -85,27 +83,12 @@ impl Driver {
         let deadline = self.session.poll_timeout();
         // The buffer grows as bytes arrive, whatever a frame announces.
         self.input.reserve(self.decoder.want().clamp(1, READ_STEP));
-        let has_output = !self.output.is_empty() || self.is_unflushed;
-        let write = async {
-            if !self.output.is_empty() {
-                self.is_unflushed = true;
-                writer.write_buf(&mut self.output).await?;
-            }
-            writer.flush().await?;
-            self.is_unflushed = false;
-            Ok(())
-        };
-        let time = async {
-            match deadline {
-                Some(deadline) => sleep_until(deadline.into()).await,
-                None => std::future::pending().await,
-            }
-        };
+        let has_output = !self.output.is_done();
         tokio::select! {
             read = reader.read_buf(&mut self.input) => Event::Read(read),
-            written = write, if has_output => Event::Written(written),
+            written = self.output.write(writer), if has_output => Event::Written(written),
             command = self.commands.recv() => Event::Command(command),
-            () = time => Event::Time,
+            () = until(deadline) => Event::Time,
         }
     }
 
@@ -170,26 +153,9 @@ impl Driver {
             }
         }
         // Frames that the server does not read stay in the session, which then takes no more requests.
-        if self.output.is_empty() {
-            while self.output.len() < WRITE_STEP
-                && let Some(frame) = self.session.poll_transmit()
-            {
-                self.output.extend_from_slice(&frame);
-            }
-        }
+        self.output.fill(|| self.session.poll_transmit());
     }
 }
-
-/// The time, which tests can stop.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
-}
-
-/// The most bytes that are reserved for one read.
-const READ_STEP: usize = 64 << 10;
-
-/// The bytes of frames that are written together.
-const WRITE_STEP: usize = 256 << 10;
 
 /// The time in which the end of the output must be written.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::{Buf, BytesMut};
+use bytes::BytesMut;
 use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use protomcp_server::{Server, Service};
 use protomcp_types::Implementation;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::sleep_until;
 
 use crate::fault::Fault;
 use crate::frame::Decoder;
@@ -24,8 +23,8 @@ use crate::serve::error::BinaryServeError;
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::serve::upstream::{Notice, Step, Upstream};
-
 use crate::session::{BinaryInbound, BinaryRequest, BinarySession};
+use crate::stream::{Outgoing, READ_STEP, now, until};
 
 /// The outcome of a request, by its id.
 type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
@@ -44,21 +43,13 @@ pub(super) struct Driver<S> {
     aborts: HashMap<u64, AbortHandle>,
     input: BytesMut,
     outgoing: Outgoing,
+    /// The time by which the last frames must be written.
+    stalled_at: Option<Instant>,
     account: Option<Account>,
     /// The client has closed its end.
     has_ended: bool,
     is_shutting_down: bool,
     failure: Option<BinaryServeError>,
-}
-
-/// Bytes for the client.
-#[derive(Default)]
-struct Outgoing {
-    bytes: BytesMut,
-    /// Bytes were written that are not flushed.
-    is_unflushed: bool,
-    /// The time by which the last frames must be written.
-    stalled_at: Option<Instant>,
 }
 
 enum Event {
@@ -87,6 +78,7 @@ impl<S: Service> Driver<S> {
             aborts: HashMap::new(),
             input: BytesMut::new(),
             outgoing: Outgoing::default(),
+            stalled_at: None,
             has_ended: false,
             is_shutting_down: false,
             failure: None,
@@ -104,7 +96,7 @@ impl<S: Service> Driver<S> {
                 continue;
             }
             self.hold()?;
-            if self.session.is_closed() && self.outgoing.bytes.is_empty() && !self.outgoing.is_unflushed {
+            if self.session.is_closed() && self.outgoing.is_done() {
                 break;
             }
             let event = self.wait(&mut reader, &mut writer).await;
@@ -123,7 +115,7 @@ impl<S: Service> Driver<S> {
 
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
         let upstream = self.upstream.as_ref().and_then(Upstream::poll_timeout);
-        let deadline = [self.session.poll_timeout(), upstream, self.outgoing.stalled_at].into_iter().flatten().min();
+        let deadline = [self.session.poll_timeout(), upstream, self.stalled_at].into_iter().flatten().min();
         let reads = !self.has_ended && self.session.has_room();
         if reads {
             // The buffer grows as bytes arrive, whatever a frame announces.
@@ -136,29 +128,14 @@ impl<S: Service> Driver<S> {
             }
         };
         let shutdown = self.server.handle().shutdown_token();
-        let has_output = !self.outgoing.bytes.is_empty() || self.outgoing.is_unflushed;
-        let write = async {
-            if !self.outgoing.bytes.is_empty() {
-                self.outgoing.is_unflushed = true;
-                writer.write_buf(&mut self.outgoing.bytes).await?;
-            }
-            writer.flush().await?;
-            self.outgoing.is_unflushed = false;
-            Ok(())
-        };
-        let time = async {
-            match deadline {
-                Some(deadline) => sleep_until(deadline.into()).await,
-                None => std::future::pending().await,
-            }
-        };
+        let has_output = !self.outgoing.is_done();
         tokio::select! {
             read = reader.read_buf(&mut self.input), if reads => Event::Read(read),
-            written = write, if has_output => Event::Written(written),
+            written = self.outgoing.write(writer), if has_output => Event::Written(written),
             step = step => Event::Upstream(step),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
             Some(answered) = self.running.next() => Event::Answered(answered),
-            () = time => Event::Time,
+            () = until(deadline) => Event::Time,
         }
     }
 
@@ -174,7 +151,7 @@ impl<S: Service> Driver<S> {
             }
             Event::Read(Ok(_)) => {}
             Event::Read(Err(error)) | Event::Written(Err(error)) => return Err(error.into()),
-            Event::Written(Ok(())) => self.outgoing.stalled_at = None,
+            Event::Written(Ok(())) => self.stalled_at = None,
             Event::Upstream(step) => {
                 if let Some(upstream) = &mut self.upstream {
                     upstream.handle(now, step);
@@ -194,7 +171,7 @@ impl<S: Service> Driver<S> {
                 }
             }
             Event::Time => {
-                if self.outgoing.stalled_at.is_some_and(|until| until <= now) {
+                if self.stalled_at.is_some_and(|until| until <= now) {
                     return Err(BinaryServeError::Stalled);
                 }
                 for id in self.session.handle_timeout(now) {
@@ -236,7 +213,7 @@ impl<S: Service> Driver<S> {
     /// Keeps account of the bytes that wait. A client whose frames find no room is told so, unless it does not read.
     fn hold(&mut self) -> Result<(), BinaryServeError> {
         let Some(account) = &mut self.account else { return Ok(()) };
-        let unread = self.session.unsent() + self.outgoing.bytes.len();
+        let unread = self.session.unsent() + self.outgoing.unwritten();
         hold(&mut account.outbound, unread).map_err(|_| BinaryServeError::Overloaded)?;
         if hold(&mut account.inbound, self.input.len()).is_err() {
             self.session.overloaded();
@@ -301,22 +278,11 @@ impl<S: Service> Driver<S> {
             }
         }
         // Frames that the client does not read stay in the session, which then takes no more requests.
-        if self.outgoing.bytes.is_empty() {
-            while self.outgoing.bytes.len() < WRITE_STEP
-                && let Some(frame) = self.session.poll_transmit()
-            {
-                self.outgoing.bytes.extend_from_slice(&frame);
-            }
-        }
-        if self.session.is_closed() && self.outgoing.bytes.has_remaining() && self.outgoing.stalled_at.is_none() {
-            self.outgoing.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
+        self.outgoing.fill(|| self.session.poll_transmit());
+        if self.session.is_closed() && self.outgoing.unwritten() > 0 && self.stalled_at.is_none() {
+            self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
         }
     }
-}
-
-/// The time, which tests can stop.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
 }
 
 /// The number of connections without principal and address.
@@ -324,9 +290,3 @@ static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
 
 /// A request to the MCP server is given up after the one of the client.
 const MARGIN: Duration = Duration::from_secs(1);
-
-/// The most bytes that are reserved for one read.
-const READ_STEP: usize = 64 << 10;
-
-/// The bytes of frames that are written together.
-const WRITE_STEP: usize = 256 << 10;

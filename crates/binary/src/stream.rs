@@ -1,0 +1,72 @@
+//! What both ends of a conversation need around their stream: the frames on the way out, and the time.
+
+use std::io;
+use std::time::Instant;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::time::sleep_until;
+
+/// The most bytes that are reserved for one read.
+pub(crate) const READ_STEP: usize = 64 << 10;
+
+/// The bytes of frames that are written together.
+const WRITE_STEP: usize = 256 << 10;
+
+/// Frames that are being written.
+#[derive(Debug, Default)]
+pub(crate) struct Outgoing {
+    bytes: BytesMut,
+    /// Bytes were written that are not flushed.
+    is_unflushed: bool,
+}
+
+impl Outgoing {
+    /// True if everything is written and flushed.
+    pub(crate) fn is_done(&self) -> bool {
+        self.bytes.is_empty() && !self.is_unflushed
+    }
+
+    /// The bytes that are not written.
+    pub(crate) fn unwritten(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Takes the next frames if all before them are written. Frames that the peer does not read stay where they come from.
+    pub(crate) fn fill(&mut self, mut next: impl FnMut() -> Option<Vec<u8>>) {
+        if self.bytes.is_empty() {
+            while self.bytes.len() < WRITE_STEP
+                && let Some(frame) = next()
+            {
+                self.bytes.extend_from_slice(&frame);
+            }
+        }
+    }
+
+    /// Writes a part, and flushes it. Nothing is lost if the future is dropped.
+    ///
+    /// # Errors
+    /// If the stream fails.
+    pub(crate) async fn write(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
+        if !self.bytes.is_empty() {
+            self.is_unflushed = true;
+            writer.write_buf(&mut self.bytes).await?;
+        }
+        writer.flush().await?;
+        self.is_unflushed = false;
+        Ok(())
+    }
+}
+
+/// Waits until then; without a time for ever.
+pub(crate) async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The time, which tests can stop.
+pub(crate) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
