@@ -48,19 +48,26 @@ fn peer(parts: &Parts) -> PeerKey {
 
 /// Checks that the token of this request grants the scopes that the request needs.
 pub(crate) fn authorize(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
+    if !config.access.oauth.as_ref().is_some_and(ResourceServer::has_policy) {
+        return Ok(());
+    }
+    // A name that is missing or not text is an error of the request, not of its scopes.
+    let name = header::name_member(&request.method).and_then(|member| request.params.required::<String>(member).ok());
+    let permitted = permit(config, parts, &request.method, name.as_deref());
+    permitted.map_err(|rejection| Box::new(deny(rejection, Some(request.id.clone()))))
+}
+
+/// Checks that the token of this request grants the scopes that a method needs for the tool, prompt or resource `name`.
+pub(crate) fn permit(config: &Config, parts: &Parts, method: &str, name: Option<&str>) -> Result<(), Rejection> {
     let Some(oauth) = config.access.oauth.as_ref().filter(|oauth| oauth.has_policy()) else { return Ok(()) };
     // A request that was authenticated by secrets has no scopes to check.
     let Some(identity) = parts.extensions.get::<Identity>() else { return Ok(()) };
-    // A name that is missing or not text is an error of the request, not of its scopes.
-    let name = header::name_member(&request.method).and_then(|member| request.params.required::<String>(member).ok());
-    let needed = oauth.needed(&Operation::new(&request.method, name.as_deref(), parts));
-    let permitted = oauth.authorize(identity, &needed).map_err(|rejection| deny(rejection, Some(request.id.clone())));
-    if permitted.is_ok()
-        && let Some(all) = parts.extensions.get::<NeededScopes>()
-    {
+    let needed = oauth.needed(&Operation::new(method, name, parts));
+    oauth.authorize(identity, &needed)?;
+    if let Some(all) = parts.extensions.get::<NeededScopes>() {
         all.add(&needed);
     }
-    permitted.map_err(Box::new)
+    Ok(())
 }
 
 /// Checks that a token may read the results of requests that needed these scopes. `id`: of the request that reads them.

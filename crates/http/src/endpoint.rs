@@ -11,6 +11,7 @@ use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Servic
 use protomcp_types::{RawJson, Request};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::auth;
 use crate::body::{self, SourceRequest, Unread};
@@ -179,7 +180,8 @@ impl Endpoint {
         auth::authorize(&self.config, parts, request)
     }
 
-    fn may_begin(&self) -> Result<(), Refusal> {
+    /// Refuses everything new during a shutdown.
+    pub(crate) fn may_begin(&self) -> Result<(), Refusal> {
         if self.sessions.is_shut_down() {
             return Err(Box::new(unavailable("the server is shutting down")));
         }
@@ -210,9 +212,14 @@ impl Endpoint {
         Events::new(source, self.config.streams.keep_alive).counted(self.metrics.open_stream())
     }
 
+    /// Keeps [`Endpoint::drained`] waiting until it is dropped.
+    pub(crate) fn token(&self) -> TaskTrackerToken {
+        self.tasks.token()
+    }
+
     /// Serves a request without a session. [`Endpoint::drained`] waits for its end.
     pub(crate) fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
-        self.server.answer(request, meta, source).tracked(self.tasks.token())
+        self.server.answer(request, meta, source).tracked(self.token())
     }
 }
 

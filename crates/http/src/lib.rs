@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
+mod admission;
 mod auth;
 mod body;
+mod box_body;
 mod caller;
 mod config;
 mod cors;
@@ -25,6 +27,7 @@ mod needed_scopes;
 mod network;
 mod pending_requests;
 mod post;
+mod protocol;
 mod protocol_era;
 mod readiness;
 mod reply;
@@ -41,13 +44,16 @@ mod stateless_headers;
 mod store;
 mod streams;
 
+pub use admission::Admission;
+pub use box_body::BoxBody;
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
 pub use config::{Access, Config, Disallowed, HttpLimits, RejectionHint, StreamConfig};
 pub use credential::Credential;
 pub use exposition::HttpMetrics;
 pub use network::{InvalidNetwork, IpNetwork};
+pub use protocol::{Protocol, Responding};
 #[cfg(feature = "listener")]
-pub use protomcp_listener::{Listener, ListenerConfig};
+pub use protomcp_listener::{Listener, ListenerConfig, UpgradeLease};
 #[cfg(feature = "tls")]
 pub use protomcp_listener::{Tls, TlsError};
 pub use readiness::Readiness;

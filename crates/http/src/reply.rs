@@ -1,7 +1,7 @@
 //! HTTP responses.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -11,6 +11,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body::{Frame, SizeHint};
 use protomcp_types::{ErrorObject, Message, RequestId, code};
 
+use crate::box_body::{BoxBody, BoxError};
 use crate::events::Events;
 use crate::headers::{EVENTS, JSON};
 use crate::sse;
@@ -31,23 +32,35 @@ pub(crate) const NO_SESSION: i64 = -32001;
 #[derive(Debug, Default)]
 pub struct Body(Content);
 
+impl Body {
+    /// The body of a response of another protocol.
+    pub fn new<B>(body: B) -> Self
+    where
+        B: http_body::Body<Error: Into<BoxError>> + Send + 'static,
+    {
+        Self(Content::Foreign(BoxBody::new(body)))
+    }
+}
+
 #[derive(Debug, Default)]
 enum Content {
     #[default]
     Nothing,
     Whole(VecDeque<Bytes>),
     Events(Box<Events>),
+    Foreign(BoxBody),
 }
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = BoxError;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         match &mut self.0 {
             Content::Nothing => Poll::Ready(None),
             Content::Whole(pieces) => Poll::Ready(pieces.pop_front().map(|piece| Ok(Frame::data(piece)))),
             Content::Events(events) => events.poll(cx).map(|piece| piece.map(|piece| Ok(Frame::data(piece)))),
+            Content::Foreign(body) => Pin::new(body).poll_frame(cx),
         }
     }
 
@@ -56,6 +69,7 @@ impl http_body::Body for Body {
             Content::Nothing => true,
             Content::Whole(pieces) => pieces.is_empty(),
             Content::Events(_) => false,
+            Content::Foreign(body) => body.is_end_stream(),
         }
     }
 
@@ -64,9 +78,14 @@ impl http_body::Body for Body {
             Content::Nothing => SizeHint::with_exact(0),
             Content::Whole(pieces) => SizeHint::with_exact(pieces.iter().map(|piece| piece.len() as u64).sum()),
             Content::Events(_) => SizeHint::default(),
+            Content::Foreign(body) => body.size_hint(),
         }
     }
 }
+
+/// The text of an error, in the extensions of its response.
+#[derive(Debug, Clone)]
+pub(crate) struct Reason(pub(crate) Cow<'static, str>);
 
 /// The response to a rejected request.
 pub(crate) type Refusal = Box<Response<Body>>;
@@ -117,7 +136,10 @@ pub(crate) fn bad_request(id: Option<RequestId>, why: impl Into<String>) -> Resp
 
 /// Any error in answer to a request.
 pub(crate) fn refuse(status: StatusCode, id: Option<RequestId>, error: ErrorObject) -> Response<Body> {
-    message(status, &Message::error(id, error))
+    let reason = Reason(error.message.clone());
+    let mut response = message(status, &Message::error(id, error));
+    response.extensions_mut().insert(reason);
+    response
 }
 
 /// A stream of events.

@@ -6,17 +6,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
 use tower_service::Service;
 
+use crate::box_body::{BoxBody, BoxError};
+use crate::protocol::Protocol;
 use crate::readiness::Readiness;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
 
 /// The paths of a whole server, as a [`tower_service::Service`]: MCP at `/` and `/mcp`, with the older transport
-/// `/sse`, with OAuth the metadata of the server, and optionally `/healthz`, `/readyz` and `/metrics`.
+/// `/sse`, with OAuth the metadata of the server, and optionally `/healthz`, `/readyz`, `/metrics` and other protocols.
 #[derive(Debug, Clone)]
 pub struct Routes(Arc<Inner>);
 
@@ -25,6 +28,25 @@ struct Inner {
     service: Option<StreamableHttp>,
     readiness: Option<Readiness>,
     metrics: Option<Arc<Registry>>,
+    protocols: Protocols,
+    without_mcp: bool,
+}
+
+/// In the order in which requests are matched.
+#[derive(Clone, Default)]
+struct Protocols(Vec<Arc<dyn Protocol>>);
+
+impl Protocols {
+    /// The protocol of a request with this head.
+    fn of(&self, head: &Parts) -> Option<&dyn Protocol> {
+        self.0.iter().find(|protocol| protocol.is_meant(head)).map(|protocol| &**protocol)
+    }
+}
+
+impl fmt::Debug for Protocols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} protocols", self.0.len())
+    }
 }
 
 impl Routes {
@@ -56,10 +78,38 @@ impl Routes {
         self
     }
 
+    /// Adds a protocol, which gets its requests on all paths, before MCP and the pages. Earlier ones come first.
+    /// Without effect for [`Routes::monitoring`], which has no server.
+    #[must_use]
+    pub fn with_protocol(mut self, protocol: impl Protocol) -> Self {
+        Arc::make_mut(&mut self.0).protocols.0.push(Arc::new(protocol));
+        self
+    }
+
+    /// Serves the protocols that were added, and the pages, and not Streamable HTTP.
+    #[must_use]
+    pub fn without_mcp(mut self) -> Self {
+        Arc::make_mut(&mut self.0).without_mcp = true;
+        self
+    }
+
     /// Answers one request. Dropping the future cancels the request, like a broken connection.
-    pub async fn handle<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
-        let Inner { service, readiness, metrics } = &*self.0;
+    pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Error: Into<BoxError>> + Send + 'static,
+    {
+        let Inner { service, readiness, metrics, protocols, without_mcp } = &*self.0;
+        let (head, body) = request.into_parts();
+        if let Some(service) = service
+            && let Some(protocol) = protocols.of(&head)
+        {
+            return service.handle_for(protocol, Request::from_parts(head, BoxBody::new(body))).await;
+        }
+        let request = Request::from_parts(head, body);
         match (request.uri().path(), service) {
+            ("/" | "/mcp" | "/sse", Some(_)) if *without_mcp => {
+                not_found("not found: Streamable HTTP is not served here")
+            }
             ("/" | "/mcp", Some(service)) => service.handle(request).await,
             ("/sse", Some(service)) if service.has_legacy_sse() => service.handle(request).await,
             (path, Some(service)) if service.is_metadata(path) => service.handle(request).await,
@@ -85,6 +135,7 @@ impl Routes {
                 }
             }
             ("/metrics", _) => not_found("not found"),
+            (_, Some(_)) if *without_mcp => not_found("not found"),
             (_, Some(_)) => not_found("not found: the server is at /mcp"),
             (_, None) => not_found("not found: there are /metrics, /healthz and /readyz"),
         }
@@ -108,9 +159,7 @@ fn not_found(why: &str) -> Response<Body> {
 
 impl<B> Service<Request<B>> for Routes
 where
-    B: http_body::Body + Send + 'static,
-    B::Data: Send,
-    B::Error: Send,
+    B: http_body::Body<Data: Send, Error: Into<BoxError> + Send> + Send + 'static,
 {
     type Response = Response<Body>;
     type Error = Infallible;

@@ -13,14 +13,17 @@ use protomcp_server::{Server, ServerHandle, Service};
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
 
+use crate::admission::{Admission, AdmittedBody};
 use crate::body::SourceRequest;
+use crate::box_body::BoxBody;
 use crate::caller;
 use crate::config::Config;
 use crate::endpoint::{Endpoint, Factory};
 use crate::exposition::HttpMetrics;
 use crate::guard;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
-use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
+use crate::protocol::Protocol;
+use crate::reply::{self, Body, Reason, Refusal, TRANSPORT_ERROR};
 use crate::{auth, cors, delete, get, http_sse, post, protocol_era};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server based on [`http`]. Cloning is cheap.
@@ -131,27 +134,70 @@ impl StreamableHttp {
     {
         let (mut parts, body) = request.into_parts();
         let endpoint = &self.0;
-        caller::note_client(&mut parts, &endpoint.config.access.trusted_proxies);
-        let page = match endpoint.guard.check(&parts.uri, &parts.headers) {
+        // Only other protocols continue on an upgraded connection.
+        #[cfg(feature = "listener")]
+        parts.extensions.remove::<protomcp_listener::UpgradeLease>();
+        let page = match check(endpoint, &mut parts) {
             Ok(page) => page,
-            Err(why) => {
-                if let Some(left_out) = endpoint.forbidden_log.permit(Instant::now()) {
-                    tracing::warn!(left_out, "a request was refused: {why}");
-                }
-                endpoint.metrics.count_response(StatusCode::FORBIDDEN);
-                return reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why);
-            }
+            Err(refusal) => return *refusal,
         };
-        let mut response = match auth::metadata(&endpoint.config, &parts) {
+        let response = match auth::metadata(&endpoint.config, &parts) {
             Some(metadata) => metadata,
             None => route(endpoint, parts, &page, body).await,
         };
-        if let guard::Origin::Allowed(origin) = page {
-            cors::expose(&mut response, origin);
-        }
-        endpoint.metrics.count_response(response.status());
-        response
+        finish(endpoint, page, response)
     }
+
+    /// Answers one request of another protocol.
+    pub(crate) async fn handle_for(&self, protocol: &dyn Protocol, request: Request<BoxBody>) -> Response<Body> {
+        let (mut parts, body) = request.into_parts();
+        let endpoint = &self.0;
+        let refuse = |refusal: Refusal| {
+            let reason = refusal.extensions().get::<Reason>().map(|Reason(text)| text.clone()).unwrap_or_default();
+            protocol.refuse(*refusal, &reason)
+        };
+        let page = match check(endpoint, &mut parts) {
+            Ok(page) => page,
+            Err(refusal) => return refuse(refusal),
+        };
+        let response = match admit(endpoint, &mut parts).await {
+            Ok(admission) => {
+                parts.extensions.insert(admission.clone());
+                let response = protocol.respond(Request::from_parts(parts, body)).await;
+                response.map(|body| Body::new(AdmittedBody { body, _admission: admission }))
+            }
+            Err(refusal) => refuse(refusal),
+        };
+        finish(endpoint, page, response)
+    }
+}
+
+/// Checks the host and the origin of a request, and notes its client.
+fn check(endpoint: &Endpoint, parts: &mut Parts) -> Result<guard::Origin, Refusal> {
+    caller::note_client(parts, &endpoint.config.access.trusted_proxies);
+    endpoint.guard.check(&parts.uri, &parts.headers).map_err(|why| {
+        if let Some(left_out) = endpoint.forbidden_log.permit(Instant::now()) {
+            tracing::warn!(left_out, "a request was refused: {why}");
+        }
+        endpoint.metrics.count_response(StatusCode::FORBIDDEN);
+        Box::new(reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why))
+    })
+}
+
+/// Authenticates a request of another protocol. During a shutdown no new request begins.
+async fn admit(endpoint: &Arc<Endpoint>, parts: &mut Parts) -> Result<Admission, Refusal> {
+    endpoint.authenticate(parts).await?;
+    endpoint.may_begin()?;
+    Ok(Admission::new(endpoint, parts))
+}
+
+/// Lets an allowed page read the response, and counts it.
+fn finish(endpoint: &Endpoint, page: guard::Origin, mut response: Response<Body>) -> Response<Body> {
+    if let guard::Origin::Allowed(origin) = page {
+        cors::expose(&mut response, origin);
+    }
+    endpoint.metrics.count_response(response.status());
+    response
 }
 
 /// Dispatches a request by its method.

@@ -15,6 +15,7 @@ use crate::activity::{Activity, Usage};
 use crate::config::ListenerConfig;
 use crate::connection::{Accepted, Io, Protocol};
 use crate::service::HttpService;
+use crate::upgrade::Leases;
 
 /// The most bytes of a request head. Over HTTP/1.1 hyper takes up to 100 headers: taking more costs memory for every
 /// request, and clients send a dozen.
@@ -38,8 +39,11 @@ impl<S: HttpService> Protocol for Http<S> {
         let builder = builder(&connections.config);
         let activity = Arc::new(Activity::new(usage));
         let used = Arc::clone(&activity);
+        let leases = Leases::new();
+        let lessor = leases.lessor();
         let respond = move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(info);
+            lessor.equip(&mut request, &used);
             let open = used.open(request.version());
             let mut service = service.clone();
             async move {
@@ -47,7 +51,7 @@ impl<S: HttpService> Protocol for Http<S> {
                 service.respond(request).await.map(|response| response.map(|body| open.track(body)))
             }
         };
-        let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service_fn(respond)));
+        let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(io), service_fn(respond)));
         let mut check = pin!(tokio::time::sleep_until(deadline));
         let (mut is_stopping, mut is_leaving) = (false, false);
         let idle_timeout = connections.config.idle_timeout;
@@ -80,6 +84,11 @@ impl<S: HttpService> Protocol for Http<S> {
         if let Err(error) = outcome {
             tracing::debug!("connection failed: {error}");
         }
+        // Another protocol may use the connection from here on.
+        tokio::select! {
+            () = leases.returned() => {}
+            () = connections.abort.cancelled() => {}
+        }
     }
 }
 
@@ -92,6 +101,7 @@ fn builder(config: &ListenerConfig) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(MAX_HEADERS).unwrap_or(u32::MAX))
         .max_concurrent_streams(config.max_concurrent_requests)
-        .keep_alive_interval(PING_INTERVAL);
+        .keep_alive_interval(PING_INTERVAL)
+        .enable_connect_protocol();
     builder
 }

@@ -23,6 +23,7 @@ mod slots;
 mod streams;
 #[cfg(feature = "tls")]
 mod tls;
+mod upgrade;
 
 pub use config::ListenerConfig;
 pub use connection_info::ConnectionInfo;
@@ -32,3 +33,4 @@ pub use service::HttpService;
 pub use streams::{Stream, StreamService};
 #[cfg(feature = "tls")]
 pub use tls::{Tls, TlsError};
+pub use upgrade::UpgradeLease;

@@ -136,11 +136,6 @@ pub(crate) struct Stage {
     _watchdog: Watchdog,
 }
 
-enum Probes {
-    On,
-    Off,
-}
-
 /// The longest life of a stage.
 const LONGEST: Duration = Duration::from_secs(180);
 
@@ -189,20 +184,32 @@ impl Stage {
         listener: ListenerConfig,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
     ) -> Self {
-        Self::start(limits, config, listener, Probes::Off, define).await
+        Self::start(limits, config, listener, define, |service, _| service.into()).await
     }
 
     /// A server with `/healthz` and `/readyz`.
     pub(crate) async fn with_probes(config: Config) -> Self {
-        Self::start(Limits::default(), config, ListenerConfig::default(), Probes::On, |_| None).await
+        Self::with_routes(config, ListenerConfig::default(), |service, readiness| {
+            Routes::new(service).with_health(readiness)
+        })
+        .await
+    }
+
+    /// A server with these routes.
+    pub(crate) async fn with_routes(
+        config: Config,
+        listener: ListenerConfig,
+        routes: impl FnOnce(StreamableHttp, Readiness) -> Routes,
+    ) -> Self {
+        Self::start(Limits::default(), config, listener, |_| None, routes).await
     }
 
     async fn start(
         limits: Limits,
         config: Config,
         listener: ListenerConfig,
-        probes: Probes,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
+        routes: impl FnOnce(StreamableHttp, Readiness) -> Routes,
     ) -> Self {
         let capabilities = ServerCapabilities::default().with_tools().with_prompts().with_logging();
         let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
@@ -220,10 +227,7 @@ impl Stage {
         let listener = Listener::bind(("127.0.0.1", 0)).await.unwrap().with_config(listener);
         let host = Host::new(listener.local_addr().unwrap());
         let (readiness, stop) = (Readiness::default(), CancellationToken::new());
-        let routes = match probes {
-            Probes::On => Routes::new(service.clone()).with_health(readiness.clone()),
-            Probes::Off => service.clone().into(),
-        };
+        let routes = routes(service.clone(), readiness.clone());
         let serving = listener.serve(routes).with_graceful_shutdown(stop.clone().cancelled_owned());
         let serving = tokio::spawn(serving.into_future());
         Self { host, tools, service, readiness, stop, sessions, serving, _watchdog: Watchdog::start() }

@@ -19,6 +19,7 @@ mod limits;
 mod listening;
 mod metrics;
 mod oauth;
+mod protocols;
 mod questions;
 mod reordered;
 mod requests;

@@ -1,0 +1,93 @@
+//! The proof that a request of another protocol has passed the checks of the server.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http_body::{Frame, SizeHint};
+use protomcp_auth::Rejection;
+use protomcp_server::Peer;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::auth;
+use crate::box_body::BoxError;
+use crate::caller::Caller;
+use crate::endpoint::Endpoint;
+use crate::reply::Body;
+
+/// A request of a [`Protocol`](crate::Protocol) that has passed the checks of the server, in its extensions. The server
+/// counts as busy while one lives: [`StreamableHttp::drained`](crate::StreamableHttp::drained) waits for it.
+#[derive(Clone)]
+pub struct Admission {
+    endpoint: Arc<Endpoint>,
+    peer: Peer,
+    valid_until: Option<SystemTime>,
+    _token: TaskTrackerToken,
+}
+
+impl Admission {
+    /// Admits an authenticated request.
+    pub(crate) fn new(endpoint: &Arc<Endpoint>, head: &Parts) -> Self {
+        Self {
+            endpoint: Arc::clone(endpoint),
+            peer: Caller::of(head).peer(),
+            valid_until: auth::valid_until(head),
+            _token: endpoint.token(),
+        }
+    }
+
+    /// The sender of the request.
+    #[must_use]
+    pub fn peer(&self) -> &Peer {
+        &self.peer
+    }
+
+    /// The end of the token of the request; `None`: it has no end, or there is no token.
+    #[must_use]
+    pub fn valid_until(&self) -> Option<SystemTime> {
+        self.valid_until
+    }
+
+    /// Checks that the token of the request grants the scopes that a method of MCP needs, such as `tools/call`. `name`:
+    /// of the tool, or the URI of the resource. Without OAuth every method is permitted.
+    ///
+    /// # Errors
+    ///
+    /// The response that asks for another token.
+    pub fn authorize(&self, head: &Parts, method: &str, name: Option<&str>) -> Result<(), Rejection> {
+        auth::permit(&self.endpoint.config, head, method, name)
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admission").field("peer", &self.peer).finish_non_exhaustive()
+    }
+}
+
+/// The body of a response, whose request is under way until its end.
+pub(crate) struct AdmittedBody {
+    pub(crate) body: Body,
+    pub(crate) _admission: Admission,
+}
+
+impl http_body::Body for AdmittedBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

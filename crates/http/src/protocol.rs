@@ -1,0 +1,37 @@
+//! Protocols that share the port of Streamable HTTP.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use http::request::Parts;
+use http::{Request, Response};
+
+use crate::box_body::BoxBody;
+use crate::reply::Body;
+
+/// The response of a [`Protocol`] to a request. Dropped when the client goes away.
+pub type Responding = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
+
+/// A protocol that shares the port of Streamable HTTP ([`Routes::with_protocol`](crate::Routes::with_protocol)).
+///
+/// Its requests pass the checks of Streamable HTTP: host and origin, authentication, and the shutdown, during which no
+/// new request begins. The extensions of a request that has passed hold an [`Admission`](crate::Admission), and where
+/// they are known [`PeerAddr`](crate::PeerAddr), [`ClientAddr`](crate::ClientAddr), [`Principal`](crate::Principal) and
+/// [`Identity`](protomcp_auth::Identity).
+///
+/// The protocol bounds the bodies that it reads, in bytes and time. While it continues on an upgraded connection it
+/// holds the admission, and the `UpgradeLease` that a listener of `protomcp-listener` puts into the extensions.
+pub trait Protocol: Send + Sync + 'static {
+    /// True if a request with this head is one of this protocol. Called before all checks.
+    fn is_meant(&self, head: &Parts) -> bool;
+
+    /// Responds to a request that has passed the checks.
+    fn respond(&self, request: Request<BoxBody>) -> Responding;
+
+    /// The response to a request that has not: by default `refusal`, which is an error of JSON-RPC with a status of
+    /// HTTP. `reason` is the text of that error. Another response keeps the headers, such as `www-authenticate`.
+    fn refuse(&self, refusal: Response<Body>, reason: &str) -> Response<Body> {
+        let _ = reason;
+        refusal
+    }
+}
