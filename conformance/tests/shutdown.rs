@@ -54,12 +54,25 @@ fn wrappers_and_their_children_are_ended_too() {
 /// Item 90.
 #[test]
 fn an_endless_handler_that_ignores_sigterm_is_killed() {
-    let (host, _sandbox) = session("run", "py/stuck.py", &["--drain-timeout", "200ms"]);
+    let (host, sandbox) = session("run", "py/stuck.py", &["--drain-timeout", "200ms"]);
     let id = host.start_call("spin", &json!({}));
-    host.ask("ping", &json!({}));
+    eventually("the handler to run", || sandbox.path("spinning").exists().then_some(()));
     host.hang_up();
     assert_eq!(host.exit().code(), Some(0));
     host.no_orphans();
+    is_notified_of_the_end(&host, id);
+}
+
+/// Item 30.
+#[test]
+fn a_call_that_waits_for_the_start_is_told_of_the_end() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/never_connects.py");
+    let host = sandbox.pmcp(&["run", "never_connects.py", "--drain-timeout", "200ms"]).start();
+    host.initialize();
+    let id = host.start_call("anything", &json!({}));
+    host.hang_up();
+    assert_eq!(host.exit().code(), Some(0));
     is_notified_of_the_end(&host, id);
 }
 

@@ -46,16 +46,18 @@ impl Handler for Backend {
     }
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
-        self.started().await?;
+        tokio::select! {
+            biased;
+            () = context.cancelled() => return self.failed(Failure::ShuttingDown, &context),
+            started = self.started() => started?,
+        }
         let tool = self.find(&call.name, context.session())?;
         if tool.task_support() == TaskSupport::Required && !context.can_be_task() {
             return Err(context.task_required_error(&call.name));
         }
         match call_tool(&self.calls, &tool, call, &context).await {
-            // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result,
-            // even one with `isError`, is completed.
-            Err(failure) if context.is_task() => Err(failure.into_error(self.calls.settings)),
-            outcome => Ok(outcome.unwrap_or_else(|failure| failure.into_result(self.calls.settings))),
+            Ok(result) => Ok(result),
+            Err(failure) => self.failed(failure, &context),
         }
     }
 
@@ -135,6 +137,16 @@ impl Backend {
             None => self.started.wait().await,
         };
         outcome.as_ref().map_err(|why| ErrorObject::internal(why.clone())).copied()
+    }
+
+    /// The answer to a call that has failed.
+    fn failed(&self, failure: Failure, context: &Context) -> Result<CallToolResult, ErrorObject> {
+        // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result, even
+        // one with `isError`, is completed.
+        match context.is_task() {
+            true => Err(failure.into_error(self.calls.settings)),
+            false => Ok(failure.into_result(self.calls.settings)),
+        }
     }
 
     /// The tool as this session sees it: a hidden tool does not exist.
