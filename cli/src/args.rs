@@ -39,7 +39,7 @@ pub(crate) use upstream_config::{Location, StdioCommand};
 use values::size;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n\nTry 'pmcp help'.";
+const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
 
 /// Tools in any language, for any MCP host.
 ///
@@ -297,6 +297,19 @@ fn unknown_command(name: &str) -> Failure {
     Failure::usage(format!("unknown command \"{name}\"\n{USAGE}"))
 }
 
+/// The usage of the command that an error is about.
+fn usage(error: &clap::Error) -> String {
+    let usage = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
+        _ => String::new(),
+    };
+    match usage.trim_start_matches("Usage: ") {
+        "" => USAGE.to_owned(),
+        top if top.starts_with("pmcp <") => USAGE.to_owned(),
+        usage => format!("usage: {usage}"),
+    }
+}
+
 /// Translates an error of the parser; help is not an error.
 fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
     let context = |kind| match error.get(kind) {
@@ -306,7 +319,13 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
     };
     let argument = || context(ContextKind::InvalidArg);
     // The parser shows a flag with its value's name.
-    let flag = || argument().split_whitespace().next().unwrap_or_default().replace('[', "<").replace(']', ">");
+    let flag = || {
+        let shown = argument();
+        match shown.strip_prefix('<').and_then(|name| name.strip_suffix('>')) {
+            Some(name) => name.to_lowercase(),
+            None => shown.split_whitespace().next().unwrap_or_default().replace('[', "<").replace(']', ">"),
+        }
+    };
     match error.kind() {
         ErrorKind::DisplayHelp => Ok(Parsed::Print(error.render().to_string())),
         ErrorKind::UnknownArgument if argument().starts_with('-') => {
@@ -317,11 +336,18 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
             Err(Failure::usage(format!("unknown flag \"{}\"{hint}", flag())))
         }
         ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", argument()))),
-        ErrorKind::InvalidSubcommand => Err(unknown_command(&context(ContextKind::InvalidSubcommand))),
-        ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::usage(USAGE))
+        ErrorKind::InvalidSubcommand => {
+            let name = context(ContextKind::InvalidSubcommand);
+            Err(Failure::usage(format!("unknown command \"{name}\"\n{}", usage(error))))
         }
-        ErrorKind::MissingRequiredArgument => Err(Failure::usage(format!("missing file argument\n{USAGE}"))),
+        ErrorKind::MissingSubcommand => Err(Failure::usage(usage(error))),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage(format!("missing command\n{}", error.render())))
+        }
+        ErrorKind::MissingRequiredArgument => Err(Failure::usage(format!("missing {}\n{}", argument(), usage(error)))),
+        ErrorKind::InvalidValue if context(ContextKind::InvalidValue).is_empty() && argument().starts_with('<') => {
+            Err(Failure::usage(format!("the {} is empty", flag())))
+        }
         ErrorKind::InvalidValue if context(ContextKind::InvalidValue).is_empty() => {
             Err(Failure::usage(format!("flag \"{}\" needs a value", flag())))
         }

@@ -76,7 +76,7 @@ fn errors_on_the_command_line_are_named_and_exit_with_2() {
         (&["dev", "tools.py", "--call-timeout"], "--call-timeout"),
         (&["dev", "tools.py", "--transport", "pigeon"], "pigeon"),
         (&["dev", "tools.py", "--log-level", "loud"], "loud"),
-        (&["dev", "", "--log-level", "info"], r#""<FILE>" needs a value"#),
+        (&["dev", "", "--log-level", "info"], "the file is empty"),
     ];
     let sandbox = Sandbox::new();
     sandbox.copy("py/quickstart.py");

@@ -82,11 +82,11 @@ Examples:
 
 /// The flags of `pmcp call`.
 #[derive(Debug, Args)]
-#[command(after_help = CALL_EXAMPLES)]
+#[command(after_help = CALL_EXAMPLES, override_usage = "pmcp call [FLAGS] [TARGET] TOOL [ARGUMENTS] [-- COMMAND]")]
 pub(super) struct Call {
     /// A tool file or a URL (neither with a command after --), the tool, and its arguments: name=value, or one JSON
     /// object; - reads the object from standard input
-    #[arg(value_name = "[TARGET] TOOL [ARGUMENTS]", required = true)]
+    #[arg(value_name = "[TARGET] TOOL [ARGUMENTS]")]
     words: Vec<String>,
 
     /// Print the whole result as JSON
@@ -186,6 +186,9 @@ impl Target {
                 true => Ok(Self::Proto(address.to_owned())),
                 false => Err(Failure::usage(format!("invalid URL \"{word}\": expected proto://HOST:PORT"))),
             };
+        }
+        if let Some((scheme, _)) = word.split_once("://") {
+            return Err(Failure::usage(format!("unsupported scheme \"{scheme}\": use http, https or proto")));
         }
         let path = Path::new(&word);
         match path {

@@ -125,7 +125,9 @@ impl UpstreamFlags {
         let policy = self.policy.policy();
         if entries.is_empty() {
             return match policy {
-                Some(_) => Err(Failure::usage("--allow-tools and --block-tools are for the tools of MCP servers")),
+                Some(_) => Err(Failure::usage(
+                    "--allow-tools and --block-tools are for the tools of MCP servers, as in: pmcp run --block-tools NAME -- COMMAND",
+                )),
                 None => Ok(None),
             };
         }

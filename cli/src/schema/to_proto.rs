@@ -100,7 +100,7 @@ impl Made {
 fn read(path: &Path) -> Result<Vec<Definition>, Failure> {
     let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
     let invalid = |reason: &str| Failure::usage(format!("{}: {reason}", path.display()));
-    let read: Value = serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))?;
+    let read: Value = serde_json::from_str(&text).map_err(|error| invalid(&format!("not JSON: {error}")))?;
     let list = read.get("tools").or_else(|| read.pointer("/result/tools")).unwrap_or(&read);
     if let Some(tools) = list.as_array() {
         let tools: Option<Vec<_>> = tools.iter().map(definition).collect();

@@ -105,7 +105,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/listener/src/config.rs max_connections count}, or {crates/listener/src/descriptors.rs RESERVED count} fewer than the limit of open files, which `pmcp` raises for itself as far as it may; the address with most gives way",
         "",
     ),
-    ("TCP connections", "10,000; the address with most gives way", "`--max-sessions`"),
+    (
+        "TCP connections",
+        "{crates/http/src/config/limits.rs max_sessions count}; the address with most gives way",
+        "`--max-sessions`",
+    ),
     (
         "requests in flight of a connection of proto-mcp",
         "{crates/binary/src/session/config.rs max_in_flight count}; the server reads on when one is answered",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use protomcp_types::{ErrorObject, JsonObject, RawJson, array};
 
@@ -45,9 +46,20 @@ impl ToolPolicy {
             Self::Block(names) => !names.contains(tool),
         }
     }
+
+    /// True if it leaves out any tool.
+    fn restricts(&self) -> bool {
+        !matches!(self, Self::Block(names) if names.is_empty())
+    }
+
+    fn names(&self) -> &BTreeSet<String> {
+        let (Self::Allow(names) | Self::Block(names)) = self;
+        names
+    }
 }
 
-/// Leaves other tools out of `tools/list`, and answers calls of them as if they did not exist.
+/// Leaves other tools out of `tools/list`, and answers calls of them as if they did not exist. A name that no tool has is
+/// logged once, as a warning: it may be misspelt.
 #[derive(Debug, Clone)]
 pub struct ToolPolicyLayer(Arc<ToolPolicy>);
 
@@ -56,6 +68,8 @@ pub struct ToolPolicyLayer(Arc<ToolPolicy>);
 pub struct WithToolPolicy<S> {
     inner: S,
     policy: Arc<ToolPolicy>,
+    /// A whole list was compared with the names of the policy.
+    is_compared: AtomicBool,
 }
 
 impl ToolPolicyLayer {
@@ -70,7 +84,7 @@ impl<S: Service> Layer<S> for ToolPolicyLayer {
     type Service = WithToolPolicy<S>;
 
     fn layer(&self, inner: S) -> WithToolPolicy<S> {
-        WithToolPolicy { inner, policy: Arc::clone(&self.0) }
+        WithToolPolicy { inner, policy: Arc::clone(&self.0), is_compared: AtomicBool::new(false) }
     }
 }
 
@@ -80,38 +94,60 @@ impl<S: Service> Service for WithToolPolicy<S> {
             ServerRequest::CallTool(call) if !self.policy.allows(&call.name) => {
                 Err(ErrorObject::unknown_tool(&call.name))
             }
-            ServerRequest::ListTools(_) => match self.inner.call(request, context).await? {
-                ServerResult::ListTools(mut page) => {
-                    page.tools = allowed(&self.policy, &page.tools)?;
-                    Ok(page.into())
-                }
-                // A service that writes its results itself.
-                ServerResult::Body(body) => {
-                    let unreadable =
-                        |error| ErrorObject::internal(format!("the list of tools cannot be read: {error}"));
-                    let mut members = JsonObject::from_raw(&body.into_raw()).map_err(unreadable)?;
-                    if let Some(tools) = members.member("tools") {
-                        let tools = allowed(&self.policy, tools)?;
-                        members.insert("tools", tools);
-                    }
-                    Ok(ServerResult::Body(members.to_body()))
-                }
-                other => Ok(other),
-            },
+            ServerRequest::ListTools(ref list) if self.policy.restricts() => {
+                let is_first = list.cursor.is_none();
+                self.list(self.inner.call(request, context).await?, is_first)
+            }
             request => self.inner.call(request, context).await,
         }
     }
 }
 
-/// Those of the definitions that the policy allows. One without a name cannot be called, and is left out.
-fn allowed(policy: &ToolPolicy, tools: &RawJson) -> Result<RawJson, ErrorObject> {
-    let tools: Vec<RawJson> =
-        tools.to().map_err(|error| ErrorObject::internal(format!("the list of tools cannot be read: {error}")))?;
-    let is_allowed = |tool: &RawJson| {
-        let name = JsonObject::from_raw(tool).ok().and_then(|tool| tool.member("name")?.to::<String>().ok());
-        name.is_some_and(|name| policy.allows(&name))
-    };
-    Ok(array(tools.into_iter().filter(is_allowed)))
+impl<S> WithToolPolicy<S> {
+    /// A page with the allowed tools only. `is_first`: it is the first one.
+    fn list(&self, page: ServerResult, is_first: bool) -> Result<ServerResult, ErrorObject> {
+        match page {
+            ServerResult::ListTools(mut page) => {
+                page.tools = self.allowed(&page.tools, is_first && page.next_cursor.is_none())?;
+                Ok(page.into())
+            }
+            // A service that writes its results itself.
+            ServerResult::Body(body) => {
+                let unreadable = |error| ErrorObject::internal(format!("the list of tools cannot be read: {error}"));
+                let mut members = JsonObject::from_raw(&body.into_raw()).map_err(unreadable)?;
+                if let Some(tools) = members.member("tools") {
+                    let tools = self.allowed(tools, is_first && members.member("nextCursor").is_none())?;
+                    members.insert("tools", tools);
+                }
+                Ok(ServerResult::Body(members.to_body()))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Those of the definitions that the policy allows. One without a name cannot be called, and is left out. `is_whole`:
+    /// there are no others.
+    fn allowed(&self, tools: &RawJson, is_whole: bool) -> Result<RawJson, ErrorObject> {
+        let tools: Vec<RawJson> =
+            tools.to().map_err(|error| ErrorObject::internal(format!("the list of tools cannot be read: {error}")))?;
+        let named = tools.into_iter().filter_map(|tool| {
+            let name = JsonObject::from_raw(&tool).ok()?.member("name")?.to::<String>().ok()?;
+            Some((name, tool))
+        });
+        let named: Vec<(String, RawJson)> = named.collect();
+        if is_whole && !self.is_compared.swap(true, Ordering::Relaxed) {
+            for name in unknown(&self.policy, named.iter().map(|(name, _)| name.as_str())) {
+                tracing::warn!("the policy for tools names {name:?}, and there is no such tool");
+            }
+        }
+        Ok(array(named.into_iter().filter(|(name, _)| self.policy.allows(name)).map(|(_, tool)| tool)))
+    }
+}
+
+/// The names of a policy that no tool has.
+fn unknown<'a>(policy: &'a ToolPolicy, tools: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let tools: BTreeSet<_> = tools.collect();
+    policy.names().iter().map(String::as_str).filter(|name| !tools.contains(name)).collect()
 }
 
 #[cfg(test)]
@@ -138,6 +174,13 @@ mod tests {
                 _ => Ok(ServerResult::Empty),
             }
         }
+    }
+
+    #[test]
+    fn names_that_no_tool_has_are_found() {
+        let found = |policy: &ToolPolicy| unknown(policy, ["a", "b"].into_iter()).join(" ");
+        assert_eq!(found(&ToolPolicy::block(["a", "drop_tabel"])), "drop_tabel");
+        assert_eq!(found(&ToolPolicy::allow(["a", "b"])), "");
     }
 
     #[tokio::test]
