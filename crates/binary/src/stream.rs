@@ -1,17 +1,61 @@
-//! What both ends of a conversation need around their stream: the frames on the way out, and the time.
+//! The frames of a stream on their way in and out, and the time, for both ends of a conversation.
 
 use std::io;
 use std::time::Instant;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::sleep_until;
 
+use crate::frame::{Decoder, FrameTooLarge, Unreadable};
+use crate::message::McpMessage;
+
 /// The most bytes that are reserved for one read.
-pub(crate) const READ_STEP: usize = 64 << 10;
+const READ_STEP: usize = 64 << 10;
 
 /// The bytes of frames that are written together.
 const WRITE_STEP: usize = 256 << 10;
+
+/// Frames that are being read.
+#[derive(Debug)]
+pub(crate) struct Incoming {
+    decoder: Decoder,
+    bytes: BytesMut,
+}
+
+impl Incoming {
+    pub(crate) fn new(decoder: Decoder) -> Self {
+        Self { decoder, bytes: BytesMut::new() }
+    }
+
+    /// The bytes that have arrived and are not decoded.
+    pub(crate) fn undecoded(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets them.
+    pub(crate) fn clear(&mut self) {
+        self.bytes = BytesMut::new();
+    }
+
+    /// Reads some bytes; none at the end. Nothing is lost if the future is dropped.
+    ///
+    /// # Errors
+    /// If the stream fails.
+    pub(crate) async fn read(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<usize> {
+        // The buffer grows as bytes arrive, whatever a frame announces.
+        self.bytes.reserve(self.decoder.want().clamp(1, READ_STEP));
+        reader.read_buf(&mut self.bytes).await
+    }
+
+    /// The next frame that has arrived.
+    ///
+    /// # Errors
+    /// If it announces more bytes than are allowed.
+    pub(crate) fn decode(&mut self) -> Result<Option<Result<McpMessage, Unreadable>>, FrameTooLarge> {
+        self.decoder.decode(&mut self.bytes)
+    }
+}
 
 /// Frames that are being written.
 #[derive(Debug, Default)]

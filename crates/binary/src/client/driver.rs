@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Duration;
 
-use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::config::BinaryClientConfig;
@@ -14,7 +13,7 @@ use crate::client::session::{BinaryClientEvent, BinaryClientSession};
 use crate::client::status::{Changed, Status};
 use crate::frame::Decoder;
 use crate::message::Payload;
-use crate::stream::{Outgoing, READ_STEP, now, until};
+use crate::stream::{Incoming, Outgoing, now, until};
 
 /// A command of a handle.
 pub(super) enum Command {
@@ -29,13 +28,12 @@ type Answer = oneshot::Sender<Result<Payload, BinaryCallError>>;
 /// One conversation.
 pub(super) struct Driver {
     session: BinaryClientSession,
-    decoder: Decoder,
     commands: mpsc::UnboundedReceiver<Command>,
     waiting: HashMap<u64, Answer>,
     status: watch::Sender<Status>,
     changes: watch::Sender<Changed>,
-    input: BytesMut,
-    output: Outgoing,
+    incoming: Incoming,
+    outgoing: Outgoing,
 }
 
 enum Event {
@@ -53,14 +51,13 @@ impl Driver {
         changes: watch::Sender<Changed>,
     ) -> Self {
         Self {
-            decoder: Decoder::new(config.frames.clone()),
+            incoming: Incoming::new(Decoder::new(config.frames.clone())),
             session: BinaryClientSession::new(config, now()),
             commands,
             waiting: HashMap::new(),
             status,
             changes,
-            input: BytesMut::new(),
-            output: Outgoing::default(),
+            outgoing: Outgoing::default(),
         }
     }
 
@@ -81,12 +78,10 @@ impl Driver {
 
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
         let deadline = self.session.poll_timeout();
-        // The buffer grows as bytes arrive, whatever a frame announces.
-        self.input.reserve(self.decoder.want().clamp(1, READ_STEP));
-        let has_output = !self.output.is_done();
+        let has_output = !self.outgoing.is_done();
         tokio::select! {
-            read = reader.read_buf(&mut self.input) => Event::Read(read),
-            written = self.output.write(writer), if has_output => Event::Written(written),
+            read = self.incoming.read(reader) => Event::Read(read),
+            written = self.outgoing.write(writer), if has_output => Event::Written(written),
             command = self.commands.recv() => Event::Command(command),
             () = until(deadline) => Event::Time,
         }
@@ -94,7 +89,7 @@ impl Driver {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Read(Ok(0)) => self.session.close(match self.input.is_empty() {
+            Event::Read(Ok(0)) => self.session.close(match self.incoming.undecoded() == 0 {
                 true => BinaryCloseReason::ByServer,
                 false => BinaryCloseReason::Truncated,
             }),
@@ -115,7 +110,7 @@ impl Driver {
 
     fn decode(&mut self) {
         loop {
-            match self.decoder.decode(&mut self.input) {
+            match self.incoming.decode() {
                 Ok(None) => return,
                 Ok(Some(frame)) => self.session.receive(now(), frame),
                 Err(error) => return self.session.close(BinaryCloseReason::TooLarge(error)),
@@ -153,7 +148,7 @@ impl Driver {
             }
         }
         // Frames that the server does not read stay in the session, which then takes no more requests.
-        self.output.fill(|| self.session.poll_transmit());
+        self.outgoing.fill(|| self.session.poll_transmit());
     }
 }
 

@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::BytesMut;
 use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use protomcp_server::{Server, Service};
 use protomcp_types::Implementation;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::fault::Fault;
 use crate::frame::Decoder;
@@ -24,7 +23,7 @@ use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::serve::upstream::{Notice, Step, Upstream};
 use crate::session::{BinaryInbound, BinaryRequest, BinarySession};
-use crate::stream::{Outgoing, READ_STEP, now, until};
+use crate::stream::{Incoming, Outgoing, now, until};
 
 /// The outcome of a request, by its id.
 type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
@@ -35,13 +34,12 @@ pub(super) struct Driver<S> {
     shared: Arc<Shared>,
     peer: BinaryPeer,
     session: BinarySession,
-    decoder: Decoder,
     /// The session of MCP, from the first request on.
     upstream: Option<Upstream>,
     answers: Option<Arc<Answers>>,
     running: FuturesUnordered<BoxFuture<'static, Answered>>,
     aborts: HashMap<u64, AbortHandle>,
-    input: BytesMut,
+    incoming: Incoming,
     outgoing: Outgoing,
     /// The time by which the last frames must be written.
     stalled_at: Option<Instant>,
@@ -71,12 +69,11 @@ impl<S: Service> Driver<S> {
             shared,
             session: BinarySession::new(config, peer.principal.clone()),
             peer,
-            decoder,
             upstream: None,
             answers: None,
             running: FuturesUnordered::new(),
             aborts: HashMap::new(),
-            input: BytesMut::new(),
+            incoming: Incoming::new(decoder),
             outgoing: Outgoing::default(),
             stalled_at: None,
             has_ended: false,
@@ -117,10 +114,6 @@ impl<S: Service> Driver<S> {
         let upstream = self.upstream.as_ref().and_then(Upstream::poll_timeout);
         let deadline = [self.session.poll_timeout(), upstream, self.stalled_at].into_iter().flatten().min();
         let reads = !self.has_ended && self.session.has_room();
-        if reads {
-            // The buffer grows as bytes arrive, whatever a frame announces.
-            self.input.reserve(self.decoder.want().clamp(1, READ_STEP));
-        }
         let step = async {
             match &mut self.upstream {
                 Some(upstream) => upstream.step().await,
@@ -130,7 +123,7 @@ impl<S: Service> Driver<S> {
         let shutdown = self.server.handle().shutdown_token();
         let has_output = !self.outgoing.is_done();
         tokio::select! {
-            read = reader.read_buf(&mut self.input), if reads => Event::Read(read),
+            read = self.incoming.read(reader), if reads => Event::Read(read),
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
             step = step => Event::Upstream(step),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
@@ -144,7 +137,7 @@ impl<S: Service> Driver<S> {
         match event {
             Event::Read(Ok(0)) => {
                 self.has_ended = true;
-                if !self.input.is_empty() {
+                if self.incoming.undecoded() > 0 {
                     return Err(BinaryServeError::Truncated);
                 }
                 self.session.close_input(now);
@@ -189,7 +182,7 @@ impl<S: Service> Driver<S> {
     fn decode(&mut self, now: Instant) -> bool {
         let mut has_taken = false;
         while self.session.has_room() {
-            match self.decoder.decode(&mut self.input) {
+            match self.incoming.decode() {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     let inbound = self.session.receive(now, frame);
@@ -215,10 +208,10 @@ impl<S: Service> Driver<S> {
         let Some(account) = &mut self.account else { return Ok(()) };
         let unread = self.session.unsent() + self.outgoing.unwritten();
         hold(&mut account.outbound, unread).map_err(|_| BinaryServeError::Overloaded)?;
-        if hold(&mut account.inbound, self.input.len()).is_err() {
+        if hold(&mut account.inbound, self.incoming.undecoded()).is_err() {
             self.session.overloaded();
             self.failure.get_or_insert(BinaryServeError::Overloaded);
-            self.input = BytesMut::new();
+            self.incoming.clear();
             self.pump();
         }
         Ok(())
