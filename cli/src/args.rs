@@ -321,7 +321,7 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
     // The parser shows a flag with its value's name.
     let flag = || {
         let shown = argument();
-        match shown.strip_prefix('<').and_then(|name| name.strip_suffix('>')) {
+        match shown.strip_prefix(['<', '[']).and_then(|name| name.strip_suffix(['>', ']'])) {
             Some(name) => name.to_lowercase(),
             None => shown.split_whitespace().next().unwrap_or_default().replace('[', "<").replace(']', ">"),
         }
@@ -345,7 +345,9 @@ fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
             Err(Failure::usage(format!("missing command\n{}", error.render())))
         }
         ErrorKind::MissingRequiredArgument => Err(Failure::usage(format!("missing {}\n{}", argument(), usage(error)))),
-        ErrorKind::InvalidValue if context(ContextKind::InvalidValue).is_empty() && argument().starts_with('<') => {
+        ErrorKind::InvalidValue
+            if context(ContextKind::InvalidValue).is_empty() && argument().starts_with(['<', '[']) =>
+        {
             Err(Failure::usage(format!("the {} is empty", flag())))
         }
         ErrorKind::InvalidValue if context(ContextKind::InvalidValue).is_empty() => {
