@@ -101,7 +101,7 @@ struct AnyProtocol<S> {
 impl<S: Service> StreamService for AnyProtocol<S> {
     async fn serve(self, stream: Stream, info: ConnectionInfo) {
         let (reader, writer) = tokio::io::split(stream);
-        let peer = BinaryPeer { principal: None, address: Some(info.peer.ip()) };
+        let peer = BinaryPeer { address: Some(info.peer.ip()), ..BinaryPeer::default() };
         if let Err(error) = self.server.serve_any(reader, writer, peer, self.options).await {
             tracing::debug!(peer = %info.peer, "connection ended: {error}");
         }

@@ -42,7 +42,7 @@ pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use reference::Numbering;
 pub use schemas::{Converted, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
 pub use selection::PageLimits;
-pub use serve::{BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines, ServeAnyError};
+pub use serve::{BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines, Permission, ServeAnyError};
 pub use session::{
     Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,
     SessionConfig, SessionLimits,

@@ -21,7 +21,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use protomcp_server::{Server, Service};
+use protomcp_server::{Server, ServerHandle, Service};
 use protomcp_types::ListCapability;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -36,7 +36,7 @@ use crate::struct_schemas::StructSchemas;
 
 pub use crate::serve::any_protocol::{DetectOptions, JsonLines, ServeAnyError};
 pub use crate::serve::error::BinaryServeError;
-pub use crate::serve::peer::BinaryPeer;
+pub use crate::serve::peer::{BinaryPeer, Permission};
 
 /// Serves an MCP server to clients of proto-mcp. Cloning is cheap; all clones share their limits.
 pub struct BinaryServer<S> {
@@ -102,6 +102,18 @@ impl<S: Service> BinaryServer<S> {
     pub fn cursor_key(mut self, key: CursorKey) -> Self {
         self.shared.cursors = key;
         self
+    }
+
+    /// The MCP server: its limits, and its shutdown.
+    #[must_use]
+    pub fn handle(&self) -> &ServerHandle {
+        self.server.handle()
+    }
+
+    /// The settings of conversations.
+    #[must_use]
+    pub fn config(&self) -> &SessionConfig {
+        &self.shared.session
     }
 
     /// Serves one client until it closes its end, the server shuts down, or the connection breaks. At the end requests in

@@ -17,6 +17,7 @@ use crate::auth;
 use crate::box_body::BoxError;
 use crate::caller::Caller;
 use crate::endpoint::Endpoint;
+use crate::guard::Origin;
 use crate::reply::Body;
 
 /// A request of a [`Protocol`](crate::Protocol) that has passed the checks of the server, in its extensions. The server
@@ -26,16 +27,18 @@ pub struct Admission {
     endpoint: Arc<Endpoint>,
     peer: Peer,
     valid_until: Option<SystemTime>,
+    is_of_listed_page: bool,
     _token: TaskTrackerToken,
 }
 
 impl Admission {
     /// Admits an authenticated request.
-    pub(crate) fn new(endpoint: &Arc<Endpoint>, head: &Parts) -> Self {
+    pub(crate) fn new(endpoint: &Arc<Endpoint>, head: &Parts, page: &Origin) -> Self {
         Self {
             endpoint: Arc::clone(endpoint),
             peer: Caller::of(head).peer(),
             valid_until: auth::valid_until(head),
+            is_of_listed_page: matches!(page, Origin::Allowed(_)),
             _token: endpoint.token(),
         }
     }
@@ -50,6 +53,14 @@ impl Admission {
     #[must_use]
     pub fn valid_until(&self) -> Option<SystemTime> {
         self.valid_until
+    }
+
+    /// True if the request is of a web page that [`Access::allowed_origins`](crate::Access::allowed_origins) names. Pages
+    /// of the local machine pass the checks without that, because their browsers do not show them responses; a protocol
+    /// that is not subject to CORS refuses them itself.
+    #[must_use]
+    pub fn is_of_listed_page(&self) -> bool {
+        self.is_of_listed_page
     }
 
     /// Checks that the token of the request grants the scopes that a method of MCP needs, such as `tools/call`. `name`:

@@ -160,7 +160,7 @@ impl StreamableHttp {
             Ok(page) => page,
             Err(refusal) => return refuse(refusal),
         };
-        let response = match admit(endpoint, &mut parts).await {
+        let response = match admit(endpoint, &mut parts, &page).await {
             Ok(admission) => {
                 parts.extensions.insert(admission.clone());
                 let response = protocol.respond(Request::from_parts(parts, body)).await;
@@ -185,10 +185,10 @@ fn check(endpoint: &Endpoint, parts: &mut Parts) -> Result<guard::Origin, Refusa
 }
 
 /// Authenticates a request of another protocol. During a shutdown no new request begins.
-async fn admit(endpoint: &Arc<Endpoint>, parts: &mut Parts) -> Result<Admission, Refusal> {
+async fn admit(endpoint: &Arc<Endpoint>, parts: &mut Parts, page: &guard::Origin) -> Result<Admission, Refusal> {
     endpoint.authenticate(parts).await?;
     endpoint.may_begin()?;
-    Ok(Admission::new(endpoint, parts))
+    Ok(Admission::new(endpoint, parts, page))
 }
 
 /// Lets an allowed page read the response, and counts it.

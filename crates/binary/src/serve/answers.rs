@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use prost::Message;
-use protomcp_types::{CallTool, ReadResource, Tool};
+use protomcp_types::{CallTool, ListResources, ListTools, Method as _, ReadResource, Tool};
 
 use crate::code;
 use crate::convert::{ToolSource, call_meta, contents_to_proto, resource_to_proto, result_to_proto, tool_to_proto};
@@ -19,6 +19,7 @@ use crate::schemas::ToolMessages;
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
 use crate::serve::mcp::Mcp;
+use crate::serve::peer::Permission;
 use crate::serve::shared::Shared;
 use crate::session::BinaryCall;
 
@@ -30,12 +31,14 @@ pub(super) struct Answers {
     pub(super) catalog: Catalog,
     /// Identifies the client for rate limits.
     pub(super) caller: String,
+    pub(super) permission: Option<Permission>,
 }
 
 impl Answers {
     /// Answers one request. A panic fails this request alone.
     pub(super) async fn answer(&self, call: BinaryCall) -> Result<Payload, Fault> {
         let answer = async {
+            self.check(&call)?;
             match call {
                 BinaryCall::ListTools(request) => self.list_tools(request).await.map(Payload::ListToolsResponse),
                 BinaryCall::CallTool(request) => self.call_tool(request).await.map(Payload::CallToolResponse),
@@ -52,6 +55,17 @@ impl Answers {
             tracing::error!("answering a request of proto-mcp panicked");
             Err(Fault::new(code::INTERNAL_ERROR, "internal error"))
         })
+    }
+
+    /// Checks that the client may make this request.
+    fn check(&self, call: &BinaryCall) -> Result<(), Fault> {
+        let Some(permission) = &self.permission else { return Ok(()) };
+        match call {
+            BinaryCall::ListTools(_) => permission.check(ListTools::NAME, None),
+            BinaryCall::CallTool(request) => permission.check(CallTool::NAME, Some(&request.name)),
+            BinaryCall::ListResources(_) => permission.check(ListResources::NAME, None),
+            BinaryCall::ReadResource(request) => permission.check(ReadResource::NAME, Some(&request.uri)),
+        }
     }
 
     async fn list_tools(&self, request: ListToolsRequest) -> Result<ListToolsResponse, Fault> {

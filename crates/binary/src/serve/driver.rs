@@ -37,8 +37,7 @@ pub(super) struct Driver<S> {
     /// The session of MCP, from the first request on.
     upstream: Option<Upstream>,
     answers: Option<Arc<Answers>>,
-    running: FuturesUnordered<BoxFuture<'static, Answered>>,
-    aborts: HashMap<u64, AbortHandle>,
+    running: Running,
     incoming: Incoming,
     outgoing: Outgoing,
     /// The time by which the last frames must be written.
@@ -48,6 +47,22 @@ pub(super) struct Driver<S> {
     has_ended: bool,
     is_shutting_down: bool,
     failure: Option<BinaryServeError>,
+}
+
+/// The requests without an answer.
+#[derive(Default)]
+struct Running {
+    answers: FuturesUnordered<BoxFuture<'static, Answered>>,
+    aborts: HashMap<u64, AbortHandle>,
+}
+
+impl Running {
+    fn begin(&mut self, id: u64, answer: impl Future<Output = Result<Payload, Fault>> + Send + 'static) {
+        let (abort, registration) = AbortHandle::new_pair();
+        self.aborts.insert(id, abort);
+        let answer = Abortable::new(answer, registration);
+        self.answers.push(Box::pin(async move { (id, answer.await) }));
+    }
 }
 
 enum Event {
@@ -71,8 +86,7 @@ impl<S: Service> Driver<S> {
             peer,
             upstream: None,
             answers: None,
-            running: FuturesUnordered::new(),
-            aborts: HashMap::new(),
+            running: Running::default(),
             incoming: Incoming::new(decoder),
             outgoing: Outgoing::default(),
             stalled_at: None,
@@ -127,7 +141,7 @@ impl<S: Service> Driver<S> {
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
             step = step => Event::Upstream(step),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
-            Some(answered) = self.running.next() => Event::Answered(answered),
+            Some(answered) = self.running.answers.next() => Event::Answered(answered),
             () = until(deadline) => Event::Time,
         }
     }
@@ -151,7 +165,7 @@ impl<S: Service> Driver<S> {
                 }
             }
             Event::Answered((id, outcome)) => {
-                self.aborts.remove(&id);
+                self.running.aborts.remove(&id);
                 if let Ok(outcome) = outcome {
                     self.session.reply(now, id, outcome);
                 }
@@ -168,7 +182,7 @@ impl<S: Service> Driver<S> {
                     return Err(BinaryServeError::Stalled);
                 }
                 for id in self.session.handle_timeout(now) {
-                    self.aborts.remove(&id).iter().for_each(AbortHandle::abort);
+                    self.running.aborts.remove(&id).iter().for_each(AbortHandle::abort);
                 }
                 if let Some(upstream) = &mut self.upstream {
                     upstream.handle_timeout(now);
@@ -220,10 +234,7 @@ impl<S: Service> Driver<S> {
     fn begin(&mut self, now: Instant, request: BinaryRequest) {
         let BinaryRequest { id, call } = request;
         let answers = self.answers(now);
-        let (abort, registration) = AbortHandle::new_pair();
-        self.aborts.insert(id, abort);
-        let answer = Abortable::new(async move { answers.answer(call).await }, registration);
-        self.running.push(Box::pin(async move { (id, answer.await) }));
+        self.running.begin(id, async move { answers.answer(call).await });
     }
 
     /// The session of MCP, which begins with the first request: only then the principal is known.
@@ -231,7 +242,7 @@ impl<S: Service> Driver<S> {
         if let Some(answers) = &self.answers {
             return Arc::clone(answers);
         }
-        let peer = BinaryPeer { principal: self.session.principal().cloned(), address: self.peer.address };
+        let peer = BinaryPeer { principal: self.session.principal().cloned(), ..self.peer.clone() };
         let limits = self.shared.session.limits;
         let timeout = limits.max_call_timeout.max(limits.call_timeout).max(limits.request_timeout) + MARGIN;
         let (upstream, mcp) = Upstream::open(&self.server, self.identity(), &peer, timeout, now);
@@ -240,7 +251,8 @@ impl<S: Service> Driver<S> {
             (None, Some(address)) => format!("address {address}"),
             (None, None) => format!("connection {}", CONNECTIONS.fetch_add(1, Ordering::Relaxed)),
         };
-        let answers = Arc::new(Answers { shared: Arc::clone(&self.shared), mcp, catalog: Catalog::default(), caller });
+        let (shared, catalog) = (Arc::clone(&self.shared), Catalog::default());
+        let answers = Arc::new(Answers { shared, mcp, catalog, caller, permission: peer.permission });
         self.upstream = Some(upstream);
         self.answers = Some(Arc::clone(&answers));
         answers

@@ -18,7 +18,7 @@ fn server(stage: &Arc<Stage>, limits: Limits) -> (BinaryServer<Router<Actor>>, S
 }
 
 async fn open(server: &BinaryServer<Router<Actor>>, address: [u8; 4]) -> Client {
-    let peer = BinaryPeer { principal: None, address: Some(IpAddr::from(address)) };
+    let peer = BinaryPeer { address: Some(IpAddr::from(address)), ..BinaryPeer::default() };
     let mut client = Client::connect_as(server, peer);
     assert!(matches!(client.request(initialize()).await, Payload::InitializeResponse(_)));
     client

@@ -1,0 +1,44 @@
+//! The times of a connection.
+
+use std::time::Duration;
+
+/// The times of a connection over WebSocket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WebSocketOptions {
+    /// The time between two pings. Default 30 seconds.
+    pub ping_interval: Duration,
+    /// The most pings in a row without anything from the peer. When the next one is due the connection ends. Default 2.
+    pub max_missed: u32,
+    /// The time in which the peer must take 64 KiB. Default 60 seconds.
+    pub write_timeout: Duration,
+}
+
+impl Default for WebSocketOptions {
+    fn default() -> Self {
+        Self { ping_interval: Duration::from_secs(30), max_missed: 2, write_timeout: Duration::from_secs(60) }
+    }
+}
+
+impl WebSocketOptions {
+    /// Sets [`WebSocketOptions::ping_interval`].
+    #[must_use]
+    pub fn with_ping_interval(mut self, interval: Duration) -> Self {
+        self.ping_interval = interval;
+        self
+    }
+
+    /// Sets [`WebSocketOptions::max_missed`].
+    #[must_use]
+    pub fn with_max_missed(mut self, pings: u32) -> Self {
+        self.max_missed = pings;
+        self
+    }
+
+    /// Sets [`WebSocketOptions::write_timeout`].
+    #[must_use]
+    pub fn with_write_timeout(mut self, timeout: Duration) -> Self {
+        self.write_timeout = timeout;
+        self
+    }
+}

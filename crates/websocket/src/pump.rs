@@ -1,0 +1,306 @@
+//! Carries messages between a connection and the stream of a conversation, and decides nothing about either.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::ready;
+use std::time::{Duration, Instant};
+
+use bytes::{Buf, Bytes};
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{Sink, SinkExt, StreamExt};
+use protomcp_binary::FrameLimits;
+use tokio::io::{
+    AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, copy, duplex, sink, split,
+};
+use tokio::time::{sleep_until, timeout};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::close::WebSocketError;
+use crate::heartbeat::{Beat, Heartbeat};
+use crate::messages::{InboundFrame, Outbound, PIECE, Piece, frame};
+use crate::options::WebSocketOptions;
+use crate::room::{Counted, Room};
+
+/// A connection that counts its bytes.
+pub(crate) type Socket<IO> = WebSocketStream<Counted<IO>>;
+
+/// One connection.
+pub(crate) struct Pump<IO> {
+    sink: SplitSink<Socket<IO>, Message>,
+    stream: SplitStream<Socket<IO>>,
+    room: Room,
+    /// From the conversation.
+    reader: ReadHalf<DuplexStream>,
+    /// To the conversation.
+    writer: WriteHalf<DuplexStream>,
+    /// The rest of a message of the peer.
+    inbound: InboundFrame,
+    outbound: Outbound,
+    /// Messages that are being sent.
+    queue: VecDeque<Message>,
+    /// The time by which they must be sent.
+    stalled_at: Option<Instant>,
+    heartbeat: Heartbeat,
+    options: WebSocketOptions,
+    max_message: usize,
+    /// The conversation has ended.
+    has_ended: bool,
+}
+
+enum Event {
+    Received(Option<Result<Message, Error>>),
+    Delivered(io::Result<usize>),
+    Taken(io::Result<usize>),
+    Sent(Result<(), Error>),
+    Time,
+}
+
+/// The end that has closed first.
+#[derive(Debug)]
+pub(crate) enum Finished {
+    /// The peer, for this reason.
+    ByPeer(Option<CloseFrame>),
+    /// The conversation. Everything it has written is sent.
+    ByConversation,
+}
+
+/// The largest message: a frame with its prefix.
+pub(crate) fn max_message(limits: &FrameLimits) -> usize {
+    limits.max_frame.min(FrameLimits::LARGEST) + PREFIX
+}
+
+/// The settings of a connection whose messages have this limit.
+pub(crate) fn settings(max_message: usize) -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(BUFFER)
+        .write_buffer_size(PIECE)
+        .max_message_size(Some(max_message))
+        .max_frame_size(Some(max_message))
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
+    /// A connection after its handshake, and the other end of the stream of its conversation.
+    pub(crate) fn new(
+        socket: Socket<IO>,
+        room: Room,
+        max_message: usize,
+        options: WebSocketOptions,
+    ) -> (Self, DuplexStream) {
+        let (near, far) = duplex(PIECE);
+        let (reader, writer) = split(near);
+        let (sink, stream) = socket.split();
+        let pump = Self {
+            sink,
+            stream,
+            room,
+            reader,
+            writer,
+            inbound: Bytes::new().chain(Bytes::new()),
+            outbound: Outbound::new(),
+            queue: VecDeque::new(),
+            stalled_at: None,
+            heartbeat: Heartbeat::new(now(), options.ping_interval, options.max_missed),
+            options,
+            max_message,
+            has_ended: false,
+        };
+        (pump, far)
+    }
+
+    /// Carries messages until one end closes.
+    pub(crate) async fn run(&mut self) -> Result<Finished, WebSocketError> {
+        loop {
+            self.fill();
+            if self.has_ended && self.queue.is_empty() && self.stalled_at.is_none() {
+                return Ok(Finished::ByConversation);
+            }
+            let event = self.wait().await;
+            if let Some(finished) = self.handle(event)? {
+                return Ok(finished);
+            }
+        }
+    }
+
+    /// Takes the next messages if those before are sent.
+    fn fill(&mut self) {
+        let mut size = 0;
+        while self.stalled_at.is_none()
+            && size < PIECE
+            && let Some(piece) = self.outbound.next_piece()
+        {
+            size += piece.data.len();
+            self.queue.push_back(message(piece));
+        }
+        if !self.queue.is_empty() && self.stalled_at.is_none() {
+            self.stalled_at = Some(now() + self.options.write_timeout);
+        }
+    }
+
+    async fn wait(&mut self) -> Event {
+        let deadline = self.stalled_at.into_iter().chain([self.heartbeat.poll_timeout()]).min();
+        let delivers = self.inbound.has_remaining();
+        let sends = self.stalled_at.is_some();
+        let takes = !self.has_ended && !sends;
+        let bytes = &mut self.outbound.bytes;
+        if takes {
+            bytes.reserve(PIECE);
+        }
+        tokio::select! {
+            received = self.stream.next(), if !delivers => Event::Received(received),
+            delivered = self.writer.write_buf(&mut self.inbound), if delivers => Event::Delivered(delivered),
+            taken = self.reader.read_buf(bytes), if takes => Event::Taken(taken),
+            sent = send(&mut self.sink, &mut self.queue), if sends => Event::Sent(sent),
+            () = until(deadline) => Event::Time,
+        }
+    }
+
+    fn handle(&mut self, event: Event) -> Result<Option<Finished>, WebSocketError> {
+        match event {
+            Event::Received(Some(Ok(message))) => return self.received(message),
+            Event::Received(None) => return Ok(Some(Finished::ByPeer(None))),
+            Event::Received(Some(Err(error))) | Event::Sent(Err(error)) => {
+                return match WebSocketError::of(error, self.max_message) {
+                    Some(error) => Err(error),
+                    None => Ok(Some(Finished::ByPeer(None))),
+                };
+            }
+            Event::Delivered(Ok(_)) => {
+                if !self.inbound.has_remaining() {
+                    self.room.release();
+                }
+            }
+            // The conversation reads no more; its end says why.
+            Event::Delivered(Err(_)) => self.inbound = Bytes::new().chain(Bytes::new()),
+            Event::Taken(Ok(0) | Err(_)) => self.has_ended = true,
+            Event::Taken(Ok(_)) => {}
+            Event::Sent(Ok(())) => self.stalled_at = None,
+            Event::Time => self.beat()?,
+        }
+        Ok(None)
+    }
+
+    fn received(&mut self, message: Message) -> Result<Option<Finished>, WebSocketError> {
+        self.heartbeat.excuse();
+        match message {
+            Message::Binary(bytes) => {
+                let (frame, form) = frame(bytes);
+                form.into_iter().for_each(|form| self.outbound.answer_in(form));
+                self.inbound = frame;
+            }
+            Message::Text(_) => return Err(WebSocketError::Text),
+            Message::Close(frame) => return Ok(Some(Finished::ByPeer(frame))),
+            Message::Ping(data) | Message::Pong(data) => self.room.give_back(data.len() + CONTROL_HEAD),
+            Message::Frame(_) => unreachable!("only whole messages are received"),
+        }
+        Ok(None)
+    }
+
+    fn beat(&mut self) -> Result<(), WebSocketError> {
+        let now = now();
+        if self.stalled_at.is_some_and(|until| until <= now) {
+            return Err(WebSocketError::Stalled(self.options.write_timeout));
+        }
+        if self.inbound.has_remaining() {
+            // Answers to pings are not read while a message waits for its turn.
+            self.heartbeat.excuse();
+        }
+        match self.heartbeat.handle_timeout(now) {
+            None => Ok(()),
+            Some(Beat::Ping) => {
+                self.queue.push_back(Message::Ping(Bytes::new()));
+                self.stalled_at.get_or_insert(now + self.options.write_timeout);
+                Ok(())
+            }
+            Some(Beat::Dead) => Err(WebSocketError::Dead(self.options.ping_interval * self.options.max_missed)),
+        }
+    }
+
+    /// Sends a close message, and waits for the peer to answer it.
+    pub(crate) async fn close(self, frame: CloseFrame) {
+        let Ok(mut socket) = self.sink.reunite(self.stream) else { unreachable!("they are of one connection") };
+        let closed = async {
+            socket.send(Message::Close(Some(frame))).await.ok()?;
+            let mut answered = false;
+            while let Some(Ok(message)) = socket.next().await {
+                answered |= message.is_close();
+            }
+            let io = &mut socket.get_mut().io;
+            io.shutdown().await.ok()?;
+            if !answered {
+                // Closing over bytes that were not read would lose the message.
+                copy(io, &mut sink()).await.ok()?;
+            }
+            Some(())
+        };
+        // A peer that is gone is not told.
+        drop(timeout(CLOSE_TIMEOUT, closed).await);
+    }
+
+    /// Ends a connection that the peer has closed: its close message is answered.
+    pub(crate) async fn leave(self) {
+        let Ok(mut socket) = self.sink.reunite(self.stream) else { unreachable!("they are of one connection") };
+        let left = async {
+            // The answer is in the buffer.
+            drop(socket.flush().await);
+            socket.get_mut().io.shutdown().await
+        };
+        drop(timeout(CLOSE_TIMEOUT, left).await);
+    }
+}
+
+/// A piece as a message, or a fragment of one.
+fn message(piece: Piece) -> Message {
+    let Piece { data, is_first, is_last } = piece;
+    if is_first && is_last {
+        return Message::Binary(data);
+    }
+    let code = if is_first { Data::Binary } else { Data::Continue };
+    Message::Frame(Frame::message(data, OpCode::Data(code), is_last))
+}
+
+/// Sends all messages. Nothing is lost if the future is dropped.
+async fn send(
+    sink: &mut (impl Sink<Message, Error = Error> + Unpin),
+    queue: &mut VecDeque<Message>,
+) -> Result<(), Error> {
+    poll_fn(|cx| {
+        loop {
+            if queue.is_empty() {
+                return Pin::new(&mut *sink).poll_flush(cx);
+            }
+            ready!(Pin::new(&mut *sink).poll_ready(cx))?;
+            queue.pop_front().into_iter().try_for_each(|message| Pin::new(&mut *sink).start_send(message))?;
+        }
+    })
+    .await
+}
+
+async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The time, which tests can stop.
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// The prefix of a frame.
+const PREFIX: usize = 4;
+
+/// The least bytes of a connection's buffer for reading.
+const BUFFER: usize = 16 << 10;
+
+/// The head of a ping of a client (RFC 6455, section 5.2).
+const CONTROL_HEAD: usize = 6;
+
+/// The time for the peer to answer a close message.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
