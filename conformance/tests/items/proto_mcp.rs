@@ -11,6 +11,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (GENERATED, "the_messages_are_those_of_version_1_0"),
             (GENERATED, "the_service_has_the_five_calls_of_version_1_0"),
             (GENERATED, "the_committed_code_is_generated_from_the_proto_file"),
+            (BUF, "the_messages_of_version_1_0_do_not_change"),
         ],
     ),
     ("2", "the first exchange, byte for byte", &[(GENERATED, "the_first_exchange_has_exactly_these_bytes")]),
@@ -342,7 +343,14 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "odd keys, and numbers that stay",
         &[(CONVERSION, "odd_keys_survive"), (CONVERSION, "numbers_stay_when_properties_move")],
     ),
-    ("72", "JSON Schemas of messages", &[(SAMPLES, "messages_accept_what_their_schemas_accept")]),
+    (
+        "72",
+        "JSON Schemas of messages",
+        &[
+            (SAMPLES, "messages_accept_what_their_schemas_accept"),
+            (BUF, "sets_of_either_compiler_give_the_same_json_schemas"),
+        ],
+    ),
     ("73", "recursive messages", &[(CONVERSION, "recursion_becomes_a_message_of_its_own")]),
     (
         "74",
@@ -390,6 +398,7 @@ pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
     ("78", "benches of encoding, validation and look-ups are part of that program; CI runs none"),
 ];
 
+const BUF: &str = "conformance/tests/buf.rs";
 const GENERATED: &str = "crates/binary/tests/generated.rs";
 const FRAMES: &str = "crates/binary/tests/frames.rs";
 const OPENING: &str = "crates/binary/tests/session/opening.rs";

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use protomcp_bsr::convert::{Converted, Converter, FieldLock};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 /// The error of this program, of any kind.
@@ -55,4 +55,16 @@ fn convert(list: &str, tool: &Value) -> Outcome<Tool> {
         converter.convert(&name, &tool["inputSchema"], tool.get("outputSchema"), &mut FieldLock::default())?;
     let reference = format!("buf.build/{list}/tools/{}:v1", converted.input_type());
     Ok(Tool { json: tool.clone(), name, description, reference, converted })
+}
+
+/// The schema of the tool in the example of the specification.
+pub(crate) fn search() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "minLength": 1},
+            "max_results": {"type": "integer", "minimum": 1, "maximum": 100},
+        },
+        "required": ["query"],
+    })
 }

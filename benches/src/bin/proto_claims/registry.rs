@@ -9,13 +9,12 @@ use protomcp_bsr::registry::{DiskCache, Endpoint, Resolver, ResolverBuilder};
 use protomcp_bsr::{MessageLimits, Protovalidate, SchemaRef, Validator as _};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::lists::Outcome;
+use crate::lists::{self, Outcome};
 
 /// The resolutions of one reference that is in memory.
 const CACHED: usize = 20_000;
@@ -183,15 +182,8 @@ async fn read_request(stream: &mut TlsStream<TcpStream>, received: &mut Vec<u8>)
 
 /// The answer of the module interface: the set, and its commit.
 fn answer() -> Outcome<Vec<u8>> {
-    let input = json!({
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "minLength": 1},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": 100},
-        },
-        "required": ["query"],
-    });
-    let converted = Converter::new("acme.tools.v1")?.convert("search", &input, None, &mut FieldLock::default())?;
+    let converted =
+        Converter::new("acme.tools.v1")?.convert("search", &lists::search(), None, &mut FieldLock::default())?;
     let commit = b"\x0a\x200123456789abcdef0123456789abcdef";
     let mut body = Vec::new();
     for (number, bytes) in [(1, converted.descriptor_set()), (2, commit.to_vec())] {

@@ -9,9 +9,8 @@ use protomcp_binary::message::{CallToolRequest, ListToolsResponse, McpMessage, P
 use protomcp_bsr::convert::{Converter, FieldLock};
 use protomcp_bsr::{MessageLimits, Protovalidate, Schema, SchemaLimits, Validator as _};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::lists::{List, Outcome, Tool};
+use crate::lists::{self, List, Outcome, Tool};
 use crate::tokens::proto_tool;
 
 /// The batches of one measurement, and the time of each.
@@ -148,14 +147,7 @@ fn pair<J: Serialize + for<'a> Deserialize<'a>>(names: [&'static str; 2], messag
 
 /// The steps of a call whose schema is known at run time only.
 pub(crate) fn steps() -> Outcome<Vec<Step>> {
-    let input = json!({
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "minLength": 1},
-            "max_results": {"type": "integer", "minimum": 1, "maximum": 100},
-        },
-        "required": ["query"],
-    });
+    let input = lists::search();
     let converted = Converter::new("acme.tools.v1")?.convert("search", &input, None, &mut FieldLock::default())?;
     let set = converted.descriptor_set();
     let schema = Schema::decode(set.clone(), &SchemaLimits::default())?;
