@@ -29,7 +29,7 @@ mod upstream_config;
 mod values;
 
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
-pub(crate) use http::{HttpOptions, Place};
+pub(crate) use http::{HttpOptions, Place, Protocols};
 pub(crate) use tcp::TcpOptions;
 pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;
@@ -111,6 +111,8 @@ pub(crate) enum Transport {
     Http,
     /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
     Sse,
+    /// As `Http`, and of its protocols gRPC alone.
+    Grpc,
     /// Any number of clients, in proto-mcp or in lines of JSON.
     Tcp,
 }
@@ -126,8 +128,9 @@ struct Run {
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// Transport to clients: stdio; http for Streamable HTTP; sse for that and the older HTTP+SSE; tcp for proto-mcp and,
-    /// without --auth, JSON-RPC in lines. On stdio clients may speak proto-mcp, too
+    /// Transport to clients: stdio; http for Streamable HTTP and, on the same port, proto-mcp over gRPC; sse for these and
+    /// the older HTTP+SSE; grpc for that alone; tcp for proto-mcp and, without --auth, JSON-RPC in lines. On stdio clients
+    /// may speak proto-mcp, too
     #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
     transport: Transport,
 
@@ -386,7 +389,7 @@ impl Serve {
 
     /// The options; `network_flags` are the network flags on the command line.
     fn options(self, source: Source, network_flags: &[String]) -> Result<Parsed, Failure> {
-        if self.max_line.is_some() && matches!(self.transport, Transport::Http | Transport::Sse) {
+        if self.max_line.is_some() && matches!(self.transport, Transport::Http | Transport::Sse | Transport::Grpc) {
             return Err(Failure::usage("--max-line applies to stdio and tcp; over HTTP use --max-body"));
         }
         let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -398,8 +401,9 @@ impl Serve {
         let endpoint = match self.transport {
             Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.http.idle(network_flags)? }),
             Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),
-            Transport::Http => Endpoint::Http(Box::new(self.http.options(false, variable)?)),
-            Transport::Sse => Endpoint::Http(Box::new(self.http.options(true, variable)?)),
+            Transport::Http => Endpoint::Http(Box::new(self.http.options(Protocols::Current, variable)?)),
+            Transport::Sse => Endpoint::Http(Box::new(self.http.options(Protocols::WithHttpSse, variable)?)),
+            Transport::Grpc => Endpoint::Http(Box::new(self.http.options(Protocols::Grpc, variable)?)),
         };
         Ok(Parsed::Serve(Box::new(Options { source, tool: self.tool, endpoint })))
     }
@@ -410,9 +414,10 @@ fn transport(text: &str) -> Result<Transport, String> {
         "stdio" => Ok(Transport::Stdio),
         "http" => Ok(Transport::Http),
         "sse" => Ok(Transport::Sse),
+        "grpc" => Ok(Transport::Grpc),
         "tcp" => Ok(Transport::Tcp),
-        "ws" | "grpc" => Err("it is not supported yet; use stdio, http, sse or tcp".into()),
-        _ => Err("unknown transport; use stdio, http, sse or tcp".into()),
+        "ws" => Err("it is not supported yet; use stdio, http, sse, grpc or tcp".into()),
+        _ => Err("unknown transport; use stdio, http, sse, grpc or tcp".into()),
     }
 }
 

@@ -86,7 +86,7 @@ pub(super) struct Http {
 /// Probes and metrics.
 #[derive(Debug, Args)]
 pub(crate) struct ObserveFlags {
-    /// Serve /healthz and /readyz without authentication
+    /// Serve /healthz, /readyz and the health check of gRPC without authentication
     #[arg(long)]
     pub(crate) health: bool,
 
@@ -97,6 +97,21 @@ pub(crate) struct ObserveFlags {
     /// Serve metrics, /healthz and /readyz on this address instead, without authentication
     #[arg(long, value_name = "HOST:PORT", value_parser = place)]
     pub(crate) metrics_addr: Option<Place>,
+
+    /// Serve the reflection of gRPC, by which clients without the proto file learn the messages
+    #[arg(long)]
+    pub(crate) grpc_reflection: bool,
+}
+
+/// The protocols on the port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocols {
+    /// Streamable HTTP, and proto-mcp over gRPC.
+    Current,
+    /// These, and HTTP+SSE.
+    WithHttpSse,
+    /// proto-mcp over gRPC.
+    Grpc,
 }
 
 /// The HTTP options.
@@ -105,6 +120,7 @@ pub(crate) struct HttpOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) config: Config,
+    pub(crate) protocols: Protocols,
     pub(crate) observe: ObserveFlags,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
@@ -174,7 +190,7 @@ impl Http {
     /// Checks the flags. `env` looks up a variable.
     pub(super) fn options(
         self,
-        legacy_sse: bool,
+        protocols: Protocols,
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<HttpOptions, Failure> {
         let mut config = Config::default().with_rejection_hint(allowing_flag);
@@ -212,11 +228,12 @@ impl Http {
         config.limits.max_sessions = usize::try_from(self.max_sessions).unwrap_or(usize::MAX);
         config.limits.session_idle = self.session_idle;
         config.access.trusted_proxies = self.trusted_proxy;
-        config.legacy_sse = legacy_sse;
+        config.legacy_sse = protocols == Protocols::WithHttpSse;
         Ok(HttpOptions {
             host: self.host,
             port: self.port,
             config,
+            protocols,
             observe: self.observe,
             tls: self.tls.files()?,
             oauth,

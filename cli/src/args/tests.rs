@@ -125,7 +125,8 @@ fn a_secret_that_is_empty_is_told_from_one_that_is_not_there() {
         let line =
             format!("pmcp run {} --transport http --auth token:X", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
         let Verb::Run(serve) = Cli::try_parse_from(line.split(' ')).unwrap().command else { panic!("no run") };
-        let failure = serve.serve.http.options(false, |_| value.map(str::to_owned)).unwrap_err().to_string();
+        let failure =
+            serve.serve.http.options(Protocols::Current, |_| value.map(str::to_owned)).unwrap_err().to_string();
         assert!(failure.contains("environment variable \"X\" is not set") && failure.ends_with(end), "{failure}");
     }
 }
@@ -147,12 +148,12 @@ fn mistakes_are_named() {
         ("dev FILE --hot-reload warm", "invalid --hot-reload \"warm\": must be one of graceful, swap, immediate"),
         ("dev FILE --log-level loud", "must be one of debug, info, warn, error"),
         (
-            "dev FILE --transport grpc",
-            "invalid --transport \"grpc\": it is not supported yet; use stdio, http, sse or tcp",
+            "dev FILE --transport ws",
+            "invalid --transport \"ws\": it is not supported yet; use stdio, http, sse, grpc or tcp",
         ),
         (
             "dev FILE --transport pigeon",
-            "invalid --transport \"pigeon\": unknown transport; use stdio, http, sse or tcp",
+            "invalid --transport \"pigeon\": unknown transport; use stdio, http, sse, grpc or tcp",
         ),
         (
             "dev FILE --auth MY_TOKEN",

@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, open_files};
+use protomcp_grpc::GrpcService;
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::args::{HttpOptions, Source, TlsFiles, ToolFlags};
+use crate::args::{HttpOptions, Protocols, Source, TlsFiles, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
+use crate::serve::binary;
 use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::metrics;
@@ -26,12 +28,11 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) -> Result<(), Failure> {
     log::start(tool.log_level);
     let mut signals = Signals::new()?;
-    let front = Front::open(http).await?;
-    let drain = tool.limits.drain_timeout;
+    let front = Front::open(http, &tool).await?;
     match source {
         Source::File { path, watch } => {
             let (bridge, starting) = tool.bridge(&path, watch).launch();
-            let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge), drain);
+            let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
             let (ready, unready) = (readiness.clone(), readiness);
             let run = prepare((bridge, starting), signals, format!("{} over HTTP", path.display()))
                 .on_ready(move || ready.set_ready())
@@ -44,7 +45,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
             let gateway = gateway::open(&servers, &mut signals).await?;
-            let Serving { readiness, listeners, .. } = front.serve(&gateway::server(&gateway, &servers), None, drain);
+            let Serving { readiness, listeners, .. } = front.serve(&gateway::server(&gateway, &servers), None);
             tracing::info!("serving {} over HTTP", servers.names());
             readiness.set_ready();
             let unready = move || readiness.set_unready();
@@ -59,6 +60,8 @@ struct Front {
     sockets: Vec<TcpListener>,
     monitoring: Option<Listeners>,
     config: ListenerConfig,
+    call_timeout: Duration,
+    /// For the log.
     url: String,
 }
 
@@ -70,7 +73,7 @@ struct Serving {
 }
 
 impl Front {
-    async fn open(mut http: HttpOptions) -> Result<Self, Failure> {
+    async fn open(mut http: HttpOptions, tool: &ToolFlags) -> Result<Self, Failure> {
         let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let Listeners { sockets, address } =
@@ -82,22 +85,34 @@ impl Front {
             tracing::info!("asking clients for a token of {}", oauth.issuer());
             http.config = http.config.protect(oauth.server(http.public_url.as_deref().unwrap_or(&url))?);
         }
-        let mut config = ListenerConfig::default();
+        let url = match (http.protocols, tls.is_some()) {
+            (Protocols::Grpc, true) => format!("grpcs://{name}:{}", address.port()),
+            (Protocols::Grpc, false) => format!("grpc://{name}:{}", address.port()),
+            _ => url,
+        };
+        let mut config = ListenerConfig::default().with_drain_timeout(tool.limits.drain_timeout + CLOSE_TIMEOUT);
         // Before the tool process starts, which gets the original limit.
         if let Err(error) = open_files::raise(config.open_files()) {
             tracing::warn!("the limit of open files stays as it is: {error}");
         }
-        config.tls = tls;
-        Ok(Self { http, sockets, monitoring, config, url })
+        // Clients of Streamable HTTP may be older than TLS 1.3.
+        config.tls = tls.map(|tls| if http.protocols == Protocols::Grpc { tls.without_tls12() } else { tls });
+        let call_timeout = tool.limits.call_timeout;
+        Ok(Self { http, sockets, monitoring, config, call_timeout, url })
     }
 
-    fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>, drain: Duration) -> Serving {
-        let Self { http, sockets, monitoring, mut config, url } = self;
+    fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
+        let Self { http, sockets, monitoring, config, call_timeout, url } = self;
+        let grpc = GrpcService::new(&binary::both(server.clone(), call_timeout));
         let service = StreamableHttp::new(server.clone(), http.config);
-        config.drain_timeout = drain + CLOSE_TIMEOUT;
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service);
-        let mut routes = Routes::new(service.clone());
+        let grpc = grpc.with_health(readiness.clone());
+        let grpc = if http.observe.grpc_reflection { grpc.with_reflection() } else { grpc };
+        let mut routes = Routes::new(service.clone()).with_protocol(grpc);
+        if http.protocols == Protocols::Grpc {
+            routes = routes.without_mcp();
+        }
         if http.observe.health {
             routes = routes.with_health(readiness.clone());
         }

@@ -7,6 +7,7 @@ use protomcp_types::{ErrorObject, JsonObject};
 use serde_json::json;
 
 use crate::code;
+use crate::frame::FrameTooLarge;
 use crate::message::{Error, ErrorResponse};
 use crate::schemas::{SchemaError, Violation};
 
@@ -29,6 +30,11 @@ impl Fault {
     #[must_use]
     pub fn new(code: i32, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), data: BTreeMap::new() }
+    }
+
+    /// The failure of a request whose response is larger than the limit.
+    pub(crate) fn too_large(error: FrameTooLarge) -> Self {
+        Self::new(code::TOO_LARGE, format!("the response is too large: {error}"))
     }
 
     /// Adds a member of `data`.

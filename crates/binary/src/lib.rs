@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod any;
+mod bare;
 mod client;
 pub mod code;
 mod convert;
@@ -26,6 +27,7 @@ mod version;
 mod well_known;
 
 pub use any::Any;
+pub use bare::BareMessage;
 pub use client::{
     AnyClient, BinaryBackend, BinaryCallError, BinaryClient, BinaryClientConfig, BinaryClientEvent,
     BinaryClientSession, BinaryCloseReason, BinaryServerView, Changed, Connect, ConnectAnyError, TcpServer,
@@ -42,7 +44,10 @@ pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use reference::Numbering;
 pub use schemas::{Converted, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
 pub use selection::PageLimits;
-pub use serve::{BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines, Permission, ServeAnyError};
+pub use serve::{
+    BinaryAnswer, BinaryCaller, BinaryEndpoint, BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines,
+    Permission, ServeAnyError,
+};
 pub use session::{
     Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,
     SessionConfig, SessionLimits,

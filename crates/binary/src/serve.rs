@@ -9,6 +9,7 @@ mod answers;
 mod any_protocol;
 mod catalog;
 mod driver;
+mod endpoint;
 mod error;
 mod line_budget;
 mod mcp;
@@ -35,6 +36,7 @@ use crate::session::{Changes, Features, SessionConfig};
 use crate::struct_schemas::StructSchemas;
 
 pub use crate::serve::any_protocol::{DetectOptions, JsonLines, ServeAnyError};
+pub use crate::serve::endpoint::{BinaryAnswer, BinaryCaller, BinaryEndpoint};
 pub use crate::serve::error::BinaryServeError;
 pub use crate::serve::peer::{BinaryPeer, Permission};
 

@@ -10,21 +10,26 @@
 //!    └───────────────────┴────────── a frame that is too large, or garbage ─────────────┘
 //! ```
 
+mod admission;
 mod agreement;
 mod config;
 mod handshake;
 mod in_flight;
 mod inbound;
+mod request_kind;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::code;
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode};
-use crate::message::{CallToolResponse, ListChanged, McpMessage, Payload, call_tool_response};
-use crate::session::in_flight::{Entry, InFlight, RequestKind};
+use crate::message::{ListChanged, McpMessage, Payload};
+use crate::session::in_flight::{Entry, InFlight};
+
+pub(crate) use crate::session::admission::{admit, agree};
+pub(crate) use crate::session::request_kind::RequestKind;
 
 pub use crate::session::agreement::Agreement;
 pub use crate::session::config::{Changes, Features, Initialization, SessionConfig, SessionLimits};
@@ -116,7 +121,9 @@ impl BinarySession {
             self.fail(id, kind, &Fault::new(code::OVERLOADED, "too many requests are in flight"));
             return None;
         }
-        let timeout = match self.admit(&mut call) {
+        // A client that cannot resolve references gets schemas (decided for supports_bsr_refs = false).
+        let resolves = self.agreement.as_ref().is_none_or(|agreed| agreed.client_resolves_refs);
+        let timeout = match admit(&self.config, &mut self.principal, resolves, &mut call) {
             Ok(timeout) => timeout,
             Err(fault) => {
                 self.fail(id, kind, &fault);
@@ -127,64 +134,14 @@ impl BinarySession {
         Some(BinaryInbound::Request(BinaryRequest { id, call }))
     }
 
-    /// Checks the token of a request, removes what is for the session, and returns the time that the request has.
-    fn admit(&mut self, call: &mut BinaryCall) -> Result<Duration, Fault> {
-        let limits = self.config.limits;
-        let timeout = match call {
-            BinaryCall::CallTool(call) => {
-                let token = call.metadata.remove(AUTHORIZATION);
-                self.authenticate(token.as_deref())?;
-                match call.metadata.remove(TIMEOUT_MS) {
-                    Some(text) => {
-                        let wanted = text.trim().parse().map_err(|_| {
-                            Fault::new(code::INVALID_PARAMS, "timeout_ms must be a number of milliseconds")
-                        })?;
-                        Duration::from_millis(wanted).min(limits.max_call_timeout)
-                    }
-                    None => limits.call_timeout,
-                }
-            }
-            BinaryCall::ListTools(request) => {
-                // A client that cannot resolve references gets schemas (decided for supports_bsr_refs = false).
-                let resolves = self.agreement.as_ref().is_none_or(|agreed| agreed.client_resolves_refs);
-                request.include_schemas |= !resolves;
-                limits.request_timeout
-            }
-            BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => limits.request_timeout,
-        };
-        if self.config.tokens.is_some() && self.principal.is_none() {
-            return Err(Fault::new(code::UNAUTHENTICATED, "a token is required"));
-        }
-        Ok(timeout)
-    }
-
-    /// Checks a token, if there is one. The first one decides about the principal of the connection.
-    fn authenticate(&mut self, authorization: Option<&str>) -> Result<(), Fault> {
-        let (Some(tokens), Some(authorization)) = (&self.config.tokens, authorization) else { return Ok(()) };
-        let principal = tokens.principal(authorization);
-        let principal = principal.ok_or_else(|| Fault::new(code::UNAUTHENTICATED, "the token is not accepted"))?;
-        match &self.principal {
-            Some(other) if *other != principal => {
-                Err(Fault::new(code::PERMISSION_DENIED, "the connection belongs to another principal"))
-            }
-            _ => {
-                self.principal = Some(principal);
-                Ok(())
-            }
-        }
-    }
-
     /// Answers a request. Without effect if it was answered already, by its deadline for example.
     pub fn reply(&mut self, now: Instant, id: u64, outcome: Result<Payload, Fault>) {
         let Some(entry) = self.in_flight.remove(id) else { return };
         match outcome {
             Ok(mut payload) => {
-                if let Payload::CallToolResponse(response) = &mut payload {
-                    let taken = now.saturating_duration_since(entry.started).as_millis().to_string();
-                    response.metadata.insert(EXECUTION_TIME_MS.to_owned(), taken);
-                }
+                payload.note_time(now.saturating_duration_since(entry.started));
                 if let Err(error) = self.send(&McpMessage { id, payload: Some(payload) }) {
-                    let fault = Fault::new(code::TOO_LARGE, format!("the response is too large: {error}"));
+                    let fault = Fault::too_large(error);
                     self.fail(id, entry.kind, &fault);
                 }
             }
@@ -257,9 +214,7 @@ impl BinarySession {
             let fault = if entry.deadline > now {
                 Fault::new(code::INTERNAL_ERROR, "the server shuts down").with("reason", "shutdown")
             } else {
-                let message = format!("no answer within {} ms", entry.timeout.as_millis());
-                let timeout = u64::try_from(entry.timeout.as_millis()).unwrap_or(u64::MAX);
-                Fault::new(entry.kind.timeout_code(), message).with("timeout_ms", timeout)
+                entry.kind.late(entry.timeout)
             };
             self.fail(*id, entry.kind, &fault);
         }
@@ -333,30 +288,3 @@ impl BinarySession {
         Ok(())
     }
 }
-
-impl RequestKind {
-    /// The payload with a failure of such a request.
-    fn failure(self, fault: &Fault) -> Payload {
-        match self {
-            Self::CallTool => Payload::CallToolResponse(CallToolResponse {
-                result: Some(call_tool_response::Result::Error(fault.to_error())),
-                metadata: BTreeMap::new(),
-            }),
-            Self::Other => Payload::ErrorResponse(fault.to_response()),
-        }
-    }
-
-    fn timeout_code(self) -> i32 {
-        match self {
-            Self::CallTool => code::TIMED_OUT,
-            Self::Other => code::INTERNAL_ERROR,
-        }
-    }
-}
-
-/// Keys of metadata that are for the session.
-const AUTHORIZATION: &str = "authorization";
-const TIMEOUT_MS: &str = "timeout_ms";
-
-/// The key of the time that a call has taken.
-const EXECUTION_TIME_MS: &str = "execution_time_ms";

@@ -4,24 +4,28 @@
 use protomcp_codec::Shape;
 
 /// No list, and no other message.
-static PLAIN: Shape = Shape { lists: &[], inner: &[] };
+pub(crate) static PLAIN: Shape = Shape { lists: &[], inner: &[] };
 static CLIENT_CAPABILITIES: Shape = Shape { lists: &[3, 4], inner: &[(4, &PLAIN)] };
-static INITIALIZE_REQUEST: Shape = Shape { lists: &[3], inner: &[(2, &CLIENT_CAPABILITIES), (3, &PLAIN)] };
+pub(crate) static INITIALIZE_REQUEST: Shape = Shape { lists: &[3], inner: &[(2, &CLIENT_CAPABILITIES), (3, &PLAIN)] };
 static SERVER_CAPABILITIES: Shape = Shape { lists: &[], inner: &[(3, &PLAIN), (4, &PLAIN), (5, &PLAIN)] };
-static INITIALIZE_RESPONSE: Shape = Shape { lists: &[3], inner: &[(2, &SERVER_CAPABILITIES), (3, &PLAIN)] };
-static LIST_TOOLS_REQUEST: Shape = Shape { lists: &[1], inner: &[] };
+pub(crate) static INITIALIZE_RESPONSE: Shape = Shape { lists: &[3], inner: &[(2, &SERVER_CAPABILITIES), (3, &PLAIN)] };
+pub(crate) static LIST_TOOLS_REQUEST: Shape = Shape { lists: &[1], inner: &[] };
 static TOOL: Shape = Shape { lists: &[5], inner: &[(5, &PLAIN)] };
-static LIST_TOOLS_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &TOOL)] };
-static CALL_TOOL_REQUEST: Shape = Shape { lists: &[3], inner: &[(2, &PLAIN), (3, &PLAIN)] };
+pub(crate) static LIST_TOOLS_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &TOOL)] };
+pub(crate) static CALL_TOOL_REQUEST: Shape = Shape { lists: &[3], inner: &[(2, &PLAIN), (3, &PLAIN)] };
 static TOOL_CONTENT: Shape = Shape { lists: &[], inner: &[(3, &PLAIN)] };
 static TOOL_RESULT: Shape = Shape { lists: &[1], inner: &[(1, &TOOL_CONTENT)] };
 static ERROR: Shape = Shape { lists: &[3], inner: &[(3, &PLAIN)] };
-static CALL_TOOL_RESPONSE: Shape = Shape { lists: &[3], inner: &[(1, &TOOL_RESULT), (2, &ERROR), (3, &PLAIN)] };
+pub(crate) static CALL_TOOL_RESPONSE: Shape =
+    Shape { lists: &[3], inner: &[(1, &TOOL_RESULT), (2, &ERROR), (3, &PLAIN)] };
 static RESOURCE: Shape = Shape { lists: &[5], inner: &[(5, &PLAIN)] };
-static LIST_RESOURCES_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &RESOURCE)] };
-static READ_RESOURCE_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &PLAIN)] };
+pub(crate) static LIST_RESOURCES_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &RESOURCE)] };
+pub(crate) static READ_RESOURCE_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &PLAIN)] };
 static ERROR_RESPONSE: Shape = Shape { lists: &[], inner: &[(3, &STRUCT)] };
 static STRUCT_ENTRY: Shape = Shape { lists: &[], inner: &[(2, &VALUE)] };
+
+/// `ListToolsRequest` in the other numbers ([`crate::Numbering`]).
+pub(crate) static SHIFTED_LIST_TOOLS_REQUEST: Shape = Shape { lists: &[2], inner: &[] };
 
 /// `google.protobuf.Struct`
 pub(crate) static STRUCT: Shape = Shape { lists: &[1], inner: &[(1, &STRUCT_ENTRY)] };

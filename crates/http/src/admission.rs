@@ -1,6 +1,7 @@
 //! The proof that a request of another protocol has passed the checks of the server.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -10,12 +11,13 @@ use bytes::Bytes;
 use http::request::Parts;
 use http_body::{Frame, SizeHint};
 use protomcp_auth::Rejection;
-use protomcp_server::Peer;
+use protomcp_server::{Peer, Reservation};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::auth;
+use crate::body::Unread;
 use crate::box_body::BoxError;
-use crate::caller::Caller;
+use crate::caller::{Caller, Connection, Principal};
 use crate::endpoint::Endpoint;
 use crate::guard::Origin;
 use crate::reply::Body;
@@ -25,7 +27,7 @@ use crate::reply::Body;
 #[derive(Clone)]
 pub struct Admission {
     endpoint: Arc<Endpoint>,
-    peer: Peer,
+    caller: Caller,
     valid_until: Option<SystemTime>,
     is_of_listed_page: bool,
     _token: TaskTrackerToken,
@@ -36,7 +38,7 @@ impl Admission {
     pub(crate) fn new(endpoint: &Arc<Endpoint>, head: &Parts, page: &Origin) -> Self {
         Self {
             endpoint: Arc::clone(endpoint),
-            peer: Caller::of(head).peer(),
+            caller: Caller::of(head),
             valid_until: auth::valid_until(head),
             is_of_listed_page: matches!(page, Origin::Allowed(_)),
             _token: endpoint.token(),
@@ -45,8 +47,35 @@ impl Admission {
 
     /// The sender of the request.
     #[must_use]
-    pub fn peer(&self) -> &Peer {
-        &self.peer
+    pub fn peer(&self) -> Peer {
+        self.caller.peer()
+    }
+
+    /// The authenticated user, if there is one.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Arc<str>> {
+        self.caller.principal.as_ref().map(|Principal(principal)| principal)
+    }
+
+    /// The address that the request counts for: that of the client behind a trusted proxy.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        self.caller.address
+    }
+
+    /// The number of the connection, unique in this process.
+    #[must_use]
+    pub fn connection(&self) -> Option<u64> {
+        self.caller.connection.map(|Connection(number)| number)
+    }
+
+    /// Reads a whole body of at most `limit` bytes, within the time that the server gives to bodies. Its bytes count in
+    /// the inbound budget until the reservation is dropped.
+    ///
+    /// # Errors
+    /// If it is longer, the budget has no room, or it does not arrive.
+    pub async fn read<B: http_body::Body>(&self, body: B, limit: usize) -> Result<(Bytes, Reservation), Unread> {
+        self.endpoint.read_within(&self.caller, body, limit).await
     }
 
     /// The end of the token of the request; `None`: it has no end, or there is no token.
@@ -76,7 +105,7 @@ impl Admission {
 
 impl fmt::Debug for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Admission").field("peer", &self.peer).finish_non_exhaustive()
+        f.debug_struct("Admission").field("caller", &self.caller).finish_non_exhaustive()
     }
 }
 

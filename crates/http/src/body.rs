@@ -30,14 +30,21 @@ impl SourceRequest {
 }
 
 /// The reason that a body was not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unread {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unread {
     /// It is longer than bodies may be.
+    #[error("the body is too long")]
     TooLong,
     /// Bodies of this owner take too many bytes already.
+    #[error("too many bytes of requests wait for their answers")]
     NoRoom,
     /// The connection broke, or its framing is wrong.
+    #[error("the body cannot be read")]
     Broken,
+    /// It has not arrived in time.
+    #[error("the body took too long")]
+    TimedOut,
 }
 
 /// Reads a body of at most `limit` bytes. Its length and `overhead` are reserved in the budget of the owner.

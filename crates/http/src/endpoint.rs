@@ -143,20 +143,28 @@ impl Endpoint {
         parts: &Parts,
         body: B,
     ) -> Result<(Bytes, Reservation), Refusal> {
-        let owner = Caller::of(parts).owner();
-        let budget = self.sessions.inbound_budget();
-        let read = body::read(body, self.config.limits.max_body, budget, &owner, Limits::REQUEST_OVERHEAD);
-        let (status, why) = match tokio::time::timeout(self.config.limits.body_timeout, read).await {
-            Ok(Ok(read)) => return Ok(read),
-            Ok(Err(Unread::NoRoom)) => return Err(self.no_room()),
-            Ok(Err(Unread::TooLong)) => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("the body is longer than {} bytes", self.config.limits.max_body),
-            ),
-            Ok(Err(Unread::Broken)) => (StatusCode::BAD_REQUEST, "the body cannot be read".to_owned()),
-            Err(_) => (StatusCode::REQUEST_TIMEOUT, "the body took too long".to_owned()),
+        let limit = self.config.limits.max_body;
+        let (status, why) = match self.read_within(&Caller::of(parts), body, limit).await {
+            Ok(read) => return Ok(read),
+            Err(Unread::NoRoom) => return Err(self.no_room()),
+            Err(Unread::TooLong) => (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {limit} bytes")),
+            Err(unread @ Unread::Broken) => (StatusCode::BAD_REQUEST, unread.to_string()),
+            Err(unread @ Unread::TimedOut) => (StatusCode::REQUEST_TIMEOUT, unread.to_string()),
         };
         Err(Box::new(reply::error(status, TRANSPORT_ERROR, why)))
+    }
+
+    /// Reads a body of at most `limit` bytes within its timeout and budget.
+    pub(crate) async fn read_within<B: http_body::Body>(
+        &self,
+        caller: &Caller,
+        body: B,
+        limit: usize,
+    ) -> Result<(Bytes, Reservation), Unread> {
+        let owner = caller.owner();
+        let budget = self.sessions.inbound_budget();
+        let read = body::read(body, limit, budget, &owner, Limits::REQUEST_OVERHEAD);
+        tokio::time::timeout(self.config.limits.body_timeout, read).await.unwrap_or(Err(Unread::TimedOut))
     }
 
     /// The response to a request that exceeds the inbound budget.

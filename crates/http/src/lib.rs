@@ -45,6 +45,7 @@ mod store;
 mod streams;
 
 pub use admission::Admission;
+pub use body::Unread;
 pub use box_body::BoxBody;
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};
 pub use config::{Access, Config, Disallowed, HttpLimits, RejectionHint, StreamConfig};

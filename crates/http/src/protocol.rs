@@ -25,6 +25,13 @@ pub trait Protocol: Send + Sync + 'static {
     /// True if a request with this head is one of this protocol. Called before all checks.
     fn is_meant(&self, head: &Parts) -> bool;
 
+    /// True for a probe that needs no checks where [`Routes::with_health`](crate::Routes::with_health) has added
+    /// `/healthz`, which needs none either. It is responded to without an [`Admission`](crate::Admission).
+    fn is_probe(&self, head: &Parts) -> bool {
+        let _ = head;
+        false
+    }
+
     /// Responds to a request that has passed the checks.
     fn respond(&self, request: Request<BoxBody>) -> Responding;
 

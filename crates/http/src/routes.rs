@@ -103,7 +103,13 @@ impl Routes {
         if let Some(service) = service
             && let Some(protocol) = protocols.of(&head)
         {
-            return service.handle_for(protocol, Request::from_parts(head, BoxBody::new(body))).await;
+            let is_probe = readiness.is_some() && protocol.is_probe(&head);
+            let request = Request::from_parts(head, BoxBody::new(body));
+            return if is_probe {
+                protocol.respond(request).await
+            } else {
+                service.handle_for(protocol, request).await
+            };
         }
         let request = Request::from_parts(head, body);
         match (request.uri().path(), service) {

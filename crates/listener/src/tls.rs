@@ -70,6 +70,17 @@ impl Tls {
         self
     }
 
+    /// The same certificate with TLS 1.3 alone. A configuration that was made elsewhere stays as it is.
+    #[must_use]
+    pub fn without_tls12(mut self) -> Self {
+        if let Some(current) = &self.current {
+            let mut config = ServerConfig::clone(&stream_config(Arc::clone(current)));
+            config.alpn_protocols.clone_from(&self.config.alpn_protocols);
+            self.config = Arc::new(config);
+        }
+        self
+    }
+
     /// Reloads the files when they change. Never resolves.
     pub(crate) async fn reload(&self) {
         let Some(files) = &self.files else { return std::future::pending().await };

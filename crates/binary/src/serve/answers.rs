@@ -132,6 +132,9 @@ impl Answers {
 
     /// The definition of a tool. A name that is not known may be new.
     async fn tool(&self, name: &str) -> Result<Arc<Tool>, Fault> {
+        if let Some(tool) = self.mcp.tool_definition(name) {
+            return Ok(Arc::new(tool));
+        }
         let known = self.catalog.known();
         if let Some(tool) = known.as_ref().and_then(|tools| tools.find(name)) {
             return Ok(tool);

@@ -19,6 +19,7 @@ use crate::serve::account::{Account, hold};
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::error::BinaryServeError;
+use crate::serve::mcp::Mcp;
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::serve::upstream::{Notice, Step, Upstream};
@@ -246,12 +247,9 @@ impl<S: Service> Driver<S> {
         let limits = self.shared.session.limits;
         let timeout = limits.max_call_timeout.max(limits.call_timeout).max(limits.request_timeout) + MARGIN;
         let (upstream, mcp) = Upstream::open(&self.server, self.identity(), &peer, timeout, now);
-        let caller = match (&peer.principal, peer.address) {
-            (Some(principal), _) => format!("principal {principal}"),
-            (None, Some(address)) => format!("address {address}"),
-            (None, None) => format!("connection {}", CONNECTIONS.fetch_add(1, Ordering::Relaxed)),
-        };
+        let caller = peer.rate_key(|| CONNECTIONS.fetch_add(1, Ordering::Relaxed));
         let (shared, catalog) = (Arc::clone(&self.shared), Catalog::default());
+        let mcp = Mcp::Session(mcp);
         let answers = Arc::new(Answers { shared, mcp, catalog, caller, permission: peer.permission });
         self.upstream = Some(upstream);
         self.answers = Some(Arc::clone(&answers));

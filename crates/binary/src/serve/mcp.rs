@@ -1,42 +1,28 @@
-//! Requests to the MCP server behind a conversation: from the tasks that answer a client to the connection's driver.
+//! Requests to the MCP server: in a session, or each for itself.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+mod session;
+mod stateless;
 
-use protomcp_session::{CallId, OutgoingCall, RequestError};
-use protomcp_types::{Method, Params, RawJson};
+use protomcp_types::{Method, Params, RawJson, Tool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{mpsc, oneshot};
 
 use crate::code;
 use crate::fault::Fault;
 
-/// A handle of the MCP session.
-#[derive(Debug)]
-pub(super) struct Mcp {
-    // As many commands as requests of the client are in flight, and one more for each.
-    commands: mpsc::UnboundedSender<Command>,
-    last: AtomicU64,
-    /// Longer than any request of a client may take: the conversation ends those.
-    timeout: Duration,
-}
+pub(super) use crate::serve::mcp::session::{Command, SessionRequests};
+pub(super) use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
 
-/// A command to the driver.
+/// The way of requests to the MCP server.
 #[derive(Debug)]
-pub(super) enum Command {
-    /// Send this request.
-    Call(CallId, Box<OutgoingCall>, oneshot::Sender<Result<RawJson, RequestError>>),
-    /// The answer is not wanted.
-    Cancel(CallId),
+pub(super) enum Mcp {
+    /// In the session of a conversation.
+    Session(SessionRequests),
+    /// Without a session.
+    Stateless(StatelessRequests),
 }
 
 impl Mcp {
-    pub(super) fn new(timeout: Duration) -> (Self, mpsc::UnboundedReceiver<Command>) {
-        let (commands, receiver) = mpsc::unbounded_channel();
-        (Self { commands, last: AtomicU64::new(0), timeout }, receiver)
-    }
-
     /// Sends a request. Dropping the future cancels it.
     pub(super) async fn request<M: Method>(&self, params: &M::Params) -> Result<M::Result, Fault>
     where
@@ -44,23 +30,20 @@ impl Mcp {
         M::Result: DeserializeOwned,
     {
         let unreadable = |error: serde_json::Error| Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME));
-        let mut call = OutgoingCall::new(M::NAME, Params::of(params).map_err(unreadable)?);
-        (call.timeout, call.total_timeout) = (Some(self.timeout), Some(self.timeout));
-        let id = CallId::new(self.last.fetch_add(1, Ordering::Relaxed) + 1);
-        let (done, answer) = oneshot::channel();
-        let mut guard = CancelOnDrop { id: Some(id), commands: &self.commands };
-        let sent = self.commands.send(Command::Call(id, Box::new(call), done));
-        let outcome = match sent {
-            Ok(()) => answer.await.ok(),
-            Err(_) => None,
+        let params = Params::of(params).map_err(unreadable)?;
+        let raw = match self {
+            Self::Session(session) => session.request(M::NAME, params).await?,
+            Self::Stateless(requests) => requests.request(M::NAME, params).await?,
         };
-        guard.id = None;
-        let raw = outcome.ok_or_else(closed)?.map_err(|error| match error {
-            RequestError::Refused(error) => Fault::from(error),
-            RequestError::Closed(_) => closed(),
-            other => Fault::new(code::INTERNAL_ERROR, other.to_string()),
-        })?;
         raw.to().map_err(unreadable)
+    }
+
+    /// The definition of a tool, if it is the same for every client and known without a request.
+    pub(super) fn tool_definition(&self, name: &str) -> Option<Tool> {
+        match self {
+            Self::Session(_) => None,
+            Self::Stateless(requests) => requests.tool_definition(name)?.to().ok(),
+        }
     }
 }
 
@@ -68,17 +51,5 @@ fn closed() -> Fault {
     Fault::new(code::INTERNAL_ERROR, "the server is shutting down").with("reason", "shutdown")
 }
 
-/// Cancels a request whose future is dropped.
-struct CancelOnDrop<'a> {
-    id: Option<CallId>,
-    commands: &'a mpsc::UnboundedSender<Command>,
-}
-
-impl Drop for CancelOnDrop<'_> {
-    fn drop(&mut self) {
-        if let Some(id) = self.id {
-            // Without a receiver the connection is over, and its requests with it.
-            drop(self.commands.send(Command::Cancel(id)));
-        }
-    }
-}
+/// The result of a request as JSON.
+type Answer = Result<RawJson, Fault>;

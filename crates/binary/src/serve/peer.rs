@@ -41,3 +41,14 @@ impl fmt::Debug for Permission {
         f.write_str("Permission(..)")
     }
 }
+
+impl BinaryPeer {
+    /// The name under which the calls of this client are counted. `connection`: its number, if nothing else is known.
+    pub(super) fn rate_key(&self, connection: impl FnOnce() -> u64) -> String {
+        match (&self.principal, self.address) {
+            (Some(principal), _) => format!("principal {principal}"),
+            (None, Some(address)) => format!("address {address}"),
+            (None, None) => format!("connection {}", connection()),
+        }
+    }
+}

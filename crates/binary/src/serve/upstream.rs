@@ -14,7 +14,7 @@ use protomcp_types::{Implementation, Incoming, RawJson, method};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::message::ListChanged;
-use crate::serve::mcp::{Command, Mcp};
+use crate::serve::mcp::{Command, SessionRequests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::peer_transport::PeerTransport;
 
@@ -56,7 +56,7 @@ impl Upstream {
         peer: &BinaryPeer,
         timeout: Duration,
         now: Instant,
-    ) -> (Self, Mcp) {
+    ) -> (Self, SessionRequests) {
         let (ours, theirs) = memory::pair();
         let transport = PeerTransport { inner: theirs, peer: peer.clone() };
         let server = server.clone();
@@ -64,7 +64,7 @@ impl Upstream {
         let (source, sink) = ours.split();
         let mut config = ClientConfig::new(identity);
         config.mode = Mode::Stateful;
-        let (mcp, commands) = Mcp::new(timeout);
+        let (mcp, commands) = SessionRequests::new(timeout);
         let machine = ClientConnection::new(config, now);
         (Self { machine, source, sink, serving: Some(serving), commands, waiting: HashMap::new() }, mcp)
     }

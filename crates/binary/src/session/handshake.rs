@@ -4,57 +4,18 @@ use std::sync::Arc;
 
 use crate::code;
 use crate::fault::Fault;
-use crate::message::{
-    InitializeRequest, InitializeResponse, McpMessage, Payload, ResourceCapabilities, ServerCapabilities,
-    ToolCapabilities,
-};
+use crate::message::{InitializeRequest, InitializeResponse, McpMessage, Payload};
+use crate::session::BinarySession;
+use crate::session::admission::agree;
 use crate::session::agreement::Agreement;
-use crate::session::config::Changes;
 use crate::session::inbound::BinaryInbound;
-use crate::session::{AUTHORIZATION, BinarySession};
 
 impl BinarySession {
-    pub(super) fn initialize(
-        &mut self,
-        mut request: InitializeRequest,
-    ) -> Result<(Agreement, InitializeResponse), Fault> {
+    pub(super) fn initialize(&mut self, request: InitializeRequest) -> Result<(Agreement, InitializeResponse), Fault> {
         if self.agreement.is_some() {
             return Err(Fault::new(code::INVALID_REQUEST, "the conversation is initialized already"));
         }
-        let version = self.config.versions.negotiate(&request.protocol_version)?;
-        let client = request.capabilities.unwrap_or_default();
-        if !client.encodings.is_empty() && !client.encodings.iter().any(|encoding| encoding == ENCODING) {
-            let fault = Fault::new(code::INVALID_PARAMS, "no common encoding; the server has \"protobuf\"");
-            return Err(fault.with("reason", "no_common_encoding").with("supported", vec![ENCODING.to_owned()]));
-        }
-        let token = request.metadata.remove(AUTHORIZATION);
-        self.authenticate(token.as_deref())?;
-        let features = self.config.features;
-        let agreement = Agreement {
-            version,
-            client_resolves_refs: client.supports_bsr_refs,
-            bsr_refs: client.supports_bsr_refs && features.bsr_refs,
-            notifications: client.experimental.get(NOTIFICATIONS).copied().unwrap_or_default(),
-            metadata: request.metadata,
-        };
-        let announced = |changes: Changes| changes == Changes::Announced && agreement.notifications;
-        let capabilities = ServerCapabilities {
-            supports_bsr_refs: agreement.bsr_refs,
-            // Neither streams nor prompts have messages in version 1.0.
-            supports_streaming: false,
-            tools: features.tools.map(|tools| ToolCapabilities { supports_list_changed: announced(tools) }),
-            resources: features.resources.map(|resources| ResourceCapabilities {
-                supports_subscribe: false,
-                supports_list_changed: announced(resources),
-            }),
-            prompts: None,
-        };
-        let response = InitializeResponse {
-            protocol_version: agreement.version.to_string(),
-            capabilities: Some(capabilities),
-            metadata: self.config.metadata.clone(),
-        };
-        Ok((agreement, response))
+        agree(&self.config, &mut self.principal, request)
     }
 
     pub(super) fn initialized(
@@ -85,9 +46,3 @@ impl BinarySession {
         }
     }
 }
-
-/// The encoding of all messages here.
-const ENCODING: &str = "protobuf";
-
-/// The extension with `ListChanged`.
-const NOTIFICATIONS: &str = "notifications";

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
-use crate::session::inbound::BinaryCall;
+use crate::session::request_kind::RequestKind;
 
 /// The requests without an answer.
 #[derive(Debug, Default)]
@@ -20,22 +20,6 @@ pub(super) struct Entry {
     pub(super) deadline: Instant,
     /// The time that it has in all.
     pub(super) timeout: Duration,
-}
-
-/// The message that carries its failure: a tool call has one of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RequestKind {
-    CallTool,
-    Other,
-}
-
-impl RequestKind {
-    pub(super) fn of(call: &BinaryCall) -> Self {
-        match call {
-            BinaryCall::CallTool(_) => Self::CallTool,
-            BinaryCall::ListTools(_) | BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => Self::Other,
-        }
-    }
 }
 
 impl InFlight {

@@ -1,0 +1,151 @@
+//! Answers requests of proto-mcp of which none knows of another, as over gRPC.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use prost::Message;
+use protomcp_server::{Peer, Server, ServerHandle, Service};
+use protomcp_session::{Extensions, Reservation};
+
+use crate::fault::Fault;
+use crate::frame::FrameTooLarge;
+use crate::message::{InitializeRequest, InitializeResponse, McpMessage, Payload};
+use crate::serve::BinaryServer;
+use crate::serve::answers::Answers;
+use crate::serve::catalog::Catalog;
+use crate::serve::mcp::{Mcp, StatelessRequests, StatelessServer};
+use crate::serve::peer::BinaryPeer;
+use crate::serve::shared::Shared;
+use crate::session::{BinaryCall, Changes, RequestKind, SessionConfig, admit, agree};
+use crate::stream::now;
+
+/// Answers requests without a conversation: each stands for itself, and is one of MCP 2026-07-28 for the server behind.
+/// Cloning is cheap.
+#[derive(Clone)]
+pub struct BinaryEndpoint {
+    server: Arc<dyn StatelessServer>,
+    shared: Arc<Shared>,
+}
+
+/// The sender of a request without a conversation.
+#[derive(Debug, Clone, Default)]
+pub struct BinaryCaller {
+    /// Its principal and its address.
+    pub peer: BinaryPeer,
+    /// The number of its connection, by which requests take turns; unique in this process.
+    pub connection: Option<u64>,
+    /// The knowledge of the transport about the request, which handlers can see
+    /// ([`Context::extension`](protomcp_server::Context::extension)).
+    pub known: Extensions,
+}
+
+/// The answer to a request without a conversation.
+#[derive(Debug)]
+pub struct BinaryAnswer {
+    /// The response, which for a tool call may carry a failure; or the failure of another request.
+    pub outcome: Result<Payload, Fault>,
+    /// Bytes of the outbound budget, to be held until the client has read the answer.
+    pub rooms: Vec<Reservation>,
+}
+
+impl<S: Service> BinaryServer<S> {
+    /// The same server for requests without a conversation. Changes of lists are not announced there.
+    #[must_use]
+    pub fn endpoint(&self) -> BinaryEndpoint {
+        let mut shared = self.shared.clone();
+        let session = Arc::make_mut(&mut shared.session);
+        let silent = |changes: Option<Changes>| changes.map(|_| Changes::Silent);
+        (session.features.tools, session.features.resources) =
+            (silent(session.features.tools), silent(session.features.resources));
+        let server: Server<S> = self.server.clone();
+        BinaryEndpoint { server: Arc::new(server), shared: Arc::new(shared) }
+    }
+}
+
+impl BinaryEndpoint {
+    /// The settings of all requests.
+    #[must_use]
+    pub fn config(&self) -> &SessionConfig {
+        &self.shared.session
+    }
+
+    /// The server behind.
+    #[must_use]
+    pub fn handle(&self) -> &ServerHandle {
+        self.server.handle()
+    }
+
+    /// Answers an `Initialize`, which changes nothing.
+    ///
+    /// # Errors
+    /// If client and server have no version or no encoding in common, or the token is not accepted.
+    pub fn initialize(&self, request: InitializeRequest) -> Result<InitializeResponse, Fault> {
+        let mut principal = None;
+        agree(self.config(), &mut principal, request).map(|(_, response)| response)
+    }
+
+    /// Answers a request within its time. Dropping the future cancels it. Must be called inside a tokio runtime with
+    /// timers.
+    pub async fn answer(&self, mut call: BinaryCall, caller: BinaryCaller) -> BinaryAnswer {
+        let started = now();
+        let kind = RequestKind::of(&call);
+        let BinaryCaller { mut peer, connection, known } = caller;
+        let timeout = match admit(self.config(), &mut peer.principal, true, &mut call) {
+            Ok(timeout) => timeout,
+            Err(fault) => return BinaryAnswer { outcome: kind.carry(fault), rooms: Vec::new() },
+        };
+        let sender = Peer::new(peer.principal.clone(), peer.address, connection);
+        let requests = StatelessRequests::new(Arc::clone(&self.server), sender, known);
+        let answers = Answers {
+            shared: Arc::clone(&self.shared),
+            mcp: Mcp::Stateless(requests),
+            catalog: Catalog::default(),
+            caller: peer.rate_key(|| connection.unwrap_or_default()),
+            permission: peer.permission.take(),
+        };
+        let outcome = self.within(timeout, kind, answers.answer(call)).await;
+        let mut outcome = outcome.or_else(|fault| kind.carry(fault));
+        if let Ok(payload) = &mut outcome {
+            payload.note_time(now().saturating_duration_since(started));
+        }
+        let rooms = match &answers.mcp {
+            Mcp::Stateless(requests) => requests.take_rooms(),
+            Mcp::Session(_) => Vec::new(),
+        };
+        BinaryAnswer { outcome, rooms }
+    }
+
+    /// Waits for an answer that is not too large.
+    async fn within(
+        &self,
+        timeout: Duration,
+        kind: RequestKind,
+        answer: impl Future<Output = Result<Payload, Fault>>,
+    ) -> Result<Payload, Fault> {
+        let answer = tokio::time::timeout(timeout, answer).await;
+        let payload = answer.unwrap_or_else(|_| Err(kind.late(timeout)))?;
+        let message = McpMessage { id: 0, payload: Some(payload) };
+        let (size, limit) = (message.encoded_len(), self.config().frames.frame());
+        match message.payload {
+            Some(payload) if size <= limit => Ok(payload),
+            _ => Err(Fault::too_large(FrameTooLarge { size, limit })),
+        }
+    }
+}
+
+impl RequestKind {
+    /// The failure of a tool call has a response of its own.
+    fn carry(self, fault: Fault) -> Result<Payload, Fault> {
+        match self {
+            Self::CallTool => Ok(self.failure(&fault)),
+            Self::Other => Err(fault),
+        }
+    }
+}
+
+impl fmt::Debug for BinaryEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BinaryEndpoint").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}

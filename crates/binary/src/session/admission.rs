@@ -1,0 +1,121 @@
+//! The checks at the beginning: of a request, and of a conversation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::code;
+use crate::fault::Fault;
+use crate::message::{
+    InitializeRequest, InitializeResponse, ResourceCapabilities, ServerCapabilities, ToolCapabilities,
+};
+use crate::session::agreement::Agreement;
+use crate::session::config::{Changes, SessionConfig};
+use crate::session::inbound::BinaryCall;
+
+/// Checks the token of a request, removes the metadata that is not for the tool, and returns the time that the request
+/// has. `principal`: of the connection, as far as it is known; a token may name it.
+pub(crate) fn admit(
+    config: &SessionConfig,
+    principal: &mut Option<Arc<str>>,
+    client_resolves_refs: bool,
+    call: &mut BinaryCall,
+) -> Result<Duration, Fault> {
+    let limits = config.limits;
+    let timeout = match call {
+        BinaryCall::CallTool(call) => {
+            let token = call.metadata.remove(AUTHORIZATION);
+            authenticate(config, principal, token.as_deref())?;
+            match call.metadata.remove(TIMEOUT_MS) {
+                Some(text) => {
+                    let wanted = text
+                        .trim()
+                        .parse()
+                        .map_err(|_| Fault::new(code::INVALID_PARAMS, "timeout_ms must be a number of milliseconds"))?;
+                    Duration::from_millis(wanted).min(limits.max_call_timeout)
+                }
+                None => limits.call_timeout,
+            }
+        }
+        BinaryCall::ListTools(request) => {
+            request.include_schemas |= !client_resolves_refs;
+            limits.request_timeout
+        }
+        BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => limits.request_timeout,
+    };
+    if config.tokens.is_some() && principal.is_none() {
+        return Err(Fault::new(code::UNAUTHENTICATED, "a token is required"));
+    }
+    Ok(timeout)
+}
+
+/// Checks a token, if there is one. The first one decides about the principal of the connection.
+fn authenticate(
+    config: &SessionConfig,
+    principal: &mut Option<Arc<str>>,
+    authorization: Option<&str>,
+) -> Result<(), Fault> {
+    let (Some(tokens), Some(authorization)) = (&config.tokens, authorization) else { return Ok(()) };
+    let found = tokens.principal(authorization);
+    let found = found.ok_or_else(|| Fault::new(code::UNAUTHENTICATED, "the token is not accepted"))?;
+    match principal {
+        Some(other) if *other != found => {
+            Err(Fault::new(code::PERMISSION_DENIED, "the connection belongs to another principal"))
+        }
+        _ => {
+            *principal = Some(found);
+            Ok(())
+        }
+    }
+}
+
+/// The outcome of the first request of a conversation: its version, and the features of both sides.
+pub(crate) fn agree(
+    config: &SessionConfig,
+    principal: &mut Option<Arc<str>>,
+    mut request: InitializeRequest,
+) -> Result<(Agreement, InitializeResponse), Fault> {
+    let version = config.versions.negotiate(&request.protocol_version)?;
+    let client = request.capabilities.unwrap_or_default();
+    if !client.encodings.is_empty() && !client.encodings.iter().any(|encoding| encoding == ENCODING) {
+        let fault = Fault::new(code::INVALID_PARAMS, "no common encoding; the server has \"protobuf\"");
+        return Err(fault.with("reason", "no_common_encoding").with("supported", vec![ENCODING.to_owned()]));
+    }
+    let token = request.metadata.remove(AUTHORIZATION);
+    authenticate(config, principal, token.as_deref())?;
+    let features = config.features;
+    let agreement = Agreement {
+        version,
+        client_resolves_refs: client.supports_bsr_refs,
+        bsr_refs: client.supports_bsr_refs && features.bsr_refs,
+        notifications: client.experimental.get(NOTIFICATIONS).copied().unwrap_or_default(),
+        metadata: request.metadata,
+    };
+    let announced = |changes: Changes| changes == Changes::Announced && agreement.notifications;
+    let capabilities = ServerCapabilities {
+        supports_bsr_refs: agreement.bsr_refs,
+        // Neither streams nor prompts have messages in version 1.0.
+        supports_streaming: false,
+        tools: features.tools.map(|tools| ToolCapabilities { supports_list_changed: announced(tools) }),
+        resources: features.resources.map(|resources| ResourceCapabilities {
+            supports_subscribe: false,
+            supports_list_changed: announced(resources),
+        }),
+        prompts: None,
+    };
+    let response = InitializeResponse {
+        protocol_version: agreement.version.to_string(),
+        capabilities: Some(capabilities),
+        metadata: config.metadata.clone(),
+    };
+    Ok((agreement, response))
+}
+
+/// Keys of metadata that are for the session.
+const AUTHORIZATION: &str = "authorization";
+const TIMEOUT_MS: &str = "timeout_ms";
+
+/// The encoding of all messages here.
+const ENCODING: &str = "protobuf";
+
+/// The extension with `ListChanged`.
+const NOTIFICATIONS: &str = "notifications";

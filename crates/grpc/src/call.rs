@@ -1,0 +1,177 @@
+//! The five methods of proto-mcp.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::Response;
+use http::request::Parts;
+use http_body::{Frame, SizeHint};
+use protomcp_binary::message::{
+    CallToolRequest, CallToolResponse, InitializeRequest, InitializeResponse, ListResourcesRequest,
+    ListResourcesResponse, ListToolsRequest, ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
+};
+use protomcp_binary::{BareMessage, BinaryAnswer, BinaryCall, BinaryCaller, BinaryEndpoint, BinaryPeer, Fault, code};
+use protomcp_http::{Admission, Body};
+use protomcp_server::{Extensions, Reservation};
+use tonic::server::Grpc;
+use tonic::{Code, Status};
+use tower_service::Service;
+
+use crate::codec::Bounded;
+use crate::status;
+use crate::whole::Whole;
+
+/// The sender of a request.
+pub(crate) struct Caller {
+    head: Arc<Parts>,
+    admission: Option<Admission>,
+}
+
+impl Caller {
+    pub(crate) fn of(head: &Parts) -> Self {
+        Self { admission: head.extensions.get().cloned(), head: Arc::new(head.clone()) }
+    }
+
+    /// Checks that the token of the request grants what a method of MCP needs.
+    fn authorize(&self, method: &str, name: Option<&str>) -> Result<(), Status> {
+        let Some(admission) = &self.admission else { return Ok(()) };
+        admission.authorize(&self.head, method, name).map_err(|rejection| {
+            let mut status = Status::new(Code::PermissionDenied, rejection.why.to_string());
+            if let Some(challenge) = rejection.challenge.as_ref().and_then(|value| value.to_str().ok())
+                && let Ok(challenge) = challenge.parse()
+            {
+                status.metadata_mut().insert("www-authenticate", challenge);
+            }
+            status
+        })
+    }
+
+    /// The sender as the server of proto-mcp knows it. Handlers see the head of the request.
+    fn binary(&self) -> BinaryCaller {
+        let admission = self.admission.as_ref();
+        let peer = BinaryPeer {
+            principal: admission.and_then(|admission| admission.principal().cloned()),
+            address: admission.and_then(Admission::address),
+            // Scopes are checked before, so that the refusal is a status.
+            permission: None,
+        };
+        let connection = admission.and_then(Admission::connection);
+        BinaryCaller { peer, connection, known: Extensions::default().with(Arc::clone(&self.head)) }
+    }
+}
+
+/// A request of the service.
+pub(crate) trait Method: BareMessage {
+    type Response: prost::Message + Send + 'static;
+
+    fn answer(
+        self,
+        endpoint: BinaryEndpoint,
+        caller: Caller,
+    ) -> impl Future<Output = Result<Answered<Self::Response>, Status>> + Send;
+}
+
+/// A response, with the bytes that it holds of the outbound budget.
+pub(crate) struct Answered<R> {
+    response: R,
+    rooms: Vec<Reservation>,
+}
+
+impl Method for InitializeRequest {
+    type Response = InitializeResponse;
+
+    async fn answer(self, endpoint: BinaryEndpoint, _: Caller) -> Result<Answered<InitializeResponse>, Status> {
+        let response = endpoint.initialize(self).map_err(|fault| status::of_fault(&fault))?;
+        Ok(Answered { response, rooms: Vec::new() })
+    }
+}
+
+/// `tools/list` and so on: the method of MCP by which scopes are checked, and the name in it.
+macro_rules! methods {
+    ($($request:ident, $response:ident, $call:ident, $mcp:literal, $name:expr;)*) => {
+        $(impl Method for $request {
+            type Response = $response;
+
+            async fn answer(self, endpoint: BinaryEndpoint, caller: Caller) -> Result<Answered<$response>, Status> {
+                let name: fn(&Self) -> Option<&str> = $name;
+                caller.authorize($mcp, name(&self))?;
+                let BinaryAnswer { outcome, rooms } = endpoint.answer(BinaryCall::$call(self), caller.binary()).await;
+                match outcome {
+                    Ok(Payload::$response(response)) => Ok(Answered { response, rooms }),
+                    Ok(_) => Err(status::of_fault(&Fault::new(code::INTERNAL_ERROR, "the answer is of another kind"))),
+                    Err(fault) => Err(status::of_fault(&fault)),
+                }
+            }
+        })*
+    };
+}
+
+methods! {
+    ListToolsRequest, ListToolsResponse, ListTools, "tools/list", |_| None;
+    CallToolRequest, CallToolResponse, CallTool, "tools/call", |call| Some(&call.name);
+    ListResourcesRequest, ListResourcesResponse, ListResources, "resources/list", |_| None;
+    ReadResourceRequest, ReadResourceResponse, ReadResource, "resources/read", |read| Some(&read.uri);
+}
+
+/// Answers a request.
+pub(crate) async fn call<M: Method>(endpoint: &BinaryEndpoint, caller: Caller, whole: Whole) -> Response<Body> {
+    // Bytes that have arrived were counted, so tonic needs no bound.
+    let codec = Bounded::<M::Response, M>::new(endpoint);
+    let mut grpc = Grpc::new(codec).max_decoding_message_size(usize::MAX);
+    let unary = Unary { endpoint: endpoint.clone(), caller: Some(caller) };
+    let mut response = grpc.unary(unary, whole.request).await;
+    let rooms = response.extensions_mut().remove::<Arc<Vec<Reservation>>>();
+    response.map(|body| Body::new(RoomBody { body, _rooms: rooms }))
+}
+
+/// One request, as tonic calls it.
+struct Unary {
+    endpoint: BinaryEndpoint,
+    caller: Option<Caller>,
+}
+
+impl<M: Method> Service<tonic::Request<M>> for Unary {
+    type Response = tonic::Response<M::Response>;
+    type Error = Status;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Status>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: tonic::Request<M>) -> Self::Future {
+        let (endpoint, caller) = (self.endpoint.clone(), self.caller.take());
+        Box::pin(async move {
+            let caller = caller.ok_or_else(|| Status::internal("the request was answered already"))?;
+            let Answered { response, rooms } = request.into_inner().answer(endpoint, caller).await?;
+            let mut response = tonic::Response::new(response);
+            response.extensions_mut().insert(Arc::new(rooms));
+            Ok(response)
+        })
+    }
+}
+
+/// A response that holds bytes of the outbound budget until the client has read it.
+struct RoomBody {
+    body: tonic::body::Body,
+    _rooms: Option<Arc<Vec<Reservation>>>,
+}
+
+impl http_body::Body for RoomBody {
+    type Data = bytes::Bytes;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<bytes::Bytes>, Status>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod call;
+mod codec;
+mod deadline;
+mod descriptors;
+mod health;
+mod method;
+mod reflection;
+mod respond;
+mod service;
+mod services;
+mod status;
+mod whole;
+
+pub use service::GrpcService;

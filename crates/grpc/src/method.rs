@@ -1,0 +1,62 @@
+//! The methods of the server, by their paths.
+
+/// A method of one of the three services.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Method {
+    Initialize,
+    ListTools,
+    CallTool,
+    ListResources,
+    ReadResource,
+    HealthCheck,
+    HealthList,
+    HealthWatch,
+    Reflection,
+}
+
+impl Method {
+    /// The method at this path.
+    pub(crate) fn of(path: &str) -> Option<Self> {
+        let (service, method) = path.strip_prefix('/')?.split_once('/')?;
+        Some(match (service, method) {
+            (SERVICE, "Initialize") => Self::Initialize,
+            (SERVICE, "ListTools") => Self::ListTools,
+            (SERVICE, "CallTool") => Self::CallTool,
+            (SERVICE, "ListResources") => Self::ListResources,
+            (SERVICE, "ReadResource") => Self::ReadResource,
+            (HEALTH, "Check") => Self::HealthCheck,
+            (HEALTH, "List") => Self::HealthList,
+            (HEALTH, "Watch") => Self::HealthWatch,
+            (REFLECTION | REFLECTION_ALPHA, "ServerReflectionInfo") => Self::Reflection,
+            _ => return None,
+        })
+    }
+}
+
+/// The service of proto-mcp.
+pub(crate) const SERVICE: &str = "buf.mcp.v1.MCPService";
+/// The health checks of gRPC.
+pub(crate) const HEALTH: &str = "grpc.health.v1.Health";
+/// The reflection of gRPC; its older version differs in the name alone.
+pub(crate) const REFLECTION: &str = "grpc.reflection.v1.ServerReflection";
+const REFLECTION_ALPHA: &str = "grpc.reflection.v1alpha.ServerReflection";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_names_a_service_and_a_method() {
+        for (path, method) in [
+            ("/buf.mcp.v1.MCPService/CallTool", Some(Method::CallTool)),
+            ("/grpc.health.v1.Health/Check", Some(Method::HealthCheck)),
+            ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Some(Method::Reflection)),
+            ("/buf.mcp.v1.MCPService/Check", None),
+            ("/buf.mcp.v1.MCPService/CallTool/", None),
+            ("buf.mcp.v1.MCPService/CallTool", None),
+            ("/mcp", None),
+        ] {
+            assert_eq!(Method::of(path), method, "{path}");
+        }
+    }
+}

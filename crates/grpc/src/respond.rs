@@ -1,0 +1,48 @@
+//! The response to a request, by its method.
+
+use http::{Request, Response};
+use protomcp_binary::message::{
+    CallToolRequest, InitializeRequest, ListResourcesRequest, ListToolsRequest, ReadResourceRequest,
+};
+use protomcp_http::{Body, BoxBody};
+use tonic::Status;
+
+use crate::call::{Caller, call};
+use crate::method::Method;
+use crate::services::Services;
+use crate::whole::Whole;
+use crate::{health, reflection};
+
+/// Responds to a request.
+pub(crate) async fn respond(services: &Services, request: Request<BoxBody>) -> Response<Body> {
+    let Some(method) = Method::of(request.uri().path()) else { return unimplemented() };
+    let (head, body) = request.into_parts();
+    if method == Method::Reflection {
+        return match services.reflects {
+            true => reflection::serve(services, Request::from_parts(head, body)).await,
+            false => unimplemented(),
+        };
+    }
+    let caller = Caller::of(&head);
+    let limit = services.endpoint.config().frames.max_frame;
+    let whole = match Whole::read(head, body, limit).await {
+        Ok(whole) => whole,
+        Err(status) => return status.into_http(),
+    };
+    let endpoint = &services.endpoint;
+    match method {
+        Method::Initialize => call::<InitializeRequest>(endpoint, caller, whole).await,
+        Method::ListTools => call::<ListToolsRequest>(endpoint, caller, whole).await,
+        Method::CallTool => call::<CallToolRequest>(endpoint, caller, whole).await,
+        Method::ListResources => call::<ListResourcesRequest>(endpoint, caller, whole).await,
+        Method::ReadResource => call::<ReadResourceRequest>(endpoint, caller, whole).await,
+        Method::HealthCheck => health::check(services, whole).await,
+        Method::HealthList => health::list(services, whole).await,
+        Method::HealthWatch => health::watch(services, whole).await,
+        Method::Reflection => unimplemented(),
+    }
+}
+
+fn unimplemented() -> Response<Body> {
+    Status::unimplemented("there is no such method").into_http()
+}

@@ -1,0 +1,129 @@
+//! Failures as statuses of gRPC.
+//!
+//! The failure of a tool call has a message of its own. Every other one is a status, whose details hold the error of
+//! proto-mcp: a `google.rpc.Status` with an `ErrorResponse` inside it.
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use prost::Message;
+use protomcp_binary::{Fault, code};
+use protomcp_http::{Body, Unread};
+use tonic::{Code, Status};
+
+/// `google.rpc.Status`, as far as it is used.
+#[derive(Clone, PartialEq, Message)]
+struct Details {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<prost_types::Any>,
+}
+
+/// The type of the details.
+const ERROR_RESPONSE: &str = "type.googleapis.com/buf.mcp.v1.ErrorResponse";
+
+/// The status of a failure.
+pub(crate) fn of_fault(fault: &Fault) -> Status {
+    let (status, message) = (status_code(fault), fault.message.clone());
+    let error = prost_types::Any { type_url: ERROR_RESPONSE.to_owned(), value: fault.to_response().encode_to_vec() };
+    let details = Details { code: status.into(), message: message.clone(), details: vec![error] };
+    Status::with_details(status, message, Bytes::from(details.encode_to_vec()))
+}
+
+fn status_code(fault: &Fault) -> Code {
+    match fault.code {
+        code::INTERNAL_ERROR if fault.data.contains_key("timeout_ms") => Code::DeadlineExceeded,
+        code::INTERNAL_ERROR if fault.data.get("reason").is_some_and(|reason| reason == "shutdown") => {
+            Code::Unavailable
+        }
+        code::INTERNAL_ERROR => Code::Internal,
+        code::PARSE_ERROR | code::INVALID_REQUEST | code::INVALID_PARAMS | code::SCHEMA_VIOLATED => {
+            Code::InvalidArgument
+        }
+        code::METHOD_NOT_FOUND => Code::Unimplemented,
+        code::RESOURCE_NOT_FOUND => Code::NotFound,
+        code::UNAUTHENTICATED => Code::Unauthenticated,
+        code::PERMISSION_DENIED => Code::PermissionDenied,
+        code::RATE_LIMITED | code::TOO_LARGE => Code::ResourceExhausted,
+        code::NOT_INITIALIZED | code::UNSUPPORTED_VERSION | code::SCHEMA_UNRESOLVED => Code::FailedPrecondition,
+        code::OVERLOADED => Code::Unavailable,
+        code::TIMED_OUT => Code::DeadlineExceeded,
+        _ => Code::Unknown,
+    }
+}
+
+/// The status of a request whose body was not read.
+pub(crate) fn of_unread(unread: Unread, limit: usize) -> Status {
+    let why = match unread {
+        Unread::TooLong => format!("the message is larger than the limit of {limit} bytes"),
+        other => other.to_string(),
+    };
+    let code = match unread {
+        Unread::TooLong => code::TOO_LARGE,
+        Unread::NoRoom => code::OVERLOADED,
+        Unread::TimedOut => return Status::deadline_exceeded(why),
+        _ => return Status::cancelled(why),
+    };
+    of_fault(&Fault::new(code, why))
+}
+
+/// The response of gRPC to a request that the server has refused with a status of HTTP.
+pub(crate) fn of_refusal(refusal: &Response<Body>, reason: &str) -> Response<Body> {
+    let code = match refusal.status() {
+        StatusCode::BAD_REQUEST => Code::InvalidArgument,
+        StatusCode::UNAUTHORIZED => Code::Unauthenticated,
+        StatusCode::FORBIDDEN => Code::PermissionDenied,
+        StatusCode::TOO_MANY_REQUESTS => Code::ResourceExhausted,
+        StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
+        _ => Code::Unknown,
+    };
+    let mut response = Status::new(code, reason).into_http::<Body>();
+    for name in [http::header::WWW_AUTHENTICATE, http::header::RETRY_AFTER] {
+        if let Some(value) = refusal.headers().get(&name) {
+            response.headers_mut().insert(name, value.clone());
+        }
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_binary::message::ErrorResponse;
+
+    use super::*;
+
+    #[test]
+    fn each_failure_has_its_status_and_its_details() {
+        for (code, status) in [
+            (code::PARSE_ERROR, Code::InvalidArgument),
+            (code::INVALID_REQUEST, Code::InvalidArgument),
+            (code::METHOD_NOT_FOUND, Code::Unimplemented),
+            (code::INVALID_PARAMS, Code::InvalidArgument),
+            (code::INTERNAL_ERROR, Code::Internal),
+            (code::RESOURCE_NOT_FOUND, Code::NotFound),
+            (code::UNAUTHENTICATED, Code::Unauthenticated),
+            (code::PERMISSION_DENIED, Code::PermissionDenied),
+            (code::RATE_LIMITED, Code::ResourceExhausted),
+            (code::TOO_LARGE, Code::ResourceExhausted),
+            (code::NOT_INITIALIZED, Code::FailedPrecondition),
+            (code::OVERLOADED, Code::Unavailable),
+            (code::UNSUPPORTED_VERSION, Code::FailedPrecondition),
+            (code::SCHEMA_UNRESOLVED, Code::FailedPrecondition),
+            (code::SCHEMA_VIOLATED, Code::InvalidArgument),
+            (code::TIMED_OUT, Code::DeadlineExceeded),
+            (-32050, Code::Unknown),
+        ] {
+            let fault = Fault::new(code, "why").with("reason", "stale_cursor");
+            let made = of_fault(&fault);
+            assert_eq!((made.code(), made.message()), (status, "why"), "{code}");
+            let details = Details::decode(made.details()).unwrap().details;
+            assert_eq!(Fault::from(ErrorResponse::decode(&*details[0].value).unwrap()), fault);
+        }
+        let late = Fault::new(code::INTERNAL_ERROR, "late").with("timeout_ms", 5);
+        assert_eq!(of_fault(&late).code(), Code::DeadlineExceeded);
+        let ending = Fault::new(code::INTERNAL_ERROR, "bye").with("reason", "shutdown");
+        assert_eq!(of_fault(&ending).code(), Code::Unavailable);
+    }
+}
