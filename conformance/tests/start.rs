@@ -148,20 +148,18 @@ fn a_given_socket_path_replaces_a_stale_one_and_is_removed() {
 /// Item 20.
 #[test]
 fn a_process_that_exits_before_it_connects_is_reported() {
-    for command in ["dev", "run"] {
-        for status in ["3", "0"] {
-            let sandbox = Sandbox::new();
-            sandbox.copy("py/exits.py");
-            let start = Instant::now();
-            let host = sandbox.pmcp(&[command, "exits.py"]).env("EXIT_STATUS", status).start();
-            let exit = host.exit();
-            assert!(start.elapsed() < SOON, "{command}: it took {:?}", start.elapsed());
-            assert_eq!(exit.code(), Some(1), "{command}, status {status}");
-            let stderr = host.stderr();
-            assert!(stderr.contains(&format!("status {status}")), "{command} names the status {status}: {stderr}");
-            assert!(stderr.contains("leaving before connecting"), "{command} shows the last words: {stderr}");
-            assert!(sandbox.leftovers().is_empty(), "{command} leaves {:?}", sandbox.leftovers());
-        }
+    for status in ["3", "0"] {
+        let sandbox = Sandbox::new();
+        sandbox.copy("py/exits.py");
+        let start = Instant::now();
+        let host = sandbox.pmcp(&["run", "exits.py"]).env("EXIT_STATUS", status).start();
+        let exit = host.exit();
+        assert!(start.elapsed() < SOON, "it took {:?}", start.elapsed());
+        assert_eq!(exit.code(), Some(1), "status {status}");
+        let stderr = host.stderr();
+        assert!(stderr.contains(&format!("status {status}")), "it names the status {status}: {stderr}");
+        assert!(stderr.contains("leaving before connecting"), "it shows the last words: {stderr}");
+        assert!(sandbox.leftovers().is_empty(), "it leaves {:?}", sandbox.leftovers());
     }
 }
 
@@ -170,9 +168,40 @@ fn a_process_that_exits_before_it_connects_is_reported() {
 fn a_file_with_a_syntax_error_is_reported_with_the_error() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/syntax_error.py");
-    let host = sandbox.pmcp(&["dev", "syntax_error.py"]).start();
+    let host = sandbox.pmcp(&["run", "syntax_error.py"]).start();
     assert_eq!(host.exit().code(), Some(1));
     assert!(host.stderr().contains("SyntaxError"), "{}", host.stderr());
+}
+
+/// Item 20, with decision 39.
+#[test]
+fn in_dev_a_file_that_does_not_start_waits_for_its_fix() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/syntax_error.py");
+    let host = sandbox.pmcp(&["dev", "syntax_error.py"]).start();
+    host.initialize();
+    assert!(host.names().is_empty());
+    host.stderr_with("no tools until the next save");
+    host.stderr_with("SyntaxError");
+    let place = host.now();
+    sandbox.copy("py/quickstart.py");
+    fs::rename(sandbox.path("quickstart.py"), sandbox.path("syntax_error.py")).expect("both are there");
+    host.list_changed(place);
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+    host.hang_up();
+    assert_eq!(host.exit().code(), Some(0));
+    host.no_orphans();
+    assert!(sandbox.leftovers().is_empty());
+}
+
+/// Item 20, with decision 39.
+#[test]
+fn in_dev_a_missing_program_is_still_an_end() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/quickstart.py");
+    let host = sandbox.pmcp(&["dev", "quickstart.py", "--runtime", "no-such-runtime"]).start();
+    assert_eq!(host.exit().code(), Some(1));
+    host.stderr_with("no-such-runtime");
 }
 
 /// Item 20.

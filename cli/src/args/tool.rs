@@ -135,6 +135,7 @@ impl ToolFlags {
                 Some(pause) => watch.poll_every(pause),
                 None => watch,
             });
+            builder = builder.wait_for_fix();
         }
         if let Some(socket) = &self.socket {
             builder = builder.socket(socket);

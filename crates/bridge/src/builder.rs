@@ -20,7 +20,7 @@ use crate::catalog::tool::SchemaPolicy;
 use crate::clock::now;
 use crate::core::io::ReloadMode;
 use crate::core::list::{List, ToolLists};
-use crate::core::{self, Core};
+use crate::core::{self, Core, FirstVersion};
 use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::{Dispatcher, QueueLimits};
@@ -48,6 +48,7 @@ const CONCURRENCY: usize = 256;
 pub struct Builder {
     process: ProcessSettings,
     watch: Option<Watch>,
+    first: FirstVersion,
     mode: ReloadMode,
     schemas: SchemaPolicy,
     lists: ToolLists,
@@ -85,6 +86,7 @@ impl Builder {
                 stop: StopPolicy::default(),
             },
             watch: None,
+            first: FirstVersion::Required,
             mode: ReloadMode::default(),
             schemas: SchemaPolicy::default(),
             lists: ToolLists::default(),
@@ -106,6 +108,15 @@ impl Builder {
     #[must_use]
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watch = Some(watch);
+        self
+    }
+
+    /// Continues if the first version does not start: the lists are empty, the log and the clients are told the reason,
+    /// and the next change starts it anew. By default the bridge ends ([`RunError::Start`](crate::RunError::Start)), and
+    /// it always does if there is no program or no socket.
+    #[must_use]
+    pub fn wait_for_fix(mut self) -> Self {
+        self.first = FirstVersion::Awaited;
         self
     }
 
@@ -290,7 +301,7 @@ impl Builder {
         // A later save may come too late for the process, and before the first scan of the watcher.
         let since = SystemTime::now();
         let core_limits = core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring };
-        let (core, effects) = Core::new(now(), self.mode, List::new(self.schemas, self.lists), core_limits);
+        let (core, effects) = Core::new(now(), self.mode, List::new(self.schemas, self.lists), core_limits, self.first);
         let info = self.info.with_capabilities(capabilities());
         let sessions = ServerHandle::new(info.clone(), self.limits);
         let metrics = Arc::new(Metrics::default());

@@ -67,6 +67,19 @@ pub(crate) struct Limits {
     pub(crate) max_retiring: usize,
 }
 
+/// The first version of the tool file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstVersion {
+    /// It is starting. If it cannot, the bridge ends.
+    Required,
+    /// It is starting. If it cannot, the next change starts it anew.
+    Awaited,
+    /// It did not start: the lists are empty until a change brings a version that does.
+    Missing,
+    /// A process has been in service.
+    Served,
+}
+
 /// The process that was started last.
 #[derive(Debug)]
 struct Newest {
@@ -91,8 +104,7 @@ pub(crate) struct Core {
     retiring: Retiring<Generation>,
     pace: Pace,
     newest: Newest,
-    /// True once a process has been in service.
-    served: bool,
+    first: FirstVersion,
     change: Change,
     /// The author has been warned that handlers of this SDK do not receive the list.
     warned_of_two_readers: bool,
@@ -106,16 +118,22 @@ pub(crate) struct Core {
 
 impl Core {
     /// The state before the first process has started; the effects start it.
-    pub(crate) fn new(now: Instant, mode: ReloadMode, list: List, limits: Limits) -> (Self, Vec<Effect>) {
-        let first = Generation::FIRST;
+    pub(crate) fn new(
+        now: Instant,
+        mode: ReloadMode,
+        list: List,
+        limits: Limits,
+        first: FirstVersion,
+    ) -> (Self, Vec<Effect>) {
+        let generation = Generation::FIRST;
         let core = Self {
             mode,
-            step: Step::Starting(first),
+            step: Step::Starting(generation),
             current: None,
             retiring: Retiring::new(limits.max_retiring),
             pace: Pace::default(),
-            newest: Newest { generation: first, started_at: now },
-            served: false,
+            newest: Newest { generation, started_at: now },
+            first,
             change: Change::default(),
             warned_of_two_readers: false,
             hold_until: None,
@@ -125,7 +143,7 @@ impl Core {
             list,
             catalogs: Catalogs::default(),
         };
-        (core, vec![Effect::Start(first)])
+        (core, vec![Effect::Start(generation)])
     }
 
     /// The time at which `Elapsed` is due.
@@ -146,29 +164,41 @@ impl Core {
             input => Some(input),
         };
         let Some(input) = input else { return effects };
-        if let Input::StartFailed(generation, _) = &input
-            && !self.served
-            && !self.has_given_up(*generation)
-        {
+        if self.is_fatal(&input) {
             return vec![Effect::FirstStartFailed];
         }
         // Calls went to it until the effects are applied.
         let ended = if let Input::Exited(generation, _) = &input { Some(*generation) } else { None };
-        let had_served = self.served;
+        let before = self.first;
         self.handle_input(now, input, facts, fx);
         self.take_up_waiting_change(now, fx);
         fx.extend(ended.map(Effect::Remove));
-        if self.served && !had_served {
-            fx.push(Effect::FirstStarted);
+        match self.first {
+            FirstVersion::Missing if before == FirstVersion::Awaited => fx.push(Effect::FirstMissing),
+            FirstVersion::Served if before != FirstVersion::Served => fx.push(Effect::FirstStarted),
+            _ => {}
         }
         effects
+    }
+
+    /// True if the bridge ends with this input.
+    fn is_fatal(&self, input: &Input) -> bool {
+        match input {
+            Input::StartFailed(generation, _) => {
+                self.first == FirstVersion::Required && !self.has_given_up(*generation)
+            }
+            Input::CannotStart(..) => matches!(self.first, FirstVersion::Required | FirstVersion::Awaited),
+            _ => false,
+        }
     }
 
     fn handle_input(&mut self, now: Instant, input: Input, facts: &impl Facts, fx: &mut Vec<Effect>) {
         match input {
             Input::Changed => self.changed(now, fx),
             Input::Started(generation, registered) => self.started(now, generation, registered, fx),
-            Input::StartFailed(generation, why) => self.start_failed(now, generation, why, fx),
+            Input::StartFailed(generation, why) | Input::CannotStart(generation, why) => {
+                self.start_failed(now, generation, why, fx);
+            }
             Input::Reloaded(generation, registered) => self.reloaded(now, generation, registered, fx),
             Input::NotReloaded(generation, why) => self.not_reloaded(now, generation, why, fx),
             Input::Listed(generation, tools) if self.current == Some(generation) => self.list.listed(tools, fx),

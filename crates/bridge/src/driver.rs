@@ -117,7 +117,8 @@ impl First {
             Ok(()) => Ok(()),
             Err(error) => Err(format!("failed to start tool process: {}", error.cause().text(one_owner))),
         };
-        self.requests.set(text).expect("there is one first start");
+        // They may have been let in before, to empty lists.
+        let _before = self.requests.set(text);
         // The receiver is dropped if the owner does not need the outcome.
         let _gone = self.owner.send(outcome);
     }
@@ -210,6 +211,11 @@ impl Driver {
             Effect::RequestList(generation, kind) => self.ask_catalog(generation, kind),
             Effect::Remove(generation) => self.remove(generation),
             Effect::FirstStarted => self.answer_first(Ok(())),
+            Effect::FirstMissing => {
+                if let Some(first) = &self.first {
+                    first.requests.set(Ok(())).expect("it is told once");
+                }
+            }
             Effect::FirstStartFailed => {
                 let error = self.start_error.take().expect("a failed start comes with its error");
                 self.answer_first(Err(error));
@@ -273,7 +279,10 @@ impl Driver {
                     attached: Attachment::Process(Box::new(process)),
                 },
                 Err(error) => Message {
-                    input: Input::StartFailed(generation, error.cause()),
+                    input: match error {
+                        StartError::Socket(_) | StartError::Spawn(_) => Input::CannotStart(generation, error.cause()),
+                        _ => Input::StartFailed(generation, error.cause()),
+                    },
                     attached: Attachment::StartError(error),
                 },
             };

@@ -143,7 +143,8 @@ impl Metrics {
             Report::Crashed { .. } => &self.crashes,
             Report::Restarted { .. } => &self.restarts,
             Report::RestartFailed { .. } => &self.failed_restarts,
-            Report::ReloadWaits
+            Report::NotStarted { .. }
+            | Report::ReloadWaits
             | Report::StartGivenUp { .. }
             | Report::NotDrained { .. }
             | Report::WaitsForCalls { .. }

@@ -38,6 +38,8 @@ pub(crate) enum Input {
     Started(Generation, Registration),
     /// A process that was to be started failed. It is gone, or about to be.
     StartFailed(Generation, Cause),
+    /// The same, for a reason that is not in the files: there is no program or no socket.
+    CannotStart(Generation, Cause),
     /// A process answered the reload request and registered (perhaps the same again).
     Reloaded(Generation, Registration),
     /// A process failed to reload: it reported this (`Some`), or did not answer.
@@ -97,6 +99,8 @@ pub(crate) enum Effect {
     Remove(Generation),
     /// The first process takes calls.
     FirstStarted,
+    /// The first process does not take calls: the lists are empty until one does.
+    FirstMissing,
     /// The first process does not take calls: the bridge ends.
     FirstStartFailed,
     /// Stop this process; the calls and tasks that it still runs fail, as retryable.

@@ -9,7 +9,7 @@ use protomcp_supervisor::{Exit, Next};
 use crate::catalog::registration::Registration;
 use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
-use crate::core::{Core, Step};
+use crate::core::{Core, FirstVersion, Step};
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::report::Report;
 use crate::generation::Generation;
@@ -56,16 +56,17 @@ impl Core {
         let differs = self.list.register(registered, Keep::Nothing, fx);
         fx.push(Effect::ReleaseTo(generation));
         // After the first start there is nothing to report: no client has seen a list before.
-        let first = !mem::replace(&mut self.served, true);
-        if old.is_some() || (differs && !first) {
+        let before = mem::replace(&mut self.first, FirstVersion::Served);
+        let is_listed = matches!(before, FirstVersion::Missing | FirstVersion::Served);
+        if old.is_some() || (differs && is_listed) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
         }
-        if !first {
+        if is_listed {
             changed.announce(fx);
         }
-        if old.is_some() {
+        if old.is_some() || before == FirstVersion::Missing {
             fx.push(Effect::Report(Report::Reloaded { generation, in_place: false }));
-        } else if !first {
+        } else if before == FirstVersion::Served {
             fx.push(Effect::Report(Report::Restarted { generation }));
         }
         if let Some(old) = old {
@@ -96,6 +97,10 @@ impl Core {
             Some(current) => {
                 fx.push(Effect::Report(Report::ReloadFailed { why }));
                 fx.push(Effect::ReleaseTo(current));
+            }
+            None if self.first != FirstVersion::Served => {
+                self.first = FirstVersion::Missing;
+                fx.push(Effect::Report(Report::NotStarted { why }));
             }
             None => {
                 fx.push(Effect::Report(Report::RestartFailed { why: why.clone() }));

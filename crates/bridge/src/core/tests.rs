@@ -6,6 +6,7 @@
 mod catalog;
 mod draining;
 mod faults;
+mod first_version;
 mod link_events;
 mod list;
 mod middleware;
@@ -88,7 +89,7 @@ impl Rig {
     fn new(mode: ReloadMode) -> Self {
         let tools = definitions(&NAMES);
         let now = Instant::now();
-        let (core, effects) = Core::new(now, mode, no_tools(), LIMITS);
+        let (core, effects) = Core::new(now, mode, no_tools(), LIMITS, FirstVersion::Required);
         assert_eq!(describe(&effects), "start 1");
         let mut rig = Self { core, start: now, now, tools };
         rig.started(1, "list a,b,c; release 1; first started");
@@ -180,6 +181,7 @@ fn describe(effects: &[Effect]) -> String {
             Effect::Reply { active, .. } => write!(word, "reply {}", active.join(",")),
             Effect::Remove(generation) => write!(word, "remove {}", number(generation)),
             Effect::FirstStarted => write!(word, "first started"),
+            Effect::FirstMissing => write!(word, "first missing"),
             Effect::FirstStartFailed => write!(word, "first start failed"),
             Effect::ReplyToTwoReaders(generation) => write!(word, "reply to two readers {}", number(generation)),
             Effect::AddMiddleware(generation, middleware) => {
@@ -213,6 +215,7 @@ fn kind(report: &Report) -> String {
     match report {
         Report::Reloaded { in_place: true, .. } => "in place".into(),
         Report::Reloaded { .. } => "reloaded".into(),
+        Report::NotStarted { why } => format!("not started: {why}"),
         Report::ReloadFailed { why } => format!("failed: {why}"),
         Report::ReloadWaits => "waits".into(),
         Report::StartGivenUp { .. } => "given up".into(),

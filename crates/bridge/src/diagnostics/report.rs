@@ -20,6 +20,11 @@ pub(crate) enum Report {
         /// The process itself re-read its files.
         in_place: bool,
     },
+    /// The first version did not start; the lists are empty until the files change.
+    NotStarted {
+        /// The reason.
+        why: Cause,
+    },
     /// The new code is not in service; the previous version still is.
     ReloadFailed {
         /// The reason.
@@ -101,9 +106,11 @@ impl Report {
             | Self::ListNotReceived
             | Self::Definition(_)
             | Self::Catalog(_) => Level::Warning,
-            Self::ReloadFailed { .. } | Self::Crashed { .. } | Self::RestartFailed { .. } | Self::GaveUp { .. } => {
-                Level::Error
-            }
+            Self::NotStarted { .. }
+            | Self::ReloadFailed { .. }
+            | Self::Crashed { .. }
+            | Self::RestartFailed { .. }
+            | Self::GaveUp { .. } => Level::Error,
         }
     }
 }
@@ -116,6 +123,7 @@ impl Report {
     pub(crate) fn for_clients(&self, one_owner: bool) -> Option<String> {
         match self {
             Self::Crashed { exit } => Some(Cause::exited(exit, "").summary().to_owned()),
+            Self::NotStarted { why } => Some(not_started(&why.text(one_owner))),
             Self::ReloadFailed { why } => Some(reload_failed(&why.text(one_owner))),
             Self::RestartFailed { why } => Some(restart_failed(&why.text(one_owner))),
             // It concerns the author alone.
@@ -136,6 +144,7 @@ impl fmt::Display for Report {
         match self {
             Self::Reloaded { generation, in_place: true } => write!(f, "reloaded in place ({generation})"),
             Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
+            Self::NotStarted { why } => f.write_str(&not_started(&why.to_string())),
             Self::ReloadFailed { why } => f.write_str(&reload_failed(&why.to_string())),
             Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
             Self::StartGivenUp { generation } => write!(
@@ -174,6 +183,10 @@ impl fmt::Display for Report {
             Self::Definition(fault) | Self::Catalog(fault) => f.write_str(fault),
         }
     }
+}
+
+fn not_started(why: &str) -> String {
+    format!("no tools until the next save: {why}")
 }
 
 fn reload_failed(why: &str) -> String {

@@ -21,7 +21,7 @@ pub(crate) enum Attachment {
     None,
     /// With [`Input::Started`].
     Process(Box<NewProcess>),
-    /// With [`Input::StartFailed`].
+    /// With [`Input::StartFailed`] and [`Input::CannotStart`].
     StartError(StartError),
     /// The sender waits until the effects are applied.
     Acknowledge(oneshot::Sender<()>),

@@ -52,7 +52,7 @@ fn rig(mode: ReloadMode) -> Rig {
 
 #[test]
 fn lists_sent_during_the_start_are_published_with_the_tools() {
-    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
+    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS, FirstVersion::Required);
     let listed = vec![resources(&["r"]), templates(&["t"]), prompts(&["p"])];
     let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)), &Calm);
     assert_eq!(describe(&effects), "list a,b,c; release 1; first started");
@@ -129,7 +129,7 @@ fn repeated_changes_of_a_list_are_one_open_request() {
 
 #[test]
 fn a_list_that_changed_during_the_start_is_requested_again() {
-    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS);
+    let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS, FirstVersion::Required);
     let renewed = vec![Kind::Resources, Kind::Prompts];
     let started = Registration { renewed, ..with(vec![resources(&["r"])]) };
     let effects = core.handle(Instant::now(), Input::Started(generation(1), started), &Calm);

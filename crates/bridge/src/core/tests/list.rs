@@ -57,7 +57,7 @@ fn control_is_answered_with_the_active_tools_of_its_target() {
 fn hidden_tools_never_appear_and_a_new_process_starts_open() {
     let hidden = Registration { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
     let now = Instant::now();
-    let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools(), LIMITS);
+    let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools(), LIMITS, FirstVersion::Required);
     let effects = core.handle(now, Input::Started(generation(1), hidden), &Calm);
     assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
     core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))), &Calm);

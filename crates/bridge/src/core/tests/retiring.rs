@@ -103,7 +103,7 @@ fn a_crash_needs_no_place() {
 fn graceful_waits_for_a_slot_before_it_holds_calls() {
     let now = Instant::now();
     let limits = Limits { max_retiring: 1, ..LIMITS };
-    let (mut core, _) = Core::new(now, ReloadMode::Graceful, no_tools(), limits);
+    let (mut core, _) = Core::new(now, ReloadMode::Graceful, no_tools(), limits, FirstVersion::Required);
     let mut handle = |input| describe(&core.handle(now, input, &Calm));
     let started = |number| Input::Started(generation(number), registered(&definitions(&NAMES)));
     handle(started(1));

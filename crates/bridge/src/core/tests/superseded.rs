@@ -106,7 +106,7 @@ fn a_crash_of_the_old_process_waits_for_the_newest() {
 #[test]
 fn a_given_up_first_start_is_neither_reported_nor_a_failure() {
     let start = Instant::now();
-    let (mut core, _) = Core::new(start, ReloadMode::Graceful, no_tools(), LIMITS);
+    let (mut core, _) = Core::new(start, ReloadMode::Graceful, no_tools(), LIMITS, FirstVersion::Required);
     assert!(core.handle(start, Input::Changed, &Calm).is_empty());
     let now = start + Duration::from_secs(2);
     assert_eq!(core.deadline(), Some(now));
