@@ -13,6 +13,7 @@ use protomcp_transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
 
+mod address;
 mod choices;
 mod client;
 mod dev;
@@ -28,6 +29,7 @@ mod upstream;
 mod upstream_config;
 mod values;
 
+pub(crate) use address::{Address, Encryption};
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use http::{HttpOptions, Place, Protocols};
 pub(crate) use tcp::TcpOptions;
@@ -113,6 +115,8 @@ pub(crate) enum Transport {
     Sse,
     /// As `Http`, and of its protocols gRPC alone.
     Grpc,
+    /// The port of `Http` with WebSocket alone.
+    WebSocket,
     /// Any number of clients, in proto-mcp or in lines of JSON.
     Tcp,
 }
@@ -128,9 +132,9 @@ struct Run {
 
 #[derive(Debug, Args)]
 struct Serve {
-    /// Transport to clients: stdio; http for Streamable HTTP and, on the same port, proto-mcp over gRPC; sse for these and
-    /// the older HTTP+SSE; grpc for that alone; tcp for proto-mcp and, without --auth, JSON-RPC in lines. On stdio clients
-    /// may speak proto-mcp, too
+    /// Transport to clients: stdio; http for Streamable HTTP and, on the same port, proto-mcp over gRPC and WebSocket; sse
+    /// for these and the older HTTP+SSE; grpc or ws for one of them alone; tcp for proto-mcp and, without --auth, JSON-RPC
+    /// in lines. On stdio clients may speak proto-mcp, too
     #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
     transport: Transport,
 
@@ -389,7 +393,8 @@ impl Serve {
 
     /// The options; `network_flags` are the network flags on the command line.
     fn options(self, source: Source, network_flags: &[String]) -> Result<Parsed, Failure> {
-        if self.max_line.is_some() && matches!(self.transport, Transport::Http | Transport::Sse | Transport::Grpc) {
+        let is_http = !matches!(self.transport, Transport::Stdio | Transport::Tcp);
+        if self.max_line.is_some() && is_http {
             return Err(Failure::usage("--max-line applies to stdio and tcp; over HTTP use --max-body"));
         }
         let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -404,6 +409,7 @@ impl Serve {
             Transport::Http => Endpoint::Http(Box::new(self.http.options(Protocols::Current, variable)?)),
             Transport::Sse => Endpoint::Http(Box::new(self.http.options(Protocols::WithHttpSse, variable)?)),
             Transport::Grpc => Endpoint::Http(Box::new(self.http.options(Protocols::Grpc, variable)?)),
+            Transport::WebSocket => Endpoint::Http(Box::new(self.http.options(Protocols::WebSocket, variable)?)),
         };
         Ok(Parsed::Serve(Box::new(Options { source, tool: self.tool, endpoint })))
     }
@@ -416,8 +422,8 @@ fn transport(text: &str) -> Result<Transport, String> {
         "sse" => Ok(Transport::Sse),
         "grpc" => Ok(Transport::Grpc),
         "tcp" => Ok(Transport::Tcp),
-        "ws" => Err("it is not supported yet; use stdio, http, sse, grpc or tcp".into()),
-        _ => Err("unknown transport; use stdio, http, sse, grpc or tcp".into()),
+        "ws" => Ok(Transport::WebSocket),
+        _ => Err("unknown transport; use stdio, http, sse, grpc, ws or tcp".into()),
     }
 }
 

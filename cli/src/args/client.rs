@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+use crate::args::address::Address;
 use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;
@@ -19,7 +20,9 @@ pub(crate) enum Target {
     /// A server over HTTP.
     Url(String),
     /// A server that speaks proto-mcp, or JSON-RPC in lines, at this host and port.
-    Proto(String),
+    Proto(Address),
+    /// A server that speaks proto-mcp over WebSocket, at this URL.
+    WebSocket(Address),
     /// A server as a child process.
     Command(Vec<OsString>),
 }
@@ -59,7 +62,8 @@ impl ServerFlags {
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub(super) struct List {
-    /// A tool file, or the URL of an MCP server: http, https, or proto://HOST:PORT; neither with a command after --
+    /// A tool file, or the URL of an MCP server: http, https, ws, wss, proto://HOST:PORT, or protos within TLS; neither
+    /// with a command after --
     target: Option<String>,
 
     /// The list to print
@@ -177,15 +181,8 @@ impl Target {
         if word.starts_with("http://") || word.starts_with("https://") {
             return Ok(Self::Url(word));
         }
-        if let Some(address) = word.strip_prefix("proto://") {
-            let address = address.strip_suffix('/').unwrap_or(address);
-            let has_port = address.rsplit_once(':').is_some_and(|(host, port)| {
-                !host.is_empty() && !host.contains(['/', '@', '?', '#']) && port.parse::<u16>().is_ok()
-            });
-            return match has_port {
-                true => Ok(Self::Proto(address.to_owned())),
-                false => Err(Failure::usage(format!("invalid URL \"{word}\": expected proto://HOST:PORT"))),
-            };
+        if let Some(target) = Address::of(&word) {
+            return target;
         }
         if let Some((scheme, _)) = word.split_once("://") {
             return Err(Failure::usage(format!("unsupported scheme \"{scheme}\": use http, https or proto")));

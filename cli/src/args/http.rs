@@ -106,12 +106,14 @@ pub(crate) struct ObserveFlags {
 /// The protocols on the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocols {
-    /// Streamable HTTP, and proto-mcp over gRPC.
+    /// Streamable HTTP, and proto-mcp over gRPC and WebSocket.
     Current,
     /// These, and HTTP+SSE.
     WithHttpSse,
     /// proto-mcp over gRPC.
     Grpc,
+    /// proto-mcp over WebSocket.
+    WebSocket,
 }
 
 /// The HTTP options.
@@ -119,8 +121,8 @@ pub(crate) enum Protocols {
 pub(crate) struct HttpOptions {
     pub(crate) host: String,
     pub(crate) port: u16,
-    pub(crate) config: Config,
     pub(crate) protocols: Protocols,
+    pub(crate) config: Config,
     pub(crate) observe: ObserveFlags,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
@@ -232,8 +234,8 @@ impl Http {
         Ok(HttpOptions {
             host: self.host,
             port: self.port,
-            config,
             protocols,
+            config,
             observe: self.observe,
             tls: self.tls.files()?,
             oauth,

@@ -148,12 +148,8 @@ fn mistakes_are_named() {
         ("dev FILE --hot-reload warm", "invalid --hot-reload \"warm\": must be one of graceful, swap, immediate"),
         ("dev FILE --log-level loud", "must be one of debug, info, warn, error"),
         (
-            "dev FILE --transport ws",
-            "invalid --transport \"ws\": it is not supported yet; use stdio, http, sse, grpc or tcp",
-        ),
-        (
             "dev FILE --transport pigeon",
-            "invalid --transport \"pigeon\": unknown transport; use stdio, http, sse, grpc or tcp",
+            "invalid --transport \"pigeon\": unknown transport; use stdio, http, sse, grpc, ws or tcp",
         ),
         (
             "dev FILE --auth MY_TOKEN",

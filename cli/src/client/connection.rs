@@ -36,7 +36,12 @@ impl Connection {
             }
             Target::Proto(address) => {
                 let transport = proto::connect(&address, headers, flags).await?;
-                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address, error))?;
+                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;
+                Ok(Self { session, bridge: None })
+            }
+            Target::WebSocket(address) => {
+                let transport = proto::connect_websocket(&address, headers, flags).await?;
+                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;
                 Ok(Self { session, bridge: None })
             }
             Target::Command(words) => {

@@ -1,32 +1,93 @@
-//! Servers at a network address, in proto-mcp, or in JSON-RPC if they do not speak it.
+//! Servers at a network address, in proto-mcp; over TCP in JSON-RPC if they do not speak it.
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{BinaryClient, BinaryClientConfig, StructSchemas, TcpServer};
+use protomcp_binary::{
+    BinaryClient, BinaryClientConfig, Connect, ConnectAnyError, StructSchemas, TcpServer, TlsServer,
+};
+use protomcp_http_client::Tls;
 use protomcp_transport::boxed::Boxed;
+use protomcp_websocket::WebSocketServer;
 
-use crate::args::ServerFlags;
+use crate::args::{Address, Encryption, ServerFlags};
 use crate::exit::Failure;
 
 /// The time for a server to answer in proto-mcp.
 const OPEN: Duration = Duration::from_secs(10);
 
-/// Opens a connection. `headers` may have the token alone.
+/// Opens a connection over TCP. `headers` may have the token alone.
 pub(super) async fn connect(
-    address: &str,
+    address: &Address,
     headers: Vec<(String, String)>,
     flags: &ServerFlags,
 ) -> Result<Boxed, Failure> {
+    let config = config(address, headers, flags)?;
+    let outcome = match address.encryption {
+        Encryption::Plain => over(&TcpServer::new(&address.place), config).await,
+        Encryption::Tls => over(&within_tls(address).await?, config).await,
+    };
+    outcome.map_err(|error| cannot_connect(address, &error))
+}
+
+/// Opens a connection over WebSocket. `headers` may have the token alone.
+pub(super) async fn connect_websocket(
+    address: &Address,
+    headers: Vec<(String, String)>,
+    flags: &ServerFlags,
+) -> Result<Boxed, Failure> {
+    let config = config(address, headers, flags)?;
+    match address.encryption {
+        Encryption::Plain => over_websocket(address, TcpServer::new(&address.place), config).await,
+        Encryption::Tls => over_websocket(address, within_tls(address).await?, config).await,
+    }
+}
+
+async fn over<C: Connect>(server: &C, config: BinaryClientConfig) -> Result<Boxed, ConnectAnyError> {
+    let connected = BinaryClient::connect_any(server, config).await?;
+    Ok(connected.into_transport(Arc::new(StructSchemas)))
+}
+
+async fn over_websocket<C>(address: &Address, way: C, config: BinaryClientConfig) -> Result<Boxed, Failure>
+where
+    C: Connect<Reader: Sync, Writer: Sync>,
+{
+    let invalid = |error: &dyn Display| Failure::usage(format!("{}: {error}", address.url));
+    let mut server = WebSocketServer::new(way, &address.url).map_err(|error| invalid(&error))?;
+    if let Some(token) = &config.token {
+        server = server.with_token(token).map_err(|error| invalid(&error))?;
+    }
+    let opened = tokio::time::timeout(OPEN, server.connect()).await;
+    let opened = opened.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
+    let (reader, writer) = opened.map_err(|error| cannot_connect(address, &error))?;
+    let client = BinaryClient::connect(reader, writer, config).await;
+    let client = client.map_err(|error| cannot_connect(address, &error))?;
+    Ok(Boxed::new(client.into_transport(Arc::new(StructSchemas))))
+}
+
+/// The certificate of a server is checked against those that the system trusts.
+async fn within_tls(address: &Address) -> Result<TlsServer, Failure> {
+    let config = Tls::default().client_config().await.map_err(|error| cannot_connect(address, &error))?;
+    TlsServer::new(&address.place, config).map_err(|error| Failure::usage(format!("{}: {error}", address.url)))
+}
+
+fn config(
+    address: &Address,
+    headers: Vec<(String, String)>,
+    flags: &ServerFlags,
+) -> Result<BinaryClientConfig, Failure> {
     let mut config = BinaryClientConfig::new("pmcp", env!("CARGO_PKG_VERSION"));
     (config.open_timeout, config.timeout) = (OPEN, flags.timeout);
     config.token = token(headers)?;
-    if config.token.is_some() {
-        tracing::warn!("the token goes to {address} without encryption");
+    if config.token.is_some() && address.encryption == Encryption::Plain {
+        tracing::warn!("the token goes to {} without encryption", address.place);
     }
-    let connected = BinaryClient::connect_any(&TcpServer::new(address), config).await;
-    let connected = connected.map_err(|error| Failure::failed(format!("proto://{address}: {error}")))?;
-    Ok(connected.into_transport(Arc::new(StructSchemas)))
+    Ok(config)
+}
+
+fn cannot_connect(address: &Address, error: &dyn Display) -> Failure {
+    Failure::failed(format!("{}: {error}", address.url))
 }
 
 /// The token of `Authorization: Bearer`. An error names no value, which may be a secret.

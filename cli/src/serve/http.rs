@@ -9,6 +9,7 @@ use protomcp_bridge::{Bridge, open_files};
 use protomcp_grpc::GrpcService;
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use protomcp_server::{Server, Service};
+use protomcp_websocket::WebSockets;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -88,6 +89,8 @@ impl Front {
         let url = match (http.protocols, tls.is_some()) {
             (Protocols::Grpc, true) => format!("grpcs://{name}:{}", address.port()),
             (Protocols::Grpc, false) => format!("grpc://{name}:{}", address.port()),
+            (Protocols::WebSocket, true) => format!("wss://{name}:{}/mcp", address.port()),
+            (Protocols::WebSocket, false) => format!("ws://{name}:{}/mcp", address.port()),
             _ => url,
         };
         let mut config = ListenerConfig::default().with_drain_timeout(tool.limits.drain_timeout + CLOSE_TIMEOUT);
@@ -96,21 +99,27 @@ impl Front {
             tracing::warn!("the limit of open files stays as it is: {error}");
         }
         // Clients of Streamable HTTP may be older than TLS 1.3.
-        config.tls = tls.map(|tls| if http.protocols == Protocols::Grpc { tls.without_tls12() } else { tls });
+        let is_old = matches!(http.protocols, Protocols::Current | Protocols::WithHttpSse);
+        config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
         let call_timeout = tool.limits.call_timeout;
         Ok(Self { http, sockets, monitoring, config, call_timeout, url })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
         let Self { http, sockets, monitoring, config, call_timeout, url } = self;
-        let grpc = GrpcService::new(&binary::both(server.clone(), call_timeout));
+        let binary = binary::both(server.clone(), call_timeout);
         let service = StreamableHttp::new(server.clone(), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service);
-        let grpc = grpc.with_health(readiness.clone());
-        let grpc = if http.observe.grpc_reflection { grpc.with_reflection() } else { grpc };
-        let mut routes = Routes::new(service.clone()).with_protocol(grpc);
-        if http.protocols == Protocols::Grpc {
+        let mut routes = Routes::new(service.clone());
+        if http.protocols != Protocols::WebSocket {
+            let grpc = GrpcService::new(&binary).with_health(readiness.clone());
+            routes = routes.with_protocol(if http.observe.grpc_reflection { grpc.with_reflection() } else { grpc });
+        }
+        if http.protocols != Protocols::Grpc {
+            routes = routes.with_protocol(WebSockets::new(binary));
+        }
+        if matches!(http.protocols, Protocols::Grpc | Protocols::WebSocket) {
             routes = routes.without_mcp();
         }
         if http.observe.health {

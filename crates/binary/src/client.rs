@@ -11,6 +11,8 @@ mod handle;
 mod handler;
 mod session;
 mod status;
+#[cfg(feature = "tls")]
+mod tls;
 
 #[cfg(feature = "command")]
 pub use crate::client::command::{CommandReader, CommandServer, CommandWriter};
@@ -21,3 +23,5 @@ pub use crate::client::handle::BinaryClient;
 pub use crate::client::handler::BinaryBackend;
 pub use crate::client::session::{BinaryClientEvent, BinaryClientSession, BinaryServerView};
 pub use crate::client::status::Changed;
+#[cfg(feature = "tls")]
+pub use crate::client::tls::{InvalidServerName, TlsServer};

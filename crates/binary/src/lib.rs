@@ -34,6 +34,8 @@ pub use client::{
 };
 #[cfg(feature = "command")]
 pub use client::{CommandReader, CommandServer, CommandWriter};
+#[cfg(feature = "tls")]
+pub use client::{InvalidServerName, TlsServer};
 pub use cursor::{Cursor, CursorKey, ListDigest};
 pub use detect::{Rewound, detect};
 pub use detection::{Detection, Refusal, StreamProtocol};

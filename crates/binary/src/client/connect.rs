@@ -42,6 +42,13 @@ impl TcpServer {
     pub fn new(address: impl Into<String>) -> Self {
         Self { address: address.into() }
     }
+
+    pub(super) async fn open(&self) -> io::Result<TcpStream> {
+        let stream = TcpStream::connect(&self.address).await?;
+        // Small requests must not wait for the server to acknowledge earlier ones.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
 }
 
 impl Connect for TcpServer {
@@ -49,10 +56,7 @@ impl Connect for TcpServer {
     type Writer = OwnedWriteHalf;
 
     async fn connect(&self) -> io::Result<(OwnedReadHalf, OwnedWriteHalf)> {
-        let stream = TcpStream::connect(&self.address).await?;
-        // Small requests must not wait for the server to acknowledge earlier ones.
-        stream.set_nodelay(true)?;
-        Ok(stream.into_split())
+        Ok(self.open().await?.into_split())
     }
 }
 

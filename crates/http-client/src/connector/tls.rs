@@ -98,6 +98,16 @@ impl Tls {
         }
     }
 
+    /// The configuration of handshakes that are not for HTTP: it offers no protocols.
+    ///
+    /// # Errors
+    /// If the certificates that the system trusts cannot be read, or the certificate and the key do not match.
+    pub async fn client_config(&self) -> io::Result<Arc<ClientConfig>> {
+        let mut config = ClientConfig::clone(&*self.config().await?);
+        config.alpn_protocols.clear();
+        Ok(Arc::new(config))
+    }
+
     /// Shakes hands over a connection, and returns true if it will speak HTTP/2.
     pub(super) async fn connect(&self, target: &Uri, io: Box<dyn Io>, alpn: Alpn) -> Result<(Plain, bool), BoxError> {
         let host = target.host().unwrap_or_default();

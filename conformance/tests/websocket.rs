@@ -1,0 +1,171 @@
+//! proto-mcp over WebSocket, with clients of the library `websockets`, beside Streamable HTTP on one port.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use protomcp_conformance::{Host, Sandbox, peers};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+#[path = "carriers/certificates.rs"]
+mod certificates;
+#[path = "carriers/visit.rs"]
+mod visit;
+
+use visit::{host, printed, relay, visit};
+
+/// A tool file behind the port of HTTP.
+struct Port {
+    host: Host,
+    sandbox: Sandbox,
+    /// With `http` in place of `ws`.
+    url: String,
+}
+
+impl Port {
+    fn open(flags: &[&str]) -> Self {
+        Self::open_in(Sandbox::new(), flags)
+    }
+
+    fn open_in(sandbox: Sandbox, flags: &[&str]) -> Self {
+        sandbox.copy("py/basics.py");
+        let args = [&["run", "basics.py", "--port", "0"], flags].concat();
+        let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
+        let log = host.stderr_with("over HTTP");
+        let (_, url) = log.split_once("listening on ").expect("it says where it listens");
+        let url = url.split_whitespace().next().unwrap().replacen("ws", "http", 1);
+        Self { host, sandbox, url }
+    }
+
+    fn ws(&self) -> String {
+        self.url.replacen("http", "ws", 1)
+    }
+
+    fn relay(&self, form: &str) -> Command {
+        relay(&[&self.ws(), form])
+    }
+
+    /// The status of HTTP in answer to a handshake with these variables; 101 if it succeeds.
+    fn handshake(&self, variables: &[(&str, &str)]) -> u16 {
+        let mut relay = self.relay("prefixed");
+        let output = relay.envs(variables.iter().copied()).stdin(Stdio::null()).output().unwrap();
+        let log = String::from_utf8(output.stderr).unwrap();
+        match output.status.code() {
+            Some(0) => 101,
+            Some(2) => log.trim().parse().unwrap(),
+            other => panic!("{other:?}: {log}"),
+        }
+    }
+
+    /// The output of `pmcp` with this URL as server, or its error.
+    fn command(&self, words: &[&str], variables: &[(&str, &str)]) -> Result<String, String> {
+        let launch = variables.iter().fold(self.sandbox.pmcp(words), |launch, (name, value)| launch.env(*name, *value));
+        let output = launch.command().output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    }
+}
+
+/// Items 25 and 33 of proto-mcp. The official client of MCP and one of proto-mcp use the same tools on one port.
+#[test]
+fn both_protocols_have_the_same_results_over_http() {
+    let port = Port::open(&["--transport", "http"]);
+    let mut official = Command::new(peers().join("mcp/bin/python"));
+    let json = printed(official.arg(host("client.py")).arg("legacy").arg(&port.url));
+    let calls = json!({
+        "echo": {"text": "hello"},
+        "add": {"a": 1, "b": 2},
+        "greet": {"name": "Jürgen"},
+        "large": {"size": 70_000},
+    });
+    for form in ["prefixed", "bare"] {
+        let binary = visit(&port.sandbox, &calls, &port.relay(form));
+        for name in ["echo", "add", "greet", "large"] {
+            let texts: Vec<_> = json["calls"][name]["text"].as_array().unwrap().iter().collect();
+            let content = binary["answers"][name]["success"]["content"].as_array().unwrap();
+            assert_eq!(content.iter().map(|block| &block["text"]).collect::<Vec<_>>(), texts, "{form}: {name}");
+        }
+        let mut names: Vec<_> = json["tools"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        names.sort_unstable();
+        assert_eq!(binary["tools"], json!(names), "{form}");
+        assert_eq!((&binary["rest"], &binary["exit"]), (&json!(""), &json!(0)), "{form}");
+    }
+    assert_eq!(port.command(&["call", &port.ws(), "add", "a=2", "b=3"], &[]).unwrap(), "5\n");
+    let listed = port.command(&["list", &port.ws()], &[]).unwrap();
+    assert!(listed.lines().any(|line| line.starts_with("add ") && line.ends_with("Adds two integers.")), "{listed}");
+    port.host.signal(Signal::TERM);
+    assert!(port.host.exit().success());
+}
+
+/// Item 33 of proto-mcp.
+#[test]
+fn wrong_messages_close_the_connection_with_their_code() {
+    let port = Port::open(&["--transport", "ws"]);
+    let mut ends = Command::new(peers().join("mcp/bin/python"));
+    let codes = printed(ends.arg(host("ws_ends.py")).arg(port.ws()));
+    let expected =
+        json!({"text": 1003, "too large": 1009, "fragments too large": 1009, "garbage": 1002, "fragments": true});
+    assert_eq!(codes, expected);
+    // Streamable HTTP is not served.
+    let official = Command::new(peers().join("mcp/bin/python"))
+        .arg(host("client.py"))
+        .args(["legacy", &port.url])
+        .output()
+        .unwrap();
+    assert!(!official.status.success());
+}
+
+#[test]
+fn handshakes_pass_the_checks_of_the_port() {
+    let port = Port::open(&["--transport", "http", "--auth", "token:SECRET", "--allow-origin", "https://app.example"]);
+    let token = ("RELAY_AUTHORIZATION", "Bearer t0k");
+    let own = port.url.trim_end_matches("/mcp");
+    for (variables, status) in [
+        (&[][..], 401),
+        (&[("RELAY_AUTHORIZATION", "Bearer other")], 401),
+        (&[token], 101),
+        (&[token, ("RELAY_ORIGIN", "https://app.example")], 101),
+        (&[token, ("RELAY_ORIGIN", own)], 101),
+        (&[token, ("RELAY_ORIGIN", "https://evil.example")], 403),
+        // A page of another server on this machine.
+        (&[token, ("RELAY_ORIGIN", "http://localhost:1")], 403),
+    ] {
+        assert_eq!(port.handshake(variables), status, "{variables:?}");
+    }
+    let words = ["call", &port.ws(), "add", "a=2", "b=3", "--header", "authorization: Bearer ${SECRET}"];
+    assert_eq!(port.command(&words, &[("SECRET", "t0k")]).unwrap(), "5\n");
+    let refused = port.command(&["list", &port.ws()], &[]).unwrap_err();
+    assert!(refused.contains("401 Unauthorized"), "{refused}");
+}
+
+#[test]
+fn a_connection_within_tls_is_the_same() {
+    let sandbox = Sandbox::new();
+    certificates::write(&sandbox);
+    let port = Port::open_in(sandbox, &["--transport", "http", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+    let mut relay = port.relay("prefixed");
+    relay.arg(port.sandbox.path("authority.pem"));
+    let seen = visit(&port.sandbox, &json!({"add": {"a": 2, "b": 40}}), &relay);
+    assert_eq!(seen["answers"]["add"]["success"]["content"], json!([{"text": "42"}]));
+    let authority = port.sandbox.path("authority.pem").to_string_lossy().into_owned();
+    let words = ["call", &port.ws(), "add", "a=2", "b=3"];
+    assert_eq!(port.command(&words, &[("SSL_CERT_FILE", &authority)]).unwrap(), "5\n");
+    let unknown = port.command(&words, &[]).unwrap_err();
+    assert!(unknown.contains("certificate"), "{unknown}");
+}
+
+/// The server says goodbye (1001) when its last call is answered.
+#[test]
+fn a_connection_ends_with_the_server() {
+    let port = Port::open(&["--transport", "ws"]);
+    let mut relay = port.relay("prefixed").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    relay.stdin.as_mut().unwrap().write_all(b"\0\0\0\x02\x22\x00").unwrap();
+    // An answer shows that it is connected.
+    relay.stdout.as_mut().unwrap().read_exact(&mut [0; 4]).unwrap();
+    port.host.signal(Signal::TERM);
+    assert!(port.host.exit().success());
+    // Its input stays open: the server has ended the connection.
+    assert_eq!(relay.wait().unwrap().code(), Some(0));
+}
