@@ -6,6 +6,8 @@
 
 #[path = "bounds/memory.rs"]
 mod memory;
+#[path = "bounds/schemas.rs"]
+mod schemas;
 #[path = "bounds/source.rs"]
 mod source;
 #[path = "bounds/table.rs"]
@@ -15,6 +17,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::memory::MEMORY;
+use self::schemas::SCHEMAS;
 use self::source::Sources;
 use self::table::BOUNDS;
 
@@ -37,7 +40,7 @@ fn the_tables_of_security_md_match_the_constants() {
 fn tables() -> String {
     let mut sources = Sources::new(root());
     let mut text = String::from("\n| what | default | option |\n|---|---|---|\n");
-    for (what, bound, option) in BOUNDS {
+    for (what, bound, option) in BOUNDS.iter().chain(SCHEMAS) {
         text += &format!("| {} | {} | {option} |\n", sources.fill(what).0, sources.fill(bound).0);
     }
     text += "\nMemory of the process adds up to this, with the defaults:\n\n| what | at most |\n|---|---|\n";

@@ -151,6 +151,17 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (LISTS, "references_are_listed_without_the_registry_and_filter_tools"),
         ],
     ),
+    (
+        "39",
+        "tools bring complete descriptors, or those that the client lacks",
+        &[
+            (TOOL_MESSAGES, "a_tool_brings_a_complete_schema"),
+            (TOOL_MESSAGES, "a_client_with_the_well_known_files_gets_none"),
+            (TOOL_MESSAGES, "a_schema_without_a_message_stays_a_struct"),
+            (TOOL_MESSAGES, "large_arguments_and_hostile_schemas_are_bounded"),
+            (TOOL_REGISTRY, "a_reference_is_resolved_when_it_is_needed"),
+        ],
+    ),
     ("40", "clients without references get schemas", &[(OPENING, "clients_without_references_get_schemas")]),
     (
         "41",
@@ -191,9 +202,14 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (REGISTRY, "failures_are_told_apart"),
             (REGISTRY, "temporary_failures_are_tried_again"),
             (REGISTRY, "requests_keep_the_pace_of_the_registry"),
+            (TOOL_REGISTRY, "a_reference_without_a_schema_fails_with_its_cause"),
         ],
     ),
-    ("47", "a hundred misses are one request", &[(REGISTRY, "a_hundred_misses_are_one_request")]),
+    (
+        "47",
+        "a hundred misses are one request",
+        &[(REGISTRY, "a_hundred_misses_are_one_request"), (TOOL_REGISTRY, "many_first_calls_are_one_request")],
+    ),
     (
         "48",
         "labels are asked for again, commits are not",
@@ -201,6 +217,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (REGISTRY, "a_moved_label_is_noticed_and_a_commit_is_fetched_once"),
             ("crates/bsr/src/registry/cache/tests.rs", "times_decide_about_labels"),
             ("crates/bsr/src/registry/cache/tests.rs", "the_next_request_has_the_entity_tag"),
+            (TOOL_REGISTRY, "a_moved_label_changes_the_messages"),
         ],
     ),
     ("49", "old schemas while a registry fails", &[(REGISTRY, "an_old_schema_serves_while_the_registry_fails")]),
@@ -254,6 +271,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         &[
             (CALLS, "wrong_arguments_do_not_reach_the_tool"),
             (CALLS, "structured_content_is_data_and_not_repeated_as_text"),
+            (TOOL_MESSAGES, "broken_rules_do_not_reach_the_handler"),
         ],
     ),
     (
@@ -278,6 +296,16 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         &[
             (CALLS, "structured_content_is_data_and_not_repeated_as_text"),
             (CALLS, "images_are_bytes_and_other_blocks_are_data"),
+            (TOOL_MESSAGES, "results_are_messages_of_the_output"),
+        ],
+    ),
+    (
+        "62",
+        "rules are checked before a handler runs",
+        &[
+            (TOOL_MESSAGES, "broken_rules_do_not_reach_the_handler"),
+            (TOOL_CLIENT, "a_client_sends_nothing_that_breaks_a_rule"),
+            (TOOL_CLIENT, "rules_that_do_not_end_are_given_up"),
         ],
     ),
     (
@@ -360,6 +388,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (ROUND_TRIP, "results_arrive_as_they_were_returned"),
             (ROUND_TRIP, "errors_keep_their_codes_on_the_way"),
             (PMCP, "both_protocols_have_the_same_results_on_one_port"),
+            (TOOL_CLIENT, "schemas_and_values_pass_both_conversations"),
         ],
     ),
     (
@@ -373,6 +402,8 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         &[
             ("crates/binary/src/well_known.rs", "integers_that_a_double_does_not_hold_are_reported"),
             (ROUND_TRIP, "errors_keep_their_codes_on_the_way"),
+            (TOOL_MESSAGES, "arguments_arrive_as_the_schema_wants_them"),
+            (TOOL_CLIENT, "schemas_and_values_pass_both_conversations"),
         ],
     ),
     (
@@ -392,13 +423,15 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
 pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
     ("12", "the fuzz targets `messages` and `conversation`, which are not tests (docs/fuzzing.md)"),
     ("25, 29 to 34", "one port for HTTP, WebSocket and gRPC"),
-    ("39, 62", "descriptors of tools on the wire, and the rules of arguments before a handler runs"),
     ("66", "certificates of clients"),
     ("77, 79", "the program `proto_claims`, which is not a test (docs/proto-mcp-claims.md)"),
     ("78", "benches of encoding, validation and look-ups are part of that program; CI runs none"),
 ];
 
 const BUF: &str = "conformance/tests/buf.rs";
+const TOOL_MESSAGES: &str = "crates/binary/tests/descriptors/server.rs";
+const TOOL_CLIENT: &str = "crates/binary/tests/descriptors/client.rs";
+const TOOL_REGISTRY: &str = "crates/binary/tests/descriptors/registry.rs";
 const GENERATED: &str = "crates/binary/tests/generated.rs";
 const FRAMES: &str = "crates/binary/tests/frames.rs";
 const OPENING: &str = "crates/binary/tests/session/opening.rs";

@@ -6,8 +6,11 @@ mod client;
 pub mod code;
 mod convert;
 mod cursor;
+#[cfg(feature = "descriptors")]
+mod descriptors;
 mod detect;
 mod detection;
+mod extensions;
 mod fault;
 mod frame;
 mod limits;
@@ -37,6 +40,8 @@ pub use client::{CommandReader, CommandServer, CommandWriter};
 #[cfg(feature = "tls")]
 pub use client::{InvalidServerName, TlsServer};
 pub use cursor::{Cursor, CursorKey, ListDigest};
+#[cfg(feature = "descriptors")]
+pub use descriptors::DescriptorSchemas;
 pub use detect::{Rewound, detect};
 pub use detection::{Detection, Refusal, StreamProtocol};
 pub use fault::Fault;
@@ -44,7 +49,7 @@ pub use frame::{Decoder, FrameTooLarge, Unreadable, UnreadableKind, encode, enco
 pub use limits::FrameLimits;
 pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use reference::Numbering;
-pub use schemas::{Converted, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
+pub use schemas::{Converted, Imports, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
 pub use selection::PageLimits;
 pub use serve::{
     BinaryAnswer, BinaryCaller, BinaryEndpoint, BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines,

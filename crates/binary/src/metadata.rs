@@ -8,6 +8,8 @@ pub(crate) const BSR_REF: &str = "bsr_ref";
 /// Of tools: the JSON Schemas, where the messages say less than they do.
 pub(crate) const INPUT_SCHEMA: &str = "input_schema";
 pub(crate) const OUTPUT_SCHEMA: &str = "output_schema";
+/// Of tools: the parts of the JSON Schemas that the messages do not express, as a JSON array.
+pub(crate) const SCHEMA_LOSSES: &str = "schema_losses";
 /// Of tools: the reason why there is no schema.
 pub(crate) const SCHEMA_ERROR: &str = "schema_error";
 /// Of tools and resources: the title.

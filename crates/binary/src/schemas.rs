@@ -1,9 +1,8 @@
 //! The place where JSON becomes protobuf and back: a trait, so that this crate needs no descriptors.
 //!
 //! MCP describes a tool by JSON Schemas, proto-mcp by messages. [`ToolSchemas`] finds the messages of a tool, which may
-//! need a registry; the [`ToolMessages`] that it returns convert, which never waits. `StructSchemas` is enough for
-//! tools whose arguments may be a `google.protobuf.Struct`; a full implementation compiles schemas and resolves
-//! references.
+//! need a registry; the [`ToolMessages`] that it returns convert. `StructSchemas` is enough for tools whose arguments may
+//! be a `google.protobuf.Struct`; `DescriptorSchemas`, of the feature `descriptors`, has a message for each tool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -47,15 +46,16 @@ pub trait ToolSchemas: Send + Sync + 'static {
 
 /// The input message and the output message of one tool.
 ///
-/// Conversions validate: what they return satisfies the rules of its message, or its JSON Schema. They take at most some
-/// milliseconds for messages of usual size, and are called on a thread that serves others, too.
+/// Conversions of arguments validate: what they return satisfies the rules of its message, if these are known. Conversions
+/// are called on a thread that serves others, too: one that may take long happens on a thread of its own, with a limit on
+/// its time.
 pub trait ToolMessages: Send + Sync + 'static {
     /// The names of the messages.
     fn names(&self) -> &MessageNames;
 
-    /// An encoded `google.protobuf.FileDescriptorSet` that defines them, with all imports and with comments. The bytes
-    /// are sent as they are.
-    fn descriptor_set(&self) -> Bytes;
+    /// An encoded `google.protobuf.FileDescriptorSet` that defines them, with the imports that `imports` asks for, and with
+    /// comments. The bytes are sent as they are.
+    fn descriptor_set(&self, imports: Imports) -> Bytes;
 
     /// The JSON Schema of the arguments.
     fn input_schema(&self) -> RawJson;
@@ -63,29 +63,45 @@ pub trait ToolMessages: Send + Sync + 'static {
     /// The JSON Schema of a structured result.
     fn output_schema(&self) -> Option<RawJson>;
 
+    /// The parts of the JSON Schemas that the messages do not express, as a JSON array; `None`: they express everything.
+    fn losses(&self) -> Option<String> {
+        None
+    }
+
     /// The arguments of a call as a JSON object. `None` is the empty message.
     ///
     /// # Errors
     /// [`SchemaError::Invalid`] for another type or undecodable bytes, [`SchemaError::Violations`] for broken rules.
-    fn arguments_to_json(&self, arguments: Option<&Any>) -> Result<RawJson, SchemaError>;
+    fn arguments_to_json<'a>(&'a self, arguments: Option<&'a Any>) -> BoxFuture<'a, Result<RawJson, SchemaError>>;
 
     /// The arguments of a call as a message.
     ///
     /// # Errors
     /// As [`ToolMessages::arguments_to_json`].
-    fn arguments_to_any(&self, arguments: &RawJson) -> Result<Any, SchemaError>;
+    fn arguments_to_any<'a>(&'a self, arguments: &'a RawJson) -> BoxFuture<'a, Result<Any, SchemaError>>;
 
     /// A structured result as a message: the output message, or else a well-known type.
     ///
     /// # Errors
     /// If no message can hold it.
-    fn result_to_any(&self, structured: &RawJson) -> Result<Converted<Any>, SchemaError>;
+    fn result_to_any<'a>(&'a self, structured: &'a RawJson) -> BoxFuture<'a, Result<Converted<Any>, SchemaError>>;
 
     /// The message of a result as JSON.
     ///
     /// # Errors
     /// If its type is unknown, or its bytes are not such a message.
-    fn result_to_json(&self, data: &Any) -> Result<Converted<RawJson>, SchemaError>;
+    fn result_to_json<'a>(&'a self, data: &'a Any) -> BoxFuture<'a, Result<Converted<RawJson>, SchemaError>>;
+}
+
+/// The imports in a descriptor set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Imports {
+    /// All of them: the set needs no other file.
+    #[default]
+    Complete,
+    /// Without the files of `google/protobuf` and `buf/validate/validate.proto`, for a peer that has declared
+    /// `experimental["wkt_builtin"]`.
+    WithoutWellKnown,
 }
 
 /// The names of the messages of one tool.

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use prost::Message as _;
 use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, ReflectMessage, SerializeOptions};
+use serde_json::ser::{CompactFormatter, Formatter};
 
 use crate::limits::MessageLimits;
 use crate::message_error::{MessageError, check};
@@ -144,7 +145,7 @@ impl Message {
         self.0.unknown_fields().count()
     }
 
-    /// The JSON form, with JSON names as keys and without fields that are not set.
+    /// The JSON form, with JSON names as keys, without fields that are not set, and with whole numbers without a fraction.
     ///
     /// # Errors
     ///
@@ -153,7 +154,7 @@ impl Message {
     pub fn to_json(&self, wide: WideIntegers, limits: &MessageLimits) -> Result<String, MessageError> {
         let options = SerializeOptions::new().stringify_64_bit_integers(wide == WideIntegers::Text);
         let mut text = Bounded { text: Vec::new(), limit: limits.json_bytes, is_full: false };
-        let mut writer = serde_json::Serializer::new(&mut text);
+        let mut writer = serde_json::Serializer::with_formatter(&mut text, WholeNumbers);
         let written = catch_unwind(AssertUnwindSafe(|| self.0.serialize_with_options(&mut writer, &options)));
         if text.is_full {
             return Err(MessageError::TooLarge { quantity: "bytes of JSON", limit: limits.json_bytes });
@@ -176,6 +177,27 @@ impl fmt::Debug for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Message").field(&self.0.descriptor().full_name()).finish_non_exhaustive()
     }
+}
+
+/// Writes whole numbers without a fraction: a `google.protobuf.Value` has only floating point, and a reader may want an
+/// integer.
+struct WholeNumbers;
+
+impl Formatter for WholeNumbers {
+    fn write_f64<W: ?Sized + Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        // Up to 2^53 floating point has all integers.
+        let is_whole = value.fract() == 0.0 && value.abs() <= 9_007_199_254_740_992.0 && !is_negative_zero(value);
+        if is_whole { write!(writer, "{value:.0}") } else { CompactFormatter.write_f64(writer, value) }
+    }
+
+    fn write_f32<W: ?Sized + Write>(&mut self, writer: &mut W, value: f32) -> io::Result<()> {
+        let is_whole = value.fract() == 0.0 && value.abs() <= 16_777_216.0 && !is_negative_zero(value.into());
+        if is_whole { write!(writer, "{value:.0}") } else { CompactFormatter.write_f32(writer, value) }
+    }
+}
+
+fn is_negative_zero(value: f64) -> bool {
+    value == 0.0 && value.is_sign_negative()
 }
 
 /// Refuses text beyond a limit: an enum value with a long name repeats it for one byte each.

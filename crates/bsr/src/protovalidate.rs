@@ -1,7 +1,8 @@
 //! The rules of `buf.validate`, by the library `prost-protovalidate`.
 //!
-//! The library finds rules that a schema defines itself only in encoded descriptors, so it gets the whole pool. It is not
-//! trusted not to panic on rules of a peer, and has no limit of its own on the cost of an expression.
+//! The library finds rules that a schema defines itself only in encoded descriptors, so it gets the whole pool of such a
+//! schema; it builds another one of it, which takes megabytes. It is not trusted not to panic on rules of a peer, and has no
+//! limit of its own on the cost of an expression.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,9 +32,11 @@ impl Protovalidate {
     /// A validator for the messages of `schema`. `clock` is the time for rules about the past and the future.
     #[must_use]
     pub fn with_clock(schema: &Schema, clock: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
-        let set = library::ValidatorOption::AdditionalDescriptorSetBytes(schema.pool().encode_to_vec());
-        let now = library::ValidatorOption::NowFn(Arc::new(move || clock().into()));
-        Self(library::Validator::with_options(&[set, now]))
+        let mut options = vec![library::ValidatorOption::NowFn(Arc::new(move || clock().into()))];
+        if schema.has_extensions() {
+            options.push(library::ValidatorOption::AdditionalDescriptorSetBytes(schema.pool().encode_to_vec()));
+        }
+        Self(library::Validator::with_options(&options))
     }
 }
 

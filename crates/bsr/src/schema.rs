@@ -17,6 +17,7 @@ use crate::message_type::MessageType;
 use crate::schema_error::SchemaError;
 use crate::survey::Survey;
 use crate::well_known;
+use crate::wire::{Fields, Payload};
 
 /// The messages of one descriptor set. Cloning is cheap.
 #[derive(Clone)]
@@ -48,10 +49,12 @@ impl Schema {
         let mut set = well_known::others(|name| survey.files.contains_key(name));
         #[cfg(feature = "validation")]
         if !survey.files.contains_key(well_known::RULES)
-            && survey.files.values().any(|file| well_known::may_have_rules(file.bytes))
-            && let Some(file) = well_known::rules_file()
+            && survey
+                .files
+                .values()
+                .any(|file| file.imports.contains(well_known::RULES) || well_known::may_have_rules(file.bytes))
         {
-            well_known::push_file(&mut set, &file);
+            well_known::push_file(&mut set, well_known::rules_file());
         }
         let mut roots: Vec<String> = Vec::new();
         let imported: BTreeSet<&str> = survey.files.values().flat_map(|file| file.imports.iter().copied()).collect();
@@ -73,10 +76,41 @@ impl Schema {
         &self.0.bytes
     }
 
+    /// The bytes of the set without the files of `google/protobuf` and `buf/validate/validate.proto`, for a reader that
+    /// has them.
+    #[must_use]
+    pub fn bytes_without_common_files(&self) -> Bytes {
+        let mut kept = Vec::new();
+        for field in Fields::new(&self.0.bytes) {
+            // The set was read before, so it is not malformed.
+            if let Ok((1, Payload::Bytes(file))) = field
+                && !file_name(file).is_some_and(well_known::is_common)
+            {
+                well_known::push_file(&mut kept, file);
+            }
+        }
+        kept.into()
+    }
+
+    /// True if the set may contain rules of `buf.validate`.
+    #[must_use]
+    pub fn may_have_rules(&self) -> bool {
+        well_known::may_have_rules(&self.0.bytes)
+    }
+
     /// The files of the set with the well-known ones, for a validator.
     #[cfg(feature = "validation")]
     pub(crate) fn pool(&self) -> &DescriptorPool {
         &self.0.pool
+    }
+
+    /// True if the schema defines options of its own, or brings its own definition of the rules.
+    #[cfg(feature = "validation")]
+    pub(crate) fn has_extensions(&self) -> bool {
+        let brings_rules = Fields::new(&self.0.bytes)
+            .any(|field| matches!(field, Ok((1, Payload::Bytes(file))) if file_name(file) == Some(well_known::RULES)));
+        let is_own = |name: &str| !well_known::is_common(name);
+        brings_rules || self.0.pool.all_extensions().any(|extension| is_own(extension.parent_file().name()))
     }
 
     /// A message by its full name, without a leading dot.
@@ -111,6 +145,15 @@ impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Schema").field("bytes", &self.0.bytes.len()).field("roots", &self.0.roots).finish()
     }
+}
+
+/// `name` of a `FileDescriptorProto`.
+fn file_name(file: &[u8]) -> Option<&str> {
+    let names = Fields::new(file).filter_map(|field| match field {
+        Ok((1, Payload::Bytes(name))) => std::str::from_utf8(name).ok(),
+        _ => None,
+    });
+    names.last()
 }
 
 /// The library knows proto2 and proto3.

@@ -2,6 +2,8 @@
 
 use std::sync::LazyLock;
 
+#[cfg(feature = "validation")]
+use prost::Message as _;
 use prost_reflect::{DescriptorPool, MessageDescriptor, ReflectMessage};
 
 /// The files whose messages have a form of their own in JSON. Those of a peer are ignored: a message that only bears the
@@ -17,7 +19,6 @@ const FIXED: &[&str] = &[
 ];
 
 /// The file that defines the rules of `buf.validate`.
-#[cfg(feature = "validation")]
 pub(crate) const RULES: &str = "buf/validate/validate.proto";
 
 static KNOWN: LazyLock<DescriptorPool> = LazyLock::new(|| {
@@ -50,12 +51,22 @@ pub(crate) fn set_descriptor() -> Option<MessageDescriptor> {
 
 /// True for a file that need not be in a set.
 pub(crate) fn is_known(name: &str) -> bool {
-    KNOWN.get_file_by_name(name).is_some()
+    KNOWN.get_file_by_name(name).is_some() || (cfg!(feature = "validation") && name == RULES)
+}
+
+/// True for a file that every implementation of protobuf, or of `buf.validate`, brings along.
+pub(crate) fn is_common(name: &str) -> bool {
+    name.starts_with("google/protobuf/") || name == RULES
 }
 
 /// True for a file that a peer cannot replace.
 pub(crate) fn is_fixed(name: &str) -> bool {
     FIXED.contains(&name)
+}
+
+/// `google/protobuf/struct.proto`, as the bytes of a set.
+pub(crate) fn struct_set() -> Vec<u8> {
+    encoded(["google/protobuf/struct.proto"].into_iter())
 }
 
 /// The known files that are not fixed, as the bytes of a set, without those that `present` names.
@@ -74,13 +85,21 @@ fn encoded<'a>(names: impl Iterator<Item = &'a str>) -> Vec<u8> {
 
 /// The file that defines the rules of `buf.validate`, for a set that has rules and does not contain it: rules are options
 /// by number, and without the file they would be read as unknown fields and not be checked.
+///
+/// Its own options, which take most of its memory, are left out: the validator has them.
 #[cfg(feature = "validation")]
-pub(crate) fn rules_file() -> Option<Vec<u8>> {
-    OPTIONS.get_file_by_name(RULES).map(|file| file.encode_to_vec())
+pub(crate) fn rules_file() -> &'static [u8] {
+    static SLIM: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let file = OPTIONS.get_file_by_name(RULES).map(|file| file.encode_to_vec()).unwrap_or_default();
+        // This type has no room for options of others.
+        let mut file = prost_types::FileDescriptorProto::decode(file.as_slice()).unwrap_or_default();
+        file.source_code_info = None;
+        file.encode_to_vec()
+    });
+    &SLIM
 }
 
 /// True if the bytes of a file may contain rules: the key of the extension 1159 occurs in them.
-#[cfg(feature = "validation")]
 pub(crate) fn may_have_rules(file: &[u8]) -> bool {
     file.windows(2).any(|pair| pair == [0xba, 0x48])
 }

@@ -232,3 +232,19 @@ fn an_any_of_an_unknown_type_has_no_json_form() {
     let message = search().decode(&bytes, &limits).expect("any type is well-formed");
     assert!(matches!(message.to_json(WideIntegers::Numbers, &limits), Err(MessageError::Json { .. })));
 }
+
+#[test]
+fn whole_numbers_have_no_fraction() {
+    let message = schema(
+        r#"syntax = "proto3"; import "google/protobuf/struct.proto";
+        message M { google.protobuf.Value value = 1; repeated double numbers = 2; repeated float floats = 3; }"#,
+    );
+    let message = message.message("M").expect("the message is there");
+    for json in [
+        r#"{"value":{"a":[1,-2,0.5]}}"#,
+        r#"{"numbers":[9007199254740992,-9007199254740992,-0.0,1e+300,0.1]}"#,
+        r#"{"floats":[16777216,0.5,-3]}"#,
+    ] {
+        assert_eq!(through(&message, json, WideIntegers::Numbers).as_deref(), Ok(json));
+    }
+}

@@ -19,6 +19,9 @@ pub struct BinaryClientConfig {
     pub token: Option<String>,
     /// The client resolves references to a schema registry.
     pub bsr_refs: bool,
+    /// The client has the files of `google/protobuf` and `buf/validate/validate.proto`: descriptor sets may come without
+    /// them.
+    pub wkt_builtin: bool,
     /// The field numbers of the server; `None`: as it describes itself.
     pub numbering: Option<Numbering>,
     /// The time for the first answer.
@@ -40,6 +43,7 @@ impl BinaryClientConfig {
             metadata: [("name".to_owned(), name.into()), ("version".to_owned(), version.into())].into(),
             token: None,
             bsr_refs: false,
+            wkt_builtin: false,
             numbering: None,
             open_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(60),

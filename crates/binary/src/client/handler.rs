@@ -98,11 +98,11 @@ impl Handler for BinaryBackend {
         let tool = self.tool(&call.name).await?;
         let schema = |why: SchemaError| error(BinaryCallError::Refused(why.into()));
         let messages = self.schemas.of_proto(&tool).await.map_err(schema)?;
-        let arguments = messages.arguments_to_any(&call.arguments_or_empty()).map_err(schema)?;
+        let arguments = messages.arguments_to_any(&call.arguments_or_empty()).await.map_err(schema)?;
         let metadata = call_metadata(call.meta.as_ref());
         let request = CallToolRequest { name: call.name, arguments: Some(arguments), metadata };
         let response = self.client.call_tool(request, None).await.map_err(error)?;
-        Ok(result_from_proto(response, &*messages))
+        Ok(result_from_proto(response, &*messages).await)
     }
 
     async fn list_resources(&self, _: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {

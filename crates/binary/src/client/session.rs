@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use crate::client::config::BinaryClientConfig;
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::code;
+use crate::extensions::{NOTIFICATIONS, WKT_BUILTIN};
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode_with};
 use crate::message::{
@@ -218,11 +219,12 @@ impl BinaryClientSession {
         if let Some(token) = &self.config.token {
             metadata.insert("authorization".to_owned(), format!("Bearer {token}"));
         }
+        let declared = [NOTIFICATIONS].into_iter().chain(self.config.wkt_builtin.then_some(WKT_BUILTIN));
         let capabilities = ClientCapabilities {
             supports_bsr_refs: self.config.bsr_refs,
             supports_streaming: false,
             encodings: vec!["protobuf".to_owned()],
-            experimental: [("notifications".to_owned(), true)].into(),
+            experimental: declared.map(|name| (name.to_owned(), true)).collect(),
         };
         let request =
             InitializeRequest { protocol_version: version.to_string(), capabilities: Some(capabilities), metadata };

@@ -43,7 +43,7 @@ pub(crate) fn call_metadata(meta: Option<&RawJson>) -> BTreeMap<String, String> 
 }
 
 /// The result of a call. The first data becomes the structured content and, as MCP asks of servers, a text as well.
-pub(crate) fn result_from_proto(response: CallToolResponse, messages: &dyn ToolMessages) -> CallToolResult {
+pub(crate) async fn result_from_proto(response: CallToolResponse, messages: &dyn ToolMessages) -> CallToolResult {
     let result = match response.result {
         Some(call_tool_response::Result::Success(result)) => result,
         Some(call_tool_response::Result::Error(error)) => return CallToolResult::error(error.message),
@@ -57,7 +57,7 @@ pub(crate) fn result_from_proto(response: CallToolResponse, messages: &dyn ToolM
                 let mime_type = if mime_type.is_empty() { DEFAULT_IMAGE.to_owned() } else { mime_type };
                 blocks.push(ContentBlock::image(STANDARD.encode(bytes), mime_type));
             }
-            Some(Content::Data(any)) => match messages.result_to_json(&any) {
+            Some(Content::Data(any)) => match messages.result_to_json(&any).await {
                 Ok(json) if mime_type == CONTENT_BLOCK => blocks.push(ContentBlock::from_raw(json.value)),
                 Ok(json) => {
                     blocks.push(ContentBlock::text(json.value.as_str()));

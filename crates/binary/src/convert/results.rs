@@ -35,23 +35,25 @@ pub(crate) fn call_meta(metadata: &BTreeMap<String, String>) -> Option<RawJson> 
 ///
 /// # Errors
 /// If the result is not one of MCP.
-pub(crate) fn result_to_proto(result: &CallToolResult, messages: &dyn ToolMessages) -> Result<CallToolResponse, Fault> {
+pub(crate) async fn result_to_proto(
+    result: &CallToolResult,
+    messages: &dyn ToolMessages,
+) -> Result<CallToolResponse, Fault> {
     let mut metadata = BTreeMap::new();
     let mut content = Vec::new();
-    let structured =
-        result.structured_content.as_ref().and_then(|structured| match messages.result_to_any(structured) {
+    let mut structured = None;
+    if let Some(given) = &result.structured_content {
+        match messages.result_to_any(given).await {
             Ok(converted) => {
                 if !converted.inexact.is_empty() {
                     metadata.insert(INEXACT.to_owned(), Value::from(converted.inexact).to_string());
                 }
                 content.push(block(Content::Data(converted.value), "application/json"));
-                Some(structured)
+                structured = Some(given);
             }
-            Err(error) => {
-                metadata.insert(UNCONVERTED.to_owned(), error.to_string());
-                None
-            }
-        });
+            Err(error) => _ = metadata.insert(UNCONVERTED.to_owned(), error.to_string()),
+        }
+    }
     let blocks: Vec<RawJson> = result.content.to().map_err(|_| malformed())?;
     let repeated = structured.map(RawJson::to::<Value>).transpose().map_err(|_| malformed())?;
     for raw in blocks {

@@ -7,9 +7,9 @@ use protomcp_types::{Tool, ToolAnnotations};
 use crate::message;
 use crate::message::tool::SchemaSource;
 use crate::metadata::{
-    ANNOTATIONS, BSR_REF, INPUT_SCHEMA, INPUT_TYPE, OUTPUT_SCHEMA, OUTPUT_TYPE, SCHEMA_ERROR, TITLE,
+    ANNOTATIONS, BSR_REF, INPUT_SCHEMA, INPUT_TYPE, OUTPUT_SCHEMA, OUTPUT_TYPE, SCHEMA_ERROR, SCHEMA_LOSSES, TITLE,
 };
-use crate::schemas::{SchemaError, ToolMessages};
+use crate::schemas::{Imports, SchemaError, ToolMessages};
 use crate::well_known::STRUCT_NAME;
 
 /// The schema that a client gets.
@@ -17,7 +17,7 @@ pub(crate) enum ToolSource<'a> {
     /// Only the reference.
     Reference(String),
     /// The descriptors.
-    Inline(&'a dyn ToolMessages),
+    Inline(&'a dyn ToolMessages, Imports),
     /// The reference if there is one, because the schema was not found.
     Failed(Option<String>, &'a SchemaError),
 }
@@ -28,17 +28,22 @@ pub(crate) fn tool_to_proto(tool: &Tool, source: ToolSource<'_>) -> message::Too
     let mut put = |key: &str, value: String| drop(metadata.insert(key.to_owned(), value));
     let schema_source = match source {
         ToolSource::Reference(reference) => Some(SchemaSource::BsrRef(reference)),
-        ToolSource::Inline(messages) => {
+        ToolSource::Inline(messages, imports) => {
             let names = messages.names();
             put(INPUT_TYPE, names.input_type.clone());
             names.output_type.iter().for_each(|name| put(OUTPUT_TYPE, name.clone()));
             names.bsr_ref.iter().for_each(|reference| put(BSR_REF, reference.clone()));
+            // A `Struct` says only that it is an object.
             if names.input_type == STRUCT_NAME {
-                // The message says only that it is an object.
                 put(INPUT_SCHEMA, messages.input_schema().as_str().to_owned());
-                messages.output_schema().iter().for_each(|schema| put(OUTPUT_SCHEMA, schema.as_str().to_owned()));
             }
-            Some(SchemaSource::InlineSchema(messages.descriptor_set()))
+            if let Some(schema) = messages.output_schema()
+                && names.output_type.as_deref() == Some(STRUCT_NAME)
+            {
+                put(OUTPUT_SCHEMA, schema.as_str().to_owned());
+            }
+            messages.losses().into_iter().for_each(|losses| put(SCHEMA_LOSSES, losses));
+            Some(SchemaSource::InlineSchema(messages.descriptor_set(imports)))
         }
         ToolSource::Failed(reference, error) => {
             put(SCHEMA_ERROR, error.to_string());

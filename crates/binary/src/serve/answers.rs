@@ -15,7 +15,7 @@ use crate::message::{
     self, CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
     ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
 };
-use crate::schemas::ToolMessages;
+use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
 use crate::serve::mcp::Mcp;
@@ -32,6 +32,8 @@ pub(super) struct Answers {
     /// Identifies the client for rate limits.
     pub(super) caller: String,
     pub(super) permission: Option<Permission>,
+    /// The files that the client wants in descriptor sets.
+    pub(super) imports: Imports,
 }
 
 impl Answers {
@@ -105,7 +107,7 @@ impl Answers {
             (Some(reference), false) => Some(tool_to_proto(tool, ToolSource::Reference(reference))),
             // A tool that is in no registry always brings its schema.
             (reference, _) => Some(match self.shared.schemas.of_json(tool).await {
-                Ok(messages) => tool_to_proto(tool, ToolSource::Inline(&*messages)),
+                Ok(messages) => tool_to_proto(tool, ToolSource::Inline(&*messages, self.imports)),
                 Err(error) => {
                     tracing::warn!(tool = tool.name.as_str(), "no schema for clients of proto-mcp: {error}");
                     tool_to_proto(tool, ToolSource::Failed(reference, &error))
@@ -123,11 +125,11 @@ impl Answers {
         }
         let messages = self.shared.schemas.of_json(&tool).await?;
         check_type(&*messages, &request)?;
-        let arguments = messages.arguments_to_json(request.arguments.as_ref())?;
+        let arguments = messages.arguments_to_json(request.arguments.as_ref()).await?;
         let mut call = CallTool::new(request.name).with_arguments(arguments);
         call.meta = call_meta(&request.metadata);
         let result = self.mcp.request::<CallTool>(&call).await?;
-        result_to_proto(&result, &*messages)
+        result_to_proto(&result, &*messages).await
     }
 
     /// The definition of a tool. A name that is not known may be new.

@@ -248,9 +248,10 @@ impl<S: Service> Driver<S> {
         let timeout = limits.max_call_timeout.max(limits.call_timeout).max(limits.request_timeout) + MARGIN;
         let (upstream, mcp) = Upstream::open(&self.server, self.identity(), &peer, timeout, now);
         let caller = peer.rate_key(|| CONNECTIONS.fetch_add(1, Ordering::Relaxed));
+        let imports = self.session.agreement().map(|agreed| agreed.imports).unwrap_or_default();
         let (shared, catalog) = (Arc::clone(&self.shared), Catalog::default());
         let mcp = Mcp::Session(mcp);
-        let answers = Arc::new(Answers { shared, mcp, catalog, caller, permission: peer.permission });
+        let answers = Arc::new(Answers { shared, mcp, catalog, caller, permission: peer.permission, imports });
         self.upstream = Some(upstream);
         self.answers = Some(Arc::clone(&answers));
         answers

@@ -11,6 +11,7 @@ use protomcp_session::{Extensions, Reservation};
 use crate::fault::Fault;
 use crate::frame::FrameTooLarge;
 use crate::message::{InitializeRequest, InitializeResponse, McpMessage, Payload};
+use crate::schemas::Imports;
 use crate::serve::BinaryServer;
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
@@ -103,6 +104,8 @@ impl BinaryEndpoint {
             catalog: Catalog::default(),
             caller: peer.rate_key(|| connection.unwrap_or_default()),
             permission: peer.permission.take(),
+            // A call has nothing to declare it with.
+            imports: Imports::Complete,
         };
         let outcome = self.within(timeout, kind, answers.answer(call)).await;
         let mut outcome = outcome.or_else(|fault| kind.carry(fault));

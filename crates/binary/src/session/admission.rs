@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::code;
+use crate::extensions::{NOTIFICATIONS, WKT_BUILTIN};
 use crate::fault::Fault;
 use crate::message::{
     InitializeRequest, InitializeResponse, ResourceCapabilities, ServerCapabilities, ToolCapabilities,
 };
+use crate::schemas::Imports;
 use crate::session::agreement::Agreement;
 use crate::session::config::{Changes, SessionConfig};
 use crate::session::inbound::BinaryCall;
@@ -83,11 +85,13 @@ pub(crate) fn agree(
     let token = request.metadata.remove(AUTHORIZATION);
     authenticate(config, principal, token.as_deref())?;
     let features = config.features;
+    let declares = |name: &str| client.experimental.get(name).copied().unwrap_or_default();
     let agreement = Agreement {
         version,
         client_resolves_refs: client.supports_bsr_refs,
         bsr_refs: client.supports_bsr_refs && features.bsr_refs,
-        notifications: client.experimental.get(NOTIFICATIONS).copied().unwrap_or_default(),
+        notifications: declares(NOTIFICATIONS),
+        imports: if declares(WKT_BUILTIN) { Imports::WithoutWellKnown } else { Imports::Complete },
         metadata: request.metadata,
     };
     let announced = |changes: Changes| changes == Changes::Announced && agreement.notifications;
@@ -116,6 +120,3 @@ const TIMEOUT_MS: &str = "timeout_ms";
 
 /// The encoding of all messages here.
 const ENCODING: &str = "protobuf";
-
-/// The extension with `ListChanged`.
-const NOTIFICATIONS: &str = "notifications";

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::schemas::Imports;
 use crate::version::Version;
 
 /// The version and the capabilities of a conversation.
@@ -15,6 +16,8 @@ pub struct Agreement {
     pub bsr_refs: bool,
     /// The client takes `ListChanged`.
     pub notifications: bool,
+    /// The imports that the client wants in descriptor sets.
+    pub imports: Imports,
     /// The metadata of the client, without its token: `name` and `version`.
     pub metadata: BTreeMap<String, String>,
 }

@@ -258,13 +258,13 @@ pub(crate) async fn call(name: &str, json: &str, metadata: &[(&str, &str)]) -> P
 pub(crate) async fn as_struct(json: &str) -> Any {
     let tool = Tool::new(ToolName::new("t").unwrap());
     let messages = StructSchemas.of_json(&tool).await.unwrap();
-    messages.arguments_to_any(&RawJson::parse(json.to_owned()).unwrap()).unwrap()
+    messages.arguments_to_any(&RawJson::parse(json.to_owned()).unwrap()).await.unwrap()
 }
 
 pub(crate) async fn as_json(any: &Any) -> serde_json::Value {
     let tool = Tool::new(ToolName::new("t").unwrap());
     let messages = StructSchemas.of_json(&tool).await.unwrap();
-    messages.result_to_json(any).unwrap().value.to().unwrap()
+    messages.result_to_json(any).await.unwrap().value.to().unwrap()
 }
 
 pub(crate) fn success(response: CallToolResponse) -> ToolResult {

@@ -51,6 +51,7 @@ pub struct Converted {
     input: String,
     output: Option<String>,
     report: Report,
+    is_open: bool,
 }
 
 /// The reason for which a schema is not converted.
@@ -106,7 +107,7 @@ impl Converter {
         let stem = pascal_case(tool);
         let (mut messages, mut report) = (Vec::new(), Report::default());
         let mut taken = BTreeSet::new();
-        let mut names = Vec::new();
+        let (mut names, mut is_open) = (Vec::new(), false);
         for (schema, suffix) in [(Some(input), "Request"), (output, "Response")] {
             let Some(schema) = schema else { continue };
             let name = format!("{stem}{suffix}");
@@ -116,6 +117,7 @@ impl Converter {
             if reading.is_too_large {
                 return Err(ConvertError::TooLarge);
             }
+            is_open |= reading.is_open;
             names.push(format!("{}.{name}", self.package));
             taken = reading.taken;
             messages.append(&mut reading.messages);
@@ -126,7 +128,7 @@ impl Converter {
         let file = ProtoFile { package: self.package.clone(), messages };
         let mut names = names.into_iter();
         let input = names.next().unwrap_or_default();
-        Ok(Converted { file, input, output: names.next(), report })
+        Ok(Converted { file, input, output: names.next(), report, is_open })
     }
 }
 
@@ -142,6 +144,21 @@ impl Converted {
     #[must_use]
     pub fn descriptor_set(&self) -> Vec<u8> {
         encode_set(&self.file, &self.file_name())
+    }
+
+    /// The same set with `google/protobuf/struct.proto` in front, if it is used: all imports are in the set.
+    #[must_use]
+    pub fn complete_descriptor_set(&self) -> Vec<u8> {
+        let mut set = if self.file.uses_struct() { crate::well_known::struct_set() } else { Vec::new() };
+        set.extend(self.descriptor_set());
+        set
+    }
+
+    /// True if a schema takes further keys, beside its properties or in place of them, which its message refuses. A
+    /// `google.protobuf.Struct` suits such a tool better.
+    #[must_use]
+    pub fn refuses_keys(&self) -> bool {
+        self.is_open
     }
 
     /// The path of the source file, such as `acme/tools/v1/web_search.proto`.
@@ -197,6 +214,8 @@ struct Reading<'a> {
     depth: usize,
     fields: usize,
     is_too_large: bool,
+    /// The root takes keys that are not among its properties.
+    is_open: bool,
 }
 
 /// A place in the schema, and the name of a message that is made there.
@@ -248,6 +267,7 @@ impl<'a> Reading<'a> {
             depth: 0,
             fields: 0,
             is_too_large: false,
+            is_open: false,
         }
     }
 
@@ -270,6 +290,7 @@ impl<'a> Reading<'a> {
         if schema.get("additionalProperties").is_some_and(|extra| *extra != Value::Bool(false)) {
             self.lossy(&place, "additionalProperties", "further keys are refused");
         }
+        self.is_open = takes_keys(&schema);
         self.object(&schema, &place);
         Ok(())
     }
@@ -315,6 +336,20 @@ impl<'a> Reading<'a> {
         self.present(&mut mapped, presence, &inner);
         let comment = schema.as_object().map(comment).unwrap_or_default();
         ProtoField { name: name.to_owned(), json_name, number, shape: mapped.shape, rules: mapped.rules, comment }
+    }
+}
+
+/// True for an object that takes keys beside its properties, by its own words or because it has no properties.
+fn takes_keys(schema: &Map<String, Value>) -> bool {
+    let has_keys = |keyword: &str| schema.get(keyword).and_then(Value::as_object).is_some_and(|list| !list.is_empty());
+    let alternatives = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema.get(*keyword)?.as_array()).flatten();
+    match schema.get("additionalProperties") {
+        _ if has_keys("patternProperties") => true,
+        Some(Value::Bool(false)) => false,
+        Some(_) => true,
+        None => {
+            !schema.contains_key("properties") || alternatives.into_iter().any(|one| one.get("properties").is_some())
+        }
     }
 }
 

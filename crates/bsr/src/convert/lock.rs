@@ -47,6 +47,18 @@ impl FieldLock {
         text
     }
 
+    /// The number of fields that have a number.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.messages.values().map(BTreeMap::len).sum()
+    }
+
+    /// True if no field has a number yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The number of a field, the same as before or the next free one.
     pub(crate) fn number(&mut self, message: &str, key: &str) -> u32 {
         let fields = self.messages.entry(message.to_owned()).or_default();

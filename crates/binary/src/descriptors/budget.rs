@@ -1,0 +1,132 @@
+//! Work on schemas and arguments that may take long: on threads of their own, within a time.
+//!
+//! A thread cannot be stopped, so work that does not end keeps its place: the places are limited, and later work waits for
+//! one within its own time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+
+use crate::schemas::{SchemaError, Unresolved};
+
+/// The threads at once.
+const THREADS: usize = 8;
+
+/// The time, if none is set.
+const TIME: Duration = Duration::from_secs(2);
+
+/// The time of each piece of work, and the places for it.
+#[derive(Debug, Clone)]
+pub(super) struct Budget {
+    time: Duration,
+    places: Arc<Semaphore>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { time: TIME, places: Arc::new(Semaphore::new(THREADS)) }
+    }
+}
+
+impl Budget {
+    pub(super) fn set_time(&mut self, time: Duration) {
+        self.time = time;
+    }
+
+    /// The same time, with places for the work on one schema: a schema whose rules do not end must leave places for the
+    /// others.
+    pub(super) fn share(&self) -> Share {
+        Share { budget: self.clone(), places: Arc::new(Semaphore::new(THREADS / 4)) }
+    }
+
+    /// Does a piece of work.
+    ///
+    /// # Errors
+    /// As the work, or −33000 if it does not end in time.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
+    ) -> Result<T, SchemaError> {
+        let done = async {
+            let place = Arc::clone(&self.places).acquire_owned().await;
+            tokio::task::spawn_blocking(move || {
+                let _place = place;
+                work()
+            })
+            .await
+        };
+        match tokio::time::timeout(self.time, done).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(unusable("the work on the schema failed".to_owned())),
+            Err(_) => Err(unusable(format!("the work on the schema takes longer than {:?}", self.time))),
+        }
+    }
+}
+
+/// The part of a [`Budget`] for one schema.
+#[derive(Debug)]
+pub(super) struct Share {
+    budget: Budget,
+    places: Arc<Semaphore>,
+}
+
+impl Share {
+    /// Does a piece of work.
+    ///
+    /// # Errors
+    /// As [`Budget::run`].
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
+    ) -> Result<T, SchemaError> {
+        let places = Arc::clone(&self.places);
+        match tokio::time::timeout(self.budget.time, places.acquire_owned()).await {
+            Ok(place) => {
+                let work = move || {
+                    let _place = place;
+                    work()
+                };
+                self.budget.run(work).await
+            }
+            Err(_) => Err(unusable(format!("the work on the schema takes longer than {:?}", self.budget.time))),
+        }
+    }
+}
+
+/// The failure of a schema that cannot be used.
+pub(super) fn unusable(message: String) -> SchemaError {
+    SchemaError::Unresolved { cause: Unresolved::InvalidSchema, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_does_not_end_takes_its_own_places_only() {
+        let mut budget = Budget::default();
+        budget.set_time(Duration::from_millis(50));
+        let (hostile, other) = (budget.share(), budget.share());
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = Arc::new(std::sync::Mutex::new(ended));
+        for _ in 0..6 {
+            let ended = Arc::clone(&ended);
+            // It ends when the test drops its end of the channel.
+            let stuck = hostile.run(move || Ok(ended.lock().is_ok_and(|ended| ended.recv().is_err()))).await;
+            assert!(matches!(stuck, Err(SchemaError::Unresolved { cause: Unresolved::InvalidSchema, .. })));
+        }
+        assert_eq!(budget.places.available_permits(), THREADS - 2);
+        budget.set_time(TIME);
+        assert_eq!(Share { budget, ..other }.run(|| Ok(5)).await.ok(), Some(5));
+        drop(end);
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_failure() {
+        let failed = Budget::default().run(|| -> Result<(), SchemaError> { panic!("on purpose") }).await;
+        assert!(failed.is_err());
+    }
+}

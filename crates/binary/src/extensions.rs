@@ -1,0 +1,7 @@
+//! Keys of `experimental` in the capabilities of a client.
+
+/// The client takes `ListChanged`.
+pub(crate) const NOTIFICATIONS: &str = "notifications";
+
+/// The client has the files of `google/protobuf` and `buf/validate/validate.proto`.
+pub(crate) const WKT_BUILTIN: &str = "wkt_builtin";
