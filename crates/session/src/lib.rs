@@ -7,6 +7,7 @@ mod caller;
 mod canonical;
 mod client;
 mod client_info;
+mod expected;
 mod extensions;
 mod info;
 mod input;

@@ -89,8 +89,9 @@ impl Pending {
         self.open.remove(&key.id).map(|open| Closed { then: open.then, era: open.era })
     }
 
-    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<RequestKey> {
-        self.open.remove_entry(id).map(|(id, open)| RequestKey { number: open.number, id })
+    /// Closes a request that the peer has cancelled. Returns the effect that it no longer has, too.
+    pub(crate) fn cancel(&mut self, id: &RequestId) -> Option<(RequestKey, OnSuccess)> {
+        self.open.remove_entry(id).map(|(id, open)| (RequestKey { number: open.number, id }, open.then))
     }
 
     pub(crate) fn contains(&self, key: &RequestKey) -> bool {

@@ -33,7 +33,7 @@ use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::Shape;
 use crate::server::handshake::Lifecycle;
 use crate::server::listener::Listeners;
-use crate::subscriptions::Subscriptions;
+use crate::subscriptions::{Subscriptions, Topic};
 use crate::task_view::{TaskAnswer, TaskView};
 
 pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
@@ -50,6 +50,8 @@ pub struct Session {
     pending: Pending,
     outgoing: Outgoing,
     subscriptions: Arc<Subscriptions>,
+    /// Changes whose notifications are due.
+    missed: Vec<(Topic, Arc<str>)>,
     listeners: Listeners,
     level: Level,
 }
@@ -114,6 +116,7 @@ impl Session {
             pending: Pending::new(max_pending),
             outgoing: Outgoing::default(),
             subscriptions: Arc::new(Subscriptions::new(Self::MAX_SUBSCRIPTIONS)),
+            missed: Vec::new(),
             listeners: Listeners::default(),
             level: Self::INITIAL_LEVEL,
         }
@@ -164,7 +167,10 @@ impl Session {
         if era != Era::Stateful {
             self.stop_listening(key.number);
         }
-        let outcome = outcome.and_then(|result| self.succeed(then, result));
+        if let (OnSuccess::Subscribe(_), Err(_)) = (&then, &outcome) {
+            self.subscriptions.expect_nothing(key.number);
+        }
+        let outcome = outcome.and_then(|result| self.succeed(key.number, then, result));
         let outcome = match era {
             Era::Stateful => outcome.map(|result| encode::result(result, Shape::Stateful)),
             Era::Stateless(attempt) => self.stateless.outcome(outcome, attempt),
@@ -179,14 +185,22 @@ impl Session {
     }
 
     /// Applies the effect of the success of a request.
-    fn succeed(&self, then: OnSuccess, result: ServerResult) -> Result<ServerResult, ErrorObject> {
+    fn succeed(&mut self, number: u64, then: OnSuccess, result: ServerResult) -> Result<ServerResult, ErrorObject> {
         match then {
             OnSuccess::Nothing => return Ok(result),
-            OnSuccess::Subscribe(uri) if !self.subscriptions.subscribe(&uri) => return Err(too_many_subscriptions()),
-            OnSuccess::Subscribe(_) => {}
+            OnSuccess::Subscribe(uri) => {
+                let missed = self.subscriptions.subscribe(number, &uri).ok_or_else(too_many_subscriptions)?;
+                self.missed.extend(missed);
+            }
             OnSuccess::Unsubscribe(uri) => self.subscriptions.unsubscribe(&uri),
         }
         Ok(ServerResult::Empty)
+    }
+
+    /// The changes that the service has reported before the answer to the subscription was encoded, or before the
+    /// acknowledgement. Their notifications follow it.
+    pub fn take_missed(&mut self) -> Vec<(Topic, Arc<str>)> {
+        std::mem::take(&mut self.missed)
     }
 
     /// True if a request still waits for its reply.

@@ -11,6 +11,9 @@
 //!                       ▲               │ changed
 //!                       └── flushed ── Stale
 //! ```
+//!
+//! A request that subscribes expects its names until it is answered (`expected.rs`): a change in between is reported
+//! after the answer.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 
 use crate::budget::Reservation;
+use crate::expected::Expected;
 use crate::info::Limits;
 
 /// The subscriptions of one connection; shared with the parts that report changes, so that a change without a
@@ -29,7 +33,7 @@ pub struct Subscriptions {
 }
 
 /// The kinds of subscriptions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Topic {
     /// By URI.
     Resource,
@@ -41,7 +45,9 @@ pub enum Topic {
 struct Open {
     /// By topic, then by name.
     interests: [HashMap<Arc<str>, Interest>; 2],
-    /// The number of subscriptions, counting a name once for each subscriber.
+    /// The names of requests that have no answer yet.
+    expected: Expected,
+    /// The number of subscriptions, counting a name once for each subscriber and each request that expects it.
     count: usize,
     /// Their bytes; `None`: only their number is bounded.
     room: Option<Reservation>,
@@ -92,18 +98,32 @@ impl Subscriptions {
         open.count < self.max || open.has_session(uri)
     }
 
-    /// Subscribes the session to a resource. Returns false if there is no room.
-    pub fn subscribe(&self, uri: &str) -> bool {
+    /// A request is going to subscribe to all of these. A change from here on is reported when it has. Returns false if
+    /// there is no room.
+    pub fn expect(&self, request: u64, topic: Topic, names: &[String]) -> bool {
         let mut open = self.open();
-        if open.has_session(uri) {
-            return true;
+        let bytes = names.iter().map(|name| cost(name)).sum();
+        if open.count + names.len() > self.max || !open.grow(bytes) {
+            return false;
         }
-        let has_room = open.count < self.max && open.grow(cost(uri));
-        if has_room {
+        open.count += names.len();
+        open.expected.insert(request, topic, names);
+        true
+    }
+
+    /// Subscribes the session to a resource, which this request may have expected. Returns the changes in between, whose
+    /// notifications need to be queued after the answer; `None`: there is no room.
+    pub fn subscribe(&self, request: u64, uri: &str) -> Option<Vec<(Topic, Arc<str>)>> {
+        let mut open = self.open();
+        let missed = open.end_expecting(request);
+        if !open.has_session(uri) {
+            if open.count >= self.max || !open.grow(cost(uri)) {
+                return None;
+            }
             open.interest(Topic::Resource, uri).wanted.session = true;
             open.count += 1;
         }
-        has_room
+        Some(open.report(missed))
     }
 
     /// Unsubscribes the session from a resource.
@@ -121,14 +141,17 @@ impl Subscriptions {
         }
     }
 
-    /// Subscribes a request to all of these. Returns false if there is no room for all of them.
-    pub fn listen(&self, listener: u64, topic: Topic, names: &[String]) -> bool {
+    /// Subscribes a request to all of these, and to no others that it may have expected. Returns the changes in between,
+    /// whose notifications need to be queued after the acknowledgement; `None`: there is no room for all of them.
+    pub fn listen(&self, listener: u64, names: [(Topic, &[String]); 2]) -> Option<Vec<(Topic, Arc<str>)>> {
         let mut open = self.open();
-        let bytes = names.iter().map(|name| cost(name)).sum();
-        if open.count + names.len() > self.max || !open.grow(bytes) {
-            return false;
+        let missed = open.end_expecting(listener);
+        let names = || names.into_iter().flat_map(|(topic, names)| names.iter().map(move |name| (topic, name)));
+        let bytes = names().map(|(_, name)| cost(name)).sum();
+        if open.count + names().count() > self.max || !open.grow(bytes) {
+            return None;
         }
-        for name in names {
+        for (topic, name) in names() {
             let listeners = &mut open.interest(topic, name).wanted.listeners;
             if listeners.contains(&listener) {
                 open.shrink(cost(name));
@@ -137,12 +160,13 @@ impl Subscriptions {
                 open.count += 1;
             }
         }
-        true
+        Some(open.report(missed))
     }
 
-    /// Removes the subscriptions of a request.
+    /// Removes the subscriptions of a request, and those that it expects.
     pub fn forget(&self, listener: u64) {
         let mut open = self.open();
+        open.end_expecting(listener);
         let (mut gone, mut bytes) = (0, 0);
         for interests in &mut open.interests {
             interests.retain(|name, interest| {
@@ -158,6 +182,11 @@ impl Subscriptions {
         open.shrink(bytes);
     }
 
+    /// A request does not subscribe to the names that it expects.
+    pub fn expect_nothing(&self, request: u64) {
+        self.open().end_expecting(request);
+    }
+
     /// True if the session has subscribed to this one.
     pub fn contains(&self, uri: &str) -> bool {
         self.open().has_session(uri)
@@ -166,18 +195,8 @@ impl Subscriptions {
     /// A resource or task has changed. Returns its name if a notification needs to be queued.
     pub fn changed(&self, topic: Topic, name: &str) -> Option<Arc<str>> {
         let mut open = self.open();
-        let interests = &mut open.interests[topic as usize];
-        let known = interests.get_key_value(name)?.0.clone();
-        let update = &mut interests.get_mut(name)?.update;
-        match update {
-            Update::Quiet => {
-                *update = Update::Queued;
-                return Some(known);
-            }
-            Update::Sent => *update = Update::Stale,
-            Update::Queued | Update::Stale => {}
-        }
-        None
+        open.expected.changed(topic, name);
+        open.changed(topic, name)
     }
 
     /// The receivers of a queued notification that is about to be sent. `None`: there is no subscriber left.
@@ -224,6 +243,36 @@ impl Open {
         }
     }
 
+    fn changed(&mut self, topic: Topic, name: &str) -> Option<Arc<str>> {
+        let interests = &mut self.interests[topic as usize];
+        let known = interests.get_key_value(name)?.0.clone();
+        let update = &mut interests.get_mut(name)?.update;
+        match update {
+            Update::Quiet => {
+                *update = Update::Queued;
+                return Some(known);
+            }
+            Update::Sent => *update = Update::Stale,
+            Update::Queued | Update::Stale => {}
+        }
+        None
+    }
+
+    /// Frees the room of the names that a request expects. Returns those that have changed.
+    fn end_expecting(&mut self, request: u64) -> Vec<(Topic, Box<str>)> {
+        let names = self.expected.remove(request);
+        self.count -= names.len();
+        self.shrink(names.iter().map(|expected| cost(&expected.name)).sum());
+        let changed = names.into_iter().filter(|expected| expected.has_changed);
+        changed.map(|expected| (expected.topic, expected.name)).collect()
+    }
+
+    /// The changes of these that need to be queued.
+    fn report(&mut self, missed: Vec<(Topic, Box<str>)>) -> Vec<(Topic, Arc<str>)> {
+        let due = missed.into_iter().filter_map(|(topic, name)| Some((topic, self.changed(topic, &name)?)));
+        due.collect()
+    }
+
     fn has_session(&self, uri: &str) -> bool {
         self.interests[Topic::Resource as usize].get(uri).is_some_and(|interest| interest.wanted.session)
     }
@@ -248,11 +297,16 @@ mod tests {
     use crate::budget::Budget;
     use crate::caller::Owner;
 
+    /// True if there is room.
+    fn listen(subscriptions: &Subscriptions, listener: u64, topic: Topic, names: &[String]) -> bool {
+        subscriptions.listen(listener, [(topic, names), (topic, &[])]).is_some()
+    }
+
     #[test]
     fn at_most_one_notice_is_on_its_way_and_none_is_lost() {
         let wanted = Subscriptions::new(1);
         assert_eq!(wanted.changed(Topic::Resource, "a"), None);
-        assert!(wanted.subscribe("a"));
+        assert!(wanted.subscribe(1, "a").is_some());
         assert!(wanted.changed(Topic::Resource, "a").is_some());
         assert!(wanted.changed(Topic::Resource, "a").is_none());
         assert!(wanted.sending(Topic::Resource, "a").is_some());
@@ -274,19 +328,20 @@ mod tests {
     #[test]
     fn there_is_room_for_so_many_and_the_same_one_again() {
         let wanted = Subscriptions::new(2);
-        assert!(wanted.subscribe("a") && wanted.subscribe("b") && wanted.subscribe("a"));
-        assert!(!wanted.has_room("c") && !wanted.subscribe("c") && wanted.has_room("b"));
+        let subscribes = |uri| wanted.subscribe(1, uri).is_some();
+        assert!(subscribes("a") && subscribes("b") && subscribes("a"));
+        assert!(!wanted.has_room("c") && !subscribes("c") && wanted.has_room("b"));
         wanted.unsubscribe("a");
-        assert!(wanted.subscribe("c"));
+        assert!(subscribes("c"));
     }
 
     #[test]
     fn a_notice_is_for_all_that_want_it() {
         let subscriptions = Subscriptions::new(4);
         let uris = ["a".to_owned(), "b".to_owned(), "a".to_owned()];
-        assert!(subscriptions.listen(7, Topic::Resource, &uris) && subscriptions.subscribe("a"));
-        assert!(!subscriptions.listen(8, Topic::Resource, &uris), "there is room for one more only");
-        assert!(subscriptions.listen(8, Topic::Resource, &uris[..1]) && !subscriptions.has_room("c"));
+        assert!(listen(&subscriptions, 7, Topic::Resource, &uris) && subscriptions.subscribe(1, "a").is_some());
+        assert!(!listen(&subscriptions, 8, Topic::Resource, &uris), "there is room for one more only");
+        assert!(listen(&subscriptions, 8, Topic::Resource, &uris[..1]) && !subscriptions.has_room("c"));
         assert!(!subscriptions.contains("b"), "the session has not asked for it");
         let told = |uri| {
             subscriptions.changed(Topic::Resource, uri)?;
@@ -302,18 +357,21 @@ mod tests {
         assert_eq!(told("a"), Some((false, vec![8])));
         subscriptions.forget(8);
         assert_eq!(told("a"), None);
-        assert!(subscriptions.listen(9, Topic::Resource, &["a", "b", "c", "d"].map(String::from)), "all room is back");
+        assert!(
+            listen(&subscriptions, 9, Topic::Resource, &["a", "b", "c", "d"].map(String::from)),
+            "all room is back"
+        );
     }
 
     #[test]
     fn a_task_takes_the_same_room_as_a_resource() {
         let subscriptions = Subscriptions::new(2);
         let name = ["a".to_owned()];
-        assert!(subscriptions.listen(1, Topic::Task, &name) && subscriptions.changed(Topic::Resource, "a").is_none());
+        assert!(listen(&subscriptions, 1, Topic::Task, &name) && subscriptions.changed(Topic::Resource, "a").is_none());
         assert!(subscriptions.changed(Topic::Task, "a").is_some());
         let wanted = subscriptions.sending(Topic::Task, "a").unwrap();
         assert_eq!((wanted.session, wanted.listeners.to_vec()), (false, vec![1]));
-        assert!(subscriptions.listen(1, Topic::Resource, &name) && !subscriptions.has_room("b"));
+        assert!(listen(&subscriptions, 1, Topic::Resource, &name) && !subscriptions.has_room("b"));
         subscriptions.forget(1);
         assert!(subscriptions.changed(Topic::Task, "a").is_none() && subscriptions.has_room("b"));
     }
@@ -324,19 +382,43 @@ mod tests {
         let of = |max| Subscriptions::within(max, budget.empty(&Owner::Local));
         let (one, two) = (of(99), of(99));
         let names = |range: std::ops::Range<u32>| range.map(|name| name.to_string()).collect::<Vec<_>>();
-        assert!(one.subscribe("a") && one.subscribe("a") && one.listen(1, Topic::Resource, &names(0..5)));
-        assert!(!two.listen(1, Topic::Task, &names(0..3)), "one caller gets eight");
-        assert!(two.listen(1, Topic::Task, &["0", "1", "1"].map(str::to_owned)[..2]));
-        assert!(!one.subscribe("b") && !one.contains("b") && budget.taken() == 8 * cost("a"));
+        assert!(
+            one.subscribe(1, "a").is_some()
+                && one.subscribe(1, "a").is_some()
+                && listen(&one, 1, Topic::Resource, &names(0..5))
+        );
+        assert!(!listen(&two, 1, Topic::Task, &names(0..3)), "one caller gets eight");
+        assert!(listen(&two, 1, Topic::Task, &["0", "1", "1"].map(str::to_owned)[..2]));
+        assert!(one.subscribe(1, "b").is_none() && !one.contains("b") && budget.taken() == 8 * cost("a"));
         one.forget(1);
         one.forget(1);
         assert_eq!(budget.taken(), 3 * cost("a"));
-        assert!(two.listen(1, Topic::Task, &["0", "1", "1"].map(str::to_owned)));
+        assert!(listen(&two, 1, Topic::Task, &["0", "1", "1"].map(str::to_owned)));
         assert_eq!(budget.taken(), 3 * cost("a"), "a name counts once");
         one.unsubscribe("a");
         one.unsubscribe("a");
         drop(two);
         assert_eq!(budget.taken(), 0);
+    }
+
+    #[test]
+    fn a_change_before_the_answer_is_due_after_it() {
+        let wanted = Subscriptions::new(4);
+        let names = ["a".to_owned(), "b".to_owned()];
+        let due = |names: &[&str]| Some(names.iter().map(|name| (Topic::Resource, Arc::from(*name))).collect());
+        assert!(wanted.expect(1, Topic::Resource, &names[..1]) && wanted.expect(2, Topic::Resource, &names));
+        assert!(!wanted.expect(3, Topic::Resource, &names) && wanted.changed(Topic::Resource, "a").is_none());
+        assert!(wanted.changed(Topic::Task, "b").is_none());
+        assert_eq!(wanted.subscribe(1, "a"), due(&["a"]));
+        assert!(wanted.sending(Topic::Resource, "a").is_some_and(|wanted| wanted.session), "it is queued once");
+        assert!(!wanted.flushed(Topic::Resource, "a"));
+        assert_eq!(wanted.listen(2, [(Topic::Resource, &names), (Topic::Task, &[])]), due(&["a"]));
+        // One that is refused or cancelled.
+        wanted.forget(2);
+        assert!(wanted.expect(3, Topic::Resource, &names) && wanted.changed(Topic::Resource, "b").is_none());
+        wanted.expect_nothing(3);
+        assert_eq!(wanted.subscribe(4, "b"), due(&[]));
+        assert!(wanted.expect(5, Topic::Task, &names), "all other room is back");
     }
 
     #[derive(Debug, Clone, Copy)]
@@ -354,7 +436,7 @@ mod tests {
             steps in prop::collection::vec(prop::sample::select(vec![Step::Change, Step::Send, Step::Flush]), 0..40)
         ) {
             let wanted = Subscriptions::new(1);
-            wanted.subscribe("a");
+            wanted.subscribe(1, "a");
             let (mut version, mut told, mut queued, mut sent) = (0, 0, 0, 0);
             // A queued notice is sent, and a sent one is written, sooner or later.
             let ending = [Step::Flush, Step::Send, Step::Flush, Step::Send, Step::Flush];

@@ -289,6 +289,10 @@ impl Handler for Tools {
         if request.uri.ends_with("slow") {
             sleep(Duration::from_millis(10)).await;
         }
+        // Changes before it is answered.
+        if request.uri.ends_with("eager") {
+            self.sessions.resource_updated(&request.uri);
+        }
         if request.uri.starts_with("file:///") { Ok(()) } else { Err(ErrorObject::resource_not_found(&request.uri)) }
     }
 

@@ -84,6 +84,21 @@ fn a_request_listens_until_the_server_stops() {
 }
 
 #[test]
+fn a_change_before_the_acknowledgement_is_reported_after_it() {
+    play(Limits::default(), async |stage| {
+        let filter = r#""notifications":{"resourceSubscriptions":["file:///eager"]}"#;
+        let mut replies = send(&stage, "subscriptions/listen", &format!("{filter},{META}"));
+        let id = r#""_meta":{"io.modelcontextprotocol/subscriptionId":1}"#;
+        let acknowledged =
+            format!(r#"{{"method":"notifications/subscriptions/acknowledged","params":{{{id},{filter}}}}}"#);
+        assert_eq!(next(&mut replies).await, Some(acknowledged));
+        let updated =
+            format!(r#"{{"method":"notifications/resources/updated","params":{{{id},"uri":"file:///eager"}}}}"#);
+        assert_eq!(next(&mut replies).await, Some(updated));
+    });
+}
+
+#[test]
 fn a_request_that_is_dropped_is_cancelled() {
     play(Limits::default(), async |stage| {
         let mut replies = send(&stage, "tools/call", &format!(r#""name":"listen",{META}"#));

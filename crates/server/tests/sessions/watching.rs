@@ -130,3 +130,24 @@ fn a_session_subscribes_by_itself() {
         assert_eq!(heard(&stage).await, ["+file:///a", "+file:///a", "-file:///a"]);
     });
 }
+
+#[test]
+fn a_change_before_the_answer_is_reported_after_it() {
+    play(Limits::default(), async |stage| {
+        let mut host = stage.connect();
+        let eager = r#""file:///eager""#;
+        host.steps(&[
+            "→ hello",
+            r#"→ {"id":1,"method":"resources/subscribe","params":{"uri":"x:eager"}}"#,
+            r#"← {"id":1,"error":{"code":-32002,"message":"Resource not found","data":{"uri":"x:eager"}}}"#,
+            r#"→ {"id":2,"method":"resources/subscribe","params":{"uri":"file:///eager"}}"#,
+            r#"← {"id":2,"result":{}}"#,
+            r#"← {"method":"notifications/resources/updated","params":{"uri":"file:///eager"}}"#,
+            "· 100ms",
+        ])
+        .await;
+        let mut other = stage.connect();
+        let updated = r#"← {"method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":1},"uri":"file:///eager"}}"#;
+        other.steps(&[&listen(1, r#""file:///eager","x:eager""#), &acknowledged(1, eager), updated, "· 100ms"]).await;
+    });
+}

@@ -42,7 +42,7 @@ impl AskedRequests {
     }
 
     pub(super) fn cancel(&mut self, id: &RequestId) -> Option<RequestKey> {
-        let key = self.open.cancel(id)?;
+        let (key, _) = self.open.cancel(id)?;
         self.weights.remove(&key.number);
         Some(key)
     }

@@ -13,14 +13,15 @@ use std::sync::Arc;
 
 use protomcp_types::{
     ErrorObject, Initialize, JsonBuf, Level, Message, Method, Notification, Params, Ping, ProgressToken,
-    ProtocolVersion, Request, RequestId, Response, SetLevel, method,
+    ProtocolVersion, Request, RequestId, Response, SetLevel, Subscribe, method,
 };
 
 use crate::client_info::ClientInfo;
-use crate::pending::Era;
+use crate::pending::{Era, OnSuccess};
 use crate::request::ServerRequest;
 use crate::server::handshake::Lifecycle;
-use crate::server::{Inbound, IncomingCall, Session, encode};
+use crate::server::{Inbound, IncomingCall, Session, encode, too_many_subscriptions};
+use crate::subscriptions::Topic;
 
 impl Session {
     /// A request of the stateful revisions. `progress_token` comes from its `_meta`.
@@ -67,12 +68,19 @@ impl Session {
             Ok(then) => then,
             Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
         };
-        match self.pending.open(id, then, Era::Stateful) {
-            Ok(key) => {
-                Inbound::Call(IncomingCall { key, request, progress_token, client, stateless: None, inputs: None })
-            }
-            Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
+        let key = match self.pending.open(id, then, Era::Stateful) {
+            Ok(key) => key,
+            Err(id) => return Inbound::Reply(Message::error(Some(id), Self::overloaded())),
+        };
+        // From here on the service may report changes.
+        if let ServerRequest::Subscribe(Subscribe { uri, .. }) = &request
+            && !self.subscriptions.contains(uri)
+            && !self.subscriptions.expect(key.number, Topic::Resource, std::slice::from_ref(uri))
+        {
+            self.pending.close(&key);
+            return Inbound::Reply(Message::error(Some(key.id), too_many_subscriptions()));
         }
+        Inbound::Call(IncomingCall { key, request, progress_token, client, stateless: None, inputs: None })
     }
 
     fn initialize(&mut self, params: &Params) -> Result<(Arc<ClientInfo>, JsonBuf), ErrorObject> {
@@ -112,7 +120,10 @@ impl Session {
             // notification for the same purpose.
             method::CANCELLED => match notification.params.member("requestId").and_then(RequestId::from_raw) {
                 Some(id) => match self.pending.cancel(&id) {
-                    Some(key) => {
+                    Some((key, then)) => {
+                        if matches!(then, OnSuccess::Subscribe(_)) {
+                            self.subscriptions.expect_nothing(key.number);
+                        }
                         self.stop_listening(key.number);
                         Inbound::Cancel(key)
                     }

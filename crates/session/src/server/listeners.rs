@@ -38,6 +38,14 @@ impl Session {
             .pending
             .open(id, OnSuccess::Nothing, Era::Stateless(Attempt::First))
             .map_err(|id| (id, Self::overloaded()))?;
+        // From here on the service may report changes.
+        let has_room = self.subscriptions.expect(key.number, Topic::Resource, &filter.resource_subscriptions)
+            && self.subscriptions.expect(key.number, Topic::Task, &filter.task_ids);
+        if !has_room {
+            self.subscriptions.expect_nothing(key.number);
+            self.pending.close(&key);
+            return Err((key.id, super::too_many_subscriptions()));
+        }
         self.listeners.0.push(Listener { key: key.clone(), lists: [false; List::ALL.len()], is_listening: false });
         Ok(key)
     }
@@ -51,11 +59,9 @@ impl Session {
         let Some(listener) = self.listeners.0.iter_mut().find(|listener| listener.key == *key) else {
             return Err(ErrorObject::internal("the request no longer listens"));
         };
-        let has_room = self.subscriptions.listen(key.number, Topic::Resource, &filter.resource_subscriptions)
-            && self.subscriptions.listen(key.number, Topic::Task, &filter.task_ids);
-        if !has_room {
-            return Err(super::too_many_subscriptions());
-        }
+        let names = [(Topic::Resource, &*filter.resource_subscriptions), (Topic::Task, &*filter.task_ids)];
+        let missed = self.subscriptions.listen(key.number, names).ok_or_else(super::too_many_subscriptions)?;
+        self.missed.extend(missed);
         listener.is_listening = true;
         listener.lists = List::ALL.map(|list| match list {
             List::Tools => filter.tools_list_changed,

@@ -62,7 +62,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             // MCP 2026-07-28, basic/utilities/subscriptions: the acknowledgement precedes all notifications.
             Ok(acknowledged) => {
                 self.calls.listening.extend(guard.map(|guard| (key.number, guard)));
-                self.send(acknowledged, Some(&key.id))
+                self.send(acknowledged, Some(&key.id))?;
+                self.send_missed()
             }
             Err(error) => {
                 let reply = self.session.reply(key, Err(error));
@@ -106,6 +107,17 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             self.send_unsolicited(notice, Some(&id))?;
         }
         self.unsent.updates.push((Topic::Resource, uri));
+        Ok(())
+    }
+
+    /// Sends the notifications of changes that came between the acceptance of a subscription and its answer.
+    pub(super) fn send_missed(&mut self) -> Result<(), TransportError> {
+        for (topic, name) in self.session.take_missed() {
+            match topic {
+                Topic::Resource => self.updated(name)?,
+                Topic::Task => self.task_changed(name)?,
+            }
+        }
         Ok(())
     }
 

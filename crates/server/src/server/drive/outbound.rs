@@ -80,7 +80,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             outcome => outcome,
         };
         let reply = self.session.reply(key, outcome);
-        self.answer(key, reply, room)
+        self.answer(key, reply, room)?;
+        self.send_missed()
     }
 
     /// Sends the answer to a request. `room`: the bytes that it has reserved, if any.

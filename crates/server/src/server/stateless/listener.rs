@@ -125,10 +125,7 @@ impl Listener {
             }
             for (topic, name) in std::mem::take(&mut self.told) {
                 if self.session.subscriptions().flushed(topic, &name) && !self.ending.has_begun() {
-                    match topic {
-                        Topic::Resource => self.updated(name),
-                        Topic::Task => self.task_changed(name),
-                    }
+                    self.changed(topic, name);
                 }
             }
             if !self.ready.is_empty() {
@@ -172,8 +169,7 @@ impl Listener {
                     self.announcements.changed(list, scope, now(), self.session.next_number());
                 }
             }
-            SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),
-            SessionEvent::Updated(Topic::Task, id) => self.task_changed(id),
+            SessionEvent::Updated(topic, name) => self.changed(topic, name),
             SessionEvent::TaskFound(id, task) => self.task_found(id, task.as_deref()),
             SessionEvent::Listening(_, filter, guard) => self.begin(&filter, Some(guard)),
             // These belong to calls and to sessions.
@@ -199,6 +195,9 @@ impl Listener {
             Ok(acknowledged) => {
                 self.guard = guard;
                 self.ready.push_back(acknowledged.into());
+                for (topic, name) in self.session.take_missed() {
+                    self.changed(topic, name);
+                }
             }
             Err(error) => self.answer(self.parts.answer(Err(error), Attempt::First)),
         }
@@ -207,6 +206,13 @@ impl Listener {
     fn list_changed(&mut self, list: List) {
         let notices = self.session.list_notices(list);
         self.notify(notices.into_iter().map(|(_, notice)| notice));
+    }
+
+    fn changed(&mut self, topic: Topic, name: Arc<str>) {
+        match topic {
+            Topic::Resource => self.updated(name),
+            Topic::Task => self.task_changed(name),
+        }
     }
 
     /// A resource has changed.
