@@ -1,11 +1,21 @@
 //! Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it names.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
-/// Text of a server without the control characters that a terminal executes. Lines and tabs stay.
+/// Text of a server without the characters that a terminal executes, or that change the direction of the others. Lines
+/// and tabs stay.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+    let is_shown = |c: char| {
+        !c.is_control()
+            && !matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || is_shown(*c)).collect()
+}
+
+/// What goes to standard output: on a terminal only what is printable, and into a file or a pipe what a server has sent.
+pub(crate) fn for_stdout(text: String) -> String {
+    if io::stdout().is_terminal() { printable(&text) } else { text }
 }
 
 /// Success.

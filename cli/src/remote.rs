@@ -5,11 +5,12 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use protomcp_auth::{
     Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthClientBuilder, OAuthConfig, SignInNotice, UrlError,
 };
-use protomcp_http_client::HttpTransport;
+use protomcp_http_client::{HttpTransport, Limits};
 
 use crate::args::shown;
 use crate::exit::Failure;
@@ -21,12 +22,14 @@ pub(crate) struct Remote {
     url: String,
     headers: Vec<(String, String)>,
     authorizer: Option<Arc<dyn Authorizer>>,
+    limits: Limits,
 }
 
 impl Remote {
     pub(crate) fn new(url: &str, headers: &[(String, String)]) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::usage(format!("{}: {error}", shown(url)));
-        let remote = Self { url: url.to_owned(), headers: headers.to_owned(), authorizer: None };
+        let remote =
+            Self { url: url.to_owned(), headers: headers.to_owned(), authorizer: None, limits: Limits::default() };
         let transport = remote.build().map_err(|error| wrong(&error))?;
         let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         let config = match OAuthConfig::new(url) {
@@ -53,6 +56,12 @@ impl Remote {
         Ok(Self { authorizer: Some(Arc::new(authorizer.build())), ..remote })
     }
 
+    /// Sets the time for an answer that comes in one piece, without progress.
+    pub(crate) fn answer_timeout(mut self, timeout: Duration) -> Self {
+        self.limits = self.limits.with_answer_timeout(timeout);
+        self
+    }
+
     /// A new transport. All of them use the same tokens.
     pub(crate) fn transport(&self) -> HttpTransport {
         let transport = self.build().expect("URL and headers were checked");
@@ -63,7 +72,8 @@ impl Remote {
     }
 
     fn build(&self) -> Result<HttpTransport, String> {
-        let mut transport = HttpTransport::new(&self.url).map_err(|error| error.to_string())?;
+        let mut transport =
+            HttpTransport::new(&self.url).map_err(|error| error.to_string())?.limits(self.limits.clone());
         for (name, value) in &self.headers {
             let refuse = |error| format!("invalid --header \"{name}\": {error}");
             transport = transport.header(name, value).map_err(refuse)?;

@@ -98,6 +98,8 @@ fn failures_say_what_to_do_next() {
     let (code, text) = error(&sandbox, &["call", "basics.py", "nothing_like_it"]);
     assert!(code == Some(1) && text.contains("unknown tool"), "{code:?} {text}");
     let rows: &[(&[&str], &str)] = &[
+        (&["list", "basics.py", "--header", "X-A: b"], "--header is for servers at a URL"),
+        (&["list", "--runtime", "python3", "--", "cat"], "--runtime is for tool files"),
         (&["list"], "name a tool file, a URL, or a command after --"),
         (&["call", "basics.py"], "`pmcp list` prints the names"),
         (&["call", "basics.py", "add", "2"], "expected name=value"),

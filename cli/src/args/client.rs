@@ -56,6 +56,17 @@ impl ServerFlags {
     pub(crate) fn headers(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, Failure> {
         headers(&self.headers, &variable)
     }
+
+    /// Refuses flags without effect on this server.
+    pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
+        if self.runtime.is_some() && !matches!(target, Target::File(_)) {
+            return Err(Failure::usage("--runtime is for tool files"));
+        }
+        if !self.headers.is_empty() && matches!(target, Target::File(_) | Target::Command(_)) {
+            return Err(Failure::usage("--header is for servers at a URL"));
+        }
+        Ok(())
+    }
 }
 
 /// The flags of `pmcp list`.
@@ -121,6 +132,18 @@ pub(crate) enum ListKind {
     Templates,
     /// Prompts
     Prompts,
+}
+
+impl ListKind {
+    /// In words.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::Templates => "resource templates",
+            Self::Prompts => "prompts",
+        }
+    }
 }
 
 /// The options of `pmcp list`.

@@ -38,8 +38,7 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     let result = outcome.map_err(|error| failure(&tool, &error))?;
     let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
     let text = if json { format!("{result}\n") } else { as_text(&value) };
-    // Into a file or a pipe goes what the server has sent.
-    exit::print(&if io::stdout().is_terminal() { exit::printable(&text) } else { text })?;
+    exit::print(&exit::for_stdout(text))?;
     match value["isError"] {
         Value::Bool(true) => Err(Failure::failed(format!("the tool {tool:?} reports an error"))),
         _ => Ok(()),

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, ToolFile};
-use protomcp_client::{Client, ClientSession, Command, CommandTransport};
+use protomcp_client::{Client, ClientLimits, ClientSession, Command, CommandTransport};
 use protomcp_transport::memory;
 
 use crate::args::{ServerFlags, Target, shown};
@@ -15,6 +15,13 @@ use crate::remote::Remote;
 
 /// The time for a server to end its session.
 const CLOSE: Duration = Duration::from_secs(5);
+
+/// The longest time of a request if progress prolongs it.
+const TOTAL: Duration = Duration::from_secs(3600);
+
+/// The time for a server to be connected. For a URL the user may have to sign in, which may take five minutes.
+const OPEN: Duration = Duration::from_secs(30);
+const OPEN_WITH_SIGN_IN: Duration = Duration::from_secs(360);
 
 /// A session, and the bridge of the tool file at its other end.
 pub(super) struct Connection {
@@ -26,11 +33,12 @@ impl Connection {
     /// Opens a session with the server.
     pub(super) async fn open(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
         let headers = flags.headers(|name| std::env::var(name).ok())?;
-        let client = client(flags);
+        flags.check(&target)?;
+        let client = client(&target, flags);
         match target {
             Target::File(file) => to_file(&client, &file, flags.runtime.as_ref()).await,
             Target::Url(url) => {
-                let transport = Remote::new(&url, &headers)?.transport();
+                let transport = Remote::new(&url, &headers)?.answer_timeout(flags.timeout.max(TOTAL)).transport();
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
                 Ok(Self { session, bridge: None })
             }
@@ -61,8 +69,14 @@ impl Connection {
 }
 
 /// A client that asks its user on the terminal, if there is one.
-fn client(flags: &ServerFlags) -> Client {
-    let client = Client::new("pmcp", env!("CARGO_PKG_VERSION")).timeout(flags.timeout);
+fn client(target: &Target, flags: &ServerFlags) -> Client {
+    let limits = ClientLimits {
+        open_timeout: if matches!(target, Target::Url(_)) { OPEN_WITH_SIGN_IN } else { OPEN },
+        timeout: flags.timeout,
+        total_timeout: flags.timeout.max(TOTAL),
+        ..ClientLimits::default()
+    };
+    let client = Client::new("pmcp", env!("CARGO_PKG_VERSION")).limits(limits);
     if form::has_terminal() { client.on_elicit_with_urls(|question, _| form::answer(question)) } else { client }
 }
 

@@ -5,6 +5,8 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, RawJson};
 use serde_json::{Map, Value};
 
+use crate::exit::printable;
+
 /// True if a user can be asked: standard input and standard error are a terminal.
 pub(super) fn has_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
@@ -70,7 +72,7 @@ fn form(
                 Ok(Some(value)) => _ = content.insert(name.clone(), value),
                 Ok(None) => {}
                 Err(why) => {
-                    writeln!(output, "  {why}")?;
+                    writeln!(output, "  {}", printable(&why))?;
                     continue;
                 }
             }
@@ -88,7 +90,7 @@ fn page(message: &str, url: &str, input: &mut impl BufRead, output: &mut impl Wr
 
 /// The text without control characters, line breaks included: a second line could pose as this program.
 fn one_line(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
+    printable(text).replace(['\n', '\t'], "")
 }
 
 fn confirm(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
@@ -156,7 +158,10 @@ fn value(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, 
             _ => return Err("expected yes or no".to_owned()),
         },
         Some("integer") => text.parse::<i64>().map(Value::from).map_err(|_| "expected a whole number")?,
-        Some("number") => text.parse::<f64>().map(Value::from).map_err(|_| "expected a number")?,
+        Some("number") => {
+            let number = text.parse::<f64>().ok().and_then(serde_json::Number::from_f64);
+            Value::Number(number.ok_or("expected a number")?)
+        }
         Some("array") => {
             let items = text.split(',').map(|item| check(item.trim()));
             Value::Array(items.collect::<Result<_, _>>()?)
@@ -164,11 +169,6 @@ fn value(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, 
         _ => check(text)?,
     };
     Ok(Some(value))
-}
-
-/// The text without control characters, which could rewrite the terminal.
-fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
 }
 
 #[cfg(test)]
@@ -181,8 +181,8 @@ mod tests {
         RawJson::parse(
             r#"{"type": "object", "required": ["name", "sure"], "properties": {
                 "name": {"type": "string", "title": "Name"},
-                "age": {"type": "integer", "default": 30},
-                "color": {"type": "string", "enum": ["red", "blue"]},
+                "age": {"type": "integer", "default": 30}, "height": {"type": "number"},
+                "color": {"type": "string", "enum": ["red\u001b[31m", "blue"]},
                 "sure": {"type": "boolean"},
                 "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}}}"#,
         )
@@ -202,10 +202,16 @@ mod tests {
     fn a_form_is_asked_field_by_field() {
         let content = json!({"name": "Ada", "age": 30, "color": "blue", "sure": true, "tags": ["a", "b"]});
         // An empty required field, an unknown color and a word for yes or no are asked for again.
-        let typed = "y\n\nAda\n\ngreen\nblue\nperhaps\nyes\na, b\n";
+        let typed = "y\n\nAda\n\nnan\n\ngreen\nblue\nperhaps\nyes\na, b\n";
         let shown = check(&Elicit::form("Who?\x1b[2J", schema()), typed, ElicitAction::Accept, Some(&content));
         assert!(shown.contains("Who?[2J") && !shown.contains('\x1b'), "{shown}");
-        for text in ["a value is required", "expected one of red, blue", "expected yes or no", "(default 30)"] {
+        for text in [
+            "a value is required",
+            "expected one of red[31m, blue",
+            "expected yes or no",
+            "expected a number",
+            "(default 30)",
+        ] {
             assert!(shown.contains(text), "{shown}");
         }
     }
@@ -213,7 +219,7 @@ mod tests {
     #[test]
     fn optional_fields_can_be_left_out() {
         let content = json!({"name": "Ada", "age": 5, "sure": false});
-        check(&Elicit::form("", schema()), "yes\nAda\n5\n\nno\n\n", ElicitAction::Accept, Some(&content));
+        check(&Elicit::form("", schema()), "yes\nAda\n5\n\n\nno\n\n", ElicitAction::Accept, Some(&content));
     }
 
     #[test]

@@ -20,10 +20,26 @@ struct Row {
 pub(super) async fn list(options: ListOptions) -> Result<(), Failure> {
     let ListOptions { target, kind, json, server } = options;
     let connection = Connection::open(target, &server).await?;
-    let rows = rows(&connection.session, kind).await;
+    let rows = match has(&connection.session, kind) {
+        true => rows(&connection.session, kind).await,
+        false => Ok(Vec::new()),
+    };
     connection.close().await;
-    let rows = rows.map_err(|error| Failure::failed(error.to_string()))?;
-    exit::print(&if json { as_json(&rows) } else { as_table(&rows) })
+    let rows = rows.map_err(|error| Failure::failed(format!("cannot list {}: {error}", kind.name())))?;
+    if rows.is_empty() && !json {
+        tracing::warn!("the server has no {}", kind.name());
+    }
+    exit::print(&exit::for_stdout(if json { as_json(&rows) } else { as_table(&rows) }))
+}
+
+/// False if the server says that it has none.
+fn has(session: &ClientSession, kind: ListKind) -> bool {
+    let server = session.server();
+    server.capabilities.as_ref().is_none_or(|capabilities| match kind {
+        ListKind::Tools => capabilities.tools.is_some(),
+        ListKind::Resources | ListKind::Templates => capabilities.resources.is_some(),
+        ListKind::Prompts => capabilities.prompts.is_some(),
+    })
 }
 
 async fn rows(session: &ClientSession, kind: ListKind) -> Result<Vec<Row>, RequestError> {

@@ -53,7 +53,7 @@ fn builder(servers: &Upstreams) -> Result<Builder, Failure> {
     for entry in &servers.entries {
         let upstream = match &entry.location {
             Location::Url { url, headers } => {
-                let remote = Remote::new(url, headers)?;
+                let remote = Remote::new(url, headers)?.answer_timeout(servers.limits.total_timeout);
                 Upstream::new(entry.name.clone(), move || {
                     let transport = remote.transport();
                     async move { Ok(Boxed::new(transport)) }
