@@ -3,6 +3,7 @@
 Usage: relay.py HOST PORT                  in plain text
        relay.py HOST PORT AUTHORITY MAX    within TLS: the file of the certificate authority, and the newest version to
                                            offer, 1.2 or 1.3
+       relay.py HOST PORT AUTHORITY MAX CERTIFICATE KEY      with a certificate of the client
 """
 
 import os
@@ -17,9 +18,11 @@ def connect():
     connection = socket.create_connection((host, int(port)))
     if not secured:
         return connection
-    authority, newest = secured
+    authority, newest, *own = secured
     context = ssl.create_default_context(cafile=authority)
     context.maximum_version = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}[newest]
+    if own:
+        context.load_cert_chain(*own)
     return context.wrap_socket(connection, server_hostname=host)
 
 

@@ -19,10 +19,10 @@ from websockets.sync.client import connect
 
 
 def read(size: int) -> bytes:
-    data = b""
+    data = bytearray()
     while len(data) < size and (more := os.read(0, size - len(data))):
         data += more
-    return data
+    return bytes(data)
 
 
 def write(data: bytes) -> None:

@@ -68,7 +68,7 @@ impl Port {
     }
 }
 
-/// Items 25 and 33 of proto-mcp. The official client of MCP and one of proto-mcp use the same tools on one port.
+/// The official client of MCP and one of proto-mcp use the same tools on one port.
 #[test]
 fn both_protocols_have_the_same_results_over_http() {
     let port = Port::open(&["--transport", "http"]);
@@ -99,7 +99,6 @@ fn both_protocols_have_the_same_results_over_http() {
     assert!(port.host.exit().success());
 }
 
-/// Item 33 of proto-mcp.
 #[test]
 fn wrong_messages_close_the_connection_with_their_code() {
     let port = Port::open(&["--transport", "ws"]);

@@ -266,8 +266,9 @@ impl Http {
         }
         let tls = self.tls.files()?;
         let authenticates = !self.auth.is_empty();
+        let certified = tls.as_ref().is_some_and(TlsFiles::authenticates);
         let exposure = Exposure {
-            authentication: Protection::of(authenticates).or_waived(self.no_auth),
+            authentication: Protection::of(authenticates || certified).or_waived(self.no_auth),
             encryption: Protection::of(tls.is_some()).or_waived(self.insecure_plaintext),
         };
         Ok(TcpOptions {
@@ -311,7 +312,8 @@ impl HttpOptions {
     /// Checks the addresses to listen on. Addresses that other machines can reach need authentication and encryption,
     /// or the flags that waive them.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
-        let authenticates = !self.config.access.credentials.is_empty() || self.oauth.is_some();
+        let certified = self.tls.as_ref().is_some_and(TlsFiles::authenticates);
+        let authenticates = !self.config.access.credentials.is_empty() || self.oauth.is_some() || certified;
         let exposure = Exposure {
             authentication: Protection::of(authenticates).or_waived(self.no_auth),
             encryption: Protection::of(self.tls.is_some()).or_waived(self.insecure_plaintext),

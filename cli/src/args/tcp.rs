@@ -10,13 +10,15 @@ use super::tls::TlsFiles;
 use crate::exit::Failure;
 
 /// The network flags with a meaning beside HTTP.
-pub(super) const FLAGS: [&str; 9] = [
+pub(super) const FLAGS: [&str; 11] = [
     "--host",
     "--port",
     "--auth",
     "--no-auth",
     "--tls-cert",
     "--tls-key",
+    "--tls-client-ca",
+    "--tls-client-name",
     "--insecure-plaintext",
     "--max-sessions",
     "--session-idle",
@@ -41,6 +43,6 @@ pub(crate) struct TcpOptions {
 impl TcpOptions {
     /// Checks the addresses to listen on.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
-        self.exposure.permit(addresses, "--auth token:ENV_VAR")
+        self.exposure.permit(addresses, "--auth token:ENV_VAR, --tls-client-ca for certificates")
     }
 }

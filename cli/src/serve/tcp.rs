@@ -100,8 +100,9 @@ struct AnyProtocol<S> {
 
 impl<S: Service> StreamService for AnyProtocol<S> {
     async fn serve(self, stream: Stream, info: ConnectionInfo) {
+        let principal = stream.client_name().map(|name| name.as_str().into());
         let (reader, writer) = tokio::io::split(stream);
-        let peer = BinaryPeer { address: Some(info.peer.ip()), ..BinaryPeer::default() };
+        let peer = BinaryPeer { principal, address: Some(info.peer.ip()), ..BinaryPeer::default() };
         if let Err(error) = self.server.serve_any(reader, writer, peer, self.options).await {
             tracing::debug!(peer = %info.peer, "connection ended: {error}");
         }

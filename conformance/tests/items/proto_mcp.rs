@@ -134,6 +134,25 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "a silent client is not waited for on a network",
         &[(DETECTION, "a_silent_client_is_not_waited_for_on_a_network")],
     ),
+    (
+        "33",
+        "messages of WebSocket with and without prefix, text, large ones, and two in one",
+        &[
+            (WEBSOCKET, "wrong_messages_close_the_connection_with_their_code"),
+            (WEBSOCKET_SERVER, "messages_with_and_without_prefix_are_answered_in_their_form"),
+            (WEBSOCKET_SERVER, "two_messages_in_one_are_a_parse_error"),
+        ],
+    ),
+    (
+        "34",
+        "the same behaviour over every carrier",
+        &[
+            (CARRIERS, "standard_input_and_output_behave"),
+            (CARRIERS, "tcp_behaves"),
+            (CARRIERS, "websocket_behaves"),
+            (CARRIERS, "grpc_behaves"),
+        ],
+    ),
     ("35", "pages by count", &[(LISTS, "every_tool_is_on_one_page_in_order"), (LISTS, "resources_come_in_pages")]),
     (
         "36, 37",
@@ -337,6 +356,14 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             ("cli/src/args/tests.rs", "tcp_has_the_flags_that_do_not_need_headers"),
         ],
     ),
+    (
+        "66",
+        "certificates of clients, whose name becomes the principal",
+        &[
+            (CERTIFICATES, "only_clients_with_a_good_certificate_get_through"),
+            (CERTIFICATES, "the_name_in_a_certificate_is_the_principal"),
+        ],
+    ),
     ("67", "pinned keys of a registry", &[(REGISTRY, "keys_can_be_pinned")]),
     (
         "68",
@@ -422,8 +449,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
 /// The rows without a test so far.
 pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
     ("12", "the fuzz targets `messages` and `conversation`, which are not tests (docs/fuzzing.md)"),
-    ("25, 29 to 34", "one port for HTTP, WebSocket and gRPC"),
-    ("66", "certificates of clients"),
+    ("25, 29 to 32", "one port for HTTP, WebSocket and gRPC"),
     ("77, 79", "the program `proto_claims`, which is not a test (docs/proto-mcp-claims.md)"),
     ("78", "benches of encoding, validation and look-ups are part of that program; CI runs none"),
 ];
@@ -441,6 +467,8 @@ const LISTS: &str = "crates/binary/tests/serve/lists.rs";
 const ENDS: &str = "crates/binary/tests/serve/ends.rs";
 const DETECTION: &str = "crates/binary/tests/serve/detection.rs";
 const PMCP: &str = "conformance/tests/proto_mcp.rs";
+const CARRIERS: &str = "conformance/tests/carriers.rs";
+const CERTIFICATES: &str = "conformance/tests/client_certificates.rs";
 const WEBSOCKET: &str = "conformance/tests/websocket.rs";
 const WEBSOCKET_SERVER: &str = "crates/websocket/tests/websocket/server.rs";
 const CLIENT: &str = "crates/binary/tests/client/table.rs";

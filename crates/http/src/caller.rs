@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 #[cfg(feature = "listener")]
-use protomcp_listener::ConnectionInfo;
+use protomcp_listener::{ClientName, ConnectionInfo};
 use protomcp_server::{Owner, Peer};
 
 use crate::forwarded;
@@ -58,6 +58,11 @@ pub(crate) fn note_client(parts: &mut Parts, proxies: &[IpNetwork]) {
     if let Some(info) = parts.extensions.get::<ConnectionInfo>() {
         let peer = PeerAddr(info.peer);
         parts.extensions.insert(peer);
+    }
+    // A token names its bearer later.
+    #[cfg(feature = "listener")]
+    if let Some(client) = parts.extensions.get::<ClientName>().cloned() {
+        parts.extensions.insert(Principal(client.into()));
     }
     let peer = parts.extensions.get::<PeerAddr>().map(|peer| peer.0.ip());
     if let (Some(peer), None, false) = (peer, parts.extensions.get::<ClientAddr>(), proxies.is_empty()) {

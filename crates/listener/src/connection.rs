@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
+use crate::client_name::ClientName;
 use crate::connection_info::ConnectionInfo;
 use crate::connections::Connections;
 #[cfg(feature = "tls")]
@@ -37,6 +38,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
 pub(crate) struct Accepted<'a> {
     pub(crate) connections: &'a Connections,
     pub(crate) info: ConnectionInfo,
+    /// The client that a certificate names.
+    pub(crate) client: Option<ClientName>,
     pub(crate) usage: SlotUsage,
 }
 
@@ -49,7 +52,7 @@ pub(crate) async fn serve<P: Protocol>(
     slot: Slot,
 ) {
     let info = ConnectionInfo { peer, number: CONNECTIONS.fetch_add(1, Ordering::Relaxed) };
-    let accepted = Accepted { connections: &connections, info, usage: slot.usage() };
+    let accepted = Accepted { connections: &connections, info, client: None, usage: slot.usage() };
     tokio::select! {
         () = serve_stream(accepted, protocol, stream) => {}
         () = slot.revoked() => tracing::debug!("connection closed in favour of another address"),
@@ -69,6 +72,8 @@ async fn serve_stream<P: Protocol>(accepted: Accepted<'_>, protocol: P, stream: 
             () = connections.stop.cancelled() => return,
         };
         if let Some(secured) = secured {
+            let Ok(client) = tls.client_name(secured.get_ref().1) else { return };
+            let accepted = Accepted { client, ..accepted };
             protocol.serve(accepted, secured, Instant::now() + config.first_request_timeout).await;
         }
         return;

@@ -34,7 +34,7 @@ impl<S: HttpService> Protocol for Http<S> {
         this is plain HTTP, and the server speaks HTTPS here\n";
 
     async fn serve(self, accepted: Accepted<'_>, io: impl Io, deadline: Instant) {
-        let Accepted { connections, info, usage } = accepted;
+        let Accepted { connections, info, client, usage } = accepted;
         let service = self.0;
         let builder = builder(&connections.config);
         let activity = Arc::new(Activity::new(usage));
@@ -43,6 +43,9 @@ impl<S: HttpService> Protocol for Http<S> {
         let lessor = leases.lessor();
         let respond = move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(info);
+            if let Some(client) = &client {
+                request.extensions_mut().insert(client.clone());
+            }
             lessor.equip(&mut request, &used);
             let open = used.open(request.version());
             let mut service = service.clone();

@@ -4,6 +4,7 @@ mod accept_log;
 mod activity;
 #[cfg(feature = "tls")]
 mod client_hello;
+mod client_name;
 mod config;
 mod connection;
 mod connection_info;
@@ -25,6 +26,7 @@ mod streams;
 mod tls;
 mod upgrade;
 
+pub use client_name::ClientName;
 pub use config::ListenerConfig;
 pub use connection_info::ConnectionInfo;
 pub use listener::Listener;

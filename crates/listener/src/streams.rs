@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, sleep_until};
 
+use crate::client_name::ClientName;
 use crate::connection::{Accepted, Io, Protocol};
 use crate::connection_info::ConnectionInfo;
 use crate::fair_limit::SlotState;
@@ -29,7 +30,16 @@ pub trait StreamService: Clone + Send + 'static {
 /// Until its first byte arrives, the connection is idle for the limits of the listener.
 pub struct Stream {
     io: Box<dyn Io>,
+    client: Option<ClientName>,
     movement: Arc<Movement>,
+}
+
+impl Stream {
+    /// The client that a certificate names, if the listener asks for certificates.
+    #[must_use]
+    pub fn client_name(&self) -> Option<&ClientName> {
+        self.client.as_ref()
+    }
 }
 
 /// Any bytes.
@@ -40,9 +50,9 @@ impl<S: StreamService> Protocol for Streams<S> {
     const REPLY_TO_PLAIN_TEXT: &'static [u8] = b"";
 
     async fn serve(self, accepted: Accepted<'_>, io: impl Io, _: Instant) {
-        let Accepted { connections, info, usage } = accepted;
+        let Accepted { connections, info, client, usage } = accepted;
         let movement = Arc::new(Movement::new(usage));
-        let stream = Stream { io: Box::new(io), movement: Arc::clone(&movement) };
+        let stream = Stream { io: Box::new(io), client, movement: Arc::clone(&movement) };
         tokio::select! {
             () = self.0.serve(stream, info) => {}
             () = movement.idle(connections.config.stream_idle_timeout) => tracing::debug!("idle connection closed"),

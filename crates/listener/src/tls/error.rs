@@ -51,6 +51,9 @@ pub enum TlsError {
         #[source]
         error: rustls::Error,
     },
+    /// The configuration was made elsewhere.
+    #[error("a configuration that was made elsewhere cannot be changed")]
+    Fixed,
     /// The certificate was issued for another key.
     #[error("{key} does not match {certificate}: the certificate is for another key")]
     Mismatch {

@@ -1,7 +1,8 @@
 //! The validity of a certificate, which rustls checks in clients only (RFC 5280, section 4.1.2.5).
 
+use super::der::{SEQUENCE, element};
+
 /// Tags of DER (X.690).
-const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
@@ -42,22 +43,6 @@ impl Validity {
             None
         }
     }
-}
-
-/// Splits off the first element: its tag, its content, and the rest.
-fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&[tag, first], rest) = der.split_first_chunk::<2>()?;
-    let (length, rest) = if first < 0x80 {
-        (usize::from(first), rest)
-    } else {
-        let (bytes, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-        if bytes.len() > 4 {
-            return None;
-        }
-        (bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)), rest)
-    };
-    let (content, after) = rest.split_at_checked(length)?;
-    Some((tag, content, after))
 }
 
 /// Parses `YYMMDDHHMMSSZ`, or the form with a year of four digits.

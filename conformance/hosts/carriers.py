@@ -1,0 +1,52 @@
+"""The tools and resources of the scenarios that run over every carrier of proto-mcp."""
+import asyncio
+
+from protomcp import ToolResult, resource, tool
+from protomcp.runner import run
+
+
+@tool("Adds two integers.")
+def add(a: int, b: int) -> str:
+    return str(a + b)
+
+
+@tool("Says the text so many times.")
+def repeat(text: str, times: int) -> str:
+    return text * times
+
+
+@tool("Fails.")
+def broken() -> ToolResult:
+    return ToolResult(result="just broken", is_error=True)
+
+
+@tool("Waits, then says how long.")
+async def sleep_ms(ms: int) -> str:
+    await asyncio.sleep(ms / 1000)
+    return f"slept {ms}"
+
+
+@tool("Waits until it is cancelled, then notes it in a file.")
+async def until_cancelled(note: str) -> str:
+    try:
+        with open(note, "w") as file:
+            file.write("running")
+        await asyncio.sleep(600)
+    finally:
+        with open(note, "w") as file:
+            file.write("finally ran")
+    return "never"
+
+
+@resource("test://text", description="A text.", mime_type="text/plain")
+def text(uri: str) -> str:
+    return "the content"
+
+
+@resource("test://other", description="Another text.", mime_type="text/plain")
+def other(uri: str) -> str:
+    return "other content"
+
+
+if __name__ == "__main__":
+    run()

@@ -1,0 +1,275 @@
+//! The scenarios. Each begins with a connection of its own.
+
+use std::fs;
+
+use prost::Message;
+use prost::bytes::Bytes;
+use protomcp_binary::Any;
+use protomcp_binary::message::{
+    CallToolRequest, CallToolResponse, ErrorResponse, ListResourcesRequest, ListToolsRequest, McpMessage, Payload,
+    ReadResourceRequest, Tool, ToolResult, call_tool_response, resource_content, tool, tool_content,
+};
+use protomcp_conformance::eventually;
+
+use crate::wire::{Carrier, Scene, Wire, initialize};
+
+type Scenario = (&'static str, fn(&Scene));
+
+/// Those of every carrier.
+pub(crate) const EVERYWHERE: &[Scenario] = &[
+    ("listing in order, in pages", pages),
+    ("stale and forged cursors", cursors),
+    ("search and filter", search),
+    ("schemas", schemas),
+    ("calls and their results", calls),
+    ("failures of tools and of calls", failures),
+    ("the time of a call", times),
+    ("large messages both ways", large),
+    ("messages above the limit", limits),
+    ("many calls at once", at_once),
+    ("resources", resources),
+    ("the end of a connection cancels its calls", cancellation),
+];
+
+/// Those of carriers with a conversation and its envelopes.
+pub(crate) const CONVERSATION: &[Scenario] = &[("the first message", opening), ("wrong envelopes", envelopes)];
+
+const NAMES: [&str; 5] = ["add", "broken", "repeat", "sleep_ms", "until_cancelled"];
+
+fn list(request: ListToolsRequest) -> Payload {
+    Payload::ListToolsRequest(request)
+}
+
+#[track_caller]
+fn tools(wire: &Wire, request: ListToolsRequest) -> (Vec<Tool>, String) {
+    match wire.ask(list(request)) {
+        Payload::ListToolsResponse(response) => (response.tools, response.next_cursor),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn error(payload: Payload) -> ErrorResponse {
+    match payload {
+        Payload::ErrorResponse(error) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn call(name: &str, json: &str) -> Payload {
+    let arguments: prost_types::Struct = struct_of(json);
+    let value = Bytes::from(arguments.encode_to_vec());
+    let arguments = Some(Any::new("google.protobuf.Struct", value));
+    Payload::CallToolRequest(CallToolRequest { name: name.to_owned(), arguments, ..CallToolRequest::default() })
+}
+
+/// A flat object of numbers and texts.
+fn struct_of(json: &str) -> prost_types::Struct {
+    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap();
+    let kind = |value: &serde_json::Value| match value {
+        serde_json::Value::Number(number) => prost_types::value::Kind::NumberValue(number.as_f64().unwrap()),
+        serde_json::Value::String(text) => prost_types::value::Kind::StringValue(text.clone()),
+        other => panic!("{other}"),
+    };
+    let value = |value| prost_types::Value { kind: Some(kind(value)) };
+    prost_types::Struct { fields: members.iter().map(|(name, member)| (name.clone(), value(member))).collect() }
+}
+
+#[track_caller]
+fn response(payload: Payload) -> CallToolResponse {
+    match payload {
+        Payload::CallToolResponse(response) => response,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn success(payload: Payload) -> ToolResult {
+    match response(payload).result {
+        Some(call_tool_response::Result::Success(result)) => result,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn failure(payload: Payload) -> protomcp_binary::message::Error {
+    match response(payload).result {
+        Some(call_tool_response::Result::Error(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn text(result: &ToolResult) -> &str {
+    match result.content.first().and_then(|content| content.content.as_ref()) {
+        Some(tool_content::Content::Text(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn names(tools: &[Tool]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+fn pages(scene: &Scene) {
+    let wire = scene.connect();
+    let (all, cursor) = tools(&wire, ListToolsRequest::default());
+    assert_eq!((names(&all), cursor.as_str()), (NAMES.to_vec(), ""));
+    assert_eq!(all[0].description, "Adds two integers.");
+    let (mut seen, mut request) = (Vec::new(), ListToolsRequest { page_size: 2, ..ListToolsRequest::default() });
+    loop {
+        let (page, cursor) = tools(&wire, request.clone());
+        assert!(page.len() <= 2);
+        seen.extend(page.into_iter().map(|tool| tool.name));
+        if cursor.is_empty() {
+            break;
+        }
+        request.cursor = cursor;
+    }
+    assert_eq!(seen, NAMES);
+}
+
+fn cursors(scene: &Scene) {
+    let wire = scene.connect();
+    let forged = ListToolsRequest { cursor: "made up".to_owned(), ..ListToolsRequest::default() };
+    assert_eq!(error(wire.ask(list(forged))).code, -32602);
+    let resources = Payload::ListResourcesRequest(ListResourcesRequest { cursor: "made up".to_owned() });
+    assert_eq!(error(wire.ask(resources)).code, -32602);
+}
+
+fn search(scene: &Scene) {
+    let wire = scene.connect();
+    let (found, _) = tools(&wire, ListToolsRequest { query: "integers".to_owned(), ..ListToolsRequest::default() });
+    assert_eq!(names(&found), ["add"]);
+    let reference = "buf.build/acme/tools/acme.v1.Search:main".to_owned();
+    let (found, _) = tools(&wire, ListToolsRequest { bsr_refs: vec![reference], ..ListToolsRequest::default() });
+    assert!(found.is_empty());
+    let wrong = ListToolsRequest { bsr_refs: vec!["nothing".to_owned()], ..ListToolsRequest::default() };
+    assert_eq!(error(wire.ask(list(wrong))).code, -32602);
+}
+
+fn schemas(scene: &Scene) {
+    let wire = scene.connect();
+    let (all, _) = tools(&wire, ListToolsRequest { include_schemas: true, ..ListToolsRequest::default() });
+    for tool in &all {
+        let Some(tool::SchemaSource::InlineSchema(set)) = &tool.schema_source else { panic!("{tool:?}") };
+        let set = prost_types::FileDescriptorSet::decode(&set[..]).unwrap();
+        assert!(!set.file.is_empty() && tool.metadata.contains_key("input_type"), "{tool:?}");
+    }
+}
+
+fn calls(scene: &Scene) {
+    let wire = scene.connect();
+    let answer = response(wire.ask(call("add", r#"{"a": 2, "b": 40}"#)));
+    assert!(answer.metadata["execution_time_ms"].parse::<u64>().is_ok(), "{answer:?}");
+    assert_eq!(text(&success(Payload::CallToolResponse(answer))), "42");
+}
+
+fn failures(scene: &Scene) {
+    let wire = scene.connect();
+    let broken = success(wire.ask(call("broken", "{}")));
+    assert!(broken.is_error && text(&broken).contains("just broken"), "{broken:?}");
+    let unknown = failure(wire.ask(call("nothing", "{}")));
+    assert_eq!((unknown.code, unknown.data["reason"].as_str()), (-32602, "tool_not_found"));
+    for arguments in [Any::new("acme.Other", Bytes::new()), Any::new("google.protobuf.Struct", &b"\xff"[..])] {
+        let arguments = Some(arguments);
+        let request = CallToolRequest { name: "add".to_owned(), arguments, ..CallToolRequest::default() };
+        assert_eq!(failure(wire.ask(Payload::CallToolRequest(request))).code, -32602);
+    }
+}
+
+fn times(scene: &Scene) {
+    let wire = scene.connect();
+    let Payload::CallToolRequest(mut request) = call("sleep_ms", r#"{"ms": 600000}"#) else { unreachable!() };
+    request.metadata.insert("timeout_ms".to_owned(), "200".to_owned());
+    let late = failure(wire.ask(Payload::CallToolRequest(request)));
+    assert_eq!((late.code, late.data["timeout_ms"].as_str()), (-33003, "200"));
+    assert_eq!(text(&success(wire.ask(call("sleep_ms", r#"{"ms": 1}"#)))), "slept 1");
+}
+
+fn large(scene: &Scene) {
+    let wire = scene.connect();
+    let long = "0123456789".repeat(100_000);
+    let result = success(wire.ask(call("repeat", &format!("{{\"text\": {long:?}, \"times\": 3}}"))));
+    assert_eq!(text(&result).len(), 3 * long.len());
+}
+
+fn limits(scene: &Scene) {
+    let wire = scene.connect();
+    let Payload::CallToolRequest(mut request) = call("add", "{}") else { unreachable!() };
+    request.metadata.insert("padding".to_owned(), "x".repeat(33 << 20));
+    let id = wire.send(Payload::CallToolRequest(request));
+    match scene.carrier {
+        // 1009 has closed the connection.
+        Carrier::WebSocket | Carrier::BareWebSocket => assert!(wire.next().is_none()),
+        Carrier::Grpc => assert_eq!(error(wire.receive(id.unwrap()).unwrap()).code, -32013),
+        Carrier::Stdio | Carrier::Tcp => {
+            let told = wire.next().expect("an answer before the end");
+            assert_eq!((told.id, error(told.payload.unwrap()).code), (0, -32013));
+            assert!(wire.next().is_none());
+        }
+    }
+}
+
+fn at_once(scene: &Scene) {
+    let wire = scene.connect();
+    let sum = |n: u64| call("add", &format!("{{\"a\": {n}, \"b\": 1}}"));
+    let ids: Vec<_> = (0..50).map(|n| (n, wire.send(sum(n)).unwrap())).collect();
+    for (n, id) in ids.into_iter().rev() {
+        assert_eq!(text(&success(wire.receive(id).unwrap())), (n + 1).to_string());
+    }
+}
+
+fn resources(scene: &Scene) {
+    let wire = scene.connect();
+    let all = match wire.ask(Payload::ListResourcesRequest(ListResourcesRequest::default())) {
+        Payload::ListResourcesResponse(response) => response.resources,
+        other => panic!("{other:?}"),
+    };
+    let uris: Vec<_> = all.iter().map(|resource| resource.uri.as_str()).collect();
+    assert_eq!(uris, ["test://other", "test://text"]);
+    let read = |uri: &str| wire.ask(Payload::ReadResourceRequest(ReadResourceRequest { uri: uri.to_owned() }));
+    let contents = match read("test://text") {
+        Payload::ReadResourceResponse(response) => response.contents,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(contents[0].content, Some(resource_content::Content::Text("the content".to_owned())));
+    assert_eq!(error(read("test://nothing")).code, -32002);
+}
+
+fn cancellation(scene: &Scene) {
+    let wire = scene.connect();
+    let note = scene.sandbox.path("note");
+    drop(fs::remove_file(&note));
+    wire.send(call("until_cancelled", &format!("{{\"note\": {:?}}}", note.to_str().unwrap()))).unwrap();
+    let reads = |text: &str| fs::read_to_string(&note).is_ok_and(|found| found == text).then_some(());
+    eventually("the call runs", || reads("running"));
+    wire.cut();
+    if scene.carrier != Carrier::Stdio {
+        // The process on standard input and output was killed, and its tools with it.
+        eventually("the call is cancelled", || reads("finally ran"));
+    }
+}
+
+fn opening(scene: &Scene) {
+    let wire = scene.connect_as(None);
+    assert_eq!(error(wire.ask(list(ListToolsRequest::default()))).code, -32014);
+    assert!(matches!(wire.ask(initialize(None)), Payload::InitializeResponse(_)));
+    assert_eq!(error(wire.ask(initialize(None))).code, -32600);
+}
+
+fn envelopes(scene: &Scene) {
+    let wire = scene.connect();
+    let response = McpMessage { id: 7, payload: Some(Payload::ListToolsResponse(Default::default())) }.encode_to_vec();
+    for (bytes, id, code) in [
+        // Garbage behind a readable id, no payload, a payload of another version, and an answer.
+        (&[0x08, 0x05, 0x32, 0x7f][..], 5, -32700),
+        (&[0x08, 0x06], 6, -32600),
+        (&[0x08, 0x08, 0x9a, 0x06, 0x00], 8, -32601),
+        (&response, 7, -32600),
+    ] {
+        assert!(wire.send_bytes(bytes));
+        let told = wire.next().expect("an answer");
+        assert_eq!((told.id, error(told.payload.unwrap()).code), (id, code), "{bytes:?}");
+    }
+    assert_eq!(text(&success(wire.ask(call("add", r#"{"a": 1, "b": 1}"#)))), "2");
+}
