@@ -16,7 +16,7 @@ import sys
 import time
 
 import grpc
-from google.protobuf import descriptor_pool, json_format, struct_pb2
+from google.protobuf import descriptor_pool, json_format, message_factory, struct_pb2
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from grpc_tools import protoc
@@ -60,13 +60,39 @@ def refused(error):
     return seen
 
 
+INPUTS = {}
+
+
+def input_of(name, step):
+    """The class of a tool's arguments, by its inline schema."""
+    if not INPUTS and step.get("rpc"):
+        metadata = tuple(step.get("metadata", {}).items())
+        pool, listed = descriptor_pool.Default(), mcp_pb2.ListToolsRequest(include_schemas=True)
+        known = {"google/protobuf/struct.proto"}
+        while True:
+            try:
+                page = service.ListTools(listed, timeout=60, metadata=metadata)
+            except grpc.RpcError:
+                # The call itself shows why.
+                break
+            for tool in page.tools:
+                for file in tool.inline_schema.file:
+                    if file.name not in known:
+                        known.add(file.name)
+                        pool.Add(file)
+                found = pool.FindMessageTypeByName(tool.metadata["input_type"])
+                INPUTS[tool.name] = message_factory.GetMessageClass(found)
+            if not page.next_cursor:
+                break
+            listed.cursor = page.next_cursor
+    return INPUTS.get(name, struct_pb2.Struct)
+
+
 def request_of(step):
     request = REQUESTS[step.get("rpc") or step["pages"]]()
     json_format.ParseDict(step.get("request", {}), request)
     if "arguments" in step:
-        arguments = struct_pb2.Struct()
-        arguments.update(step["arguments"])
-        request.arguments.Pack(arguments)
+        request.arguments.Pack(json_format.ParseDict(step["arguments"], input_of(request.name, step)()))
     return request
 
 

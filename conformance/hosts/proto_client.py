@@ -48,13 +48,21 @@ def main() -> None:
     seen["files"] = sorted({file.name for tool in tools for file in tool.inline_schema.file})
     seen["types"] = sorted({tool.metadata["input_type"] for tool in tools})
 
+    # All tools share one pool: their files and messages have names of their own.
+    inputs = {}
+    for tool in tools:
+        for file in tool.inline_schema.file:
+            if file.name not in known:
+                pool.Add(file)
+                known.add(file.name)
+        inputs[tool.name] = message_factory.GetMessageClass(pool.FindMessageTypeByName(tool.metadata["input_type"]))
+
     calls = json.loads(sys.argv[2])
     for number, (name, arguments) in enumerate(calls.items(), 3):
         call = message(id=number)
         call.call_tool_request.name = name
         if arguments is not None:
-            packed = struct_pb2.Struct()
-            packed.update(arguments)
+            packed = json_format.ParseDict(arguments, inputs[name]())
             call.call_tool_request.arguments.Pack(packed)
         send(call)
     answers = sorted((receive() for _ in calls), key=lambda answer: answer.id)

@@ -16,7 +16,8 @@ pub fn pmcp() -> &'static Path {
         if let Some(path) = env::var_os("PMCP_BIN") {
             return PathBuf::from(path);
         }
-        build(&["--package", "protomcp-cli", "--bin", "pmcp"]);
+        // With all features, as the build of the whole workspace has made it.
+        build(&["--package", "protomcp-cli", "--all-features", "--bin", "pmcp"]);
         build_folder().join("pmcp")
     })
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use prost::Message;
-use protomcp_binary::{AnyClient, BinaryClient, BinaryClientConfig, CommandServer, StructSchemas};
+use protomcp_binary::{AnyClient, BinaryClient, BinaryClientConfig, CommandServer, DescriptorSchemas};
 use protomcp_client::Client;
 use protomcp_conformance::{Host, Sandbox, eventually, living, patience, peers, pmcp};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair};
@@ -63,7 +63,11 @@ impl Port {
 
     fn open_in(sandbox: Sandbox, flags: &[&str]) -> Self {
         sandbox.copy("py/basics.py");
-        let args = [&["run", "basics.py", "--transport", "tcp", "--port", "0"], flags].concat();
+        Self::serve(sandbox, "basics.py", flags)
+    }
+
+    fn serve(sandbox: Sandbox, file: &str, flags: &[&str]) -> Self {
+        let args = [&["run", file, "--transport", "tcp", "--port", "0"], flags].concat();
         let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
         let log = host.stderr_with("over TCP");
         let line = log.lines().find(|line| line.contains("listening on proto://")).expect("it says where it listens");
@@ -106,8 +110,8 @@ fn a_client_on_another_runtime_lists_and_calls() {
     assert_eq!(seen["version"], "1.0.0");
     let tools: Vec<&str> = seen["tools"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     assert!(tools.contains(&"add") && tools.is_sorted(), "{tools:?}");
-    assert_eq!(seen["files"], json!(["google/protobuf/struct.proto"]));
-    assert_eq!(seen["types"], json!(["google.protobuf.Struct"]));
+    let has = |list: &str, entry: &str| seen[list].as_array().unwrap().contains(&json!(entry));
+    assert!(has("files", "tools/v1/add.proto") && has("types", "tools.v1.AddRequest"), "{seen}");
     assert_eq!(seen["answers"]["add"]["success"]["content"], json!([{"text": "42"}]));
     assert_eq!(seen["answers"]["nothing"]["error"]["code"], -32602);
     assert_eq!(seen["answers"]["nothing"]["error"]["data"]["reason"], "tool_not_found");
@@ -133,6 +137,35 @@ fn other_bytes_on_standard_input_end_with_a_reason() {
         assert_eq!(output.status.code(), Some(1), "{log}");
         assert!(log.contains(reason), "{log}");
     }
+}
+
+/// Carriers of proto-mcp to a tool that leaves a trace when it runs: a new one is one more line.
+#[test]
+fn broken_rules_do_not_reach_the_tool_process() {
+    let spy = "from protomcp import tool\n\n@tool(\"Leaves a trace\")\ndef mark(count: int) -> str:\n    \
+               open(\"trace\", \"a\").write(\"x\")\n    return str(count)\n";
+    let sandbox = || {
+        let sandbox = Sandbox::new();
+        sandbox.write("spy.py", spy);
+        sandbox
+    };
+    let check = |carrier: &str, sandbox: &Sandbox, server: &Command| {
+        for (arguments, code) in [(json!({}), json!(-33001)), (json!({"count": "5"}), json!(null))] {
+            let answer = &visit(sandbox, &json!({"mark": arguments}), server)["answers"]["mark"];
+            assert_eq!(answer["error"]["code"], code, "{carrier}: {answer}");
+            let violations = answer["error"]["data"]["violations"].as_str().unwrap_or_default();
+            assert!(code.is_null() || violations.contains("\"field\":\"count\""), "{carrier}: {answer}");
+            assert_eq!(
+                sandbox.path("trace").exists(),
+                code.is_null(),
+                "{carrier}: the tool runs only if nothing is broken"
+            );
+        }
+    };
+    let stdio = sandbox();
+    check("stdio", &stdio, &stdio.pmcp(&["run", "spy.py"]).command());
+    let tcp = Port::serve(sandbox(), "spy.py", &[]);
+    check("TCP", &tcp.sandbox, &tcp.relay());
 }
 
 /// The official client of JSON-RPC and one of proto-mcp use the same port of the same process.
@@ -257,19 +290,19 @@ fn a_published_server_is_used_in_proto_mcp() {
         "echo": {"message": "Grüße 🦀"},
         "get-structured-content": {"location": "New York"},
         "get-tiny-image": {},
-        "get-sum": {"a": 1, "b": "two"},
+        "get-sum": {"a": 1, "b": 2.5},
     });
     let seen = visit(&sandbox, &calls, &server);
     let content = |tool: &str| seen["answers"][tool]["success"]["content"].as_array().cloned().unwrap_or_default();
     assert_eq!(content("echo"), [json!({"text": "Echo: Grüße 🦀"})]);
     let structured = content("get-structured-content").into_iter().find_map(|block| block.get("data").cloned());
     let structured = structured.expect("structured content is data");
-    assert_eq!(structured["@type"], "type.googleapis.com/google.protobuf.Struct");
-    assert!(structured["value"]["temperature"].is_number(), "{structured}");
+    assert_eq!(structured["@type"], "type.googleapis.com/tools.v1.GetStructuredContentResponse");
+    assert!(structured["temperature"].is_number(), "{structured}");
     let image = content("get-tiny-image").into_iter().find(|block| block.get("image").is_some()).expect("an image");
     let bytes = STANDARD.decode(image["image"].as_str().unwrap()).unwrap();
     assert!(bytes.starts_with(b"\x89PNG") && image["mimeType"] == "image/png", "{image}");
-    assert!(seen["answers"]["get-sum"].to_string().contains("expected number"), "{}", seen["answers"]["get-sum"]);
+    assert!(content("get-sum")[0]["text"].as_str().unwrap().contains("3.5"), "{}", seen["answers"]["get-sum"]);
 }
 
 /// The client of this project starts a server that speaks proto-mcp, and one that does not answer it.
@@ -287,7 +320,7 @@ async fn the_client_starts_servers_of_either_protocol() {
         let connected = BinaryClient::connect_any(&server, config).await.unwrap();
         assert_eq!(matches!(connected, AnyClient::Binary(_)), is_binary);
         let client = Client::new("host", "1");
-        let session = client.connect(connected.into_transport(Arc::new(StructSchemas))).await.unwrap();
+        let session = client.connect(connected.into_transport(Arc::new(DescriptorSchemas::new()))).await.unwrap();
         let result = session.call_tool("echo", &json!({argument: "hello"})).await.unwrap();
         assert!(result.content.as_str().contains("hello"), "{result:?}");
         session.close(patience()).await;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::args::address::Address;
+use crate::args::registry::RegistryFlags;
 use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;
@@ -41,6 +42,9 @@ pub(crate) struct ServerFlags {
     /// Timeout of the answer, such as 300ms, 90s or 1m30s; progress prolongs it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
     pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryFlags,
 
     /// Level of the log on stderr
     #[arg(long, value_name = "LEVEL", default_value = "warn")]

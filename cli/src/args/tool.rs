@@ -9,6 +9,7 @@ use protomcp_bridge::{Bridge, Builder, Setting, ToolFile, Watch};
 use protomcp_server::Limits;
 
 use crate::args::choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
+use crate::args::registry::RegistryFlags;
 use crate::args::values::{call_time, patience, size, time};
 use crate::log::LogLevel;
 
@@ -64,6 +65,9 @@ pub(crate) struct ToolFlags {
     /// Poll for changes at this interval instead of using system notifications (dev only)
     #[arg(long, value_name = "DURATION", value_parser = time)]
     pub(super) poll: Option<Duration>,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryFlags,
 
     /// Level of the log on stderr; output of the tool is always shown
     #[arg(long, value_name = "LEVEL", default_value = "info")]

@@ -4,15 +4,14 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{
-    BinaryClient, BinaryClientConfig, Connect, ConnectAnyError, StructSchemas, TcpServer, TlsServer,
-};
+use protomcp_binary::{BinaryClient, BinaryClientConfig, Connect, ConnectAnyError, TcpServer, TlsServer};
 use protomcp_http_client::Tls;
 use protomcp_transport::boxed::Boxed;
 use protomcp_websocket::WebSocketServer;
 
-use crate::args::{Address, Encryption, ServerFlags};
+use crate::args::{Address, Encryption, RegistryFlags, ServerFlags};
 use crate::exit::Failure;
+use crate::registries;
 
 /// The time for a server to answer in proto-mcp.
 const OPEN: Duration = Duration::from_secs(10);
@@ -25,8 +24,8 @@ pub(super) async fn connect(
 ) -> Result<Boxed, Failure> {
     let config = config(address, headers, flags)?;
     let outcome = match address.encryption {
-        Encryption::Plain => over(&TcpServer::new(&address.place), config).await,
-        Encryption::Tls => over(&within_tls(address).await?, config).await,
+        Encryption::Plain => over(&TcpServer::new(&address.place), config, &flags.registry).await,
+        Encryption::Tls => over(&within_tls(address).await?, config, &flags.registry).await,
     };
     outcome.map_err(|error| cannot_connect(address, &error))
 }
@@ -39,17 +38,26 @@ pub(super) async fn connect_websocket(
 ) -> Result<Boxed, Failure> {
     let config = config(address, headers, flags)?;
     match address.encryption {
-        Encryption::Plain => over_websocket(address, TcpServer::new(&address.place), config).await,
-        Encryption::Tls => over_websocket(address, within_tls(address).await?, config).await,
+        Encryption::Plain => over_websocket(address, TcpServer::new(&address.place), config, &flags.registry).await,
+        Encryption::Tls => over_websocket(address, within_tls(address).await?, config, &flags.registry).await,
     }
 }
 
-async fn over<C: Connect>(server: &C, config: BinaryClientConfig) -> Result<Boxed, ConnectAnyError> {
+async fn over<C: Connect>(
+    server: &C,
+    config: BinaryClientConfig,
+    registry: &RegistryFlags,
+) -> Result<Boxed, ConnectAnyError> {
     let connected = BinaryClient::connect_any(server, config).await?;
-    Ok(connected.into_transport(Arc::new(StructSchemas)))
+    Ok(connected.into_transport(Arc::new(registries::schemas(registry))))
 }
 
-async fn over_websocket<C>(address: &Address, way: C, config: BinaryClientConfig) -> Result<Boxed, Failure>
+async fn over_websocket<C>(
+    address: &Address,
+    way: C,
+    config: BinaryClientConfig,
+    registry: &RegistryFlags,
+) -> Result<Boxed, Failure>
 where
     C: Connect<Reader: Sync, Writer: Sync>,
 {
@@ -63,7 +71,7 @@ where
     let (reader, writer) = opened.map_err(|error| cannot_connect(address, &error))?;
     let client = BinaryClient::connect(reader, writer, config).await;
     let client = client.map_err(|error| cannot_connect(address, &error))?;
-    Ok(Boxed::new(client.into_transport(Arc::new(StructSchemas))))
+    Ok(Boxed::new(client.into_transport(Arc::new(registries::schemas(registry)))))
 }
 
 /// The certificate of a server is checked against those that the system trusts.
@@ -79,6 +87,9 @@ fn config(
 ) -> Result<BinaryClientConfig, Failure> {
     let mut config = BinaryClientConfig::new("pmcp", env!("CARGO_PKG_VERSION"));
     (config.open_timeout, config.timeout) = (OPEN, flags.timeout);
+    config.bsr_refs = !flags.registry.registries.is_empty();
+    // Only the validator brings the definitions of the rules.
+    config.wkt_builtin = cfg!(feature = "validation");
     config.token = token(headers)?;
     if config.token.is_some() && address.encryption == Encryption::Plain {
         tracing::warn!("the token goes to {} without encryption", address.place);

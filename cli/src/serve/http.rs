@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::args::{HttpOptions, Protocols, Source, TlsFiles, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::binary;
+use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::metrics;
@@ -61,7 +61,7 @@ struct Front {
     sockets: Vec<TcpListener>,
     monitoring: Option<Listeners>,
     config: ListenerConfig,
-    call_timeout: Duration,
+    terms: Terms,
     /// For the log.
     url: String,
 }
@@ -101,13 +101,12 @@ impl Front {
         // Clients of Streamable HTTP may be older than TLS 1.3.
         let is_old = matches!(http.protocols, Protocols::Current | Protocols::WithHttpSse);
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
-        let call_timeout = tool.limits.call_timeout;
-        Ok(Self { http, sockets, monitoring, config, call_timeout, url })
+        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool), url })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
-        let Self { http, sockets, monitoring, config, call_timeout, url } = self;
-        let binary = binary::both(server.clone(), call_timeout);
+        let Self { http, sockets, monitoring, config, terms, url } = self;
+        let binary = terms.both(server.clone());
         let service = StreamableHttp::new(server.clone(), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service);

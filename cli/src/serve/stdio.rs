@@ -10,7 +10,7 @@ use protomcp_transport::{TransportError, stdio};
 use crate::args::{Source, StdioOptions, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::binary;
+use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::run::{Signals, failure, prepare};
 
@@ -21,7 +21,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
         stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
     log::start(tool.log_level);
     let detect = DetectOptions { max_line: options.max_line, ..DetectOptions::STDIO };
-    let timeout = tool.limits.call_timeout;
+    let terms = Terms::new(tool);
     for flag in options.idle {
         tracing::warn!("{flag} has no effect on stdio: there is one host, the one that started this program");
     }
@@ -29,7 +29,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
     let outcome = match source {
         Source::File { path, watch } => {
             let (bridge, starting) = tool.bridge(&path, watch).launch();
-            let server = binary::both(bridge.server(), timeout);
+            let server = terms.both(bridge.server());
             let run = prepare((bridge, starting), signals, format!("{} on stdio", path.display()));
             match run.serve(server.serve_any(reader, writer, BinaryPeer::default(), detect)).await {
                 Ok(()) => Ok(()),
@@ -41,7 +41,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
             gateway::warn(&idle);
             let gateway = gateway::open(&servers, &mut signals).await?;
             tracing::info!("serving {} on stdio", servers.names());
-            let server = binary::both(gateway::server(&gateway, &servers), timeout);
+            let server = terms.both(gateway::server(&gateway, &servers));
             let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };
             gateway::serve(gateway, serving, signals, || {}).await
         }

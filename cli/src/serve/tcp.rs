@@ -14,7 +14,7 @@ use tokio::net::TcpListener;
 use crate::args::{Source, TcpOptions, TlsFiles, ToolFlags};
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::binary;
+use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::run::{Signals, failure, prepare};
@@ -52,7 +52,7 @@ struct Front {
     config: ListenerConfig,
     tokens: Option<Tokens>,
     max_line: usize,
-    call_timeout: Duration,
+    terms: Terms,
 }
 
 impl Front {
@@ -77,15 +77,15 @@ impl Front {
         if tcp.tokens.is_some() {
             tracing::info!("JSON-RPC in lines is refused: it has no place for the token that --auth requires");
         }
-        Ok(Self { sockets, config, tokens: tcp.tokens, max_line: tcp.max_line, call_timeout })
+        Ok(Self { sockets, config, tokens: tcp.tokens, max_line: tcp.max_line, terms: Terms::new(tool) })
     }
 
     /// Serves connections until the server shuts down.
     fn serve<S: Service>(self, server: Server<S>) -> impl Future<Output = io::Result<()>> {
-        let Self { sockets, config, tokens, max_line, call_timeout } = self;
+        let Self { sockets, config, tokens, max_line, terms } = self;
         let json = if tokens.is_some() { JsonLines::Refused } else { JsonLines::Served };
         let ended = server.handle().shutdown_token().cancelled_owned();
-        let server = binary::both(server, call_timeout).configure(|session| session.tokens = tokens.map(Arc::new));
+        let server = terms.both(server).configure(|session| session.tokens = tokens.map(Arc::new));
         let service = AnyProtocol { server, options: DetectOptions { json, max_line, ..DetectOptions::NETWORK } };
         let listener = Listener::from_sockets(sockets).with_config(config);
         listener.serve_streams(service).with_graceful_shutdown(ended).into_future()

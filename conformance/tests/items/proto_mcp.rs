@@ -323,6 +323,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "rules are checked before a handler runs",
         &[
             (TOOL_MESSAGES, "broken_rules_do_not_reach_the_handler"),
+            (PMCP, "broken_rules_do_not_reach_the_tool_process"),
             (TOOL_CLIENT, "a_client_sends_nothing_that_breaks_a_rule"),
             (TOOL_CLIENT, "rules_that_do_not_end_are_given_up"),
         ],

@@ -1,0 +1,53 @@
+//! Schema registries: the way to them, and the messages of tools behind their references.
+
+use std::path::PathBuf;
+use std::{env, fs};
+
+use protomcp_binary::DescriptorSchemas;
+use protomcp_bsr::Host;
+use protomcp_bsr::registry::{Credentials, DiskCache, Resolver, ResolverBuilder};
+
+use crate::args::RegistryFlags;
+
+/// The messages of tools, with references if registries are named.
+pub(crate) fn schemas(flags: &RegistryFlags) -> DescriptorSchemas {
+    let schemas = DescriptorSchemas::new();
+    if flags.registries.is_empty() {
+        return schemas;
+    }
+    schemas.resolver(on_disk(builder(&flags.registries)).build())
+}
+
+/// A resolver for these registries, and no others.
+pub(crate) fn builder(registries: &[Host]) -> ResolverBuilder {
+    registries.iter().cloned().fold(Resolver::builder().credentials(credentials()), ResolverBuilder::allow)
+}
+
+/// Keeps schemas on disk, where there is a folder for them.
+pub(crate) fn on_disk(builder: ResolverBuilder) -> ResolverBuilder {
+    match folder() {
+        Some(folder) => builder.disk(folder, DiskCache::DEFAULT_LIMIT),
+        None => builder,
+    }
+}
+
+/// The folder for schemas, as the XDG Base Directory Specification places it.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+    Some(caches.join("protomcp").join("schemas"))
+}
+
+/// The tokens of `BUF_TOKEN` and netrc.
+fn credentials() -> Credentials {
+    let mut credentials = Credentials::anonymous();
+    if let Ok(token) = env::var("BUF_TOKEN") {
+        credentials = credentials.buf_token(&token);
+    }
+    let netrc = env::var_os("NETRC").map(PathBuf::from);
+    let netrc = netrc.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".netrc")));
+    if let Some(Ok(text)) = netrc.map(fs::read_to_string) {
+        credentials = credentials.netrc(&text);
+    }
+    credentials
+}
