@@ -11,6 +11,7 @@ mod expected;
 mod extensions;
 mod info;
 mod input;
+mod interest;
 mod keepalive;
 mod list_changed;
 mod mrtr;
@@ -38,6 +39,7 @@ pub use client_info::{ClientInfo, SessionId, SessionView};
 pub use extensions::Extensions;
 pub use info::{CacheHints, Limits, ServerInfo};
 pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputResponses};
+pub use interest::Wanted;
 pub use keepalive::{KeepAlive, KeepAliveAction};
 pub use list_changed::{List, ListChangedDebounce, ListScope};
 pub use mrtr::{Asked, AskedInput, CallOutcome, Detached, Finished, Resumed, RoundTrips};
@@ -50,7 +52,7 @@ pub use server::{
     Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,
 };
 pub use stateless_meta::{KnownMeta, StatelessMeta};
-pub use subscriptions::{Subscriptions, Topic, Wanted};
+pub use subscriptions::{Subscriptions, Topic};
 pub use task_limits::TaskLimits;
 pub use task_state::{TaskEra, TaskOutcome, TaskState};
 pub use task_view::{TaskAnswer, TaskDetail, TaskOptions, TaskView};

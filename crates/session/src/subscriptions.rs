@@ -1,16 +1,8 @@
 //! The resources and tasks that a client has subscribed to, in its session or in requests that listen, and the changes
 //! that it has not been notified of.
 //!
-//! At most one notification about each of them is queued or being written, so a client that does not read makes no
-//! queue grow. A change that comes while a notification is being written is sent afterwards, since the client may have
-//! read the resource in between.
-//!
-//! ```text
-//!          changed            sending            flushed
-//!   Quiet ─────────▶ Queued ─────────▶ Sent ────────────────▶ Quiet
-//!                       ▲               │ changed
-//!                       └── flushed ── Stale
-//! ```
+//! At most one notification about each of them is queued or being written (`interest.rs`), so a client that does not
+//! read makes no queue grow.
 //!
 //! A request that subscribes expects its names until it is answered (`expected.rs`): a change in between is reported
 //! after the answer.
@@ -18,11 +10,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use smallvec::SmallVec;
-
 use crate::budget::Reservation;
 use crate::expected::Expected;
 use crate::info::Limits;
+use crate::interest::{Interest, Wanted};
 
 /// The subscriptions of one connection; shared with the parts that report changes, so that a change without a
 /// subscriber costs one lookup.
@@ -51,34 +42,6 @@ struct Open {
     count: usize,
     /// Their bytes; `None`: only their number is bounded.
     room: Option<Reservation>,
-}
-
-/// The subscribers of one name.
-#[derive(Debug)]
-struct Interest {
-    update: Update,
-    wanted: Wanted,
-}
-
-/// The subscribers that a notification goes to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// The session, which has subscribed.
-    pub session: bool,
-    /// Requests that listen, by request number.
-    pub listeners: SmallVec<[u64; 1]>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Update {
-    /// No change is unsent.
-    Quiet,
-    /// A notification is queued.
-    Queued,
-    /// A notification is sent and may not be written yet.
-    Sent,
-    /// As `Sent`, with another change since then.
-    Stale,
 }
 
 impl Subscriptions {
@@ -201,24 +164,12 @@ impl Subscriptions {
 
     /// The receivers of a queued notification that is about to be sent. `None`: there is no subscriber left.
     pub fn sending(&self, topic: Topic, name: &str) -> Option<Wanted> {
-        let mut open = self.open();
-        let interest = open.interests[topic as usize].get_mut(name);
-        let interest = interest.filter(|interest| interest.update == Update::Queued)?;
-        interest.update = Update::Sent;
-        Some(interest.wanted.clone())
+        self.open().interests[topic as usize].get_mut(name)?.sending()
     }
 
     /// A notification was written. Returns true if the next one needs to be queued.
     pub fn flushed(&self, topic: Topic, name: &str) -> bool {
-        let mut open = self.open();
-        let Some(Interest { update, .. }) = open.interests[topic as usize].get_mut(name) else { return false };
-        let (next, again) = match *update {
-            Update::Sent => (Update::Quiet, false),
-            Update::Stale => (Update::Queued, true),
-            other @ (Update::Quiet | Update::Queued) => (other, false),
-        };
-        *update = next;
-        again
+        self.open().interests[topic as usize].get_mut(name).is_some_and(Interest::flushed)
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -246,16 +197,7 @@ impl Open {
     fn changed(&mut self, topic: Topic, name: &str) -> Option<Arc<str>> {
         let interests = &mut self.interests[topic as usize];
         let known = interests.get_key_value(name)?.0.clone();
-        let update = &mut interests.get_mut(name)?.update;
-        match update {
-            Update::Quiet => {
-                *update = Update::Queued;
-                return Some(known);
-            }
-            Update::Sent => *update = Update::Stale,
-            Update::Queued | Update::Stale => {}
-        }
-        None
+        interests.get_mut(name)?.changed().then_some(known)
     }
 
     /// Frees the room of the names that a request expects. Returns those that have changed.
@@ -278,14 +220,7 @@ impl Open {
     }
 
     fn interest(&mut self, topic: Topic, name: &str) -> &mut Interest {
-        let new = || Interest { update: Update::Quiet, wanted: Wanted::default() };
-        self.interests[topic as usize].entry(name.into()).or_insert_with(new)
-    }
-}
-
-impl Interest {
-    fn is_wanted(&self) -> bool {
-        self.wanted.session || !self.wanted.listeners.is_empty()
+        self.interests[topic as usize].entry(name.into()).or_default()
     }
 }
 
