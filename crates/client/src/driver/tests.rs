@@ -144,3 +144,28 @@ async fn a_subscription_does_not_wait_for_ever() {
     let failed = session.subscribe("a").await.unwrap_err();
     assert_eq!(failed, RequestError::TimedOut(Duration::from_secs(600)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn subscriptions_that_the_server_has_ended_are_wanted_still() {
+    let (first, mut server) = Server::new();
+    let client = Client::new("host", "1").mode(Mode::Stateless);
+    let connecting = tokio::spawn(async move { client.connect_with(first, Reconnection::Never).await });
+    server.open().await;
+    let session = Arc::new(connecting.await.unwrap().unwrap());
+    let subscribe = |uri: &'static str| {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move { session.subscribe(uri).await })
+    };
+    let kept = subscribe("a");
+    server.listen().await;
+    kept.await.unwrap().unwrap();
+    let refused = subscribe("b");
+    let id = server.next_is("subscriptions/listen").await;
+    server.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32603,"message":"no"}}}}"#)).await;
+    refused.await.unwrap().unwrap_err();
+    // The stream of the first ends with an error, and then the server is well again.
+    server.send(r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"no"}}"#.to_owned()).await;
+    let began = tokio::time::Instant::now();
+    assert_eq!(server.listen().await, r#"{"resourceSubscriptions":["a"]}"#);
+    assert_eq!(began.elapsed().as_secs(), 60);
+}

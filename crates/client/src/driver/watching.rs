@@ -6,7 +6,7 @@ use protomcp_session::{CallId, CloseReason, OutgoingCall, RequestError, ServerRe
 use protomcp_transport::{Sink, Source};
 use protomcp_types::{
     JsonObject, Level, MAX_SUBSCRIBED_URI, Method, Notification, Params, RawJson, SetLevel, Subscribe,
-    SubscriptionFilter, method,
+    SubscriptionFilter, code, method,
 };
 use tokio::sync::oneshot;
 
@@ -142,6 +142,11 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 Err(error) => Err(error.clone()),
             };
             self.watching.answer(waiting, answer);
+        }
+        // A server without subscriptions has none later.
+        let is_final = |error: &RequestError| matches!(error, RequestError::Refused(error) if error.code == code::METHOD_NOT_FOUND);
+        if outcome.as_ref().is_err_and(|error| !is_final(error)) {
+            self.connection.listen_later(now(), self.watching.filter());
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) struct OpenStream {
     pub(super) filter: SubscriptionFilter,
     pub(super) honoured: SubscriptionFilter,
     pub(super) since: Instant,
+    /// It has brought a notification.
+    pub(super) has_delivered: bool,
 }
 
 /// A stream that the server has not acknowledged yet.
@@ -55,9 +57,12 @@ impl Listening {
             || self.next.as_ref().is_some_and(|next| next.request == request)
     }
 
-    /// A stream has ended. Returns the pause before the next attempt; `None`: there were enough.
-    pub(super) fn pause(&mut self, now: Instant, since: Option<Instant>) -> Option<Duration> {
-        if since.is_some_and(|since| now.saturating_duration_since(since) >= LONG_LIVED) {
+    /// A stream has ended, which may have been open. Returns the pause before the next attempt; `None`: there were
+    /// enough.
+    pub(super) fn pause(&mut self, now: Instant, open: Option<&OpenStream>) -> Option<Duration> {
+        let has_worked =
+            |open: &OpenStream| open.has_delivered || now.saturating_duration_since(open.since) >= LONG_LIVED;
+        if open.is_some_and(has_worked) {
             self.failures = 0;
         }
         self.failures += 1;
@@ -65,8 +70,10 @@ impl Listening {
     }
 }
 
-/// A stream that lasts so long has not failed.
-const LONG_LIVED: Duration = Duration::from_secs(60);
+/// A stream that lasts so long has not failed. Proxies end streams after 30 s and more.
+const LONG_LIVED: Duration = Duration::from_secs(10);
+/// The pause after a failure that a caller was told.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// With doubled pauses, some two minutes.
 const MAX_FAILURES: u32 = 8;

@@ -13,7 +13,7 @@ use crate::client::error::RequestError;
 use crate::client::event::ClientEvent;
 use crate::client::exchange::{Draft, Purpose};
 use crate::client::failure::Failure;
-use crate::client::listen_state::{NextStream, OpenStream};
+use crate::client::listen_state::{LONGEST_PAUSE, NextStream, OpenStream};
 
 impl ClientConnection {
     /// Asks a stateless server for these notifications and no others. [`ClientEvent::Listening`] follows.
@@ -28,6 +28,24 @@ impl ClientConnection {
         self.listening.failures = 0;
         self.listening.retry = None;
         self.relisten(now);
+    }
+
+    /// Listens to these after a long pause, unless a stream does already. For what is still wanted when
+    /// [`ClientEvent::Listening`] was a failure.
+    pub fn listen_later(&mut self, now: Instant, wanted: SubscriptionFilter) {
+        let is_stateless = self.phase.server().is_some_and(|server| !server.is_stateful());
+        if !is_stateless {
+            return;
+        }
+        let is_open = self.listening.open.as_ref().is_some_and(|open| open.filter == wanted);
+        let is_enough = is_open || self.listening.next.is_some() || wanted == SubscriptionFilter::default();
+        self.listening.wanted = wanted;
+        if is_enough {
+            return;
+        }
+        // Changes until then are not notified.
+        self.listening.has_gap |= self.listening.open.is_none();
+        self.listening.retry = Some(now + LONGEST_PAUSE);
     }
 
     fn relisten(&mut self, now: Instant) {
@@ -75,7 +93,7 @@ impl ClientConnection {
         if std::mem::take(&mut self.listening.has_gap) {
             self.events.extend(changes(&honoured).map(ClientEvent::Notification));
         }
-        let open = OpenStream { request, filter, honoured, since: now };
+        let open = OpenStream { request, filter, honoured, since: now, has_delivered: false };
         if let Some(before) = self.listening.open.replace(open) {
             self.end_stream(before.request);
         }
@@ -98,12 +116,12 @@ impl ClientConnection {
             _ => false,
         };
         self.listening.has_gap |= open.is_some();
-        self.listen_again(now, open.map(|open| open.since), error, may_retry);
+        self.listen_again(now, open.as_ref(), error, may_retry);
     }
 
     /// Listens again after a pause, unless that has no prospect.
-    fn listen_again(&mut self, now: Instant, since: Option<Instant>, error: RequestError, may_retry: bool) {
-        let pause = self.listening.pause(now, since).filter(|_| may_retry);
+    fn listen_again(&mut self, now: Instant, open: Option<&OpenStream>, error: RequestError, may_retry: bool) {
+        let pause = self.listening.pause(now, open).filter(|_| may_retry);
         match pause {
             Some(pause) => self.listening.retry = Some(now + pause),
             None => self.events.push_back(ClientEvent::Listening(Err(error))),
@@ -122,9 +140,13 @@ impl ClientConnection {
         }
     }
 
-    /// True for a notification of a stream that this side has closed.
-    pub(super) fn is_late(&self, notification: &Notification) -> bool {
-        subscription(notification).is_some_and(|request| !self.listening.has(request))
+    /// True for a notification of a stream that this side has closed. Any other shows that its stream works.
+    pub(super) fn is_late(&mut self, notification: &Notification) -> bool {
+        let Some(request) = subscription(notification) else { return false };
+        if let Some(open) = self.listening.open.as_mut().filter(|open| open.request == request) {
+            open.has_delivered = true;
+        }
+        !self.listening.has(request)
     }
 }
 

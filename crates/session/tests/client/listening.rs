@@ -167,3 +167,52 @@ fn a_first_subscription_without_an_acknowledgement_fails() {
     assert_eq!(wire.events(), ["not listening: the server did not answer within 60s"]);
     assert_eq!(wire.connection.deadline(), None);
 }
+
+#[test]
+fn streams_that_work_are_replaced_for_ever() {
+    for (seconds, has_update) in [(30, false), (1, true)] {
+        let mut wire = Wire::stateless(|_| {});
+        wire.connection.listen(wire.now, uris(&["a"]));
+        for id in 2..42 {
+            acknowledge(&mut wire, id, r#""notifications":{"resourceSubscriptions":["a"]},"#);
+            if has_update {
+                let meta = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+                wire.server(&format!(r#""method":"notifications/resources/updated","params":{{"uri":"a",{meta}}}"#));
+            }
+            wire.wait(seconds);
+            wire.lost(id, NoAnswer::Incomplete);
+            wire.wait(1);
+            assert!(wire.events().iter().all(|event| !event.starts_with("not listening")), "{id}");
+        }
+    }
+}
+
+#[test]
+fn a_wish_that_has_failed_is_repeated_after_a_long_pause() {
+    let mut wire = Wire::stateless(|_| {});
+    wire.connection.listen(wire.now, uris(&["a"]));
+    acknowledge(&mut wire, 2, r#""notifications":{"resourceSubscriptions":["a"]},"#);
+    wire.lost(2, NoAnswer::Unauthorized);
+    assert_eq!(wire.events()[1..], ["not listening: the server did not answer: gone"]);
+    for id in 3..9 {
+        wire.connection.listen_later(wire.now, uris(&["a"]));
+        wire.sent();
+        wire.wait(59);
+        assert!(wire.sent().is_empty());
+        wire.wait(1);
+        assert_eq!(wire.sent().len(), 1);
+        wire.lost(id, NoAnswer::Status(404));
+        assert_eq!(wire.events(), ["not listening: the server did not answer: gone"]);
+    }
+    wire.connection.listen_later(wire.now, uris(&["a"]));
+    wire.wait(60);
+    acknowledge(&mut wire, 9, r#""notifications":{"resourceSubscriptions":["a"]},"#);
+    let listening = r#"listening {"resourceSubscriptions":["a"]}"#;
+    assert_eq!(wire.events(), [listening, "told notifications/resources/updated"]);
+    // A stream that is open is enough.
+    wire.connection.listen_later(wire.now, uris(&["a"]));
+    assert_eq!(wire.connection.deadline(), None);
+    let mut wire = Wire::stateful(|_| {});
+    wire.connection.listen_later(wire.now, uris(&["a"]));
+    assert_eq!(wire.connection.deadline(), None);
+}
