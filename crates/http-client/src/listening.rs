@@ -19,7 +19,7 @@ use crate::sse::EventKind;
 /// with its first event.
 const OPENING: Duration = Duration::from_secs(1);
 
-/// Listens until the session is over, the server has no such stream, or no attempts are left.
+/// Listens until the session is over, or the server has no such stream.
 ///
 /// The requests of the session wait for the reply to the first attempt, because servers may send their questions about a
 /// call on this stream, and lose them if it is not open.

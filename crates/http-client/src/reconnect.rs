@@ -5,7 +5,7 @@
 //!   (open) ─────────────▶ (waiting) ─────────────────────────────────▶ (open, all attempts again)
 //!                            │ closed or failed, without an event
 //!                            ├──▶ (waiting, twice as long)
-//!                            └──▶ (given up) after the last attempt
+//!                            └──▶ (given up) after the last attempt, or the longest delay each time
 //! ```
 
 use std::time::Duration;
@@ -75,9 +75,17 @@ impl Reconnect {
         if self.used == 1 && self.retry.is_some() {
             return Some(base);
         }
-        let delay = doubled.min(self.pace.longest.max(base));
-        Some(delay + delay.mul_f64(f64::from(random) / f64::from(u32::MAX) / 4.0))
+        Some(spread(doubled.min(self.pace.longest.max(base)), random))
     }
+
+    /// The delay before an attempt when none is left, for a stream that is never given up.
+    pub(crate) fn longest_delay(&self, random: u32) -> Duration {
+        spread(self.pace.longest.max(self.retry.unwrap_or(self.pace.first)), random)
+    }
+}
+
+fn spread(delay: Duration, random: u32) -> Duration {
+    delay + delay.mul_f64(f64::from(random) / f64::from(u32::MAX) / 4.0)
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ pub(crate) enum StreamKind {
     Response,
     /// The response to a request without a session. It cannot be resumed (MCP 2026-07-28, basic/transports).
     Stateless,
-    /// Messages that belong to no request. It has no deadline, and is opened at its end if it has no position.
+    /// Messages that belong to no request. It has no deadline, is opened at its end if it has no position, and is never
+    /// given up.
     Standalone,
 }
 
@@ -79,8 +80,12 @@ impl Resumption {
             (StreamKind::Response, None) => return Step::GiveUp("its events have no ids to resume it from"),
             (StreamKind::Response, Some(_)) | (StreamKind::Standalone, _) => {}
         }
+        let position = || self.position.clone();
         match self.reconnect.next_delay(random) {
-            Some(after) => Step::Open { after, position: self.position.clone() },
+            Some(after) => Step::Open { after, position: position() },
+            None if self.kind == StreamKind::Standalone => {
+                Step::Open { after: self.reconnect.longest_delay(random), position: position() }
+            }
             None => Step::GiveUp("all attempts to resume it brought no event"),
         }
     }
@@ -99,8 +104,8 @@ mod tests {
     /// The attempts after these events; each attempt brings nothing.
     fn attempts(resumption: &mut Resumption) -> usize {
         std::iter::from_fn(|| match resumption.ended(0) {
-            Step::Open { .. } => Some(()),
-            Step::GiveUp(_) => None,
+            Step::Open { after, .. } if after < PACE.longest => Some(()),
+            Step::Open { .. } | Step::GiveUp(_) => None,
         })
         .count()
     }
@@ -160,5 +165,10 @@ mod tests {
         assert_eq!(resumption.ended(0), Step::Open { after: PACE.first, position: None });
         resumption.stayed_open(Duration::from_secs(3600));
         assert_eq!(attempts(&mut resumption), 2);
+        for _ in 0..99 {
+            assert_eq!(resumption.ended(0), Step::Open { after: PACE.longest, position: None }, "it is never given up");
+        }
+        resumption.event(&event(None, "{}"));
+        assert_eq!(resumption.ended(0), Step::Open { after: PACE.first, position: None });
     }
 }
