@@ -116,6 +116,46 @@ async fn a_cancelled_request_of_a_session_ends_without_an_answer() {
     assert!(peer.source.next().await.unwrap().is_none());
 }
 
+/// The response to one request brings the answer to another, and is cancelled while the client reads nothing.
+#[tokio::test]
+async fn an_answer_is_not_lost_with_the_stream_that_carries_it() {
+    let go = Arc::new(Notify::new());
+    let waiting = Arc::clone(&go);
+    let script = Script::new(in_session(move |request| match request.body.contains("\"id\":1") {
+        true => {
+            let note = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+            let notes = (0..64).map(|_| text(&format!("data: {note}\n\n")));
+            let answer = text(&format!("data: {}\n\n", result(2, "{}")));
+            [vec![stream()], notes.collect(), vec![answer, Part::UntilClosed]].concat()
+        }
+        false if request.body.contains("\"id\":2") => {
+            vec![
+                stream(),
+                Part::Wait(Arc::clone(&waiting)),
+                text(&format!("data: {}\n\n", result(2, "{}"))),
+                Part::UntilClosed,
+            ]
+        }
+        false => response(202, "", ""),
+    }))
+    .await;
+    let mut peer = Peer::new(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.request(2, "tools/call", params("{}")).await;
+    script.seen(4).await;
+    peer.request(1, "tools/call", params("{}")).await;
+    script.seen(5).await;
+    // Long enough that the answer waits behind the notifications; if it is not, the test tests less.
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    peer.notify("notifications/cancelled", params(r#"{"requestId":1}"#)).await;
+    script.seen(6).await;
+    go.notify_one();
+    for _ in 0..64 {
+        assert!(peer.next_text().await.contains("list_changed"));
+    }
+    assert_eq!(peer.result(2).await, "{}");
+}
+
 #[tokio::test]
 async fn a_request_that_waits_for_a_slot_is_withdrawn() {
     let go = Arc::new(Notify::new());
