@@ -97,7 +97,7 @@ impl HttpTransport {
     }
 
     /// Reaches the server through this proxy, instead of those of `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`: an
-    /// `http` or `https` URL, with credentials if the proxy wants some.
+    /// `http` or `https` URL, with credentials if the proxy wants some. Plain `http` to this machine has no proxy.
     ///
     /// # Errors
     /// If the text is not such a URL.

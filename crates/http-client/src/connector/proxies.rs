@@ -39,6 +39,8 @@ impl Proxies {
     pub(crate) fn find(&self, target: &Uri) -> Option<Intercept> {
         match self {
             Self::Environment(_) if is_local(target.host().unwrap_or_default()) => None,
+            // Without a tunnel the proxy reads the request, also the secrets of OAuth.
+            Self::One(_) if target.scheme_str() == Some("http") && is_local(target.host().unwrap_or_default()) => None,
             Self::Environment(matcher) | Self::One(matcher) => matcher.intercept(target),
             Self::Off => None,
         }
