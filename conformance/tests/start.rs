@@ -173,7 +173,7 @@ fn a_file_with_a_syntax_error_is_reported_with_the_error() {
     assert!(host.stderr().contains("SyntaxError"), "{}", host.stderr());
 }
 
-/// Item 20, with decision 39.
+/// Item 20.
 #[test]
 fn in_dev_a_file_that_does_not_start_waits_for_its_fix() {
     let sandbox = Sandbox::new();
@@ -194,7 +194,7 @@ fn in_dev_a_file_that_does_not_start_waits_for_its_fix() {
     assert!(sandbox.leftovers().is_empty());
 }
 
-/// Item 20, with decision 39.
+/// Item 20.
 #[test]
 fn in_dev_a_missing_program_is_still_an_end() {
     let sandbox = Sandbox::new();

@@ -1,9 +1,10 @@
 //! Requests to the MCP server: in a session, or each for itself.
 
+mod answer;
 mod session;
 mod stateless;
 
-use protomcp_types::{Method, Params, RawJson, Tool};
+use protomcp_types::{Method, Params, Tool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -46,10 +47,3 @@ impl Mcp {
         }
     }
 }
-
-fn closed() -> Fault {
-    Fault::new(code::INTERNAL_ERROR, "the server is shutting down").with("reason", "shutdown")
-}
-
-/// The result of a request as JSON.
-type Answer = Result<RawJson, Fault>;

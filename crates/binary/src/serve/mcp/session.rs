@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::code;
 use crate::fault::Fault;
-use crate::serve::mcp::{Answer, closed};
+use crate::serve::mcp::answer::{Answer, closed};
 
 /// A handle of the MCP session.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use protomcp_session::{Extensions, Reservation, StatelessMeta};
 use protomcp_types::{Implementation, JsonObject, Message, Params, ProtocolVersion, RawJson, Request, RequestId, meta};
 
 use crate::fault::Fault;
-use crate::serve::mcp::{Answer, closed};
+use crate::serve::mcp::answer::{Answer, closed};
 
 /// An MCP server of any type, for requests without a session.
 pub(in crate::serve) trait StatelessServer: Send + Sync {
