@@ -135,6 +135,32 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         &[(DETECTION, "a_silent_client_is_not_waited_for_on_a_network")],
     ),
     (
+        "29",
+        "the five calls over gRPC, by an official client",
+        &[
+            (GRPC, "an_official_client_makes_all_five_calls"),
+            (GRPC, "failures_are_statuses_or_errors_of_the_call"),
+            (GRPC, "streamable_http_and_grpc_share_a_port"),
+            ("crates/grpc/src/status.rs", "each_failure_has_its_status_and_its_details"),
+            ("crates/http/tests/http/protocols.rs", "bodies_and_trailers_stream_both_ways"),
+        ],
+    ),
+    ("30", "listings above 4 MiB over gRPC", &[(GRPC, "a_large_listing_passes_and_the_rest_is_paged")]),
+    (
+        "31",
+        "deadlines of clients over gRPC",
+        &[(GRPC, "the_end_of_a_call_cancels_its_tool"), ("crates/grpc/src/deadline.rs", "times_are_digits_and_a_unit")],
+    ),
+    (
+        "32",
+        "health and reflection over gRPC",
+        &[
+            (GRPC, "health_is_reported_and_reflection_only_if_wanted"),
+            ("crates/grpc/src/descriptors.rs", "files_come_with_their_imports"),
+            ("crates/grpc/src/descriptors.rs", "the_committed_set_is_compiled_from_the_proto_file"),
+        ],
+    ),
+    (
         "33",
         "messages of WebSocket with and without prefix, text, large ones, and two in one",
         &[
@@ -337,6 +363,8 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (CALLS, "metadata_reaches_the_tool_without_the_token"),
             (PMCP, "a_token_is_required_and_leaves_no_other_protocol"),
             (CALLS, "a_token_at_the_beginning_holds_for_everything"),
+            (GRPC, "a_token_is_a_header_and_health_may_be_open"),
+            ("crates/http/tests/http/protocols.rs", "a_request_of_another_protocol_passes_the_same_checks"),
         ],
     ),
     (
@@ -354,6 +382,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "TLS 1.3 alone, and no plain text beyond this machine unless it is allowed",
         &[
             (PMCP, "a_port_with_a_certificate_speaks_tls_1_3_alone"),
+            (GRPC, "grpc_alone_is_encrypted_with_tls_1_3"),
             ("cli/src/args/tests.rs", "tcp_has_the_flags_that_do_not_need_headers"),
         ],
     ),
@@ -450,7 +479,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
 /// The rows without a test so far.
 pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
     ("12", "the fuzz targets `messages` and `conversation`, which are not tests (docs/fuzzing.md)"),
-    ("25, 29 to 32", "one port for HTTP, WebSocket and gRPC"),
+    ("25", "WebSocket beside Streamable HTTP and gRPC on one port, in one test"),
     ("77, 79", "the program `proto_claims`, which is not a test (docs/proto-mcp-claims.md)"),
     ("78", "benches of encoding, validation and look-ups are part of that program; CI runs none"),
 ];
@@ -459,6 +488,7 @@ const BUF: &str = "conformance/tests/buf.rs";
 const TOOL_MESSAGES: &str = "crates/binary/tests/descriptors/server.rs";
 const TOOL_CLIENT: &str = "crates/binary/tests/descriptors/client.rs";
 const TOOL_REGISTRY: &str = "crates/binary/tests/descriptors/registry.rs";
+const GRPC: &str = "conformance/tests/grpc.rs";
 const GENERATED: &str = "crates/binary/tests/generated.rs";
 const FRAMES: &str = "crates/binary/tests/frames.rs";
 const OPENING: &str = "crates/binary/tests/session/opening.rs";
