@@ -29,6 +29,8 @@ impl Address {
         let (encryption, port, target): (_, _, fn(Self) -> Target) = match scheme {
             "proto" => (Encryption::Plain, None, Target::Proto),
             "protos" => (Encryption::Tls, None, Target::Proto),
+            "grpc" => (Encryption::Plain, None, Target::Grpc),
+            "grpcs" => (Encryption::Tls, None, Target::Grpc),
             "ws" => (Encryption::Plain, Some(80), Target::WebSocket),
             "wss" => (Encryption::Tls, Some(443), Target::WebSocket),
             _ => return None,
@@ -66,6 +68,7 @@ mod tests {
     fn urls_name_a_host_and_a_port() {
         let read = |url| match Address::of(url)?.ok()? {
             Target::Proto(address) => Some(("proto", address.place, address.encryption)),
+            Target::Grpc(address) => Some(("grpc", address.place, address.encryption)),
             Target::WebSocket(address) => Some(("websocket", address.place, address.encryption)),
             other => panic!("{other:?}"),
         };
@@ -73,6 +76,8 @@ mod tests {
             ("proto://localhost:8080", "proto", "localhost:8080", Encryption::Plain),
             ("proto://[::1]:8080/", "proto", "[::1]:8080", Encryption::Plain),
             ("protos://tools.example.com:1", "proto", "tools.example.com:1", Encryption::Tls),
+            ("grpc://localhost:8080", "grpc", "localhost:8080", Encryption::Plain),
+            ("grpcs://tools.example.com:1", "grpc", "tools.example.com:1", Encryption::Tls),
             ("ws://localhost:8080/mcp", "websocket", "localhost:8080", Encryption::Plain),
             ("ws://localhost", "websocket", "localhost:80", Encryption::Plain),
             ("ws://[::1]/mcp", "websocket", "[::1]:80", Encryption::Plain),
@@ -87,6 +92,7 @@ mod tests {
             "proto://localhost:8080/mcp",
             "proto://a@localhost:8080",
             "proto://::1:8080",
+            "grpc://localhost:8080/buf.mcp.v1.MCPService",
             "ws://",
             "ws:///mcp",
             "ws://localhost:8080/#a",

@@ -22,6 +22,8 @@ pub(crate) enum Target {
     Url(String),
     /// A server that speaks proto-mcp, or JSON-RPC in lines, at this host and port.
     Proto(Address),
+    /// A server that speaks proto-mcp over gRPC.
+    Grpc(Address),
     /// A server that speaks proto-mcp over WebSocket, at this URL.
     WebSocket(Address),
     /// A server as a child process.
@@ -77,7 +79,7 @@ impl ServerFlags {
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub(super) struct List {
-    /// A tool file, or the URL of an MCP server: http, https, ws, wss, proto://HOST:PORT, or protos within TLS; neither
+    /// A tool file, or the URL of an MCP server: http, https, ws, wss, grpc, grpcs, proto or protos; neither
     /// with a command after --
     target: Option<String>,
 

@@ -47,6 +47,11 @@ impl Connection {
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;
                 Ok(Self { session, bridge: None })
             }
+            Target::Grpc(address) => {
+                let transport = proto::connect_grpc(&address, headers, flags).await?;
+                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;
+                Ok(Self { session, bridge: None })
+            }
             Target::WebSocket(address) => {
                 let transport = proto::connect_websocket(&address, headers, flags).await?;
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_binary::{BinaryClient, BinaryClientConfig, Connect, ConnectAnyError, TcpServer, TlsServer};
+use protomcp_grpc::GrpcServer;
 use protomcp_http_client::Tls;
 use protomcp_transport::boxed::Boxed;
 use protomcp_websocket::WebSocketServer;
@@ -43,6 +44,51 @@ pub(super) async fn connect_websocket(
     }
 }
 
+/// Opens a connection over gRPC. `headers` may have the token alone.
+pub(super) async fn connect_grpc(
+    address: &Address,
+    headers: Vec<(String, String)>,
+    flags: &ServerFlags,
+) -> Result<Boxed, Failure> {
+    let config = config(address, headers, flags)?;
+    match address.encryption {
+        Encryption::Plain => over_grpc(address, TcpServer::new(&address.place), config, &flags.registry).await,
+        Encryption::Tls => over_grpc(address, within_tls(address).await?, config, &flags.registry).await,
+    }
+}
+
+async fn over_grpc<C>(
+    address: &Address,
+    way: C,
+    config: BinaryClientConfig,
+    registry: &RegistryFlags,
+) -> Result<Boxed, Failure>
+where
+    C: Connect<Reader: Sync, Writer: Sync>,
+{
+    let invalid = |error: &dyn Display| Failure::usage(format!("{}: {error}", address.url));
+    let mut server = GrpcServer::new(way, &address.url).map_err(|error| invalid(&error))?.with_timeout(config.timeout);
+    if let Some(token) = &config.token {
+        server = server.with_token(token).map_err(|error| invalid(&error))?;
+    }
+    in_proto(address, server, config, registry).await
+}
+
+/// Opens a conversation over a carrier that has no other protocol.
+async fn in_proto<C: Connect>(
+    address: &Address,
+    server: C,
+    config: BinaryClientConfig,
+    registry: &RegistryFlags,
+) -> Result<Boxed, Failure> {
+    let opened = tokio::time::timeout(OPEN, server.connect()).await;
+    let opened = opened.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
+    let (reader, writer) = opened.map_err(|error| cannot_connect(address, &error))?;
+    let client = BinaryClient::connect(reader, writer, config).await;
+    let client = client.map_err(|error| cannot_connect(address, &error))?;
+    Ok(Boxed::new(client.into_transport(Arc::new(registries::schemas(registry)))))
+}
+
 async fn over<C: Connect>(
     server: &C,
     config: BinaryClientConfig,
@@ -66,12 +112,7 @@ where
     if let Some(token) = &config.token {
         server = server.with_token(token).map_err(|error| invalid(&error))?;
     }
-    let opened = tokio::time::timeout(OPEN, server.connect()).await;
-    let opened = opened.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()));
-    let (reader, writer) = opened.map_err(|error| cannot_connect(address, &error))?;
-    let client = BinaryClient::connect(reader, writer, config).await;
-    let client = client.map_err(|error| cannot_connect(address, &error))?;
-    Ok(Boxed::new(client.into_transport(Arc::new(registries::schemas(registry)))))
+    in_proto(address, server, config, registry).await
 }
 
 /// The certificate of a server is checked against those that the system trusts.

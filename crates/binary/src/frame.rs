@@ -211,15 +211,15 @@ impl Unreadable {
 
 /// The outermost fields of a message, as far as they can be read.
 #[derive(Default)]
-struct TopLevel<'a> {
-    id: u64,
+pub(crate) struct TopLevel<'a> {
+    pub(crate) id: u64,
     /// The last field with a length.
-    payload: Option<u32>,
-    body: Option<&'a [u8]>,
+    pub(crate) payload: Option<u32>,
+    pub(crate) body: Option<&'a [u8]>,
 }
 
 impl<'a> TopLevel<'a> {
-    fn of(frame: &'a [u8]) -> Self {
+    pub(crate) fn of(frame: &'a [u8]) -> Self {
         let (mut fields, mut top) = (Fields::of(frame), Self::default());
         loop {
             let before = fields.rest();

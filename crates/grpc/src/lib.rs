@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod call;
+mod client;
 mod codec;
 mod deadline;
 mod descriptors;
@@ -13,4 +14,5 @@ mod services;
 mod status;
 mod whole;
 
+pub use client::{GrpcServer, InvalidTarget};
 pub use service::GrpcService;

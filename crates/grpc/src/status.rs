@@ -1,4 +1,4 @@
-//! Failures as statuses of gRPC.
+//! Failures as statuses of gRPC, and back.
 //!
 //! The failure of a tool call has a message of its own. Every other one is a status, whose details hold the error of
 //! proto-mcp: a `google.rpc.Status` with an `ErrorResponse` inside it.
@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use prost::Message;
+use protomcp_binary::message::ErrorResponse;
 use protomcp_binary::{Fault, code};
 use protomcp_http::{Body, Unread};
 use tonic::{Code, Status};
@@ -32,6 +33,16 @@ pub(crate) fn of_fault(fault: &Fault) -> Status {
     Status::with_details(status, message, Bytes::from(details.encode_to_vec()))
 }
 
+/// The failure that a status stands for.
+pub(crate) fn to_fault(status: &Status) -> Fault {
+    let details = Details::decode(status.details()).unwrap_or_default().details;
+    let own = details.iter().find(|any| any.type_url == ERROR_RESPONSE);
+    if let Some(Ok(error)) = own.map(|any| ErrorResponse::decode(&*any.value)) {
+        return error.into();
+    }
+    Fault::new(fault_code(status.code()), status.message()).with("grpc_status", i32::from(status.code()))
+}
+
 fn status_code(fault: &Fault) -> Code {
     match fault.code {
         code::INTERNAL_ERROR if fault.data.contains_key("timeout_ms") => Code::DeadlineExceeded,
@@ -51,6 +62,21 @@ fn status_code(fault: &Fault) -> Code {
         code::OVERLOADED => Code::Unavailable,
         code::TIMED_OUT => Code::DeadlineExceeded,
         _ => Code::Unknown,
+    }
+}
+
+fn fault_code(status: Code) -> i32 {
+    match status {
+        Code::InvalidArgument | Code::OutOfRange => code::INVALID_PARAMS,
+        Code::Unimplemented => code::METHOD_NOT_FOUND,
+        Code::NotFound => code::RESOURCE_NOT_FOUND,
+        Code::Unauthenticated => code::UNAUTHENTICATED,
+        Code::PermissionDenied => code::PERMISSION_DENIED,
+        Code::ResourceExhausted => code::RATE_LIMITED,
+        Code::FailedPrecondition => code::INVALID_REQUEST,
+        Code::Unavailable => code::OVERLOADED,
+        Code::DeadlineExceeded => code::TIMED_OUT,
+        _ => code::INTERNAL_ERROR,
     }
 }
 
@@ -90,8 +116,6 @@ pub(crate) fn of_refusal(refusal: &Response<Body>, reason: &str) -> Response<Bod
 
 #[cfg(test)]
 mod tests {
-    use protomcp_binary::message::ErrorResponse;
-
     use super::*;
 
     #[test]
@@ -118,12 +142,25 @@ mod tests {
             let fault = Fault::new(code, "why").with("reason", "stale_cursor");
             let made = of_fault(&fault);
             assert_eq!((made.code(), made.message()), (status, "why"), "{code}");
-            let details = Details::decode(made.details()).unwrap().details;
-            assert_eq!(Fault::from(ErrorResponse::decode(&*details[0].value).unwrap()), fault);
+            assert_eq!(to_fault(&made), fault);
         }
         let late = Fault::new(code::INTERNAL_ERROR, "late").with("timeout_ms", 5);
         assert_eq!(of_fault(&late).code(), Code::DeadlineExceeded);
         let ending = Fault::new(code::INTERNAL_ERROR, "bye").with("reason", "shutdown");
         assert_eq!(of_fault(&ending).code(), Code::Unavailable);
+    }
+
+    #[test]
+    fn a_status_of_another_server_keeps_its_meaning() {
+        for (status, expected) in [
+            (Code::NotFound, code::RESOURCE_NOT_FOUND),
+            (Code::Unauthenticated, code::UNAUTHENTICATED),
+            (Code::DeadlineExceeded, code::TIMED_OUT),
+            (Code::Aborted, code::INTERNAL_ERROR),
+        ] {
+            let fault = to_fault(&Status::new(status, "why"));
+            assert_eq!((fault.code, &*fault.message), (expected, "why"));
+            assert_eq!(fault.data["grpc_status"], i32::from(status));
+        }
     }
 }

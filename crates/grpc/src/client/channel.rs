@@ -1,0 +1,74 @@
+//! One HTTP/2 connection, as a service of tonic.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::client::conn::http2::{Builder, SendRequest};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tonic::body::Body;
+use tower_service::Service;
+
+use crate::client::Io;
+
+/// The sender of requests on a connection. Cloning is cheap; the connection ends with the last clone.
+#[derive(Clone)]
+pub(super) struct Channel {
+    sender: SendRequest<Body>,
+    _connection: Arc<AbortOnDrop>,
+    ended: watch::Receiver<()>,
+}
+
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Channel {
+    /// Begins HTTP/2 on a stream, without an upgrade.
+    pub(super) async fn open(io: impl Io) -> io::Result<Self> {
+        let mut builder = Builder::new(TokioExecutor::new());
+        builder.timer(TokioTimer::new()).keep_alive_interval(PING_INTERVAL).adaptive_window(true);
+        let (sender, connection) = builder.handshake(TokioIo::new(io)).await.map_err(io::Error::other)?;
+        let (running, ended) = watch::channel(());
+        let driving = tokio::spawn(async move {
+            let _running = running;
+            if let Err(error) = connection.await {
+                tracing::debug!("a connection to a server over gRPC has failed: {error}");
+            }
+        });
+        Ok(Self { sender, _connection: Arc::new(AbortOnDrop(driving)), ended })
+    }
+
+    /// Closed when the connection is over.
+    pub(super) fn ended(&self) -> watch::Receiver<()> {
+        self.ended.clone()
+    }
+}
+
+impl Service<Request<Body>> for Channel {
+    type Response = Response<Incoming>;
+    type Error = hyper::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Incoming>, hyper::Error>> + Send>>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
+        self.sender.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(self.sender.send_request(request))
+    }
+}
+
+/// The interval of pings, by which a silent connection is noticed.
+const PING_INTERVAL: Duration = Duration::from_secs(30);
