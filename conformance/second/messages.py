@@ -40,6 +40,7 @@ MESSAGES = {
         x100="annotations_json:json",
         x101="icons_json:json",
         x102="task_required:bool",
+        x103="metadata_json:json",
     ),
     "CallToolResponse": fields(
         "is_error:bool result_json:json enable_tools:[string] disable_tools:[string] error:ToolError"
@@ -83,6 +84,7 @@ MESSAGES = {
         x100="title:string",
         x101="icons_json:json",
         x102="annotations_json:json",
+        x103="metadata_json:json",
     ),
     "ListResourceTemplatesRequest": EMPTY,
     "ResourceTemplateListResponse": fields("templates:[ResourceTemplateDefinition]"),
@@ -91,15 +93,19 @@ MESSAGES = {
         x100="title:string",
         x101="icons_json:json",
         x102="annotations_json:json",
+        x103="metadata_json:json",
     ),
     "ReadResourceRequest": fields("uri:string"),
     "ReadResourceResponse": fields("contents:[ResourceContent]", x100="error:ToolError"),
-    "ResourceContent": fields("uri:string mime_type:string text:string blob:bytes"),
+    "ResourceContent": fields("uri:string mime_type:string text:string blob:bytes", x100="metadata_json:json"),
     "ResourceChangedNotification": fields("uri:string"),
     "ListPromptsRequest": EMPTY,
     "PromptListResponse": fields("prompts:[PromptDefinition]"),
     "PromptDefinition": fields(
-        "name:string description:string arguments:[PromptArgument]", x100="title:string", x101="icons_json:json"
+        "name:string description:string arguments:[PromptArgument]",
+        x100="title:string",
+        x101="icons_json:json",
+        x102="metadata_json:json",
     ),
     "PromptArgument": fields("name:string description:string required:bool", x100="title:string"),
     "GetPromptRequest": fields("name:string arguments_json:json"),

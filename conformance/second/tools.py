@@ -115,8 +115,9 @@ class Jobs:
         return self.status(task_id)
 
 
+USED_BY_APP = {"metadata_json": '{"ui":{"resourceUri":"ui://second/add"}}'}
 TOOLS = {
-    "add": (add, "Adds two numbers", schema(a="number", b="number"), {"output_schema_json": schema(sum="number")}),
+    "add": (add, "Adds two numbers", schema(a="number", b="number"), {"output_schema_json": schema(sum="number")} | USED_BY_APP),
     "echo": (echo, "Returns a text", schema(text="string"), {"title": "Echo", "read_only_hint": True}),
     "count": (count, "Counts, with progress", schema(to="integer"), {"annotations_json": '{"destructiveHint":false}'}),
     "wait": (wait, "Waits until it is cancelled", "", {}),
@@ -140,8 +141,10 @@ def definitions():
         yield definition | ({"input_schema_json": input_schema} if input_schema else {})
 
 
+APP = "ui://second/add"
 RESOURCES = [
-    {"uri": "memo://one", "name": "one", "description": "A memo", "mime_type": "text/plain", "title": "Memo One"}
+    {"uri": "memo://one", "name": "one", "description": "A memo", "mime_type": "text/plain", "title": "Memo One"},
+    {"uri": APP, "name": "app", "mime_type": "text/html;profile=mcp-app", "metadata_json": '{"ui":{}}'},
 ]
 TEMPLATES = [{"uri_template": "memo://{name}", "name": "memo", "mime_type": "text/plain"}]
 PROMPTS = [
@@ -158,6 +161,8 @@ PEOPLE = ["Ada", "Alan", "Grace"]
 def read(uri):
     if uri == "memo://one":
         return {"contents": [{"uri": uri, "text": "buy milk"}, {"uri": uri, "mime_type": "image/png", "blob": b"\x89P"}]}
+    if uri == APP:
+        return {"contents": [{"uri": uri, "text": "<p>adds</p>", "metadata_json": '{"ui":{"prefersBorder":true}}'}]}
     if uri == "memo://broken":
         return {"error": {"error_code": "IO", "message": "the disk is broken"}}
     return {}

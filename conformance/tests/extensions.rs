@@ -10,6 +10,7 @@ use protomcp_proto::{
 use serde_json::{Value, json};
 
 const ICONS: &str = r#"[{"src":"https://example.org/icon.png","mimeType":"image/png","sizes":["48x48"]}]"#;
+const META: &str = r#"{"ui":{"resourceUri":"ui://a"}}"#;
 const ANNOTATIONS: &str = r#"{"audience":["user"],"priority":0.5,"lastModified":"2025-01-12T15:00:58Z"}"#;
 
 fn json_of(text: &str) -> Value {
@@ -26,6 +27,7 @@ fn scene(capabilities: &Value) -> Scene {
         uri: "memo://a".to_owned(),
         title: "A Memo".to_owned(),
         icons_json: ICONS.into(),
+        metadata_json: META.into(),
         annotations_json: ANNOTATIONS.into(),
         ..ResourceDefinition::default()
     }];
@@ -33,6 +35,7 @@ fn scene(capabilities: &Value) -> Scene {
         uri_template: "memo://{name}".to_owned(),
         title: "Any Memo".to_owned(),
         icons_json: ICONS.into(),
+        metadata_json: META.into(),
         annotations_json: ANNOTATIONS.into(),
         ..ResourceTemplateDefinition::default()
     }];
@@ -40,6 +43,7 @@ fn scene(capabilities: &Value) -> Scene {
         name: "greet".to_owned(),
         title: "A Greeting".to_owned(),
         icons_json: ICONS.into(),
+        metadata_json: META.into(),
         arguments: vec![PromptArgument {
             name: "who".to_owned(),
             title: "Whom".to_owned(),
@@ -49,6 +53,7 @@ fn scene(capabilities: &Value) -> Scene {
     }];
     let hinted = ToolDefinition {
         icons_json: ICONS.into(),
+        metadata_json: META.into(),
         annotations_json: r#"{"destructiveHint":false,"readOnlyHint":true}"#.into(),
         destructive_hint: true,
         ..tool("hinted")
@@ -74,13 +79,14 @@ fn titles_icons_and_annotations_reach_the_host() {
     assert_eq!(resource["title"], "A Memo");
     assert_eq!((&resource["icons"], &resource["annotations"]), (&icons, &json_of(ANNOTATIONS)));
     let template = &scene.host.ask("resources/templates/list", &json!({}))["resourceTemplates"][0];
+    assert_eq!((&resource["_meta"], &template["_meta"]), (&json_of(META), &json_of(META)));
     assert_eq!(template["title"], "Any Memo");
     assert_eq!((&template["icons"], &template["annotations"]), (&icons, &json_of(ANNOTATIONS)));
     let prompt = &scene.host.ask("prompts/list", &json!({}))["prompts"][0];
     assert_eq!((&prompt["title"], &prompt["icons"]), (&json!("A Greeting"), &icons));
     assert_eq!(prompt["arguments"][0]["title"], "Whom");
     let tool = scene.host.tool("hinted");
-    assert_eq!(tool["icons"], icons);
+    assert_eq!((&tool["icons"], &tool["_meta"], &prompt["_meta"]), (&icons, &json_of(META), &json_of(META)));
     assert_eq!(tool["annotations"], json!({"destructiveHint": false, "readOnlyHint": true}), "explicit hints win");
 }
 

@@ -159,7 +159,12 @@ fn its_task_is_polled() {
 #[test]
 fn its_resources_prompts_and_completions_are_served() {
     let (host, _sandbox) = session(&json!({}));
-    assert_eq!(host.ask("resources/list", &json!({}))["resources"][0]["title"], "Memo One");
+    let resources = host.ask("resources/list", &json!({}))["resources"].clone();
+    assert_eq!(resources[0]["title"], "Memo One");
+    assert_eq!((&resources[1]["uri"], &resources[1]["_meta"]), (&json!("ui://second/add"), &json!({"ui": {}})));
+    assert_eq!(host.tool("add")["_meta"], json!({"ui": {"resourceUri": "ui://second/add"}}));
+    let app = host.ask("resources/read", &json!({"uri": "ui://second/add"}))["contents"][0].clone();
+    assert_eq!(app["_meta"], json!({"ui": {"prefersBorder": true}}));
     let templates = host.ask("resources/templates/list", &json!({}));
     assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "memo://{name}");
     let contents = host.ask("resources/read", &json!({"uri": "memo://one"}))["contents"].clone();

@@ -100,6 +100,7 @@ fn lists() -> Vec<(u32, u32, Vec<u8>, usize)> {
         title: text(),
         annotations_json: "x".into(),
         icons_json: "x".into(),
+        metadata_json: "x".into(),
         ..Default::default()
     };
     let resource = ResourceDefinition {
@@ -109,6 +110,7 @@ fn lists() -> Vec<(u32, u32, Vec<u8>, usize)> {
         mime_type: text(),
         title: text(),
         icons_json: "x".into(),
+        metadata_json: "x".into(),
         annotations_json: "x".into(),
         ..Default::default()
     };
@@ -119,15 +121,18 @@ fn lists() -> Vec<(u32, u32, Vec<u8>, usize)> {
         mime_type: text(),
         title: text(),
         icons_json: "x".into(),
+        metadata_json: "x".into(),
         annotations_json: "x".into(),
     };
-    let content = ResourceContent { uri: text(), mime_type: text(), text: text(), blob: "x".into() };
+    let content =
+        ResourceContent { uri: text(), mime_type: text(), text: text(), blob: "x".into(), metadata_json: "x".into() };
     let argument = PromptArgument { name: text(), description: text(), title: text(), required: true };
     let prompt = PromptDefinition {
         name: text(),
         description: text(),
         title: text(),
         icons_json: "x".into(),
+        metadata_json: "x".into(),
         ..Default::default()
     };
     let message = PromptMessage { role: text(), content_json: "x".into() };

@@ -7,7 +7,17 @@ use protomcp_types::{Kind, Prompt, PromptArgument, RawJson, Resource, ResourceTe
 /// A resource; one without a name is named by its URI.
 #[must_use]
 pub fn resource(envelope: ResourceDefinition) -> Resource {
-    let ResourceDefinition { uri, name, description, mime_type, size, title, icons_json, annotations_json } = envelope;
+    let ResourceDefinition {
+        uri,
+        name,
+        description,
+        mime_type,
+        size,
+        title,
+        icons_json,
+        annotations_json,
+        metadata_json,
+    } = envelope;
     Resource {
         name: name_or(name, &uri),
         uri,
@@ -18,15 +28,23 @@ pub fn resource(envelope: ResourceDefinition) -> Resource {
         size: u64::try_from(size).ok().filter(|size| *size > 0),
         annotations: json(annotations_json, Kind::Object),
         icons: json(icons_json, Kind::Array),
-        meta: None,
+        meta: json(metadata_json, Kind::Object),
     }
 }
 
 /// A resource template; one without a name is named by its URI template.
 #[must_use]
 pub fn resource_template(envelope: ResourceTemplateDefinition) -> ResourceTemplate {
-    let ResourceTemplateDefinition { uri_template, name, description, mime_type, title, icons_json, annotations_json } =
-        envelope;
+    let ResourceTemplateDefinition {
+        uri_template,
+        name,
+        description,
+        mime_type,
+        title,
+        icons_json,
+        annotations_json,
+        metadata_json,
+    } = envelope;
     ResourceTemplate {
         name: name_or(name, &uri_template),
         uri_template,
@@ -35,14 +53,14 @@ pub fn resource_template(envelope: ResourceTemplateDefinition) -> ResourceTempla
         mime_type: non_empty(mime_type),
         annotations: json(annotations_json, Kind::Object),
         icons: json(icons_json, Kind::Array),
-        meta: None,
+        meta: json(metadata_json, Kind::Object),
     }
 }
 
 /// A prompt.
 #[must_use]
 pub fn prompt(envelope: PromptDefinition) -> Prompt {
-    let PromptDefinition { name, description, arguments, title, icons_json } = envelope;
+    let PromptDefinition { name, description, arguments, title, icons_json, metadata_json } = envelope;
     let argument = |argument: protomcp_proto::PromptArgument| PromptArgument {
         name: argument.name,
         title: non_empty(argument.title),
@@ -55,7 +73,7 @@ pub fn prompt(envelope: PromptDefinition) -> Prompt {
         description: non_empty(description),
         arguments: arguments.into_iter().map(argument).collect(),
         icons: json(icons_json, Kind::Array),
-        meta: None,
+        meta: json(metadata_json, Kind::Object),
     }
 }
 

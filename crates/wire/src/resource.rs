@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use protomcp_proto::{ReadResourceResponse, ResourceContent};
-use protomcp_types::{ErrorObject, JsonBuf, ReadResourceResult};
+use protomcp_types::{ErrorObject, JsonBuf, Kind, RawJson, ReadResourceResult};
 
 use crate::tool_error;
 
@@ -27,13 +27,14 @@ pub fn to_mcp(uri: &str, media_type: &str, response: ReadResourceResponse) -> Re
 const NOT_FOUND: &str = "NOT_FOUND";
 
 fn body(uri: &str, media_type: &str, content: ResourceContent) -> JsonBuf {
-    let ResourceContent { uri: own_uri, mime_type, text, blob } = content;
+    let ResourceContent { uri: own_uri, mime_type, text, blob, metadata_json } = content;
     let or = |own: String, default: &str| if own.is_empty() { default.to_owned() } else { own };
     let media_type = Some(or(mime_type, media_type)).filter(|media_type| !media_type.is_empty());
     let object = JsonBuf::object().text("uri", &or(own_uri, uri)).text_if("mimeType", media_type.as_deref());
     let object =
         if blob.is_empty() { object.text("text", &text) } else { object.text("blob", &BASE64_STANDARD.encode(blob)) };
-    object.finish()
+    let meta = RawJson::parse(metadata_json).ok().filter(|meta| meta.kind() == Kind::Object);
+    object.raw_if("_meta", meta.as_ref()).finish()
 }
 
 #[cfg(test)]
@@ -44,7 +45,13 @@ mod tests {
     use super::*;
 
     fn content(uri: &str, mime_type: &str, text: &str, blob: &[u8]) -> ResourceContent {
-        ResourceContent { uri: uri.into(), mime_type: mime_type.into(), text: text.into(), blob: blob.to_vec().into() }
+        ResourceContent {
+            uri: uri.into(),
+            mime_type: mime_type.into(),
+            text: text.into(),
+            blob: blob.to_vec().into(),
+            ..Default::default()
+        }
     }
 
     fn check(media_type: &str, contents: Vec<ResourceContent>, expected: &str) {
@@ -61,6 +68,16 @@ mod tests {
             vec![content("b", "image/png", "ignored", b"\x00\xff"), content("", "", "t", b"")],
             r#"{"uri":"b","mimeType":"image/png","blob":"AP8="},{"uri":"a://1","mimeType":"text/plain","text":"t"}"#,
         );
+    }
+
+    #[test]
+    fn the_meta_of_a_part_is_passed_on_if_it_is_an_object() {
+        for (meta, shown) in
+            [(r#"{"ui":{"prefersBorder":true}}"#, r#","_meta":{"ui":{"prefersBorder":true}}"#), ("[1]", ""), ("{", "")]
+        {
+            let part = ResourceContent { metadata_json: meta.into(), ..content("ui://a", "", "x", b"") };
+            check("", vec![part], &format!(r#"{{"uri":"ui://a","text":"x"{shown}}}"#));
+        }
     }
 
     #[test]

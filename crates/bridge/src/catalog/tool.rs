@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use protomcp_proto::ToolDefinition;
-use protomcp_types::{JsonBuf, RawJson, TaskSupport, ToolName};
+use protomcp_types::{JsonBuf, Kind, RawJson, TaskSupport, ToolName};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -49,6 +49,7 @@ struct Parts {
     input: Input,
     hints: Option<RawJson>,
     icons: Option<RawJson>,
+    meta: Option<RawJson>,
     tasks: TaskSupport,
 }
 
@@ -114,6 +115,7 @@ impl Tool {
             input: Input::new(input),
             hints: hints(wire),
             icons,
+            meta: object(&wire.metadata_json),
             tasks: task_support(wire),
         };
         let json = parts.to_json(&name, promises.then_some(output.as_deref()).flatten());
@@ -181,6 +183,7 @@ impl Parts {
             .raw_if("annotations", self.hints.as_ref())
             .raw_if("icons", self.icons.as_ref())
             .raw_if("execution", execution(self.tasks).as_ref())
+            .raw_if("_meta", self.meta.as_ref())
             .finish()
             .into_raw()
     }
@@ -275,13 +278,16 @@ fn any_object() -> RawJson {
     RawJson::parse(Bytes::from_static(br#"{"type":"object"}"#)).expect("it is JSON")
 }
 
+/// The text, if it is a JSON object.
+fn object(text: &Bytes) -> Option<RawJson> {
+    RawJson::parse(text.clone()).ok().filter(|json| json.kind() == Kind::Object)
+}
+
 /// Only stated hints: SDKs also send `false` for "not stated", and MCP's default for a missing `destructiveHint` is
 /// true, so a false hint is omitted. Full annotations come through the envelope extension.
 fn hints(wire: &ToolDefinition) -> Option<RawJson> {
-    if let Ok((raw, _)) = RawJson::parse_as::<serde::de::IgnoredAny>(&wire.annotations_json)
-        && raw.as_bytes().starts_with(b"{")
-    {
-        return Some(raw);
+    if let Some(all) = object(&wire.annotations_json) {
+        return Some(all);
     }
     let stated = [
         ("readOnlyHint", wire.read_only_hint),

@@ -28,6 +28,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                     title: if new { text("ResourceDefinition.title") } else { String::new() },
                     icons_json: if new { json("ResourceDefinition.icons_json") } else { Bytes::new() },
                     annotations_json: if new { json("ResourceDefinition.annotations_json") } else { Bytes::new() },
+                    metadata_json: if new { json("ResourceDefinition.metadata_json") } else { Bytes::new() },
                 },
                 ResourceDefinition::default(),
             ],
@@ -48,6 +49,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                     } else {
                         Bytes::new()
                     },
+                    metadata_json: if new { json("ResourceTemplateDefinition.metadata_json") } else { Bytes::new() },
                 },
                 ResourceTemplateDefinition::default(),
             ],
@@ -61,6 +63,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                     mime_type: text("ResourceContent.mime_type"),
                     text: text("ResourceContent.text"),
                     blob: blob("ResourceContent.blob"),
+                    metadata_json: if new { json("ResourceContent.metadata_json") } else { Bytes::new() },
                 },
                 ResourceContent::default(),
             ],
@@ -91,6 +94,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                     ],
                     title: if new { text("PromptDefinition.title") } else { String::new() },
                     icons_json: if new { json("PromptDefinition.icons_json") } else { Bytes::new() },
+                    metadata_json: if new { json("PromptDefinition.metadata_json") } else { Bytes::new() },
                 },
                 PromptDefinition::default(),
             ],

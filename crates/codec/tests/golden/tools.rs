@@ -42,6 +42,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                     annotations_json: if new { json("ToolDefinition.annotations_json") } else { Bytes::new() },
                     icons_json: if new { json("ToolDefinition.icons_json") } else { Bytes::new() },
                     task_required: new,
+                    metadata_json: if new { json("ToolDefinition.metadata_json") } else { Bytes::new() },
                 },
                 ToolDefinition::default(),
             ],

@@ -267,6 +267,9 @@ pub struct ToolDefinition {
     /// Extension. The tool runs as a task only: hosts that know no tasks are refused. Counts for task_support as well.
     #[prost(bool, tag = "102")]
     pub task_required: bool,
+    /// Extension. The `_meta` of the definition, a JSON object, such as the `ui` member of MCP Apps.
+    #[prost(bytes = "bytes", tag = "103")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// The outcome of a call. When one field is large it may travel apart instead: in chunks (StreamHeader) or raw (RawHeader).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -587,6 +590,9 @@ pub struct ResourceDefinition {
     /// Extension. Annotations (audience, priority, lastModified), a JSON object.
     #[prost(bytes = "bytes", tag = "102")]
     pub annotations_json: ::prost::bytes::Bytes,
+    /// Extension. The `_meta` of the definition, a JSON object, such as the `ui` member of MCP Apps.
+    #[prost(bytes = "bytes", tag = "103")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// Asks for the resource templates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -622,6 +628,9 @@ pub struct ResourceTemplateDefinition {
     /// Extension. Annotations (audience, priority, lastModified), a JSON object.
     #[prost(bytes = "bytes", tag = "102")]
     pub annotations_json: ::prost::bytes::Bytes,
+    /// Extension. The `_meta` of the definition, a JSON object, such as the `ui` member of MCP Apps.
+    #[prost(bytes = "bytes", tag = "103")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// Asks for the content of one resource.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -655,6 +664,9 @@ pub struct ResourceContent {
     /// The bytes, when it is not. Not base64.
     #[prost(bytes = "bytes", tag = "4")]
     pub blob: ::prost::bytes::Bytes,
+    /// Extension. The `_meta` of the part, a JSON object, such as the `ui` member of MCP Apps.
+    #[prost(bytes = "bytes", tag = "100")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// Says that a resource's content has changed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -691,6 +703,9 @@ pub struct PromptDefinition {
     /// Extension. Icons, a JSON array of MCP icon objects.
     #[prost(bytes = "bytes", tag = "101")]
     pub icons_json: ::prost::bytes::Bytes,
+    /// Extension. The `_meta` of the definition, a JSON object, such as the `ui` member of MCP Apps.
+    #[prost(bytes = "bytes", tag = "102")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// One gap of a prompt.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

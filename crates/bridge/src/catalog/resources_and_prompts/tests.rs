@@ -38,12 +38,13 @@ fn resources_are_sorted_and_listed_with_their_details() {
         title: "One".into(),
         icons_json: r#"[{"src":"i"}]"#.into(),
         annotations_json: r#"{"priority":0.50}"#.into(),
+        metadata_json: r#"{"ui":{}}"#.into(),
     };
     let odd =
         ResourceDefinition { size: -1, icons_json: "{}".into(), annotations_json: "[".into(), ..resource("a://0", "") };
     check(
         Listed::Resources(vec![full, odd]),
-        r#"[{"uri":"a://0","name":"a://0"},{"uri":"a://1","name":"one","title":"One","description":"d","mimeType":"text/plain","size":7,"annotations":{"priority":0.50},"icons":[{"src":"i"}]}]"#,
+        r#"[{"uri":"a://0","name":"a://0"},{"uri":"a://1","name":"one","title":"One","description":"d","mimeType":"text/plain","size":7,"annotations":{"priority":0.50},"icons":[{"src":"i"}],"_meta":{"ui":{}}}]"#,
         &[],
     );
 }

@@ -54,6 +54,17 @@ fn only_true_hints_are_shown() {
 }
 
 #[test]
+fn metadata_is_shown_if_it_is_an_object() {
+    let shown = |text: &'static str, meta: &str| {
+        let wire = ToolDefinition { metadata_json: text.into(), ..definition("t") };
+        check(&wire, &format!(r#"{{"name":"t","description":"d","inputSchema":{{"type":"object"}}{meta}}}"#), &[]);
+    };
+    shown(r#"{"ui":{"resourceUri":"ui://a"}}"#, r#","_meta":{"ui":{"resourceUri":"ui://a"}}"#);
+    shown("[]", "");
+    shown("{", "");
+}
+
+#[test]
 fn names_are_checked_and_the_last_duplicate_counts() {
     let second = ToolDefinition { description: "second".into(), ..definition("a") };
     let (tools, faults) =
