@@ -137,6 +137,8 @@ impl Discovery {
     }
 
     /// Follows a redirect within the origin of the document: a document from elsewhere proves nothing about its issuer.
+    /// A guess that redirects elsewhere counts as withheld. A URL that a challenge has named, and a chain without an end,
+    /// end discovery.
     fn follow(&mut self, response: &HttpResponse) -> Result<Step<Discovered>, AuthorizationError> {
         let location = response.headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let target = if location.starts_with('/') && !location.starts_with("//") {
@@ -145,12 +147,20 @@ impl Discovery {
             foreign_url(location, &self.server)
         };
         self.redirects += 1;
-        let target = target?;
-        if !target.is_same_origin(&self.current) || self.redirects > MAX_REDIRECTS {
-            return Err(untrusted(format!("{} redirects to {}", self.current.brief(), target.brief())));
+        let from = self.current.brief();
+        let refusal = match target {
+            Ok(target) if target.is_same_origin(&self.current) && self.redirects <= MAX_REDIRECTS => {
+                self.current = target;
+                return Ok(Step::Send(get(&self.current)));
+            }
+            Ok(target) => untrusted(format!("{from} redirects to {}", target.brief())),
+            Err(error) => error,
+        };
+        if self.is_at_named || self.redirects > MAX_REDIRECTS {
+            return Err(refusal);
         }
-        self.current = target;
-        Ok(Step::Send(get(&self.current)))
+        self.withheld.get_or_insert_with(|| format!("{from} redirects elsewhere"));
+        self.next()
     }
 
     /// Chooses the issuer of a resource: one with known credentials, or else the first.

@@ -320,6 +320,21 @@ fn redirects_stay_within_their_origin_and_end() {
 }
 
 #[test]
+fn a_guess_that_redirects_elsewhere_is_none() {
+    for target in ["https://evil.example.com/", "elsewhere", ""] {
+        let moved = with_header(reply(307, &json!({})), "location", target);
+        let mut world = World::new();
+        world.on(&format!("GET {PRM}/mcp"), moved.clone());
+        world.on(&format!("GET {PRM}"), reply(200, &resource_metadata()));
+        world.authorize().unwrap();
+        assert!(world.lines("evil").is_empty());
+        // A URL that the challenge has named is not a guess.
+        let demand = demand(401, &format!("Bearer resource_metadata=\"{PRM}/mcp\""));
+        assert!(world.challenge(config(), demand, &[]).is_err());
+    }
+}
+
+#[test]
 fn a_remote_server_cannot_refer_to_this_machine() {
     for local in ["https://localhost./", "https://a.localhost/", "https://0.0.0.0/", "https://[::ffff:127.0.0.1]/"] {
         let metadata = patched(resource_metadata(), &json!({"authorization_servers": [local]}));
