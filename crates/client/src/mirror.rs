@@ -94,10 +94,34 @@ impl<'de> Deserialize<'de> for Members {
 fn value(argument: &RawJson) -> Option<String> {
     match argument.kind() {
         Kind::String => argument.to::<String>().ok().map(|text| header::encode(&text).into_owned()),
-        Kind::Boolean | Kind::Number => Some(argument.as_str().to_owned()),
+        Kind::Boolean => Some(argument.as_str().to_owned()),
+        Kind::Number => Some(plain_integer(argument.as_str()).unwrap_or_else(|| argument.as_str().to_owned())),
         Kind::Null | Kind::Object | Kind::Array => None,
     }
 }
+
+/// An integer as plain digits, as servers write it: `100` for `1e2` and for `100.0`. `None`: the number is not one, or
+/// too long.
+fn plain_integer(number: &str) -> Option<String> {
+    let (sign, number) = number.strip_prefix('-').map_or(("", number), |number| ("-", number));
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    // Digits that move to the left of the point.
+    let moved = usize::try_from(exponent.parse::<i32>().ok()?).ok().filter(|moved| *moved >= fraction.len())?;
+    if whole.len() + moved > MAX_DIGITS {
+        return None;
+    }
+    let digits = format!("{whole}{fraction:0<moved$}");
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    Some(format!("{sign}{digits}"))
+}
+
+/// The longest integer that is written as plain digits.
+const MAX_DIGITS: usize = 400;
 
 struct Walk {
     fields: Vec<Field>,
@@ -240,6 +264,24 @@ mod tests {
         }
         for properties in ["", r#""x-mcp-header":{"type":"string"}"#, r#""a":{"default":{"x-mcp-header":"A"}}"#] {
             assert!(Mirrored::of(&schema(properties)).unwrap().is_empty(), "{properties}");
+        }
+    }
+
+    #[test]
+    fn an_integer_is_written_as_plain_digits() {
+        for (number, expected) in [
+            ("1e2", Some("100")),
+            ("1.5E+1", Some("15")),
+            ("-100.0", Some("-100")),
+            ("0.0", Some("0")),
+            ("0.12e2", Some("12")),
+            ("123456789012345678901234567890", Some("123456789012345678901234567890")),
+            ("1.5", None),
+            ("1e-2", None),
+            ("1e999999999", None),
+            ("1e99999999999", None),
+        ] {
+            assert_eq!(plain_integer(number).as_deref(), expected, "{number}");
         }
     }
 }

@@ -345,6 +345,13 @@ async fn annotated_arguments_are_repeated_in_headers() {
         (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "seven")], 400),
         (r#"{"deep":{"level":9007199254740993}}"#, &[("mcp-param-level", "9007199254740993.0")], 200),
         (r#"{"deep":{"level":9007199254740993}}"#, &[("mcp-param-level", "9007199254740992.0")], 400),
+        (r#"{"deep":{"level":1e2}}"#, &[("mcp-param-level", "1e2")], 200),
+        (r#"{"deep":{"level":1e2}}"#, &[("mcp-param-level", "100")], 200),
+        (
+            r#"{"deep":{"level":123456789012345678901234567890}}"#,
+            &[("mcp-param-level", "123456789012345678901234567890")],
+            200,
+        ),
         (r#"{"deep":{"level":7}}"#, &[("mcp-param-level", "8")], 400),
         (r#"{"deep":{"level":7}}"#, &[], 400),
         (r#"{"region":null,"plain":"x"}"#, &[], 200),
