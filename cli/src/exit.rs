@@ -13,7 +13,7 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || is_shown(*c)).collect()
 }
 
-/// What goes to standard output: on a terminal only what is printable, and into a file or a pipe what a server has sent.
+/// The text for standard output: a terminal gets the printable part, a file or a pipe all that the server has sent.
 pub(crate) fn for_stdout(text: String) -> String {
     if io::stdout().is_terminal() { printable(&text) } else { text }
 }

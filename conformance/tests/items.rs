@@ -9,8 +9,12 @@
 mod clients;
 #[path = "items/proto_mcp.rs"]
 mod proto_mcp;
+#[path = "items/proto_mcp_schemas.rs"]
+mod proto_mcp_schemas;
 #[path = "items/revisions.rs"]
 mod revisions;
+#[path = "items/test_files.rs"]
+mod test_files;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 use clients::CLIENTS;
 use proto_mcp::{PROTO_MCP, PROTO_MCP_LATER};
+use proto_mcp_schemas::PROTO_MCP_SCHEMAS;
 use revisions::{REVISIONS, Test};
 
 /// The items of the compatibility checklist that are promised so far, in a few words each.
@@ -184,6 +189,7 @@ fn the_table_of_proto_mcp_is_up_to_date() {
          | item | what | tests |\n| ---: | --- | --- |\n",
     );
     requirements(&mut text, PROTO_MCP);
+    requirements(&mut text, PROTO_MCP_SCHEMAS);
     text.push_str("\n## Not there yet\n\n| items | what |\n| --- | --- |\n");
     for (items, what) in PROTO_MCP_LATER {
         writeln!(text, "| {items} | {what} |").expect("a string grows");
@@ -203,10 +209,11 @@ fn check(file: &str, wanted: &str) {
 
 #[test]
 fn tests_of_other_packages_that_the_table_names_exist() {
-    let revisions = REVISIONS.iter().chain(CLIENTS).chain(PROTO_MCP).flat_map(|(item, _, tests)| {
-        assert!(!tests.is_empty(), "item {item} has no test");
-        tests.iter().map(move |(file, name)| ((*item).to_owned(), *file, *name))
-    });
+    let revisions =
+        REVISIONS.iter().chain(CLIENTS).chain(PROTO_MCP).chain(PROTO_MCP_SCHEMAS).flat_map(|(item, _, tests)| {
+            assert!(!tests.is_empty(), "item {item} has no test");
+            tests.iter().map(move |(file, name)| ((*item).to_owned(), *file, *name))
+        });
     let elsewhere = ELSEWHERE.iter().map(|(item, file, name)| (item.to_string(), *file, *name));
     for (item, file, name) in elsewhere.chain(revisions) {
         let path = here().join("..").join(file);

@@ -1,0 +1,30 @@
+//! The files of the tests of proto-mcp.
+
+pub(crate) const BUF: &str = "conformance/tests/buf.rs";
+pub(crate) const TOOL_MESSAGES: &str = "crates/binary/tests/descriptors/server.rs";
+pub(crate) const TOOL_CLIENT: &str = "crates/binary/tests/descriptors/client.rs";
+pub(crate) const TOOL_REGISTRY: &str = "crates/binary/tests/descriptors/registry.rs";
+pub(crate) const GRPC: &str = "conformance/tests/grpc.rs";
+pub(crate) const GENERATED: &str = "crates/binary/tests/generated.rs";
+pub(crate) const FRAMES: &str = "crates/binary/tests/frames.rs";
+pub(crate) const OPENING: &str = "crates/binary/tests/session/opening.rs";
+pub(crate) const REQUESTS: &str = "crates/binary/tests/session/requests.rs";
+pub(crate) const CALLS: &str = "crates/binary/tests/serve/calls.rs";
+pub(crate) const LISTS: &str = "crates/binary/tests/serve/lists.rs";
+pub(crate) const ENDS: &str = "crates/binary/tests/serve/ends.rs";
+pub(crate) const DETECTION: &str = "crates/binary/tests/serve/detection.rs";
+pub(crate) const PMCP: &str = "conformance/tests/proto_mcp.rs";
+pub(crate) const CARRIERS: &str = "conformance/tests/carriers.rs";
+pub(crate) const CERTIFICATES: &str = "conformance/tests/client_certificates.rs";
+pub(crate) const WEBSOCKET: &str = "conformance/tests/websocket.rs";
+pub(crate) const WEBSOCKET_SERVER: &str = "crates/websocket/tests/websocket/server.rs";
+pub(crate) const CLIENT: &str = "crates/binary/tests/client/table.rs";
+pub(crate) const STREAMS: &str = "crates/listener/tests/streams.rs";
+pub(crate) const ROUND_TRIP: &str = "crates/binary/tests/client/round_trip.rs";
+pub(crate) const REFERENCES: &str = "crates/bsr/tests/references.rs";
+pub(crate) const VALIDATION: &str = "crates/bsr/tests/validation.rs";
+pub(crate) const MESSAGES: &str = "crates/bsr/tests/messages.rs";
+pub(crate) const HOSTILE: &str = "crates/bsr/tests/hostile_sets.rs";
+pub(crate) const REGISTRY: &str = "crates/bsr/tests/registry/main.rs";
+pub(crate) const CONVERSION: &str = "crates/bsr/tests/conversion.rs";
+pub(crate) const SAMPLES: &str = "crates/bsr/tests/conversion_samples.rs";
