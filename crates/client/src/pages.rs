@@ -12,6 +12,7 @@ use protomcp_types::{
 };
 use serde::de::DeserializeOwned;
 
+use crate::mirror::Mirrored;
 use crate::request::Request;
 use crate::session::ClientSession;
 
@@ -117,15 +118,17 @@ impl ClientSession {
     }
 
     /// Reads the definition of a tool that was listed by a [forwarded](ClientSession::forward) request, for the header
-    /// fields of its calls. False if it has to be left out of lists, because calls on this connection have header fields
-    /// and the annotations of the tool are invalid (MCP 2026-07-28, server/tools, `x-mcp-header`).
+    /// fields of its calls. False if a proxy has to leave it out of its lists, because the annotations of the tool are
+    /// invalid (MCP 2026-07-28, server/tools, `x-mcp-header`). That does not depend on this connection: the proxy may
+    /// have clients over HTTP.
     #[must_use]
     pub fn learn_tool(&self, definition: &RawJson) -> bool {
-        if !self.shared.mirrors() {
-            return true;
-        }
         // One that cannot be read has no header fields.
-        definition.to::<Tool>().map_or(true, |tool| self.shared.tool_fields().learn(&tool))
+        let Ok(tool) = definition.to::<Tool>() else { return true };
+        match self.shared.mirrors() {
+            true => self.shared.tool_fields().learn(&tool),
+            false => is_valid(&tool),
+        }
     }
 
     /// Reads all definitions of tools again, for the header fields of calls.
@@ -141,6 +144,12 @@ impl ClientSession {
             }
         }
     }
+}
+
+/// False, with a line in the log, if the annotations of a tool are invalid.
+fn is_valid(tool: &Tool) -> bool {
+    let checked = Mirrored::of(&tool.input_schema);
+    checked.inspect_err(|why| tracing::warn!(tool = %tool.name, why, "left a tool out of the list")).is_ok()
 }
 
 fn page<T: DeserializeOwned>(items: &RawJson, next_cursor: Option<String>) -> Result<Page<T>, RequestError> {

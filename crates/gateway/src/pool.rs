@@ -1,5 +1,6 @@
 //! The sessions with one server: one that clients share, and one for each session of a client that needs its own.
 
+mod leases;
 mod shares;
 mod succession;
 
@@ -18,6 +19,7 @@ use crate::failure::{Failure, Why};
 use crate::identity::{self, SessionClient};
 use crate::known::Memory;
 use crate::limits::GatewayLimits;
+use crate::pool::leases::Leases;
 use crate::pool::shares::has_room;
 pub(crate) use crate::pool::succession::Successors;
 use crate::reach::Reach;
@@ -34,42 +36,12 @@ pub(crate) struct Pool {
     environment: Arc<Environment>,
     gateway: Arc<Implementation>,
     sessions: Mutex<HashMap<SessionId, Arc<UpstreamSession>>>,
-    leases: Mutex<Leases>,
+    leases: Mutex<Leases<UpstreamSession>>,
     /// The clients whose lists lack this server until there is room for a session.
     waiting: Mutex<HashSet<SessionId>>,
     /// Connections of earlier versions that finish their requests.
     retired: Mutex<Vec<WeakClientSession>>,
     is_closed: AtomicBool,
-}
-
-/// Sessions for single calls of clients without a session.
-#[derive(Debug, Default)]
-struct Leases {
-    all: Vec<Arc<UpstreamSession>>,
-    free: Vec<Arc<UpstreamSession>>,
-    /// The number of those in use, also of an earlier version of the server.
-    in_use: HashMap<Owner, usize>,
-}
-
-impl Leases {
-    /// An owner takes one more. False if there is no room for it.
-    fn take(&mut self, owner: &Owner, max: usize) -> bool {
-        let own = self.in_use.get(owner).copied().unwrap_or_default();
-        let has_room = has_room(own, self.in_use.values().sum(), max);
-        if has_room {
-            self.in_use.insert(owner.clone(), own + 1);
-        }
-        has_room
-    }
-
-    fn give_back(&mut self, owner: &Owner) {
-        if let Some(own) = self.in_use.get_mut(owner) {
-            *own -= 1;
-            if *own == 0 {
-                self.in_use.remove(owner);
-            }
-        }
-    }
 }
 
 /// A session for one call.
@@ -101,7 +73,7 @@ impl Drop for Lease {
         leases.give_back(&owner);
         // One of an earlier version is not among them.
         if self.is_answered && leases.all.iter().any(is_session) {
-            return leases.free.push(session);
+            return leases.free.push((owner, session));
         }
         // A late question must not be taken for one of the next call.
         leases.all.retain(|other| !is_session(other));
@@ -160,7 +132,9 @@ impl Pool {
         if !leases.take(&owner, max) {
             return Err(self.reach.failure(Why::Full));
         }
-        let session = leases.free.pop().unwrap_or_else(|| {
+        let reused = leases.reuse(&owner);
+        let victim = if reused.is_none() { leases.make_room(max) } else { None };
+        let session = reused.unwrap_or_else(|| {
             let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
             let memory = Memory { known: self.shared().share_known(), ..Memory::default() };
             let session = UpstreamSession::new(reach, Users::Call, environment, &self.gateway, memory);
@@ -168,6 +142,9 @@ impl Pool {
             session
         });
         drop(leases);
+        if let Some(victim) = victim {
+            tokio::spawn(async move { victim.close().await });
+        }
         Ok(Lease { session: InUse::new(session), owned_by: Some((Arc::clone(self), owner)), is_answered: false })
     }
 
@@ -270,7 +247,8 @@ impl Pool {
     /// Removes the sessions for single calls that nothing has needed for long.
     fn unused(&self, is_idle: &impl Fn(&UpstreamSession) -> bool) -> Vec<Arc<UpstreamSession>> {
         let mut leases = self.leases();
-        let unused: Vec<_> = leases.free.extract_if(.., |session| is_idle(session)).collect();
+        let unused: Vec<_> =
+            leases.free.extract_if(.., |(_, session)| is_idle(session)).map(|(_, session)| session).collect();
         leases.all.retain(|session| !unused.iter().any(|other| Arc::ptr_eq(session, other)));
         unused
     }
@@ -312,7 +290,7 @@ impl Pool {
         std::mem::take(&mut leases.all)
     }
 
-    fn leases(&self) -> MutexGuard<'_, Leases> {
+    fn leases(&self) -> MutexGuard<'_, Leases<UpstreamSession>> {
         lock(&self.leases)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use protomcp_client::{ClientSession, MAX_PAGES, Mode, RequestError};
-use protomcp_types::{JsonObject, ToolName, code};
+use protomcp_types::{JsonObject, RawJson, ToolName, code};
 
 use crate::script::Script;
 use crate::server::{client, in_both_eras, run};
@@ -111,6 +111,21 @@ fn a_hostile_list_does_not_hold_up_the_repair_of_a_call() {
             assert_eq!(answer_pages(&mut script, LISTS[0], cursor).await, pages, "{name}");
             let failed = call.await.unwrap().unwrap_err();
             assert!(failed.to_string().contains(expected), "{name}: {failed}");
+        }
+    });
+}
+
+#[test]
+fn a_proxy_leaves_out_invalid_annotations_on_any_connection() {
+    run(async {
+        for mode in [Mode::Stateful, Mode::Stateless] {
+            let (session, _script) = Script::open(mode, client()).await;
+            for (annotation, is_listed) in [("Region", true), ("not a name", false)] {
+                let tool = format!(
+                    r#"{{"name":"t","inputSchema":{{"type":"object","properties":{{"a":{{"type":"string","x-mcp-header":"{annotation}"}}}}}}}}"#
+                );
+                assert_eq!(session.learn_tool(&RawJson::parse(tool).unwrap()), is_listed, "{mode:?} {annotation}");
+            }
         }
     });
 }
