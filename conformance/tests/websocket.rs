@@ -14,7 +14,7 @@ mod certificates;
 #[path = "carriers/visit.rs"]
 mod visit;
 
-use visit::{host, printed, relay, visit};
+use visit::{host, printed, visit};
 
 /// A tool file behind the port of HTTP.
 struct Port {
@@ -167,4 +167,11 @@ fn a_connection_ends_with_the_server() {
     assert!(port.host.exit().success());
     // Its input stays open: the server has ended the connection.
     assert_eq!(relay.wait().unwrap().code(), Some(0));
+}
+
+/// A command whose standard input and output are a connection over WebSocket.
+fn relay(arguments: &[&str]) -> Command {
+    let mut relay = Command::new(peers().join("mcp/bin/python"));
+    relay.arg(host("ws_relay.py")).args(arguments);
+    relay
 }

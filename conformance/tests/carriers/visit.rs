@@ -15,13 +15,6 @@ pub(crate) fn python() -> PathBuf {
     peers().join("py/bin/python")
 }
 
-/// A command whose standard input and output are a connection over WebSocket.
-pub(crate) fn relay(arguments: &[&str]) -> Command {
-    let mut relay = Command::new(peers().join("mcp/bin/python"));
-    relay.arg(host("ws_relay.py")).args(arguments);
-    relay
-}
-
 /// A visit of the client to the server that a command starts.
 #[track_caller]
 pub(crate) fn visit(sandbox: &Sandbox, calls: &Value, server: &Command) -> Value {

@@ -145,7 +145,7 @@ pub(crate) fn list(id: u64) -> McpMessage {
 /// A call with arguments in JSON.
 pub(crate) async fn call(id: u64, name: &str, arguments: &str) -> McpMessage {
     let messages = StructSchemas.of_json(&Tool::new(ToolName::new(name).unwrap())).await.unwrap();
-    let arguments = messages.arguments_to_any(&RawJson::parse(arguments.to_owned()).unwrap()).unwrap();
+    let arguments = messages.arguments_to_any(&RawJson::parse(arguments.to_owned()).unwrap()).await.unwrap();
     let request = CallToolRequest { name: name.to_owned(), arguments: Some(arguments), ..CallToolRequest::default() };
     McpMessage { id, payload: Some(Payload::CallToolRequest(request)) }
 }
