@@ -30,7 +30,7 @@ mod upstream;
 mod upstream_config;
 mod values;
 
-pub(crate) use address::{Address, Encryption};
+pub(crate) use address::{Address, Carrier, Encryption};
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use http::{HttpOptions, Place, Protocols};
 pub(crate) use registry::RegistryFlags;
@@ -39,7 +39,7 @@ pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;
 use upstream::UpstreamFlags;
 pub(crate) use upstream::{Upstreams, shown};
-pub(crate) use upstream_config::{Location, StdioCommand};
+pub(crate) use upstream_config::{CommandProtocol, Location, StdioCommand};
 use values::size;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -68,6 +68,8 @@ Examples:
   pmcp run -- npx -y some-server        serve another MCP server, in every revision of MCP
   pmcp run --upstream https://example.com/mcp
                                         serve a remote server to a host that knows only stdio
+  pmcp run --upstream proto://localhost:8080
+                                        serve a server of proto-mcp to any host of MCP
   pmcp run --config servers.json --transport http
                                         serve all servers of a host's mcpServers as one, on one port
 

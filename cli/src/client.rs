@@ -4,7 +4,6 @@ mod call;
 mod connection;
 mod form;
 mod list;
-mod proto;
 
 use std::future::Future;
 

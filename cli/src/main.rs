@@ -4,6 +4,7 @@ mod args;
 mod client;
 mod exit;
 mod log;
+mod proto_remote;
 mod registries;
 mod remote;
 mod schema;

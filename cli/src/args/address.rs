@@ -1,8 +1,5 @@
 //! The URLs of servers that speak proto-mcp.
 
-use crate::args::client::Target;
-use crate::exit::Failure;
-
 /// The network address in a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
@@ -11,6 +8,18 @@ pub(crate) struct Address {
     /// Host and port.
     pub(crate) place: String,
     pub(crate) encryption: Encryption,
+    pub(crate) carrier: Carrier,
+}
+
+/// The way in which messages are carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Carrier {
+    /// Frames over TCP; JSON-RPC in lines where the server does not speak proto-mcp.
+    Tcp,
+    /// gRPC.
+    Grpc,
+    /// WebSocket.
+    WebSocket,
 }
 
 /// The encryption of a connection.
@@ -24,15 +33,18 @@ pub(crate) enum Encryption {
 
 impl Address {
     /// The server at this URL; `None` if it is not one of proto-mcp.
-    pub(super) fn of(url: &str) -> Option<Result<Target, Failure>> {
+    ///
+    /// # Errors
+    /// If it has no host or no port.
+    pub(crate) fn of(url: &str) -> Option<Result<Self, String>> {
         let (scheme, rest) = url.split_once("://")?;
-        let (encryption, port, target): (_, _, fn(Self) -> Target) = match scheme {
-            "proto" => (Encryption::Plain, None, Target::Proto),
-            "protos" => (Encryption::Tls, None, Target::Proto),
-            "grpc" => (Encryption::Plain, None, Target::Grpc),
-            "grpcs" => (Encryption::Tls, None, Target::Grpc),
-            "ws" => (Encryption::Plain, Some(80), Target::WebSocket),
-            "wss" => (Encryption::Tls, Some(443), Target::WebSocket),
+        let (encryption, port, carrier) = match scheme {
+            "proto" => (Encryption::Plain, None, Carrier::Tcp),
+            "protos" => (Encryption::Tls, None, Carrier::Tcp),
+            "grpc" => (Encryption::Plain, None, Carrier::Grpc),
+            "grpcs" => (Encryption::Tls, None, Carrier::Grpc),
+            "ws" => (Encryption::Plain, Some(80), Carrier::WebSocket),
+            "wss" => (Encryption::Tls, Some(443), Carrier::WebSocket),
             _ => return None,
         };
         // Only WebSocket has paths.
@@ -40,12 +52,28 @@ impl Address {
         let is_path = port.is_some() || path.is_empty() || path == "/";
         let place = place(authority, port).filter(|_| is_path && !path.contains('#'));
         Some(match place {
-            Some(place) => Ok(target(Self { url: url.to_owned(), place, encryption })),
+            Some(place) => Ok(Self { url: url.to_owned(), place, encryption, carrier }),
             None => {
                 let expected = if port.is_some() { "HOST:PORT/mcp" } else { "HOST:PORT" };
-                Err(Failure::usage(format!("invalid URL \"{url}\": expected {scheme}://{expected}")))
+                Err(format!("expected {scheme}://{expected}"))
             }
         })
+    }
+
+    /// The token of `Authorization: Bearer`. An error names no value, which may be a secret.
+    pub(crate) fn token(headers: &[(String, String)]) -> Result<Option<String>, String> {
+        let mut token = None;
+        for (name, value) in headers {
+            let bearer = value.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+            match bearer.filter(|_| name.eq_ignore_ascii_case("authorization")) {
+                Some((_, secret)) => token = Some(secret.trim().to_owned()),
+                None => {
+                    let why = "proto-mcp takes Authorization with Bearer and a token, and no other header";
+                    return Err(format!("invalid --header \"{name}\": {why}"));
+                }
+            }
+        }
+        Ok(token)
     }
 }
 
@@ -66,22 +94,20 @@ mod tests {
 
     #[test]
     fn urls_name_a_host_and_a_port() {
-        let read = |url| match Address::of(url)?.ok()? {
-            Target::Proto(address) => Some(("proto", address.place, address.encryption)),
-            Target::Grpc(address) => Some(("grpc", address.place, address.encryption)),
-            Target::WebSocket(address) => Some(("websocket", address.place, address.encryption)),
-            other => panic!("{other:?}"),
+        let read = |url| {
+            let address = Address::of(url)?.ok()?;
+            Some((address.carrier, address.place, address.encryption))
         };
         for (url, carrier, place, encryption) in [
-            ("proto://localhost:8080", "proto", "localhost:8080", Encryption::Plain),
-            ("proto://[::1]:8080/", "proto", "[::1]:8080", Encryption::Plain),
-            ("protos://tools.example.com:1", "proto", "tools.example.com:1", Encryption::Tls),
-            ("grpc://localhost:8080", "grpc", "localhost:8080", Encryption::Plain),
-            ("grpcs://tools.example.com:1", "grpc", "tools.example.com:1", Encryption::Tls),
-            ("ws://localhost:8080/mcp", "websocket", "localhost:8080", Encryption::Plain),
-            ("ws://localhost", "websocket", "localhost:80", Encryption::Plain),
-            ("ws://[::1]/mcp", "websocket", "[::1]:80", Encryption::Plain),
-            ("wss://tools.example.com/mcp?a=b", "websocket", "tools.example.com:443", Encryption::Tls),
+            ("proto://localhost:8080", Carrier::Tcp, "localhost:8080", Encryption::Plain),
+            ("proto://[::1]:8080/", Carrier::Tcp, "[::1]:8080", Encryption::Plain),
+            ("protos://tools.example.com:1", Carrier::Tcp, "tools.example.com:1", Encryption::Tls),
+            ("grpc://localhost:8080", Carrier::Grpc, "localhost:8080", Encryption::Plain),
+            ("grpcs://tools.example.com:1", Carrier::Grpc, "tools.example.com:1", Encryption::Tls),
+            ("ws://localhost:8080/mcp", Carrier::WebSocket, "localhost:8080", Encryption::Plain),
+            ("ws://localhost", Carrier::WebSocket, "localhost:80", Encryption::Plain),
+            ("ws://[::1]/mcp", Carrier::WebSocket, "[::1]:80", Encryption::Plain),
+            ("wss://tools.example.com/mcp?a=b", Carrier::WebSocket, "tools.example.com:443", Encryption::Tls),
         ] {
             assert_eq!(read(url), Some((carrier, place.to_owned(), encryption)), "{url}");
         }
@@ -101,5 +127,19 @@ mod tests {
             assert!(matches!(Address::of(wrong), Some(Err(_))), "{wrong}");
         }
         assert!(Address::of("http://localhost").is_none() && Address::of("tools.py").is_none());
+    }
+
+    #[test]
+    fn the_only_header_is_the_token() {
+        let token = |fields: &[(&str, &str)]| {
+            let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            Address::token(&fields.collect::<Vec<_>>())
+        };
+        assert_eq!(token(&[]).ok(), Some(None));
+        assert_eq!(token(&[("authorization", "bearer t0k")]).ok(), Some(Some("t0k".to_owned())));
+        for field in [("X-Api-Key", "s3cret"), ("Authorization", "Basic s3cret"), ("Authorization", "s3cret")] {
+            let failure = token(&[field]).unwrap_err();
+            assert!(failure.contains(field.0) && !failure.contains("s3cret"), "{failure}");
+        }
     }
 }

@@ -20,12 +20,8 @@ pub(crate) enum Target {
     File(PathBuf),
     /// A server over HTTP.
     Url(String),
-    /// A server that speaks proto-mcp, or JSON-RPC in lines, at this host and port.
+    /// A server of proto-mcp.
     Proto(Address),
-    /// A server that speaks proto-mcp over gRPC.
-    Grpc(Address),
-    /// A server that speaks proto-mcp over WebSocket, at this URL.
-    WebSocket(Address),
     /// A server as a child process.
     Command(Vec<OsString>),
 }
@@ -210,8 +206,8 @@ impl Target {
         if word.starts_with("http://") || word.starts_with("https://") {
             return Ok(Self::Url(word));
         }
-        if let Some(target) = Address::of(&word) {
-            return target;
+        if let Some(server) = Address::of(&word) {
+            return server.map(Self::Proto).map_err(|why| Failure::usage(format!("invalid URL \"{word}\": {why}")));
         }
         if let Some((scheme, _)) = word.split_once("://") {
             return Err(Failure::usage(format!("unsupported scheme \"{scheme}\": use http, https or proto")));

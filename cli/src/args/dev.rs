@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use protomcp_watch::Watch;
 
-use crate::args::upstream::{PolicyFlags, Scope, Upstreams};
+use crate::args::upstream::{PolicyFlags, ProtocolFlag, Scope, Upstreams};
 use crate::args::{Serve, Source};
 use crate::exit::Failure;
 
@@ -51,6 +51,9 @@ struct CommandFlags {
     #[command(flatten)]
     policy: PolicyFlags,
 
+    #[command(flatten)]
+    protocol: ProtocolFlag,
+
     /// Serve the MCP server that this command runs on its standard input and output, and reload it after each save
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -65,6 +68,7 @@ impl Dev {
             let without = [
                 ("--watch", !flags.watches.is_empty()),
                 ("--upstream-sessions", flags.upstream_sessions.is_some()),
+                ("--upstream-protocol", flags.protocol.is_given()),
                 ("--allow-tools or --block-tools", flags.policy.policy().is_some()),
             ];
             if let Some((flag, _)) = without.into_iter().find(|(_, is_given)| *is_given) {
@@ -86,8 +90,8 @@ impl Dev {
         }
         let limits = &self.serve.tool.limits;
         let watches = watches(&flags.watches, &words, self.serve.tool.poll)?;
-        let servers =
-            Upstreams::of_command(words, flags.upstream_sessions, limits).watching(watches, flags.policy.policy());
+        let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.upstream_sessions, limits);
+        let servers = servers.watching(watches, flags.policy.policy());
         Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
     }
 }

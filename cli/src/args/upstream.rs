@@ -12,7 +12,7 @@ use protomcp_watch::Watch;
 
 use crate::args::client::headers;
 use crate::args::tool::{LimitFlags, to_usize};
-use crate::args::upstream_config::{self, Entry, Location, StdioCommand};
+use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
 
 /// The heading of these flags in the help.
@@ -47,11 +47,29 @@ impl PolicyFlags {
     }
 }
 
+/// The protocol of a command.
+#[derive(Debug, Args)]
+pub(super) struct ProtocolFlag {
+    /// Protocol of the command: json, or proto for proto-mcp (JSON-RPC if it does not answer) [default: json]
+    #[arg(long, value_name = "PROTOCOL")]
+    upstream_protocol: Option<CommandProtocol>,
+}
+
+impl ProtocolFlag {
+    pub(super) fn is_given(&self) -> bool {
+        self.upstream_protocol.is_some()
+    }
+
+    pub(super) fn chosen(&self) -> CommandProtocol {
+        self.upstream_protocol.unwrap_or_default()
+    }
+}
+
 /// Servers instead of a tool file.
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
 pub(super) struct UpstreamFlags {
-    /// Serve the MCP server at this URL instead of a tool file
+    /// Serve the MCP server at this URL instead of a tool file: http, https, or proto, grpc or ws for proto-mcp
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
@@ -72,6 +90,9 @@ pub(super) struct UpstreamFlags {
 
     #[command(flatten)]
     policy: PolicyFlags,
+
+    #[command(flatten)]
+    protocol: ProtocolFlag,
 
     /// Serve the MCP server that this command runs on its standard input and output
     #[arg(last = true, value_name = "COMMAND")]
@@ -111,17 +132,22 @@ impl UpstreamFlags {
         if given.into_iter().filter(|is_given| *is_given).count() > 1 {
             return Err(Failure::usage("name one of --upstream, --config and a command after --"));
         }
+        if self.protocol.is_given() && self.command.is_empty() {
+            return Err(Failure::usage("--upstream-protocol is for a command after --"));
+        }
         let mut entries = match &self.config {
             Some(path) => upstream_config::read(path, &variable)?,
             None => Vec::new(),
         };
         if let Some(url) = &self.upstream {
             let headers = headers(&self.headers, &variable)?;
-            let (name, location) = (shown(url), Location::Url { url: url.clone(), headers });
-            location.check().map_err(|why| Failure::usage(format!("invalid --upstream \"{name}\": {why}")))?;
+            let name = shown(url);
+            let location = Location::of_url(url.clone(), headers);
+            let location = location.and_then(|location| location.check().map(|()| location));
+            let location = location.map_err(|why| Failure::usage(format!("invalid --upstream \"{name}\": {why}")))?;
             entries.push(Entry { name, location });
         }
-        entries.extend(command(self.command));
+        entries.extend(command(self.command, self.protocol.chosen()));
         let policy = self.policy.policy();
         if entries.is_empty() {
             return match policy {
@@ -146,12 +172,13 @@ pub(crate) fn shown(url: &str) -> String {
 }
 
 /// The server that a command starts; `None` without words.
-fn command(words: Vec<OsString>) -> Option<Entry> {
+fn command(words: Vec<OsString>, protocol: CommandProtocol) -> Option<Entry> {
     let mut words = words.into_iter();
     let program = words.next()?;
     let name = program.to_string_lossy().into_owned();
     let (environment, directory) = (Vec::new(), None);
-    let location = Location::Command(StdioCommand { program, arguments: words.collect(), environment, directory });
+    let command = StdioCommand { program, arguments: words.collect(), environment, directory, protocol };
+    let location = Location::Command(command);
     Some(Entry { name, location })
 }
 
@@ -169,8 +196,13 @@ impl Upstreams {
     }
 
     /// The server that a command starts.
-    pub(super) fn of_command(words: Vec<OsString>, scope: Option<Scope>, limits: &LimitFlags) -> Self {
-        Self::new(command(words).into_iter().collect(), scope, limits)
+    pub(super) fn of_command(
+        words: Vec<OsString>,
+        protocol: CommandProtocol,
+        scope: Option<Scope>,
+        limits: &LimitFlags,
+    ) -> Self {
+        Self::new(command(words, protocol).into_iter().collect(), scope, limits)
     }
 
     /// Reloads the servers when these files change, and serves only some of their tools.

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use protomcp_http_client::HttpTransport;
 use protomcp_types::{JsonObject, RawJson};
 use serde::Deserialize;
 
+use crate::args::address::Address;
 use crate::exit::Failure;
 
 /// A server with its name.
@@ -21,6 +23,7 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Location {
     Url { url: String, headers: Vec<(String, String)> },
+    Proto { server: Address, token: Option<String> },
     Command(StdioCommand),
 }
 
@@ -32,11 +35,25 @@ pub(crate) struct StdioCommand {
     /// Beside the environment of this program.
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) directory: Option<PathBuf>,
+    pub(crate) protocol: CommandProtocol,
+}
+
+/// The protocol of a command on its standard input and output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum CommandProtocol {
+    /// JSON-RPC in lines
+    #[default]
+    Json,
+    /// proto-mcp, or JSON-RPC if the command does not answer in proto-mcp
+    Proto,
 }
 
 /// An entry as it is written. Members that only matter to hosts are ignored.
 #[derive(Debug, Deserialize)]
 struct Written {
+    /// `proto-mcp` is ours. Hosts write others, which follow from the members.
+    #[serde(rename = "type")]
+    kind: Option<String>,
     command: Option<String>,
     #[serde(default)]
     args: Vec<String>,
@@ -87,8 +104,12 @@ fn location(entry: Written, variable: &impl Fn(&str) -> Option<String>) -> Resul
             arguments: entry.args.into_iter().map(|word| fill(word).map(OsString::from)).collect::<Result<_, _>>()?,
             environment: pairs(entry.env)?,
             directory: entry.cwd.map(fill).transpose()?.map(PathBuf::from),
+            protocol: match entry.kind.as_deref() {
+                Some("proto-mcp") => CommandProtocol::Proto,
+                _ => CommandProtocol::Json,
+            },
         }),
-        (None, Some(url)) => Location::Url { url: fill(url)?, headers: pairs(entry.headers)? },
+        (None, Some(url)) => Location::of_url(fill(url)?, pairs(entry.headers)?)?,
         _ => return Err("it needs either \"command\" or \"url\"".into()),
     };
     location.check()?;
@@ -111,6 +132,17 @@ pub(super) fn expand(text: &str, variable: &impl Fn(&str) -> Option<String>) -> 
 }
 
 impl Location {
+    /// A server over HTTP, or one of proto-mcp.
+    ///
+    /// # Errors
+    /// For an address of proto-mcp without host or port, and for headers that proto-mcp has no place for.
+    pub(super) fn of_url(url: String, headers: Vec<(String, String)>) -> Result<Self, String> {
+        match Address::of(&url) {
+            Some(server) => Ok(Self::Proto { server: server?, token: Address::token(&headers)? }),
+            None => Ok(Self::Url { url, headers }),
+        }
+    }
+
     /// Refuses addresses and header fields that cannot be used.
     pub(super) fn check(&self) -> Result<(), String> {
         match self {
@@ -120,7 +152,7 @@ impl Location {
                 headers.iter().try_fold(transport, header).map(drop).map_err(|error| error.to_string())
             }
             Self::Command(command) if command.program.is_empty() => Err("the command is empty".into()),
-            Self::Command(_) => Ok(()),
+            Self::Proto { .. } | Self::Command(_) => Ok(()),
         }
     }
 }
@@ -161,10 +193,35 @@ mod tests {
             arguments: vec!["-y".into(), "files".into(), "/root".into()],
             environment: vec![("A".into(), "secret".into())],
             directory: Some("/tmp".into()),
+            protocol: CommandProtocol::Json,
         });
         assert_eq!(entries[0].location, files);
         let headers = vec![("Authorization".into(), "Bearer secret".into())];
         assert_eq!(entries[1].location, Location::Url { url: "https://example.com/mcp".into(), headers });
+    }
+
+    #[test]
+    fn servers_of_proto_mcp_have_an_address_or_a_command() {
+        let entries = parsed(
+            r#"{"mcpServers": {
+                "a": {"url": "proto://localhost:7000"},
+                "b": {"url": "proto://localhost:7001", "headers": {"Authorization": "Bearer ${TOKEN}"}},
+                "c": {"type": "proto-mcp", "command": "x"},
+                "d": {"type": "stdio", "command": "x"}
+            }}"#,
+        );
+        let entries = entries.unwrap();
+        let proto = |port: u16, token: Option<&str>| {
+            let server = Address::of(&format!("proto://localhost:{port}")).unwrap().unwrap();
+            Location::Proto { server, token: token.map(str::to_owned) }
+        };
+        assert_eq!(entries[0].location, proto(7000, None));
+        assert_eq!(entries[1].location, proto(7001, Some("secret")));
+        let protocols = entries.iter().filter_map(|entry| match &entry.location {
+            Location::Command(command) => Some(command.protocol),
+            Location::Url { .. } | Location::Proto { .. } => None,
+        });
+        assert_eq!(protocols.collect::<Vec<_>>(), [CommandProtocol::Proto, CommandProtocol::Json]);
     }
 
     #[test]
@@ -178,6 +235,8 @@ mod tests {
             (r#"{"mcpServers":{"a":{"command":5}}}"#, "server \"a\": "),
             (r#"{"mcpServers":{"a":{"command":"${MISSING}"}}}"#, "the environment variable MISSING is not set"),
             (r#"{"mcpServers":{"a":{"url":"ftp://x"}}}"#, "server \"a\": "),
+            (r#"{"mcpServers":{"a":{"url":"proto://x"}}}"#, "server \"a\": expected proto://HOST:PORT"),
+            (r#"{"mcpServers":{"a":{"url":"proto://x:1","headers":{"k":"v"}}}}"#, "invalid --header \"k\""),
         ] {
             let error = parsed(text).unwrap_err();
             assert!(error.contains(why), "{text}: {error}");

@@ -8,9 +8,10 @@ use protomcp_bridge::{Bridge, ToolFile};
 use protomcp_client::{Client, ClientLimits, ClientSession, Command, CommandTransport};
 use protomcp_transport::memory;
 
-use crate::args::{ServerFlags, Target, shown};
-use crate::client::{form, proto};
+use crate::args::{Address, ServerFlags, Target, shown};
+use crate::client::form;
 use crate::exit::Failure;
+use crate::proto_remote::ProtoRemote;
 use crate::remote::Remote;
 
 /// The time for a server to end its session.
@@ -42,19 +43,12 @@ impl Connection {
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
                 Ok(Self { session, bridge: None })
             }
-            Target::Proto(address) => {
-                let transport = proto::connect(&address, headers, flags).await?;
-                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;
-                Ok(Self { session, bridge: None })
-            }
-            Target::Grpc(address) => {
-                let transport = proto::connect_grpc(&address, headers, flags).await?;
-                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;
-                Ok(Self { session, bridge: None })
-            }
-            Target::WebSocket(address) => {
-                let transport = proto::connect_websocket(&address, headers, flags).await?;
-                let session = client.connect(transport).await.map_err(|error| cannot_connect(&address.url, error))?;
+            Target::Proto(server) => {
+                let token = Address::token(&headers).map_err(Failure::usage)?;
+                let remote = ProtoRemote::new(flags.timeout, &flags.registry).token(token, &server);
+                let name = server.url.clone();
+                let transport = remote.connect(&server).await.map_err(|error| cannot_connect(&name, error))?;
+                let session = client.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;
                 Ok(Self { session, bridge: None })
             }
             Target::Command(words) => {

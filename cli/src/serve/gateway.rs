@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::pin::pin;
 
+use protomcp_binary::CommandServer;
 use protomcp_client::{Command, CommandTransport};
 use protomcp_gateway::{Builder, Gateway, Upstream};
 use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
 use protomcp_transport::boxed::Boxed;
 
-use crate::args::{Location, StdioCommand, Upstreams};
+use crate::args::{CommandProtocol, Location, RegistryFlags, StdioCommand, Upstreams};
 use crate::exit::Failure;
+use crate::proto_remote::ProtoRemote;
 use crate::remote::Remote;
 use crate::serve::run::{Signals, Wish};
 
@@ -23,9 +25,13 @@ pub(super) fn warn(idle: &[String]) {
 }
 
 /// Connects the servers. A signal ends the attempt.
-pub(super) async fn open(servers: &Upstreams, signals: &mut Signals) -> Result<Gateway, Failure> {
+pub(super) async fn open(
+    servers: &Upstreams,
+    registry: &RegistryFlags,
+    signals: &mut Signals,
+) -> Result<Gateway, Failure> {
     tracing::info!("connecting to {}", servers.names());
-    let mut opening = pin!(builder(servers)?.open());
+    let mut opening = pin!(builder(servers, registry)?.open());
     loop {
         tokio::select! {
             outcome = &mut opening => return outcome.map_err(|error| Failure::failed(error.to_string())),
@@ -45,7 +51,8 @@ pub(super) fn server(gateway: &Gateway, servers: &Upstreams) -> Server<impl Serv
 }
 
 /// The gateway to the servers. Several have prefixes.
-fn builder(servers: &Upstreams) -> Result<Builder, Failure> {
+fn builder(servers: &Upstreams, registry: &RegistryFlags) -> Result<Builder, Failure> {
+    let remote = ProtoRemote::new(servers.limits.timeout, registry);
     let mut gateway = Gateway::builder("protomcp", env!("CARGO_PKG_VERSION"))
         .limits(servers.limits)
         .server_limits(servers.server_limits);
@@ -59,7 +66,17 @@ fn builder(servers: &Upstreams) -> Result<Builder, Failure> {
                     async move { Ok(Boxed::new(transport)) }
                 })
             }
-            Location::Command(command) => process(&entry.name, command, is_single),
+            Location::Proto { server, token } => {
+                let remote = remote.clone().token(token.clone(), server);
+                let server = server.clone();
+                Upstream::new(entry.name.clone(), move || {
+                    let (remote, server) = (remote.clone(), server.clone());
+                    async move { remote.connect(&server).await }
+                })
+            }
+            Location::Command(command) => {
+                process(&entry.name, command, is_single, remote.clone().command_within(servers.limits.open_timeout))
+            }
         };
         let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
         gateway = gateway.upstream(if is_single { upstream } else { upstream.prefix(entry.prefix()) });
@@ -68,7 +85,7 @@ fn builder(servers: &Upstreams) -> Result<Builder, Failure> {
 }
 
 /// A server that a command starts. Among several, the lines of its standard error carry its name.
-fn process(name: &str, command: &StdioCommand, is_single: bool) -> Upstream {
+fn process(name: &str, command: &StdioCommand, is_single: bool, remote: ProtoRemote) -> Upstream {
     let mut start = Command::new(&command.program).args(&command.arguments);
     for (variable, value) in &command.environment {
         start = start.env(variable, value);
@@ -77,14 +94,26 @@ fn process(name: &str, command: &StdioCommand, is_single: bool) -> Upstream {
         start = start.current_dir(directory);
     }
     let shown = name.to_owned();
-    let process = CommandTransport::new(start).on_stderr(move |line| match is_single {
+    let log = move |line: &str| match is_single {
         true => tracing::info!(target: "tool::stderr", "{line}"),
         false => tracing::info!(target: "tool::stderr", "{shown}: {line}"),
-    });
-    Upstream::new(name.to_owned(), move || {
-        let process = process.clone();
-        async move { Ok(Boxed::new(process.spawn().await?)) }
-    })
+    };
+    match command.protocol {
+        CommandProtocol::Json => {
+            let process = CommandTransport::new(start).on_stderr(log);
+            Upstream::new(name.to_owned(), move || {
+                let process = process.clone();
+                async move { Ok(Boxed::new(process.spawn().await?)) }
+            })
+        }
+        CommandProtocol::Proto => {
+            let process = CommandServer::new(start).on_stderr(log);
+            Upstream::new(name.to_owned(), move || {
+                let (remote, process) = (remote.clone(), process.clone());
+                async move { remote.start(&process).await }
+            })
+        }
+    }
 }
 
 /// Serves `connections` until they end, then ends the sessions with the servers. The first signal drains: no new requests

@@ -10,7 +10,7 @@ mod stderr;
 use std::sync::Arc;
 
 use protomcp_session::{CloseReason, Mode};
-use protomcp_supervisor::{Backoff, Command, Pipes, Process, SpawnError, StopPolicy};
+use protomcp_supervisor::{Backoff, Command, Pipes, Process, SpawnError, StderrHandler, StopPolicy};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;
 use tokio::sync::watch;
@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use crate::client::Client;
 use crate::command_transport::halves::{CommandSink, CommandSource};
 use crate::command_transport::restart::Restarting;
-use crate::command_transport::stderr::{Ended, StderrHandler};
+use crate::command_transport::stderr::Ended;
 use crate::reconnection::Reconnection;
 use crate::session::ClientSession;
 

@@ -124,6 +124,12 @@ impl Reservation {
         Ok(())
     }
 
+    /// A reservation of no bytes for the same holder, out of the same budget.
+    #[must_use]
+    pub fn sibling(&self) -> Self {
+        self.budget.empty(&self.owner)
+    }
+
     /// Gives bytes back, at most as many as are reserved.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);

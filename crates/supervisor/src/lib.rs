@@ -28,6 +28,7 @@ mod policy;
 mod process;
 mod restart;
 mod started;
+mod stderr_handler;
 mod tail;
 
 pub use backlog::MAX_BACKLOG;
@@ -41,4 +42,5 @@ pub use pipes::Pipes;
 pub use policy::StopPolicy;
 pub use process::{Prepared, Process};
 pub use restart::{Backoff, Next, Restart};
+pub use stderr_handler::StderrHandler;
 pub use tail::STDERR_TAIL_LINES;

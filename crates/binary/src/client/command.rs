@@ -3,31 +3,39 @@
 //! The process and everything it starts end with the conversation: its input is closed, then it gets SIGTERM, then
 //! SIGKILL.
 
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use protomcp_supervisor::{Command, Event, Pipes, Process, StopPolicy};
+use protomcp_supervisor::{Command, Event, Pipes, Process, StderrHandler, StopPolicy};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::client::connect::Connect;
 
-/// A program that is a server. Each stream starts a process of its own; its standard error goes to the log, with the
-/// target `protomcp_binary::stderr`.
+/// A program that is a server. Each stream starts a process of its own.
 #[derive(Debug, Clone)]
 pub struct CommandServer {
     command: Command,
     stop: StopPolicy,
+    stderr: StderrHandler,
 }
 
 impl CommandServer {
-    /// A server that this command starts.
+    /// A server that this command starts. Standard error goes to the log, with the target `protomcp_binary::stderr`.
     #[must_use]
     pub fn new(command: Command) -> Self {
-        Self { command: command.piped(), stop: StopPolicy::default() }
+        Self { command: command.piped(), stop: StopPolicy::default(), stderr: StderrHandler::default() }
+    }
+
+    /// Gets the lines of standard error, instead of the log. The function must not block.
+    #[must_use]
+    pub fn on_stderr(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.stderr = StderrHandler::new(handler);
+        self
     }
 
     /// Sets the times between closing the input, SIGTERM and SIGKILL.
@@ -49,20 +57,32 @@ impl Connect for CommandServer {
         };
         let process = Arc::new(process);
         let name = self.command.program().to_string_lossy().into_owned();
-        tokio::spawn(read(name, Arc::clone(&process), events));
-        let reader = CommandReader { stdout, process: Arc::clone(&process) };
+        let (ended, end) = oneshot::channel();
+        let stderr = self.stderr.clone();
+        tokio::spawn(read(name, stderr, Arc::clone(&process), events, ended));
+        let reader = CommandReader { stdout, process: Arc::clone(&process), end: Some(end), is_over: false };
         Ok((reader, CommandWriter { stdin: Some(stdin), process }))
     }
 }
 
-/// Logs the lines of standard error until the process has ended. Until then it has its time to end by itself.
-async fn read(name: String, process: Arc<Process>, mut events: mpsc::Receiver<Event>) {
+/// Passes the lines of standard error on until the process has ended. Until then it has its time to end by itself.
+async fn read(
+    name: String,
+    stderr: StderrHandler,
+    process: Arc<Process>,
+    mut events: mpsc::Receiver<Event>,
+    ended: oneshot::Sender<String>,
+) {
+    let mut ended = Some(ended);
     while let Some(event) = events.recv().await {
         match event {
-            Event::Line { text, .. } => {
-                tracing::info!(target: "protomcp_binary::stderr", server = name, "{text}");
+            Event::Line { text, .. } => stderr.line(&text, |line| {
+                tracing::info!(target: "protomcp_binary::stderr", server = name, "{line}");
+            }),
+            Event::Exited(exit) => {
+                // A reader that is gone does not want to know.
+                ended.take().map(|ended| ended.send(format!("{name} {exit}")));
             }
-            Event::Exited(exit) => tracing::debug!("{name} {exit}"),
             // The writer closes the input before it asks for the stop.
             Event::Started { .. } | Event::CloseLink => {}
         }
@@ -70,11 +90,15 @@ async fn read(name: String, process: Arc<Process>, mut events: mpsc::Receiver<Ev
     drop(process);
 }
 
-/// Standard output of a server. Dropping it begins to stop the process.
+/// Standard output of a server. Its end is an error with the exit status. Dropping it begins to stop the process.
 #[derive(Debug)]
 pub struct CommandReader {
     stdout: Receiver,
     process: Arc<Process>,
+    /// `None` once it was told.
+    end: Option<oneshot::Receiver<String>>,
+    /// Standard output has ended.
+    is_over: bool,
 }
 
 /// Standard input of a server. Dropping it closes the input and begins to stop the process.
@@ -87,7 +111,19 @@ pub struct CommandWriter {
 
 impl AsyncRead for CommandReader {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stdout).poll_read(cx, buf)
+        if !self.is_over {
+            let before = buf.filled().len();
+            match Pin::new(&mut self.stdout).poll_read(cx, buf) {
+                Poll::Ready(Ok(())) if buf.filled().len() == before && buf.remaining() > 0 => self.is_over = true,
+                other => return other,
+            }
+            // A server that has closed its output is of no use; if it has not ended yet, it has to.
+            self.process.stop();
+        }
+        let Some(end) = &mut self.end else { return Poll::Ready(Ok(())) };
+        let words = std::task::ready!(Pin::new(end).poll(cx));
+        self.end = None;
+        Poll::Ready(words.map_or(Ok(()), |words| Err(io::Error::other(words))))
     }
 }
 
@@ -99,9 +135,14 @@ impl Drop for CommandReader {
 
 impl AsyncWrite for CommandWriter {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match &mut self.stdin {
-            Some(stdin) => Pin::new(stdin).poll_write(cx, buf),
-            None => Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        let Some(stdin) = &mut self.stdin else { return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())) };
+        match Pin::new(stdin).poll_write(cx, buf) {
+            // Most likely it has ended, and the reader gets the reason; if not, it has to.
+            Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.process.stop();
+                Poll::Pending
+            }
+            outcome => outcome,
         }
     }
 

@@ -1,40 +1,46 @@
 //! A conversation in proto-mcp as a connection to an MCP server, for clients of JSON-RPC in this process.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use protomcp_server::{Audience, Server, ServerHandle};
 use protomcp_transport::memory::{self, Memory};
 
+use crate::client::error::BinaryCloseReason;
 use crate::client::handle::BinaryClient;
 use crate::client::handler::BinaryBackend;
 use crate::schemas::ToolSchemas;
 
 impl BinaryClient {
-    /// This conversation as a connection for a client of MCP. They end together; an end of the server's is preceded by
-    /// the errors of the requests in flight. Must be called inside a tokio runtime with timers.
+    /// This conversation as a connection for a client of MCP. They end together: requests whose answers are lost with the
+    /// conversation have none. Must be called inside a tokio runtime with timers.
     #[must_use]
     pub fn into_transport(self, schemas: Arc<dyn ToolSchemas>) -> Memory {
         let (near, far) = memory::pair();
-        let server = Server::from_handler(BinaryBackend::new(self.clone(), schemas));
+        let server = Server::from_handler(BinaryBackend::until_closed(self.clone(), schemas));
         tokio::spawn(async move {
             let handle = server.handle().clone();
             let following = follow(self, handle);
             let serving = server.serve(far);
             tokio::pin!(serving);
-            let outcome = tokio::select! {
-                outcome = &mut serving => outcome,
-                () = following => serving.await,
-            };
-            if let Err(error) = outcome {
-                tracing::debug!("a client in front of proto-mcp has ended: {error}");
+            tokio::select! {
+                outcome = &mut serving => outcome.unwrap_or_else(|error| {
+                    tracing::debug!("a client in front of proto-mcp has ended: {error}");
+                }),
+                reason = following => {
+                    tracing::info!("a conversation with a server of proto-mcp has ended: {reason}");
+                    // Answers that were read before the end are on their way.
+                    drop(tokio::time::timeout(LAST_ANSWERS, serving).await);
+                }
             }
         });
         near
     }
 }
 
-/// Announces changes of the server's lists until the conversation ends; then the sessions in front of it end, too.
-async fn follow(client: BinaryClient, front: ServerHandle) {
+/// Announces changes of the server's lists until the conversation ends. Then the session in front of it takes no more
+/// requests.
+async fn follow(client: BinaryClient, front: ServerHandle) -> BinaryCloseReason {
     let mut changes = client.changes();
     let mut seen = *changes.borrow_and_update();
     while changes.changed().await.is_ok() {
@@ -49,4 +55,8 @@ async fn follow(client: BinaryClient, front: ServerHandle) {
     }
     // The driver has dropped its end, so the conversation is over.
     front.shutdown();
+    client.closed().await
 }
+
+/// The time in which answers that were read before the end of a conversation reach their client.
+const LAST_ANSWERS: Duration = Duration::from_millis(100);

@@ -22,6 +22,8 @@ use crate::message::{
 pub struct BinaryClient {
     server: Arc<BinaryServerView>,
     commands: mpsc::UnboundedSender<Command>,
+    /// Of a call that has no other.
+    timeout: Duration,
     status: watch::Receiver<Status>,
     changes: watch::Receiver<Changed>,
 }
@@ -40,12 +42,13 @@ impl BinaryClient {
         let (commands, receiver) = mpsc::unbounded_channel();
         let (status, mut opened) = watch::channel(Status::Opening);
         let (changed, changes) = watch::channel(Changed::default());
+        let timeout = config.timeout;
         let driver = Driver::new(config, receiver, status, changed);
         tokio::spawn(driver.run(reader, writer));
         let status = opened.clone();
         let reached = opened.wait_for(|status| !matches!(status, Status::Opening)).await;
         match reached.as_deref() {
-            Ok(Status::Open(server)) => Ok(Self { server: Arc::clone(server), commands, status, changes }),
+            Ok(Status::Open(server)) => Ok(Self { server: Arc::clone(server), commands, timeout, status, changes }),
             Ok(Status::Closed(reason)) => Err(reason.clone()),
             Ok(Status::Opening) | Err(_) => Err(BinaryCloseReason::Requested),
         }
@@ -112,12 +115,11 @@ impl BinaryClient {
         mut request: CallToolRequest,
         timeout: Option<Duration>,
     ) -> Result<CallToolResponse, BinaryCallError> {
-        if let Some(timeout) = timeout {
-            request.metadata.insert("timeout_ms".to_owned(), timeout.as_millis().to_string());
-        }
+        let timeout = timeout.unwrap_or(self.timeout);
+        request.metadata.insert("timeout_ms".to_owned(), timeout.as_millis().to_string());
         // The server's own answer to a late tool says more than silence.
-        let patience = timeout.map(|timeout| timeout.saturating_add(MARGIN));
-        match self.send(Payload::CallToolRequest(request), patience).await? {
+        let patience = timeout.saturating_add(MARGIN);
+        match self.send(Payload::CallToolRequest(request), Some(patience)).await? {
             Payload::CallToolResponse(response) => Ok(response),
             _ => Err(mismatch()),
         }

@@ -25,6 +25,8 @@ pub struct BinaryBackend {
     client: BinaryClient,
     schemas: Arc<dyn ToolSchemas>,
     known: Arc<Mutex<Known>>,
+    /// Requests whose conversation has ended wait for the end of their session, which has the reason.
+    waits_for_end: bool,
 }
 
 /// The tools as they were last listed.
@@ -39,7 +41,20 @@ impl BinaryBackend {
     /// The tools and resources of the server at the other end of `client`.
     #[must_use]
     pub fn new(client: BinaryClient, schemas: Arc<dyn ToolSchemas>) -> Self {
-        Self { client, schemas, known: Arc::default() }
+        Self { client, schemas, known: Arc::default(), waits_for_end: false }
+    }
+
+    /// As [`BinaryBackend::new`], for a session that ends with the conversation: a request whose answer is lost has none.
+    pub(super) fn until_closed(client: BinaryClient, schemas: Arc<dyn ToolSchemas>) -> Self {
+        Self { waits_for_end: true, ..Self::new(client, schemas) }
+    }
+
+    /// The outcome of a request, for clients.
+    async fn answered<T>(&self, outcome: Result<T, BinaryCallError>) -> Result<T, ErrorObject> {
+        match outcome {
+            Err(BinaryCallError::Closed(_)) if self.waits_for_end => std::future::pending().await,
+            outcome => outcome.map_err(error),
+        }
     }
 
     async fn tools(&self) -> Result<Arc<Vec<Tool>>, BinaryCallError> {
@@ -59,7 +74,7 @@ impl BinaryBackend {
         };
         match known {
             Some(tool) => Ok(tool),
-            None => find(&self.tools().await.map_err(error)?).ok_or_else(|| ErrorObject::unknown_tool(name)),
+            None => find(&self.answered(self.tools().await).await?).ok_or_else(|| ErrorObject::unknown_tool(name)),
         }
     }
 }
@@ -84,7 +99,7 @@ impl Handler for BinaryBackend {
 
     async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
         let mut shown = Vec::new();
-        for tool in self.tools().await.map_err(error)?.iter() {
+        for tool in self.answered(self.tools().await).await?.iter() {
             match self.schemas.of_proto(tool).await {
                 Ok(messages) => shown.extend(tool_from_proto(tool, &*messages).map(|tool| tool.to_raw())),
                 Err(why) => tracing::warn!(tool = tool.name, "a tool of proto-mcp is left out: {why}"),
@@ -101,17 +116,17 @@ impl Handler for BinaryBackend {
         let arguments = messages.arguments_to_any(&call.arguments_or_empty()).await.map_err(schema)?;
         let metadata = call_metadata(call.meta.as_ref());
         let request = CallToolRequest { name: call.name, arguments: Some(arguments), metadata };
-        let response = self.client.call_tool(request, None).await.map_err(error)?;
+        let response = self.answered(self.client.call_tool(request, None).await).await?;
         Ok(result_from_proto(response, &*messages).await)
     }
 
     async fn list_resources(&self, _: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
-        let all = self.client.all_resources().await.map_err(error)?;
+        let all = self.answered(self.client.all_resources().await).await?;
         Ok(ListResourcesResult::of(&all.into_iter().map(resource_from_proto).collect::<Vec<_>>()))
     }
 
     async fn read_resource(&self, request: ReadResource, _: Context) -> Result<ReadResourceResult, ErrorObject> {
-        let response = self.client.read_resource(request.uri).await.map_err(error)?;
+        let response = self.answered(self.client.read_resource(request.uri).await).await?;
         Ok(ReadResourceResult::of(response.contents.into_iter().map(contents_from_proto)))
     }
 }

@@ -4,8 +4,10 @@ use protomcp_server::ServerHandle;
 use protomcp_session::{OverBudget, Owner, Reservation};
 
 use crate::serve::peer::BinaryPeer;
+use crate::session::BinaryCall;
 
-/// The bytes of a connection that have not become requests yet, and those that the client has not read.
+/// The bytes of a connection that have not become requests yet, and those that the client has not read. Requests have
+/// reservations of their own.
 #[derive(Debug)]
 pub(super) struct Account {
     pub(super) inbound: Reservation,
@@ -21,6 +23,19 @@ impl Account {
         let owner = Owner::of(peer.principal.clone(), peer.address);
         let (inbound, outbound) = (sessions.inbound_budget().empty(&owner), sessions.outbound_budget().empty(&owner));
         Some(Self { inbound, outbound })
+    }
+}
+
+impl Account {
+    /// Takes the bytes of a decoded request, until it is answered. A small one is free.
+    pub(super) fn request(&self, call: &BinaryCall) -> Result<Option<Reservation>, OverBudget> {
+        let weight = call.weight();
+        if weight <= FREE {
+            return Ok(None);
+        }
+        let mut room = self.inbound.sibling();
+        room.grow(weight)?;
+        Ok(Some(room))
     }
 }
 

@@ -128,7 +128,9 @@ impl Answers {
         let arguments = messages.arguments_to_json(request.arguments.as_ref()).await?;
         let mut call = CallTool::new(request.name).with_arguments(arguments);
         call.meta = call_meta(&request.metadata);
-        let result = self.mcp.request::<CallTool>(&call).await?;
+        // While the tool runs, its arguments are at the server alone, which counts them.
+        drop((request.arguments, request.metadata));
+        let result = self.mcp.request::<CallTool>(call).await?;
         result_to_proto(&result, &*messages).await
     }
 
@@ -168,7 +170,7 @@ impl Answers {
     }
 
     async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {
-        let result = self.mcp.request::<ReadResource>(&ReadResource::new(request.uri)).await.map_err(|mut fault| {
+        let result = self.mcp.request::<ReadResource>(ReadResource::new(request.uri)).await.map_err(|mut fault| {
             // Servers of MCP use one of two codes for it, version 1.0 the older one.
             if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {
                 fault.code = code::RESOURCE_NOT_FOUND;

@@ -46,7 +46,7 @@ impl Catalog {
     pub(super) async fn fetch(&self, mcp: &Mcp) -> Result<Arc<Tools>, Fault> {
         let (mut all, mut request) = (Vec::new(), ListTools::default());
         for _ in 0..MAX_PAGES {
-            let page = mcp.request::<ListTools>(&request).await?;
+            let page = mcp.request::<ListTools>(request.clone()).await?;
             all.extend(elements::<Tool>(&page.tools)?.into_iter().map(Arc::new));
             check_size(all.len())?;
             request.cursor = page.next_cursor;
@@ -71,7 +71,7 @@ impl Catalog {
 pub(super) async fn resources(mcp: &Mcp) -> Result<Vec<Resource>, Fault> {
     let (mut all, mut request) = (Vec::new(), ListResources::default());
     for _ in 0..MAX_PAGES {
-        let page = mcp.request::<ListResources>(&request).await?;
+        let page = mcp.request::<ListResources>(request.clone()).await?;
         all.extend(elements::<Resource>(&page.resources)?);
         check_size(all.len())?;
         request.cursor = page.next_cursor;

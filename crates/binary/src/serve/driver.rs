@@ -12,6 +12,7 @@ use protomcp_server::{Server, Service};
 use protomcp_types::Implementation;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
+use crate::code;
 use crate::fault::Fault;
 use crate::frame::Decoder;
 use crate::message::Payload;
@@ -234,8 +235,17 @@ impl<S: Service> Driver<S> {
 
     fn begin(&mut self, now: Instant, request: BinaryRequest) {
         let BinaryRequest { id, call } = request;
+        let room = self.account.as_ref().map_or(Ok(None), |account| account.request(&call));
+        let Ok(room) = room else {
+            let fault = Fault::new(code::OVERLOADED, "there is no room for this request; try again later");
+            return self.session.reply(now, id, Err(fault));
+        };
         let answers = self.answers(now);
-        self.running.begin(id, async move { answers.answer(call).await });
+        self.running.begin(id, async move {
+            let answer = answers.answer(call).await;
+            drop(room);
+            answer
+        });
     }
 
     /// The session of MCP, which begins with the first request: only then the principal is known.

@@ -25,13 +25,16 @@ pub(super) enum Mcp {
 
 impl Mcp {
     /// Sends a request. Dropping the future cancels it.
-    pub(super) async fn request<M: Method>(&self, params: &M::Params) -> Result<M::Result, Fault>
+    pub(super) async fn request<M: Method>(&self, params: M::Params) -> Result<M::Result, Fault>
     where
         M::Params: Serialize,
         M::Result: DeserializeOwned,
     {
         let unreadable = |error: serde_json::Error| Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME));
-        let params = Params::of(params).map_err(unreadable)?;
+        let params = {
+            let typed = params;
+            Params::of(&typed).map_err(unreadable)?
+        };
         let raw = match self {
             Self::Session(session) => session.request(M::NAME, params).await?,
             Self::Stateless(requests) => requests.request(M::NAME, params).await?,

@@ -84,6 +84,12 @@ pub(crate) fn agree(
     }
     let token = request.metadata.remove(AUTHORIZATION);
     authenticate(config, principal, token.as_deref())?;
+    let size: usize = request.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
+    if size > MAX_METADATA {
+        // It is kept as long as the conversation.
+        let message = format!("the metadata has {size} bytes, and may have {MAX_METADATA}");
+        return Err(Fault::new(code::TOO_LARGE, message).with("limit", MAX_METADATA));
+    }
     let features = config.features;
     let declares = |name: &str| client.experimental.get(name).copied().unwrap_or_default();
     let agreement = Agreement {
@@ -120,3 +126,6 @@ const TIMEOUT_MS: &str = "timeout_ms";
 
 /// The encoding of all messages here.
 const ENCODING: &str = "protobuf";
+
+/// The most bytes of the metadata of a client, without its token.
+const MAX_METADATA: usize = 16 << 10;

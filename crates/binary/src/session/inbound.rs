@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use prost::Message;
+
 use crate::message::{CallToolRequest, ListResourcesRequest, ListToolsRequest, ReadResourceRequest};
 use crate::session::agreement::Agreement;
 
@@ -26,6 +28,22 @@ pub enum BinaryCall {
     /// The contents of a resource.
     ReadResource(ReadResourceRequest),
 }
+
+impl BinaryCall {
+    /// The memory that it takes, about: its bytes, and those of the entries of its lists and maps.
+    pub(crate) fn weight(&self) -> usize {
+        let (bytes, entries) = match self {
+            Self::ListTools(request) => (request.encoded_len(), request.bsr_refs.len()),
+            Self::CallTool(request) => (request.encoded_len(), request.metadata.len()),
+            Self::ListResources(request) => (request.encoded_len(), 0),
+            Self::ReadResource(request) => (request.encoded_len(), 0),
+        };
+        bytes.saturating_add(entries.saturating_mul(ENTRY))
+    }
+}
+
+/// The memory of an entry beside its bytes: two texts, their allocations, and its place in the map.
+const ENTRY: usize = 160;
 
 /// A message that the caller has to act on.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,10 +7,10 @@ use protomcp_binary::{
     AnyClient, BinaryClient, BinaryClientConfig, BinaryCloseReason, BinaryPeer, BinaryServer, ConnectAnyError,
     DetectOptions, StructSchemas, TcpServer, Tokens,
 };
-use protomcp_client::{Client, ListChanged};
+use protomcp_client::{Client, ListChanged, RequestError};
 use protomcp_server::{Audience, Context, Handler, Server, ServerInfo};
 use protomcp_transport::lines::Lines;
-use protomcp_types::{ErrorObject, ListTools, ListToolsResult, RawJson, ServerCapabilities};
+use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, RawJson, ServerCapabilities};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -145,5 +145,43 @@ async fn changes_and_the_end_reach_a_client_of_mcp() {
     sessions.tools_changed(Audience::Everyone);
     assert_eq!(changes.recv().await, Some(ListChanged::Tools));
     sessions.shutdown();
+    session.closed().await;
+}
+
+struct Stuck;
+
+impl Handler for Stuck {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::new("stuck", "1").with_capabilities(ServerCapabilities::default().with_tools())
+    }
+
+    async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+        Ok(ListToolsResult::new(RawJson::parse(r#"[{"name":"wait","inputSchema":{"type":"object"}}]"#).unwrap()))
+    }
+
+    async fn call_tool(&self, _: CallTool, _: Context) -> Result<CallToolResult, ErrorObject> {
+        std::future::pending().await
+    }
+}
+
+/// Its answer is lost, which is not an error of the server: the client may connect again and retry.
+#[tokio::test]
+async fn a_call_is_lost_with_its_conversation() {
+    let (ours, theirs) = tokio::io::duplex(4096);
+    let ((reader, writer), (server_reader, server_writer)) = (tokio::io::split(ours), tokio::io::split(theirs));
+    let server = BinaryServer::new(Server::from_handler(Stuck));
+    let serving = tokio::spawn(async move { server.serve(server_reader, server_writer, BinaryPeer::default()).await });
+    let binary = BinaryClient::connect(reader, writer, config()).await.unwrap();
+    let session = Client::new("host", "1.0").connect(binary.into_transport(Arc::new(StructSchemas))).await.unwrap();
+    assert_eq!(session.list_tools(None).await.unwrap().items.len(), 1);
+    let calling = tokio::spawn({
+        let session = session.clone();
+        async move { session.call_tool("wait", &serde_json::json!({})).await }
+    });
+    // Requests are answered in any order, so this one shows that the call is there.
+    session.list_tools(None).await.unwrap();
+    serving.abort();
+    let lost = calling.await.unwrap().unwrap_err();
+    assert!(matches!(lost, RequestError::Closed(_)) && lost.is_retryable(), "{lost:?}");
     session.closed().await;
 }

@@ -75,3 +75,25 @@ async fn answers_that_are_not_read_find_room_or_are_errors() {
     other.end().await.unwrap();
     assert_eq!((sessions.inbound_budget().taken(), sessions.outbound_budget().taken()), (0, 0));
 }
+
+/// An entry of a map is a few bytes long, and in memory a hundred more.
+#[tokio::test]
+async fn decoded_requests_find_room_until_they_are_answered() {
+    let stage = Stage::with_tools(TOOLS);
+    let (server, sessions) = server(&stage, Limits { max_inbound_bytes: 1 << 20, ..Limits::default() });
+    let mut greedy = open(&server, [10, 0, 0, 1]).await;
+    let entries: Vec<_> = (0..2000).map(|key| (format!("{key:x}"), "")).collect();
+    let entries: Vec<_> = entries.iter().map(|(key, value)| (key.as_str(), *value)).collect();
+    let wanted = 3;
+    for _ in 0..wanted {
+        greedy.send(call("slow", "", &entries).await).await;
+    }
+    let Some(Payload::CallToolResponse(response)) = greedy.receive().await.unwrap().payload else {
+        panic!("another message")
+    };
+    assert!(matches!(response.result, Some(call_tool_response::Result::Error(error)) if error.code == -32015));
+    let taken = sessions.inbound_budget().taken();
+    assert!(taken > 400_000 && taken < 1 << 20, "{taken}");
+    let mut other = open(&server, [10, 0, 0, 2]).await;
+    assert_eq!(text(&success(other.call("text", "").await).content[0]), "plain");
+}

@@ -38,6 +38,18 @@ fn a_flag_is_true_only_if_both_sides_have_it() {
     }
 }
 
+/// It is kept as long as the conversation. A token is not.
+#[test]
+fn the_metadata_of_a_client_is_bounded() {
+    for (bytes, outcome) in [(16 << 10, None), ((16 << 10) + 1, Some(-32013)), (1 << 20, Some(-32013))] {
+        let request = initialize(|request| {
+            request.metadata = [("name".to_owned(), "x".repeat(bytes - 4))].into();
+            request.metadata.insert("authorization".to_owned(), format!("Bearer {}", "t".repeat(1 << 10)));
+        });
+        assert_eq!(opened(config(), request).err(), outcome, "{bytes}");
+    }
+}
+
 #[test]
 fn versions_and_encodings_are_negotiated() {
     let versions = |texts: &[&str]| Versions::new(texts.iter().map(|text| text.parse::<Version>().unwrap()));

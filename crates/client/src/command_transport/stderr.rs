@@ -1,16 +1,7 @@
 //! Standard error of a process, and its end in words.
 
-use std::fmt;
-use std::sync::Arc;
-
-use protomcp_supervisor::{Event, Exit};
+use protomcp_supervisor::{Event, Exit, StderrHandler};
 use tokio::sync::{mpsc, watch};
-
-/// The receiver of the lines of standard error.
-#[derive(Clone, Default)]
-pub(crate) struct StderrHandler(Option<LineFn>);
-
-type LineFn = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// The end of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,30 +10,6 @@ pub(crate) enum Ended {
     No,
     /// It has ended; the text says how, with the last lines of its standard error.
     Yes(String),
-}
-
-impl StderrHandler {
-    pub(crate) fn new(handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(handler)))
-    }
-
-    fn line(&self, name: &str, text: &str) {
-        match &self.0 {
-            Some(handler) => {
-                let call = std::panic::AssertUnwindSafe(|| handler(text));
-                if std::panic::catch_unwind(call).is_err() {
-                    tracing::error!("a handler of standard error panicked");
-                }
-            }
-            None => tracing::info!(target: "protomcp_client::stderr", server = name, "{text}"),
-        }
-    }
-}
-
-impl fmt::Debug for StderrHandler {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StderrHandler").field("is_set", &self.0.is_some()).finish()
-    }
 }
 
 /// Passes the lines of a process on until it has ended.
@@ -54,7 +21,9 @@ pub(crate) async fn read(
 ) {
     while let Some(event) = events.recv().await {
         match event {
-            Event::Line { text, .. } => handler.line(&name, &text),
+            Event::Line { text, .. } => handler.line(&text, |line| {
+                tracing::info!(target: "protomcp_client::stderr", server = name, "{line}");
+            }),
             Event::Exited(exit) => {
                 ended.send_replace(Ended::Yes(in_words(&name, &exit)));
             }

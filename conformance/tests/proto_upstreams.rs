@@ -1,0 +1,193 @@
+//! Servers of proto-mcp behind `pmcp`, for hosts of JSON-RPC: at an address, as commands, and beside other servers.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use protomcp_conformance::{Host, Sandbox, eventually, living, peers, pmcp};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+/// A tool file behind a port of proto-mcp.
+struct Server {
+    host: Host,
+    port: u16,
+}
+
+impl Server {
+    fn start(flags: &[&str]) -> Self {
+        Self::start_at(0, flags)
+    }
+
+    fn start_at(port: u16, flags: &[&str]) -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.copy("py/basics.py");
+        let port = port.to_string();
+        let args = [&["run", "basics.py", "--transport", "tcp", "--port", &port], flags].concat();
+        let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
+        let log = host.stderr_with("over TCP");
+        let line = log.lines().find(|line| line.contains("listening on proto://")).expect("it says where it listens");
+        let digits = line.rsplit(':').next().unwrap().split(' ').next().unwrap();
+        Self { port: digits.parse().unwrap(), host }
+    }
+
+    fn url(&self) -> String {
+        format!("proto://localhost:{}", self.port)
+    }
+}
+
+/// A `pmcp` in front of servers.
+fn front(sandbox: &Sandbox, args: &[&str]) -> Host {
+    let host = sandbox.pmcp(&[&["run"], args].concat()).env("SECRET", "t0k").start();
+    host.initialize();
+    host
+}
+
+/// A visit of the official client for Python to a server that this command starts.
+fn official(mode: &str, sandbox: &Sandbox, args: &[&str]) -> Value {
+    let server = sandbox.pmcp(args).command();
+    let mut client = Command::new(peers().join("mcp/bin/python"));
+    client.arg(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/client.py"))).arg(mode);
+    client.arg(server.get_program()).args(server.get_args()).current_dir(sandbox.path(""));
+    client.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = client.stdin(Stdio::null()).output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{log}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// JSON-RPC in front, proto-mcp in the middle, and the official client sees no difference.
+#[test]
+fn an_official_client_sees_the_same_through_proto_mcp() {
+    let server = Server::start(&[]);
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    for mode in ["legacy", "auto"] {
+        let mut direct = official(mode, &sandbox, &["run", "basics.py"]);
+        let mut through = official(mode, &sandbox, &["run", "--upstream", &server.url()]);
+        for seen in [&mut direct, &mut through] {
+            let seen = seen.as_object_mut().unwrap();
+            // proto-mcp has no progress, lists its tools by name, and writes structured content as text in its own way.
+            seen.remove("progress");
+            for call in seen.get_mut("calls").and_then(Value::as_object_mut).unwrap().values_mut() {
+                for text in call["text"].as_array_mut().unwrap() {
+                    if let Ok(object @ Value::Object(_)) = serde_json::from_str(text.as_str().unwrap()) {
+                        *text = object;
+                    }
+                }
+            }
+            for list in ["tools", "tools_after"] {
+                let names = seen.get_mut(list).and_then(Value::as_array_mut).unwrap();
+                names.sort_by(|one, other| one.as_str().cmp(&other.as_str()));
+            }
+        }
+        // A number in a `google.protobuf.Struct` is a double. The result says so in its `_meta`.
+        for path in ["/calls/structured/structured", "/calls/structured/text/0"] {
+            let [through, direct] = [&mut through, &mut direct].map(|seen| seen.pointer_mut(path).unwrap());
+            for number in ["big", "a"] {
+                let (through, direct) = (through[number].take(), direct[number].take());
+                assert_eq!(as_double(&through), as_double(&direct), "{mode} {path}");
+            }
+        }
+        assert_eq!(through, direct, "{mode}");
+    }
+}
+
+/// Numbers as doubles.
+fn as_double(value: &Value) -> Vec<Option<f64>> {
+    match value {
+        Value::Array(items) => items.iter().map(Value::as_f64).collect(),
+        number => vec![number.as_f64()],
+    }
+}
+
+#[test]
+fn a_token_goes_to_the_server() {
+    let server = Server::start(&["--auth", "token:SECRET"]);
+    let sandbox = Sandbox::new();
+    let token = ["--upstream", &server.url(), "--header", "Authorization: Bearer ${SECRET}"];
+    let host = front(&sandbox, &token);
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+    assert!(!host.stderr().contains("t0k"));
+    drop(host);
+    let host = front(&sandbox, &["--upstream", &server.url()]);
+    let error = host.refused("tools/call", &json!({"name": "add", "arguments": {}}));
+    assert_eq!(error["code"], -32010, "{error}");
+}
+
+#[test]
+fn servers_of_both_protocols_are_one() {
+    let server = Server::start(&[]);
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let run = json!(["run", "basics.py"]);
+    let everything = peers().join("servers/node_modules/.bin/mcp-server-everything");
+    let servers = json!({"mcpServers": {
+        "far": {"url": server.url()},
+        "near": {"type": "proto-mcp", "command": pmcp(), "args": run},
+        "json": {"command": everything},
+        "gone": {"url": "proto://127.0.0.1:9"},
+    }});
+    sandbox.write("servers.json", servers.to_string());
+    let host = front(&sandbox, &["--config", "servers.json"]);
+    eventually("all servers to be listed", || {
+        let names = host.names();
+        ["far_", "near_", "json_"].iter().all(|prefix| names.iter().any(|name| name.starts_with(prefix))).then_some(())
+    });
+    for name in ["far_add", "near_add"] {
+        assert_eq!(host.text(name, &json!({"a": 2, "b": 3})), "5", "{name}");
+    }
+    assert_eq!(host.text("json_echo", &json!({"message": "hello"})), "Echo: hello");
+    let image = host.call("json_get-tiny-image", &json!({}));
+    assert!(image["content"].to_string().contains("image/png"), "{image}");
+    let down = host.call("gone_any", &json!({}));
+    assert_eq!(down["_meta"]["protomcp/error"]["retryable"], true, "{down}");
+}
+
+#[test]
+fn a_lost_server_is_connected_again() {
+    let server = Server::start(&[]);
+    let port = server.port;
+    let sandbox = Sandbox::new();
+    let host = front(&sandbox, &["--upstream", &server.url()]);
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+    let running = host.start_call("sleep_ms", &json!({"ms": 60_000}));
+    // Requests of one conversation are answered in any order: after this answer the call is at the server.
+    host.tools();
+    let place = host.now();
+    server.host.signal(Signal::KILL);
+    let lost = host.answer(running);
+    let result = &lost.value["result"];
+    assert_eq!(result["_meta"]["protomcp/error"]["retryable"], true, "{result}");
+    drop(server);
+    let _again = Server::start_at(port, &[]);
+    host.list_changed(place);
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 4})), "6");
+}
+
+#[test]
+fn a_command_speaks_either_protocol() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let own = [pmcp().to_str().unwrap(), "run", "basics.py"];
+    let everything = peers().join("servers/node_modules/.bin/mcp-server-everything");
+    let published = [everything.to_str().unwrap()];
+    let flags = ["--upstream-protocol", "proto", "--connect-timeout", "20s", "--log-level", "info", "--"];
+    for (command, call, argument, said) in
+        [(&own[..], "echo", "text", "hello"), (&published[..], "echo", "message", "Echo: hello")]
+    {
+        let host = front(&sandbox, &[&flags, command].concat());
+        assert_eq!(host.text(call, &json!({argument: "hello"})), said);
+        let is_json = host.stderr().contains("does not speak proto-mcp");
+        assert_eq!(is_json, command == published);
+        host.hang_up();
+        assert!(host.exit().success());
+        eventually("the processes end", || living(sandbox.marker()).is_empty().then_some(()));
+    }
+    let flags = ["run", "--upstream-protocol", "proto", "--", "sh", "-c", "echo broken >&2; exit 3"];
+    let failed = sandbox.pmcp(&flags).command().output().unwrap();
+    let log = String::from_utf8_lossy(&failed.stderr);
+    assert!(failed.status.code() == Some(1) && log.contains("broken"), "{log}");
+    assert!(log.rsplit_once("\nerror: ").is_some_and(|(_, error)| error.contains("sh exited with status 3")), "{log}");
+}
