@@ -1,5 +1,7 @@
 //! The checks at the beginning: of a request, and of a conversation.
 
+use std::collections::BTreeMap;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,7 +27,7 @@ pub(crate) fn admit(
     let limits = config.limits;
     let timeout = match call {
         BinaryCall::CallTool(call) => {
-            let token = call.metadata.remove(AUTHORIZATION);
+            let token = take_token(&mut call.metadata)?;
             authenticate(config, principal, token.as_deref())?;
             match call.metadata.remove(TIMEOUT_MS) {
                 Some(text) => {
@@ -48,6 +50,23 @@ pub(crate) fn admit(
         return Err(Fault::new(code::UNAUTHENTICATED, "a token is required"));
     }
     Ok(timeout)
+}
+
+/// Removes the token from metadata. Its key may have capital letters, as the name of a header may.
+fn take_token(metadata: &mut BTreeMap<String, String>) -> Result<Option<String>, Fault> {
+    let mut tokens = Vec::new();
+    metadata.retain(|key, value| {
+        let is_token = key.eq_ignore_ascii_case(AUTHORIZATION);
+        if is_token {
+            tokens.push(mem::take(value));
+        }
+        !is_token
+    });
+    let token = tokens.pop();
+    match tokens.is_empty() {
+        true => Ok(token),
+        false => Err(Fault::new(code::INVALID_PARAMS, "the metadata has more than one authorization")),
+    }
 }
 
 /// Checks a token, if there is one. The first one decides about the principal of the connection.
@@ -82,7 +101,7 @@ pub(crate) fn agree(
         let fault = Fault::new(code::INVALID_PARAMS, "no common encoding; the server has \"protobuf\"");
         return Err(fault.with("reason", "no_common_encoding").with("supported", vec![ENCODING.to_owned()]));
     }
-    let token = request.metadata.remove(AUTHORIZATION);
+    let token = take_token(&mut request.metadata)?;
     authenticate(config, principal, token.as_deref())?;
     let size: usize = request.metadata.iter().map(|(key, value)| key.len() + value.len()).sum();
     if size > MAX_METADATA {

@@ -151,6 +151,39 @@ fn tokens_are_checked_once_or_with_each_call() {
 }
 
 #[test]
+fn a_token_is_known_by_its_key_whatever_the_case() {
+    let config =
+        || SessionConfig { tokens: Some(Arc::new(Tokens::new().with("ann", "a").with("bob", "b"))), ..config() };
+    let entry = |key: &str, token: &str| (key.to_owned(), format!("Bearer {token}"));
+    for key in ["Authorization", "AUTHORIZATION"] {
+        let begun = Table::new(config())
+            .send(1, initialize(|request| request.metadata = [entry(key, "a"), ("name".into(), "c".into())].into()));
+        let Some(BinaryInbound::Initialized(agreement)) = begun else { panic!("refused") };
+        assert_eq!(agreement.metadata.keys().collect::<Vec<_>>(), ["name"]);
+        let BinaryCall::CallTool(seen) =
+            Table::open(config()).request(2, call(|call| call.metadata = [entry(key, "b")].into()))
+        else {
+            panic!()
+        };
+        assert!(seen.metadata.is_empty(), "the token does not reach the tool");
+    }
+    // Nobody has to guess which one counts.
+    let two = || [entry("authorization", "a"), entry("Authorization", "b")].into();
+    let mut table = Table::open(config());
+    assert!(table.send(2, call(|call| call.metadata = two())).is_none());
+    assert_eq!(table.failure().1.code, -32602);
+    assert_eq!(opened(config(), initialize(|request| request.metadata = two())).unwrap_err(), -32602);
+    // A server without tokens does not pass them on either.
+    let open = SessionConfig { tokens: None, ..config() };
+    let BinaryCall::CallTool(seen) =
+        Table::open(open).request(2, call(|call| call.metadata = [entry("Authorization", "b")].into()))
+    else {
+        panic!()
+    };
+    assert!(seen.metadata.is_empty());
+}
+
+#[test]
 fn clients_without_references_get_schemas() {
     for (resolves, asked, included) in [(true, false, false), (true, true, true), (false, false, true)] {
         let mut table = Table::new(config());
