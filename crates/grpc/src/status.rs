@@ -101,6 +101,7 @@ pub(crate) fn of_refusal(refusal: &Response<Body>, reason: &str) -> Response<Bod
         StatusCode::BAD_REQUEST => Code::InvalidArgument,
         StatusCode::UNAUTHORIZED => Code::Unauthenticated,
         StatusCode::FORBIDDEN => Code::PermissionDenied,
+        StatusCode::REQUEST_TIMEOUT => Code::DeadlineExceeded,
         StatusCode::TOO_MANY_REQUESTS => Code::ResourceExhausted,
         StatusCode::SERVICE_UNAVAILABLE => Code::Unavailable,
         _ => Code::Unknown,

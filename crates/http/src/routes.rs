@@ -5,11 +5,13 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use prometheus_client::encoding::text;
 use prometheus_client::registry::Registry;
+use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::box_body::{BoxBody, BoxError};
@@ -106,7 +108,12 @@ impl Routes {
             let is_probe = readiness.is_some() && protocol.is_probe(&head);
             let request = Request::from_parts(head, BoxBody::new(body));
             return if is_probe {
-                protocol.respond(request).await
+                // Nobody has checked who it is that keeps the connection busy.
+                let responding = timeout(PROBE_TIMEOUT, protocol.respond(request)).await;
+                responding.unwrap_or_else(|_| {
+                    let refusal = reply::error(StatusCode::REQUEST_TIMEOUT, TRANSPORT_ERROR, SLOW_PROBE);
+                    protocol.refuse(refusal, SLOW_PROBE)
+                })
             } else {
                 service.handle_for(protocol, request).await
             };
@@ -159,6 +166,10 @@ impl From<StreamableHttp> for Routes {
     }
 }
 
+/// The time for a probe, with its body.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(10);
+const SLOW_PROBE: &str = "the probe did not arrive in time";
+
 fn not_found(why: &str) -> Response<Body> {
     reply::error(StatusCode::NOT_FOUND, TRANSPORT_ERROR, why)
 }
@@ -178,5 +189,49 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let routes = self.clone();
         Box::pin(async move { Ok(routes.handle(request).await) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_server::{Handler, Server, ServerInfo};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::protocol::Responding;
+
+    struct Nothing;
+
+    impl Handler for Nothing {
+        fn info(&self) -> ServerInfo {
+            ServerInfo::new("nothing", "1")
+        }
+    }
+
+    /// Takes every request for a probe, and reads its body, which never ends.
+    struct Probes;
+
+    impl Protocol for Probes {
+        fn is_meant(&self, _: &Parts) -> bool {
+            true
+        }
+
+        fn is_probe(&self, _: &Parts) -> bool {
+            true
+        }
+
+        fn respond(&self, _: Request<BoxBody>) -> Responding {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_probe_that_does_not_arrive_is_refused() {
+        let service = StreamableHttp::new(Server::from_handler(Nothing), Config::default());
+        let routes = Routes::new(service).with_protocol(Probes).with_health(Readiness::default());
+        let begin = tokio::time::Instant::now();
+        let probe = routes.handle(Request::new(String::new()));
+        let answer = timeout(PROBE_TIMEOUT * 2, probe).await.expect("the probe stays open");
+        assert_eq!((answer.status(), begin.elapsed()), (StatusCode::REQUEST_TIMEOUT, PROBE_TIMEOUT));
     }
 }
