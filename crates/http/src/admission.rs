@@ -2,28 +2,24 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http_body::{Frame, SizeHint};
 use protomcp_auth::Rejection;
 use protomcp_server::{Peer, Reservation};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::auth;
 use crate::body::Unread;
-use crate::box_body::BoxError;
 use crate::caller::{Caller, Connection, Principal};
 use crate::endpoint::Endpoint;
 use crate::guard::Origin;
-use crate::reply::Body;
 
 /// A request of a [`Protocol`](crate::Protocol) that has passed the checks of the server, in its extensions. The server
-/// counts as busy while one lives: [`StreamableHttp::drained`](crate::StreamableHttp::drained) waits for it.
+/// counts as busy while one lives: [`StreamableHttp::drained`](crate::StreamableHttp::drained) waits for it. It does not wait
+/// for clients to read their responses: the drain timeout of the listener bounds that.
 #[derive(Clone)]
 pub struct Admission {
     endpoint: Arc<Endpoint>,
@@ -106,28 +102,5 @@ impl Admission {
 impl fmt::Debug for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Admission").field("caller", &self.caller).finish_non_exhaustive()
-    }
-}
-
-/// The body of a response, whose request is under way until its end.
-pub(crate) struct AdmittedBody {
-    pub(crate) body: Body,
-    pub(crate) _admission: Admission,
-}
-
-impl http_body::Body for AdmittedBody {
-    type Data = Bytes;
-    type Error = BoxError;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }

@@ -19,7 +19,8 @@ pub type Responding = Pin<Box<dyn Future<Output = Response<Body>> + Send>>;
 /// they are known [`PeerAddr`](crate::PeerAddr), [`ClientAddr`](crate::ClientAddr), [`Principal`](crate::Principal) and
 /// [`Identity`](protomcp_auth::Identity).
 ///
-/// The protocol bounds the bodies that it reads, in bytes and time. While it continues on an upgraded connection it
+/// The protocol bounds the bodies that it reads, in bytes and time. A body of a response that calls still fill holds the
+/// admission; one that is complete, or ends by itself when the server shuts down, does not. While it continues on an upgraded connection it
 /// holds the admission, and the `UpgradeLease` that a listener of `protomcp-listener` puts into the extensions.
 pub trait Protocol: Send + Sync + 'static {
     /// True if a request with this head is one of this protocol. Called before all checks.

@@ -13,7 +13,7 @@ use protomcp_server::{Server, ServerHandle, Service};
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
 
-use crate::admission::{Admission, AdmittedBody};
+use crate::admission::Admission;
 use crate::body::SourceRequest;
 use crate::box_body::BoxBody;
 use crate::caller;
@@ -162,9 +162,8 @@ impl StreamableHttp {
         };
         let response = match admit(endpoint, &mut parts, &page).await {
             Ok(admission) => {
-                parts.extensions.insert(admission.clone());
-                let response = protocol.respond(Request::from_parts(parts, body)).await;
-                response.map(|body| Body::new(AdmittedBody { body, _admission: admission }))
+                parts.extensions.insert(admission);
+                protocol.respond(Request::from_parts(parts, body)).await
             }
             Err(refusal) => refuse(refusal),
         };

@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
 use http_body::{Body as _, Frame};
 use hyper::body::Incoming;
-use hyper::client::conn::http2::{SendRequest, handshake};
+use hyper::client::conn::http2::{self, SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use protomcp_http::{
     Admission, Body, BoxBody, Config, Credential, ListenerConfig, Protocol, Responding, Routes, UpgradeLease,
@@ -130,6 +130,27 @@ async fn bodies_and_trailers_stream_both_ways() {
     // Everything else is Streamable HTTP.
     assert_eq!(stage.host.post(&initialize("2025-11-25", "{}")).await.status, 200);
     assert_eq!(stage.host.at("/any/path").post("{}").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_its_response_does_not_hold_the_server() {
+    let stage = stage(Config::default()).await;
+    let stream = TcpStream::connect(stage.host.address).await.unwrap();
+    let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(0)
+        .handshake(TokioIo::new(stream))
+        .await
+        .unwrap();
+    tokio::spawn(connection);
+    let (pieces, body) = mpsc::channel(1);
+    pieces.try_send(Frame::data(Bytes::from("unread"))).unwrap();
+    drop(pieces);
+    let request = Request::post(format!("http://{}/any/path", stage.host.address)).header("content-type", ECHO);
+    let answer = sender.send_request(request.body(Pieces(body)).unwrap()).await.unwrap();
+    assert_eq!(answer.status(), 200);
+    stage.sessions.shutdown();
+    timeout(PATIENCE, stage.service.drained()).await.expect("the response is waited for");
+    drop(answer);
 }
 
 #[tokio::test]
