@@ -21,11 +21,13 @@ const WRITE_STEP: usize = 256 << 10;
 pub(crate) struct Incoming {
     decoder: Decoder,
     bytes: BytesMut,
+    /// The largest capacity of this buffer, which keeps it also while it shows less.
+    most: usize,
 }
 
 impl Incoming {
     pub(crate) fn new(decoder: Decoder) -> Self {
-        Self { decoder, bytes: BytesMut::new() }
+        Self { decoder, bytes: BytesMut::new(), most: 0 }
     }
 
     /// The bytes that have arrived and are not decoded.
@@ -36,6 +38,7 @@ impl Incoming {
     /// Forgets them.
     pub(crate) fn clear(&mut self) {
         self.bytes = BytesMut::new();
+        self.most = 0;
     }
 
     /// Reads some bytes; none at the end. Nothing is lost if the future is dropped.
@@ -45,6 +48,7 @@ impl Incoming {
     pub(crate) async fn read(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<usize> {
         // The buffer grows as bytes arrive, whatever a frame announces.
         self.bytes.reserve(self.decoder.want().clamp(1, READ_STEP));
+        self.most = self.most.max(self.bytes.capacity());
         reader.read_buf(&mut self.bytes).await
     }
 
@@ -53,7 +57,12 @@ impl Incoming {
     /// # Errors
     /// If it announces more bytes than are allowed.
     pub(crate) fn decode(&mut self) -> Result<Option<Result<McpMessage, Unreadable>>, FrameTooLarge> {
-        self.decoder.decode(&mut self.bytes)
+        let decoded = self.decoder.decode(&mut self.bytes);
+        if self.bytes.is_empty() && self.most > READ_STEP {
+            // Until the next large frame the connection needs no large buffer.
+            self.clear();
+        }
+        decoded
     }
 }
 
@@ -95,6 +104,9 @@ impl Outgoing {
         if !self.bytes.is_empty() {
             self.is_unflushed = true;
             writer.write_buf(&mut self.bytes).await?;
+            if self.bytes.is_empty() {
+                self.bytes = BytesMut::new();
+            }
         }
         writer.flush().await?;
         self.is_unflushed = false;
@@ -113,4 +125,41 @@ pub(crate) async fn until(deadline: Option<Instant>) {
 /// The time, which tests can stop.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::encode;
+    use crate::limits::FrameLimits;
+    use crate::message::{CallToolRequest, Payload};
+
+    #[tokio::test]
+    async fn an_idle_stream_keeps_no_large_buffer() {
+        let message = |size| {
+            let call = CallToolRequest { name: "x".repeat(size), ..CallToolRequest::default() };
+            McpMessage { id: 1, payload: Some(Payload::CallToolRequest(call)) }
+        };
+        let mut incoming = Incoming::new(Decoder::new(FrameLimits::default()));
+        let mut outgoing = Outgoing::default();
+        for size in [1 << 20, 10] {
+            let mut frame = Vec::new();
+            encode(&message(size), &FrameLimits::default(), &mut frame).unwrap();
+            let mut reader = &frame[..];
+            let arrived = loop {
+                assert_ne!(incoming.read(&mut reader).await.unwrap(), 0);
+                if let Some(arrived) = incoming.decode().unwrap() {
+                    break arrived.unwrap();
+                }
+            };
+            assert_eq!(arrived, message(size));
+            // A reservation shows memory that the buffer would use again.
+            assert!(!incoming.bytes.try_reclaim(READ_STEP * 2), "{size}");
+            outgoing.fill(|| Some(frame.clone()));
+            while !outgoing.is_done() {
+                outgoing.write(&mut tokio::io::sink()).await.unwrap();
+            }
+            assert!(!outgoing.bytes.try_reclaim(READ_STEP), "{size}");
+        }
+    }
 }
