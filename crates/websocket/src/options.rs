@@ -10,7 +10,8 @@ pub struct WebSocketOptions {
     pub ping_interval: Duration,
     /// The most pings in a row without anything from the peer. When the next one is due the connection ends. Default 2.
     pub max_missed: u32,
-    /// The time in which the peer must take 64 KiB. Default 60 seconds.
+    /// The time in which the peer must take 64 KiB. Default 60 seconds. When a server has shut down and its conversation
+    /// has ended, the peer has the drain timeout of the conversation for everything that is left.
     pub write_timeout: Duration,
 }
 

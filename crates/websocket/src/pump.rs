@@ -172,6 +172,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
             }
             Event::Delivered(Ok(_)) => {
                 if !self.inbound.has_remaining() {
+                    // An empty one would keep the memory of the message.
+                    self.inbound = Bytes::new().chain(Bytes::new());
                     self.room.release();
                 }
             }

@@ -1,11 +1,13 @@
 //! Serves one connection after its handshake.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::time::Duration;
 
 use protomcp_binary::{BinaryPeer, BinaryServeError, BinaryServer};
 use protomcp_server::{Owner, Service};
 use tokio::io::{AsyncRead, AsyncWrite, split};
+use tokio::time::sleep;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
@@ -46,8 +48,9 @@ where
         let mut serving = pin!(server.serve(reader, writer, peer));
         let mut running = pin!(pump.run());
         let mut ended = None;
+        let overdue = pin!(drain(server));
         let finished = tokio::select! {
-            finished = both(running.as_mut(), serving.as_mut(), &mut ended) => finished,
+            finished = both(running.as_mut(), serving.as_mut(), overdue, &mut ended) => finished,
             () = revoked => Ok(End::Revoked),
         };
         match finished {
@@ -99,10 +102,19 @@ impl End {
     }
 }
 
-/// Waits for the connection; the conversation runs beside it, and leaves its outcome.
+/// Waits until the server shuts down, and then for the time that clients have to read the last answers.
+async fn drain<S: Service>(server: &BinaryServer<S>) -> Duration {
+    let time = server.config().limits.drain_timeout;
+    server.handle().shutdown_token().cancelled().await;
+    sleep(time).await;
+    time
+}
+
+/// Waits for the connection; the conversation runs beside it, and leaves its outcome. `overdue` counts from its end.
 async fn both<R, C>(
-    mut running: std::pin::Pin<&mut R>,
-    mut conversation: std::pin::Pin<&mut C>,
+    mut running: Pin<&mut R>,
+    mut conversation: Pin<&mut C>,
+    mut overdue: Pin<&mut impl Future<Output = Duration>>,
     ended: &mut Option<Result<(), BinaryServeError>>,
 ) -> Result<End, WebSocketError>
 where
@@ -113,6 +125,7 @@ where
         tokio::select! {
             finished = running.as_mut() => return finished.map(End::Finished),
             outcome = conversation.as_mut(), if ended.is_none() => *ended = Some(outcome),
+            time = overdue.as_mut(), if ended.is_some() => return Err(WebSocketError::Stalled(time)),
         }
     }
 }

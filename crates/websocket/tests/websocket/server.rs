@@ -216,6 +216,22 @@ async fn a_client_that_does_not_read_is_not_waited_for() {
     assert!(matches!(outcome, Err(WebSocketError::Stalled(_))), "{outcome:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_does_not_hold_the_shutdown() {
+    let hour = Duration::from_secs(3600);
+    let options = WebSocketOptions::default().with_write_timeout(hour).with_ping_interval(hour);
+    let mut client = Client::with(options, BinaryPeer::default()).await;
+    client.send(prefixed(&initialize())).await;
+    client.send(prefixed(&call(2, "repeat", r#"{"text": "0123456789", "times": 10000}"#).await)).await;
+    // The stopped clock goes on when nothing moves any more: the answer fills the connection.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let begin = tokio::time::Instant::now();
+    client.server.shutdown();
+    let outcome = client.serving.await.unwrap();
+    assert!(matches!(outcome, Err(WebSocketError::Stalled(_))), "{outcome:?}");
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+}
+
 #[tokio::test]
 async fn the_end_of_the_server_and_of_a_token_are_told() {
     let mut client = Client::open().await;
