@@ -13,12 +13,18 @@ use crate::registries;
 #[derive(Clone)]
 pub(super) struct Terms {
     call_timeout: Duration,
+    drain_timeout: Duration,
     schemas: Arc<dyn ToolSchemas>,
 }
 
 impl Terms {
     pub(super) fn new(tool: &ToolFlags) -> Self {
-        Self { call_timeout: tool.limits.call_timeout, schemas: Arc::new(registries::schemas(&tool.registry)) }
+        let limits = &tool.limits;
+        Self {
+            call_timeout: limits.call_timeout,
+            drain_timeout: limits.drain_timeout,
+            schemas: Arc::new(registries::schemas(&tool.registry)),
+        }
     }
 
     /// Serves clients of both protocols. A call in proto-mcp has the time of any other call.
@@ -26,6 +32,42 @@ impl Terms {
         BinaryServer::new(server).schemas(Arc::clone(&self.schemas)).configure(|config| {
             config.limits.call_timeout = self.call_timeout;
             config.limits.max_call_timeout = self.call_timeout;
+            config.limits.drain_timeout = self.drain_timeout;
         })
+    }
+
+    /// The same over gRPC and WebSocket, whose messages keep to the limit of bodies.
+    pub(super) fn over_http<S: Service>(&self, server: Server<S>, max_body: usize) -> BinaryServer<S> {
+        self.both(server).configure(|config| config.frames.max_frame = config.frames.max_frame.min(max_body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_binary::StructSchemas;
+    use protomcp_server::{Handler, ServerInfo};
+
+    use super::*;
+
+    struct Nothing;
+
+    impl Handler for Nothing {
+        fn info(&self) -> ServerInfo {
+            ServerInfo::new("nothing", "1")
+        }
+    }
+
+    #[test]
+    fn the_flags_hold_in_proto_mcp() {
+        let (call_timeout, drain_timeout) = (Duration::from_secs(7), Duration::from_secs(3));
+        let terms = Terms { call_timeout, drain_timeout, schemas: Arc::new(StructSchemas) };
+        let server = terms.both(Server::from_handler(Nothing));
+        let (limits, usual) = (server.config().limits, server.config().frames.max_frame);
+        assert_eq!((limits.call_timeout, limits.max_call_timeout), (call_timeout, call_timeout));
+        assert_eq!(limits.drain_timeout, drain_timeout);
+        for (max_body, max_frame) in [(1 << 10, 1 << 10), (usize::MAX, usual)] {
+            let server = terms.over_http(Server::from_handler(Nothing), max_body);
+            assert_eq!(server.config().frames.max_frame, max_frame);
+        }
     }
 }

@@ -106,7 +106,7 @@ impl Front {
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
         let Self { http, sockets, monitoring, config, terms, url } = self;
-        let binary = terms.both(server.clone());
+        let binary = terms.over_http(server.clone(), http.config.limits.max_body);
         let service = StreamableHttp::new(server.clone(), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service);
