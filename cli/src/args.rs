@@ -412,8 +412,12 @@ impl Serve {
             Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),
             Transport::Http => Endpoint::Http(Box::new(self.http.options(Protocols::Current, variable)?)),
             Transport::Sse => Endpoint::Http(Box::new(self.http.options(Protocols::WithHttpSse, variable)?)),
-            Transport::Grpc => Endpoint::Http(Box::new(self.http.options(Protocols::Grpc, variable)?)),
-            Transport::WebSocket => Endpoint::Http(Box::new(self.http.options(Protocols::WebSocket, variable)?)),
+            Transport::Grpc => {
+                Endpoint::Http(Box::new(self.http.options(Protocols::Grpc.check(network_flags)?, variable)?))
+            }
+            Transport::WebSocket => {
+                Endpoint::Http(Box::new(self.http.options(Protocols::WebSocket.check(network_flags)?, variable)?))
+            }
         };
         Ok(Parsed::Serve(Box::new(Options { source, tool: self.tool, endpoint })))
     }

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 
 use crate::args::address::Address;
 use crate::args::registry::RegistryFlags;
+use crate::args::shown;
 use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;
@@ -207,10 +208,12 @@ impl Target {
             return Ok(Self::Url(word));
         }
         if let Some(server) = Address::of(&word) {
-            return server.map(Self::Proto).map_err(|why| Failure::usage(format!("invalid URL \"{word}\": {why}")));
+            let invalid = |why| Failure::usage(format!("invalid URL \"{}\": {why}", shown(&word)));
+            return server.map(Self::Proto).map_err(invalid);
         }
         if let Some((scheme, _)) = word.split_once("://") {
-            return Err(Failure::usage(format!("unsupported scheme \"{scheme}\": use http, https or proto")));
+            let schemes = "use http, https, proto, protos, grpc, grpcs, ws or wss";
+            return Err(Failure::usage(format!("unsupported scheme \"{scheme}\": {schemes}")));
         }
         let path = Path::new(&word);
         match path {

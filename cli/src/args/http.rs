@@ -116,6 +116,21 @@ pub(crate) enum Protocols {
     WebSocket,
 }
 
+impl Protocols {
+    /// Rejects flags that have no effect on these protocols, because the user relies on it.
+    pub(super) fn check(self, network_flags: &[String]) -> Result<Self, Failure> {
+        let (name, idle): (_, &[&str]) = match self {
+            Self::Current | Self::WithHttpSse => return Ok(self),
+            Self::Grpc => ("grpc", &["--max-sessions", "--session-idle"]),
+            Self::WebSocket => ("ws", &["--max-sessions", "--session-idle", "--grpc-reflection"]),
+        };
+        match network_flags.iter().find(|flag| idle.contains(&flag.as_str())) {
+            Some(flag) => Err(Failure::usage(format!("{flag} has no effect on {name}: it is for --transport http"))),
+            None => Ok(self),
+        }
+    }
+}
+
 /// The HTTP options.
 #[derive(Debug)]
 pub(crate) struct HttpOptions {

@@ -1,4 +1,4 @@
-//! Flags about HTTPS.
+//! Flags about TLS: over HTTP, gRPC, WebSocket and TCP.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::exit::Failure;
 
 #[derive(Debug, Args)]
 pub(super) struct TlsFlags {
-    /// Serve HTTPS with the certificate chain in this PEM file; reloaded when it changes
+    /// Serve TLS with the certificate chain in this PEM file; reloaded when it changes
     #[arg(long, value_name = "PEM")]
     tls_cert: Option<PathBuf>,
 

@@ -46,7 +46,7 @@ impl Connection {
             Target::Proto(server) => {
                 let token = Address::token(&headers).map_err(Failure::usage)?;
                 let remote = ProtoRemote::new(flags.timeout, &flags.registry).token(token, &server);
-                let name = server.url.clone();
+                let name = shown(&server.url);
                 let transport = remote.connect(&server).await.map_err(|error| cannot_connect(&name, error))?;
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;
                 Ok(Self { session, bridge: None })
