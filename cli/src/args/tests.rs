@@ -433,7 +433,9 @@ fn tcp_has_the_flags_that_do_not_need_headers() {
         assert!(failure.contains(text), "{line}: {failure}");
     }
     let permit = |flags: &str| tcp(flags).permit(&["192.168.1.5:1".parse().unwrap()]).map_err(|why| why.to_string());
-    assert!(permit("").unwrap_err().contains("add --auth token:ENV_VAR, or --no-auth"));
+    assert!(
+        permit("").unwrap_err().contains("add --auth token:ENV_VAR, --tls-client-ca for certificates, or --no-auth")
+    );
     assert!(permit("--auth token:PATH").unwrap_err().contains("--insecure-plaintext"));
     assert_eq!(permit("--auth token:PATH --tls-cert a.pem --tls-key b.pem"), Ok(()));
     assert_eq!(permit("--no-auth --insecure-plaintext"), Ok(()));
