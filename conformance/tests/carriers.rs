@@ -17,8 +17,7 @@ use wire::{Carrier, Scene};
 fn run(carrier: Carrier) {
     let scene = Scene::open(carrier, &[]);
     let of_streams = if carrier == Carrier::Grpc { &[][..] } else { CONVERSATION };
-    for (name, scenario) in EVERYWHERE.iter().chain(of_streams) {
-        eprintln!("{carrier:?}: {name}");
+    for (_, scenario) in EVERYWHERE.iter().chain(of_streams) {
         scenario(&scene);
     }
 }
