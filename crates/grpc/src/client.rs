@@ -1,7 +1,9 @@
 //! Servers over gRPC, for clients of proto-mcp.
 
+mod byte_stream;
 mod carrier;
 mod channel;
+
 mod raw_codec;
 
 use std::fmt;
@@ -10,7 +12,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, Uri};
 use protomcp_binary::{Connect, FrameLimits};
-use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadHalf, WriteHalf, duplex, join, split};
+use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, join, split};
 
 use crate::client::carrier::Carrier;
 use crate::client::channel::Channel;
@@ -116,11 +118,6 @@ impl<C> fmt::Debug for GrpcServer<C> {
             .finish_non_exhaustive()
     }
 }
-
-/// A stream to a server.
-trait Io: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
-
-impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Io for T {}
 
 /// The bytes between a conversation and its calls.
 const BUFFER: usize = 64 << 10;

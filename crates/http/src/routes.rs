@@ -108,7 +108,7 @@ impl Routes {
             let is_probe = readiness.is_some() && protocol.is_probe(&head);
             let request = Request::from_parts(head, BoxBody::new(body));
             return if is_probe {
-                // Nobody has checked who it is that keeps the connection busy.
+                // A probe is not authenticated, so it may not keep the connection busy for long.
                 let responding = timeout(PROBE_TIMEOUT, protocol.respond(request)).await;
                 responding.unwrap_or_else(|_| {
                     let refusal = reply::error(StatusCode::REQUEST_TIMEOUT, TRANSPORT_ERROR, SLOW_PROBE);

@@ -14,7 +14,7 @@ use crate::fault::Fault;
 pub(super) use crate::serve::mcp::session::{Command, SessionRequests};
 pub(super) use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
 
-/// How requests reach the MCP server.
+/// Sends requests to the MCP server.
 #[derive(Debug)]
 pub(super) enum Mcp {
     /// In the session of a conversation.

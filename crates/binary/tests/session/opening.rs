@@ -167,7 +167,7 @@ fn a_token_is_known_by_its_key_whatever_the_case() {
         };
         assert!(seen.metadata.is_empty(), "the token does not reach the tool");
     }
-    // Nobody has to guess which one counts.
+    // Two tokens are an error: either could be meant.
     let two = || [entry("authorization", "a"), entry("Authorization", "b")].into();
     let mut table = Table::open(config());
     assert!(table.send(2, call(|call| call.metadata = two())).is_none());

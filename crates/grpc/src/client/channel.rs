@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tonic::body::Body;
 use tower_service::Service;
 
-use crate::client::Io;
+use crate::client::byte_stream::ByteStream;
 
 /// The sender of requests on a connection. Cloning is cheap; the connection ends with the last clone.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ impl Drop for AbortOnDrop {
 
 impl Channel {
     /// Begins HTTP/2 on a stream, without an upgrade.
-    pub(super) async fn open(io: impl Io) -> io::Result<Self> {
+    pub(super) async fn open(io: impl ByteStream) -> io::Result<Self> {
         let mut builder = Builder::new(TokioExecutor::new());
         builder.timer(TokioTimer::new()).keep_alive_interval(PING_INTERVAL).adaptive_window(true);
         let (sender, connection) = builder.handshake(TokioIo::new(io)).await.map_err(io::Error::other)?;

@@ -133,7 +133,7 @@ async fn bodies_and_trailers_stream_both_ways() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_its_response_does_not_hold_the_server() {
+async fn an_unread_response_does_not_hold_the_server() {
     let stage = stage(Config::default()).await;
     let stream = TcpStream::connect(stage.host.address).await.unwrap();
     let (mut sender, connection) = http2::Builder::new(TokioExecutor::new())

@@ -223,7 +223,7 @@ async fn a_client_that_does_not_read_does_not_hold_the_shutdown() {
     let mut client = Client::with(options, BinaryPeer::default()).await;
     client.send(prefixed(&initialize())).await;
     client.send(prefixed(&call(2, "repeat", r#"{"text": "0123456789", "times": 10000}"#).await)).await;
-    // The stopped clock goes on when nothing moves any more: the answer fills the connection.
+    // The stopped clock goes on when nothing moves: the answer fills the connection.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let begin = tokio::time::Instant::now();
     client.server.shutdown();
