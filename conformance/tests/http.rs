@@ -142,11 +142,7 @@ fn a_missing_secret_is_an_error_and_on_stdio_a_warning() {
 fn an_unsupported_transport_is_an_error() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
-    for (transport, part) in [
-        ("grpc", "it is not supported yet; use stdio, http, sse or tcp"),
-        ("ws", "it is not supported yet; use stdio, http, sse or tcp"),
-        ("pigeon", "unknown transport; use stdio, http, sse or tcp"),
-    ] {
+    for (transport, part) in [("pigeon", "unknown transport; use stdio, http, sse, grpc, ws or tcp"), ("", "unknown")] {
         let output = Command::new(pmcp())
             .args(["run", "basics.py", "--transport", transport])
             .current_dir(sandbox.path(""))

@@ -56,23 +56,22 @@ fn error(payload: Payload) -> ErrorResponse {
     }
 }
 
+/// A call with numbers and texts in the message of its tool: the fields have the order of the parameters.
 fn call(name: &str, json: &str) -> Payload {
-    let arguments: prost_types::Struct = struct_of(json);
-    let value = Bytes::from(arguments.encode_to_vec());
-    let arguments = Some(Any::new("google.protobuf.Struct", value));
-    Payload::CallToolRequest(CallToolRequest { name: name.to_owned(), arguments, ..CallToolRequest::default() })
-}
-
-/// A flat object of numbers and texts.
-fn struct_of(json: &str) -> prost_types::Struct {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap();
-    let kind = |value: &serde_json::Value| match value {
-        serde_json::Value::Number(number) => prost_types::value::Kind::NumberValue(number.as_f64().unwrap()),
-        serde_json::Value::String(text) => prost_types::value::Kind::StringValue(text.clone()),
-        other => panic!("{other}"),
-    };
-    let value = |value| prost_types::Value { kind: Some(kind(value)) };
-    prost_types::Struct { fields: members.iter().map(|(name, member)| (name.clone(), value(member))).collect() }
+    let mut value = Vec::new();
+    for (number, member) in (1..).zip(members.values()) {
+        match member {
+            serde_json::Value::Number(whole) => {
+                prost::encoding::int64::encode(number, &whole.as_i64().unwrap(), &mut value);
+            }
+            serde_json::Value::String(text) => prost::encoding::string::encode(number, text, &mut value),
+            other => panic!("{other}"),
+        }
+    }
+    let words = name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]);
+    let arguments = Some(Any::new(&format!("tools.v1.{}Request", words.collect::<String>()), value));
+    Payload::CallToolRequest(CallToolRequest { name: name.to_owned(), arguments, ..CallToolRequest::default() })
 }
 
 #[track_caller]
@@ -170,7 +169,7 @@ fn failures(scene: &Scene) {
     assert!(broken.is_error && text(&broken).contains("just broken"), "{broken:?}");
     let unknown = failure(wire.ask(call("nothing", "{}")));
     assert_eq!((unknown.code, unknown.data["reason"].as_str()), (-32602, "tool_not_found"));
-    for arguments in [Any::new("acme.Other", Bytes::new()), Any::new("google.protobuf.Struct", &b"\xff"[..])] {
+    for arguments in [Any::new("acme.Other", Bytes::new()), Any::new("tools.v1.AddRequest", &b"\xff"[..])] {
         let arguments = Some(arguments);
         let request = CallToolRequest { name: "add".to_owned(), arguments, ..CallToolRequest::default() };
         assert_eq!(failure(wire.ask(Payload::CallToolRequest(request))).code, -32602);
