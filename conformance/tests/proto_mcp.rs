@@ -4,14 +4,12 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use prost::Message;
 use protomcp_binary::{AnyClient, BinaryClient, BinaryClientConfig, CommandServer, DescriptorSchemas};
 use protomcp_client::Client;
 use protomcp_conformance::{Host, Sandbox, eventually, living, patience, peers, pmcp};
@@ -19,35 +17,10 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, Extend
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-fn host(name: &str) -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts")).join(name)
-}
+#[path = "carriers/visit.rs"]
+mod visit;
 
-fn python() -> PathBuf {
-    peers().join("py/bin/python")
-}
-
-/// A visit of the client that shares no code with this project to the server that a command starts.
-#[track_caller]
-fn visit(sandbox: &Sandbox, calls: &Value, server: &Command) -> Value {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../proto");
-    let set = protox::compile(["buf/mcp/v1/mcp.proto"], [folder]).unwrap();
-    let descriptors = sandbox.write("mcp.binpb", set.encode_to_vec());
-    let mut client = Command::new(python());
-    client.arg(host("proto_client.py")).arg(descriptors).arg(calls.to_string());
-    client.arg(server.get_program()).args(server.get_args()).current_dir(sandbox.path(""));
-    client.envs(server.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    printed(client.stdin(Stdio::null()))
-}
-
-/// The JSON that a command prints.
-#[track_caller]
-fn printed(command: &mut Command) -> Value {
-    let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output().unwrap();
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{log}");
-    serde_json::from_slice(&output.stdout).unwrap()
-}
+use visit::{host, printed, python, visit};
 
 /// A tool file behind a port.
 struct Port {

@@ -92,9 +92,14 @@ impl DescriptorSchemas {
 
     async fn inline(&self, tool: &message::Tool, set: &Bytes) -> Result<Arc<dyn ToolMessages>, SchemaError> {
         let member = |key: &str| tool.metadata.get(key).cloned();
-        let wanted = Wanted { input: member(INPUT_TYPE), output: member(OUTPUT_TYPE), bsr_ref: member(BSR_REF) };
+        let wanted = Wanted {
+            input: member(INPUT_TYPE),
+            output: member(OUTPUT_TYPE),
+            output_schema: member(OUTPUT_SCHEMA),
+            bsr_ref: member(BSR_REF),
+        };
         let known = self.known.entry(&tool.name, &Definition::Set { set: set.clone(), wanted: wanted.clone() });
-        let output = member(OUTPUT_SCHEMA).and_then(|text| RawJson::parse(text).ok());
+        let output = wanted.output_schema.clone().and_then(|text| RawJson::parse(text).ok());
         let (set, limits) = (set.clone(), self.limits.clone());
         let make = || async move {
             let ours = limits.clone();

@@ -1,7 +1,7 @@
 //! Failures as statuses of gRPC, and back.
 //!
-//! The failure of a tool call has a message of its own. Every other one is a status, whose details hold the error of
-//! proto-mcp: a `google.rpc.Status` with an `ErrorResponse` inside it.
+//! The failure of a tool call has a message of its own. Every other one of a request that was read is a status, whose
+//! details hold the error of proto-mcp: a `google.rpc.Status` with an `ErrorResponse` inside it.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::schemas::{SchemaError, Unresolved};
 
-/// The threads at once.
+/// The most threads that evaluate rules at once.
 const THREADS: usize = 8;
 
 /// The time, if none is set.

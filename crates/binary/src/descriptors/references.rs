@@ -34,7 +34,7 @@ impl DescriptorSchemas {
             let message = format!("{} has no message {input}", reference.module());
             return Err(SchemaError::Unresolved { cause: Unresolved::NotFound, message });
         }
-        let wanted = Wanted { input: Some(input), output, bsr_ref: Some(reference.to_string()) };
+        let wanted = Wanted { input: Some(input), output, output_schema: None, bsr_ref: Some(reference.to_string()) };
         let known = self.known.entry(tool, &Definition::Set { set: schema.bytes().clone(), wanted: wanted.clone() });
         let limits = self.limits.clone();
         let make = || async move {

@@ -121,6 +121,24 @@ async fn inline_schemas_of_others_are_read() {
 }
 
 #[tokio::test]
+async fn tools_that_differ_in_their_output_schema_alone_are_two() {
+    let known = schemas();
+    let set = compiled(
+        r#"
+        syntax = "proto3"; package acme.v1; import "google/protobuf/struct.proto";
+        message FindRequest { google.protobuf.Struct near = 1; }
+        "#,
+    );
+    for output in [r#"{"title":"one"}"#, r#"{"title":"two"}"#] {
+        let mut tool = proto_tool(set.clone());
+        tool.metadata.insert("output_type".into(), "google.protobuf.Struct".into());
+        tool.metadata.insert("output_schema".into(), output.into());
+        let messages = known.of_proto(&tool).await.unwrap();
+        assert_eq!(messages.output_schema().unwrap().as_str(), output);
+    }
+}
+
+#[tokio::test]
 async fn rules_that_do_not_end_are_given_up() {
     // Each level multiplies the steps by the length of the list.
     let set = compiled(
