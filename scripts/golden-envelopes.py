@@ -2,8 +2,8 @@
 """Writes the golden frames that the codec is tested against, with protobuf code that is not ours.
 
   .peers/py/bin/python scripts/golden-envelopes.py published   frames made by the published Python SDK's own code
-  python3 scripts/golden-envelopes.py extended                 frames made by protoc's code for proto/protomcp.proto
-                                                               (needs grpcio-tools, for its protoc)
+  .peers/py/bin/python scripts/golden-envelopes.py extended    frames made by the Python runtime of protobuf from what
+                                                               protoc reads in proto/protomcp.proto
   .peers/py/bin/python scripts/golden-envelopes.py check       the published SDK reads the extended frames and sees
                                                                in them what it knows
 
@@ -15,6 +15,7 @@ import os
 import pathlib
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 
@@ -111,12 +112,10 @@ def published():
 
 def extended():
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    from grpc_tools import protoc
 
     with tempfile.NamedTemporaryFile() as out:
         arguments = ["protoc", f"--proto_path={ROOT / 'proto'}", f"--descriptor_set_out={out.name}", "protomcp.proto"]
-        if protoc.main(arguments) != 0:
-            sys.exit("protoc failed")
+        subprocess.run(arguments, check=True)
         files = descriptor_pb2.FileDescriptorSet.FromString(out.read())
     pool = descriptor_pool.DescriptorPool()
     for file in files.file:

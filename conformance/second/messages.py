@@ -95,8 +95,8 @@ MESSAGES = {
         x102="annotations_json:json",
         x103="metadata_json:json",
     ),
-    "ReadResourceRequest": fields("uri:string"),
-    "ReadResourceResponse": fields("contents:[ResourceContent]", x100="error:ToolError"),
+    "ReadResourceRequest": fields("uri:string", x100="metadata_json:json"),
+    "ReadResourceResponse": fields("contents:[ResourceContent]", x100="error:ToolError", x101="metadata_json:json"),
     "ResourceContent": fields("uri:string mime_type:string text:string blob:bytes", x100="metadata_json:json"),
     "ResourceChangedNotification": fields("uri:string"),
     "ListPromptsRequest": EMPTY,
@@ -108,15 +108,22 @@ MESSAGES = {
         x102="metadata_json:json",
     ),
     "PromptArgument": fields("name:string description:string required:bool", x100="title:string"),
-    "GetPromptRequest": fields("name:string arguments_json:json"),
-    "GetPromptResponse": fields("description:string messages:[PromptMessage]", x100="error:ToolError"),
+    "GetPromptRequest": fields("name:string arguments_json:json", x100="metadata_json:json"),
+    "GetPromptResponse": fields(
+        "description:string messages:[PromptMessage]", x100="error:ToolError", x101="metadata_json:json"
+    ),
     "PromptMessage": fields("role:string content_json:json"),
     "CompletionRequest": fields(
-        "ref_type:string ref_name:string argument_name:string argument_value:string", x100="context_json:json"
+        "ref_type:string ref_name:string argument_name:string argument_value:string",
+        x100="context_json:json",
+        x101="metadata_json:json",
     ),
-    "CompletionResponse": fields("values:[string] total:int32 has_more:bool", x100="error:ToolError"),
+    "CompletionResponse": fields(
+        "values:[string] total:int32 has_more:bool", x100="error:ToolError", x101="metadata_json:json"
+    ),
     "SamplingRequest": fields(
-        "messages_json:json model_preferences_json:json system_prompt:string max_tokens:int32"
+        "messages_json:json model_preferences_json:json system_prompt:string max_tokens:int32",
+        x100="params_json:json",
     ),
     "SamplingResponse": fields("role:string content_json:json model:string stop_reason:string error:string"),
     "ListRootsRequest": EMPTY,
@@ -133,6 +140,13 @@ MESSAGES = {
     "PromptListChanged": EMPTY,
     "ResourceListChanged": EMPTY,
     "ElicitationComplete": fields("elicitation_id:string"),
+    "Ping": EMPTY,
+    "Pong": EMPTY,
+    "RequestContext": fields(
+        "timeout_ms:uint64 session:string protocol_version:string client_name:string client_version:string"
+        " client_capabilities_json:json principal:Principal"
+    ),
+    "Principal": fields("subject:string client_id:string issuer:string scopes:[string]"),
 }
 
 MEMBERS = {
@@ -188,6 +202,8 @@ MEMBERS = {
     204: "prompt_list_changed:PromptListChanged",
     205: "resource_list_changed:ResourceListChanged",
     206: "elicitation_complete:ElicitationComplete",
+    207: "ping:Ping",
+    208: "pong:Pong",
 }
 
 # The names of the messages in an envelope, of which it holds one.
@@ -197,6 +213,9 @@ MESSAGES["Envelope"] = {number: tuple(entry.split(":")) for number, entry in MEM
     14: ("request_id", STRING),
     15: ("namespace", STRING),
     100: ("for_call", STRING),
+    101: ("question_key", STRING),
+    102: ("more_questions", BOOL),
+    103: ("context", "RequestContext"),
 }
 
 

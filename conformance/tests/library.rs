@@ -158,7 +158,7 @@ fn only_known_items_are_requested_and_errors_are_passed_on() {
     let id = host.request("resources/read", &json!({"uri": "memo://a"}));
     let error = ToolError { error_code: "LOCKED".into(), message: "it is locked".into(), ..ToolError::default() };
     let request = read(&mut peer);
-    peer.send(&request, ReadResourceResponse { contents: Vec::new(), error: Some(error) });
+    peer.send(&request, ReadResourceResponse { error: Some(error), ..Default::default() });
     let error = host.answer(id).value["error"].take();
     assert_eq!(
         (&error["code"], error["message"].as_str()),
@@ -177,7 +177,7 @@ fn only_known_items_are_requested_and_errors_are_passed_on() {
     let Some(Msg::GetPromptRequest(get)) = envelope.msg else { panic!("{envelope:?}") };
     assert_eq!(serde_json::from_slice::<Value>(&get.arguments_json).ok(), Some(json!({"x": "é\u{2028}"})));
     let messages = blocks.iter().map(|block| PromptMessage { role: "user".into(), content_json: (*block).into() });
-    let response = GetPromptResponse { description: "d".into(), messages: messages.collect(), error: None };
+    let response = GetPromptResponse { description: "d".into(), messages: messages.collect(), ..Default::default() };
     peer.send(&envelope.request_id, response);
     let result = host.answer(id).value["result"].take();
     assert_eq!(result["description"], "d");
@@ -282,5 +282,5 @@ fn read(peer: &mut Peer) -> String {
 
 fn answer_read(peer: &mut Peer, contents: Vec<ResourceContent>) {
     let request = read(peer);
-    peer.send(&request, ReadResourceResponse { contents, error: None });
+    peer.send(&request, ReadResourceResponse { contents, ..Default::default() });
 }

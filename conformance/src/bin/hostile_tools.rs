@@ -125,7 +125,7 @@ fn take(link: &Link, envelope: Envelope) {
             let link = link.clone();
             spawn(move || {
                 let contents = vec![ResourceContent::default(); parts];
-                link.send(&id, "", ReadResourceResponse { contents, error: None });
+                link.send(&id, "", ReadResourceResponse { contents, ..Default::default() });
             });
         }
         Some(Msg::CallTool(call)) => {

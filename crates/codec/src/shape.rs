@@ -34,6 +34,8 @@ static PROMPT_LIST: Shape = Shape { lists: &[1], inner: &[(1, &PROMPT)] };
 static PROMPT_MESSAGES: Shape = Shape { lists: &[2], inner: &[(2, &PLAIN), (100, &PLAIN)] };
 static SDK_INFO: Shape = Shape { lists: &[5], inner: &[] };
 static BRIDGE_INFO: Shape = Shape { lists: &[3], inner: &[] };
+static PRINCIPAL: Shape = Shape { lists: &[4], inner: &[] };
+static CONTEXT: Shape = Shape { lists: &[], inner: &[(7, &PRINCIPAL)] };
 
 /// The message in each kind of frame.
 pub(crate) static ENVELOPE: Shape = Shape {
@@ -91,6 +93,9 @@ pub(crate) static ENVELOPE: Shape = Shape {
         (204, &PLAIN),
         (205, &PLAIN),
         (206, &PLAIN),
+        (207, &PLAIN),
+        (208, &PLAIN),
+        (103, &CONTEXT),
     ],
 };
 
@@ -108,8 +113,8 @@ mod tests {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
         let set = protox::compile(["protomcp.proto"], [folder]).expect("the proto file compiles");
         let compared = compare(&set.file[0], "Envelope", &ENVELOPE);
-        // 52 in the envelope, and those inside them.
-        assert_eq!(compared, 1 + 52 + 13);
+        // 55 in the envelope, and those inside them.
+        assert_eq!(compared, 1 + 55 + 14);
     }
 
     /// Compares a message and all messages in it; returns their number.

@@ -146,7 +146,7 @@ impl Walk {
     fn length(&mut self, field: u32, length: u64) -> State {
         let own = self.depth == 0;
         self.raw_header |= own && field == RAW_HEADER;
-        if own && ENVELOPE.inner(field).is_some() {
+        if own && field != CONTEXT && ENVELOPE.inner(field).is_some() {
             self.message = Some(field);
         }
         let id = own && field == REQUEST_ID;
@@ -183,6 +183,9 @@ const MAX_ID: u64 = 256;
 
 /// Field number of `request_id` in the envelope.
 const REQUEST_ID: u32 = 14;
+
+/// Field number of `context` in the envelope, the only message in it beside the oneof.
+const CONTEXT: u32 = 103;
 
 /// Field number of `raw_header` in the envelope.
 const RAW_HEADER: u32 = 30;

@@ -44,7 +44,8 @@ impl Kind {
             | Msg::ReadResourceResponse(_)
             | Msg::PromptListResponse(_)
             | Msg::GetPromptResponse(_)
-            | Msg::CompletionResponse(_) => Self::Answer,
+            | Msg::CompletionResponse(_)
+            | Msg::Pong(_) => Self::Answer,
             Msg::EnableTools(_)
             | Msg::DisableTools(_)
             | Msg::SetAllowed(_)
@@ -53,7 +54,8 @@ impl Kind {
             | Msg::Batch(_)
             | Msg::SamplingRequest(_)
             | Msg::ListRootsRequest(_)
-            | Msg::ElicitationRequest(_) => Self::Request,
+            | Msg::ElicitationRequest(_)
+            | Msg::Ping(_) => Self::Request,
             Msg::Progress(_)
             | Msg::Log(_)
             | Msg::ResourceChanged(_)
@@ -73,7 +75,8 @@ impl Kind {
             | Msg::RegisterMiddlewareResponse(_)
             | Msg::SamplingResponse(_)
             | Msg::ListRootsResponse(_)
-            | Msg::ElicitationResponse(_) => Self::Answer,
+            | Msg::ElicitationResponse(_)
+            | Msg::Pong(_) => Self::Answer,
             Msg::Reload(_)
             | Msg::ListTools(_)
             | Msg::CallTool(_)
@@ -86,7 +89,8 @@ impl Kind {
             | Msg::ReadResourceRequest(_)
             | Msg::ListPromptsRequest(_)
             | Msg::GetPromptRequest(_)
-            | Msg::CompletionRequest(_) => Self::Request,
+            | Msg::CompletionRequest(_)
+            | Msg::Ping(_) => Self::Request,
             Msg::Cancel(_) | Msg::BridgeInfo(_) => Self::Notification,
             _ => Self::Foreign,
         }

@@ -177,6 +177,8 @@ messages! {
     PromptListChanged(PromptListChanged) = "prompt_list_changed",
     ResourceListChanged(ResourceListChanged) = "resource_list_changed",
     ElicitationComplete(ElicitationComplete) = "elicitation_complete",
+    Ping(Ping) = "ping",
+    Pong(Pong) = "pong",
 }
 
 pairs! {
@@ -203,4 +205,5 @@ pairs! {
     "sampling_request" SamplingRequest => SamplingResponse,
     "list_roots_request" ListRootsRequest => ListRootsResponse,
     "elicitation_request" ElicitationRequest => ElicitationResponse,
+    "ping" Ping => Pong,
 }

@@ -18,6 +18,7 @@ pub fn to_envelope(complete: Complete) -> CompletionRequest {
         argument_name: complete.argument.name,
         argument_value: complete.argument.value,
         context_json: settled.map(RawJson::into_bytes).unwrap_or_default(),
+        ..CompletionRequest::default()
     }
 }
 
@@ -69,7 +70,8 @@ mod tests {
             (150, 400, false, (100, Some(400), Some(true))),
         ] {
             let values = (0..count).map(|value: i32| value.to_string()).collect();
-            let result = to_mcp(CompletionResponse { values, total, has_more, error: None }).unwrap().completion;
+            let result =
+                to_mcp(CompletionResponse { values, total, has_more, ..Default::default() }).unwrap().completion;
             assert_eq!((result.values.len(), result.total, result.has_more), expected, "{count} of {total}");
         }
     }

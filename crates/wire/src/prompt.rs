@@ -35,7 +35,7 @@ mod tests {
 
     fn response(role: &str, content: &'static str) -> GetPromptResponse {
         let message = Wire { role: role.into(), content_json: content.into() };
-        GetPromptResponse { description: String::new(), messages: vec![message], error: None }
+        GetPromptResponse { description: String::new(), messages: vec![message], ..Default::default() }
     }
 
     fn check(content: &'static str, expected: &str) {

@@ -18,7 +18,7 @@ const MAX_TOKENS: u64 = 1000;
 /// # Errors
 /// A text for the author, when the JSON is broken or not a conversation.
 pub fn sampling(request: SamplingRequest) -> Result<CreateMessage, String> {
-    let SamplingRequest { messages_json, model_preferences_json, system_prompt, max_tokens } = request;
+    let SamplingRequest { messages_json, model_preferences_json, system_prompt, max_tokens, params_json: _ } = request;
     let messages = messages(messages_json).map_err(|why| format!("failed to parse messages_json: {why}"))?;
     let max_tokens = u64::try_from(max_tokens).ok().filter(|tokens| *tokens > 0).unwrap_or(MAX_TOKENS);
     let mut question = CreateMessage::new(messages, max_tokens);

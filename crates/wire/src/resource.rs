@@ -55,7 +55,7 @@ mod tests {
     }
 
     fn check(media_type: &str, contents: Vec<ResourceContent>, expected: &str) {
-        let result = to_mcp("a://1", media_type, ReadResourceResponse { contents, error: None }).unwrap();
+        let result = to_mcp("a://1", media_type, ReadResourceResponse { contents, ..Default::default() }).unwrap();
         assert_eq!(serde_json::to_string(&result).unwrap(), format!(r#"{{"contents":[{expected}]}}"#));
     }
 
@@ -87,7 +87,9 @@ mod tests {
         for (error_code, code) in [("NOT_FOUND", code::RESOURCE_NOT_FOUND), ("X", code::INTERNAL_ERROR)] {
             let error = ToolError { error_code: error_code.into(), message: "why".into(), ..Default::default() };
             let contents = vec![content("", "", "counts for nothing", b"")];
-            let error = to_mcp("a://1", "", ReadResourceResponse { contents, error: Some(error) }).unwrap_err();
+            let error =
+                to_mcp("a://1", "", ReadResourceResponse { contents, error: Some(error), ..Default::default() })
+                    .unwrap_err();
             assert_eq!(error.code, code, "{error}");
         }
     }

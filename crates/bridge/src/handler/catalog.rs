@@ -37,7 +37,7 @@ impl Backend {
 
     pub(super) async fn read(&self, read: ReadResource, context: &Context) -> Result<ReadResourceResult, ErrorObject> {
         let media_type = self.media_type(&read.uri).await?;
-        let request = ReadResourceRequest { uri: read.uri.clone() };
+        let request = ReadResourceRequest { uri: read.uri.clone(), ..Default::default() };
         let response = self.ask(&format!("read resource \"{}\"", read.uri), request, context).await?;
         let size: usize = response.contents.iter().map(|content| content.text.len() + content.blob.len()).sum();
         if size <= CONVERT_INLINE {
@@ -58,7 +58,7 @@ impl Backend {
             }
         }
         let arguments_json = get.arguments_or_empty().into_bytes();
-        let request = GetPromptRequest { name: get.name.clone(), arguments_json };
+        let request = GetPromptRequest { name: get.name.clone(), arguments_json, ..Default::default() };
         let response = self.ask(&format!("get prompt \"{}\"", get.name), request, context).await?;
         prompt::to_mcp(&get.name, response)
     }

@@ -53,7 +53,7 @@ async fn asked(tool: &mut Tool) -> String {
 
 async fn answer(tool: &mut Tool, id: &str, text: &str) {
     let content = ResourceContent { text: text.into(), ..Default::default() };
-    tool.send(id, ReadResourceResponse { contents: vec![content], error: None }).await;
+    tool.send(id, ReadResourceResponse { contents: vec![content], ..Default::default() }).await;
 }
 
 #[tokio::test]

@@ -86,8 +86,8 @@ fn check(file: &str, expected: impl IntoIterator<Item = Msg>) {
             request_id: text("Envelope.request_id"),
             namespace: text("Envelope.namespace"),
             // The published SDK has no such field.
-            for_call: if file == "extended.txt" { text("Envelope.for_call") } else { String::new() },
             msg: Some(msg),
+            ..if file == "extended.txt" { rest::surroundings() } else { Envelope::default() }
         };
         assert_eq!(decode(&bytes), [Frame::Envelope(envelope.clone())], "{file}, {name}");
         let mut again = Vec::new();
@@ -160,7 +160,7 @@ fn blob(field: &str) -> Bytes {
 }
 
 /// Messages that the original protocol does not have.
-const NEW: [&str; 7] = [
+const NEW: [&str; 9] = [
     "sdk_info",
     "bridge_info",
     "elicitation_request",
@@ -168,6 +168,8 @@ const NEW: [&str; 7] = [
     "prompt_list_changed",
     "resource_list_changed",
     "elicitation_complete",
+    "ping",
+    "pong",
 ];
 
 /// Vectors that are more than one envelope.

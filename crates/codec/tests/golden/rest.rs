@@ -3,11 +3,12 @@
 use bytes::Bytes;
 use protomcp_proto::{
     BridgeInfo, CompletionRequest, CompletionResponse, ElicitationComplete, ElicitationRequest, ElicitationResponse,
-    GetPromptRequest, GetPromptResponse, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
-    ListRootsRequest, ListRootsResponse, Msg, PromptArgument, PromptDefinition, PromptListChanged, PromptListResponse,
-    PromptMessage, ReadResourceRequest, ReadResourceResponse, ResourceChangedNotification, ResourceContent,
-    ResourceDefinition, ResourceListChanged, ResourceListResponse, ResourceTemplateDefinition,
-    ResourceTemplateListResponse, RootDef, SamplingRequest, SamplingResponse, SdkInfo, ToolError,
+    Envelope, GetPromptRequest, GetPromptResponse, ListPromptsRequest, ListResourceTemplatesRequest,
+    ListResourcesRequest, ListRootsRequest, ListRootsResponse, Msg, Ping, Pong, Principal, PromptArgument,
+    PromptDefinition, PromptListChanged, PromptListResponse, PromptMessage, ReadResourceRequest, ReadResourceResponse,
+    RequestContext, ResourceChangedNotification, ResourceContent, ResourceDefinition, ResourceListChanged,
+    ResourceListResponse, ResourceTemplateDefinition, ResourceTemplateListResponse, RootDef, SamplingRequest,
+    SamplingResponse, SdkInfo, ToolError,
 };
 
 use super::{blob, json, text, texts};
@@ -55,7 +56,11 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
             ],
         }
         .into(),
-        ReadResourceRequest { uri: text("ReadResourceRequest.uri") }.into(),
+        ReadResourceRequest {
+            uri: text("ReadResourceRequest.uri"),
+            metadata_json: if new { json("ReadResourceRequest.metadata_json") } else { Bytes::new() },
+        }
+        .into(),
         ReadResourceResponse {
             contents: vec![
                 ResourceContent {
@@ -74,6 +79,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                 retryable: true,
             })
             .filter(|_| new),
+            metadata_json: if new { json("ReadResourceResponse.metadata_json") } else { Bytes::new() },
         }
         .into(),
         ResourceChangedNotification { uri: text("ResourceChangedNotification.uri") }.into(),
@@ -103,6 +109,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
         GetPromptRequest {
             name: text("GetPromptRequest.name"),
             arguments_json: json("GetPromptRequest.arguments_json"),
+            metadata_json: if new { json("GetPromptRequest.metadata_json") } else { Bytes::new() },
         }
         .into(),
         GetPromptResponse {
@@ -118,6 +125,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                 retryable: true,
             })
             .filter(|_| new),
+            metadata_json: if new { json("GetPromptResponse.metadata_json") } else { Bytes::new() },
         }
         .into(),
         CompletionRequest {
@@ -126,6 +134,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
             argument_name: text("CompletionRequest.argument_name"),
             argument_value: text("CompletionRequest.argument_value"),
             context_json: if new { json("CompletionRequest.context_json") } else { Bytes::new() },
+            metadata_json: if new { json("CompletionRequest.metadata_json") } else { Bytes::new() },
         }
         .into(),
         CompletionResponse {
@@ -139,6 +148,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                 retryable: true,
             })
             .filter(|_| new),
+            metadata_json: if new { json("CompletionResponse.metadata_json") } else { Bytes::new() },
         }
         .into(),
         SamplingRequest {
@@ -146,6 +156,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
             model_preferences_json: json("SamplingRequest.model_preferences_json"),
             system_prompt: text("SamplingRequest.system_prompt"),
             max_tokens: -(1 << 30) - 4,
+            params_json: if new { json("SamplingRequest.params_json") } else { Bytes::new() },
         }
         .into(),
         SamplingResponse {
@@ -199,5 +210,33 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
         PromptListChanged {}.into(),
         ResourceListChanged {}.into(),
         ElicitationComplete { elicitation_id: text("ElicitationComplete.elicitation_id") }.into(),
+        Ping {}.into(),
+        Pong {}.into(),
     ]
+}
+
+/// The fields beside the message that the published SDK does not have.
+pub(super) fn surroundings() -> Envelope {
+    let principal = Principal {
+        subject: text("Principal.subject"),
+        client_id: text("Principal.client_id"),
+        issuer: text("Principal.issuer"),
+        scopes: texts("Principal.scopes"),
+    };
+    let context = RequestContext {
+        timeout_ms: (1 << 63) + 1,
+        session: text("RequestContext.session"),
+        protocol_version: text("RequestContext.protocol_version"),
+        client_name: text("RequestContext.client_name"),
+        client_version: text("RequestContext.client_version"),
+        client_capabilities_json: json("RequestContext.client_capabilities_json"),
+        principal: Some(principal),
+    };
+    Envelope {
+        for_call: text("Envelope.for_call"),
+        question_key: text("Envelope.question_key"),
+        more_questions: true,
+        context: Some(Box::new(context)),
+        ..Envelope::default()
+    }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use bytes::BytesMut;
 use protomcp_codec::{Frame, Raw};
 use protomcp_proto::{
-    Envelope, Msg, ProgressNotification, RegisterMiddlewareRequest, RegisterMiddlewareResponse, message_name,
+    Envelope, Msg, Pong, ProgressNotification, RegisterMiddlewareRequest, RegisterMiddlewareResponse, message_name,
 };
 
 use crate::answer::Answer;
@@ -43,6 +43,8 @@ impl Connection {
         let Envelope { msg: Some(message), request_id: id, for_call, .. } = envelope else { return };
         match Kind::of(self.side, &message) {
             Kind::Answer => self.handle_answer(id, message),
+            // The end that drives a link has no part in it.
+            Kind::Request if matches!(message, Msg::Ping(_)) => self.reply(&id, Pong {}.into()),
             Kind::Request => self.events.push_back(Event::Request { id, message, for_call }),
             Kind::Notification => self.handle_notification(message, for_call),
             // An owner may request the list with an ordinary call; then this is its answer.

@@ -8,15 +8,28 @@ pub struct Envelope {
     /// Reserved for several processes behind one connection. Not set, and ignored when set.
     #[prost(string, tag = "15")]
     pub namespace: ::prost::alloc::string::String,
-    /// Extension. Tool process to bridge: the request_id of the call_tool for which this is asked or said. It decides whose
-    /// host is asked, whose log it is and whose tool list changes. Empty: the process does not say, and the bridge goes by
-    /// which calls are running.
+    /// Extension. Tool process to bridge: the request_id of the call_tool, read_resource_request, get_prompt_request or
+    /// completion_request for which this is asked or said. It decides whose host is asked, whose log it is and whose tool
+    /// list changes. Empty: the process does not say, and the bridge goes by which calls are running.
+    /// Bridge to tool process, in middleware_intercept: the request_id of the call that passes by.
     #[prost(string, tag = "100")]
     pub for_call: ::prost::alloc::string::String,
+    /// Extension. Tool process to bridge, in a question: its name, under which a client of MCP 2026-07-28 finds it in
+    /// `inputRequests`. At most 128 bytes. Empty: the bridge names it after its kind and its place, such as `elicitation-1`.
+    #[prost(string, tag = "101")]
+    pub question_key: ::prost::alloc::string::String,
+    /// Extension. Tool process to bridge, in a question with for_call: another question for the same request follows, and
+    /// the client is asked all of them together. The bridge holds the question until one without this field comes.
+    #[prost(bool, tag = "102")]
+    pub more_questions: bool,
+    /// Extension. Bridge to tool process, in call_tool, read_resource_request, get_prompt_request, completion_request and
+    /// middleware_intercept: who asks, and how long it may take. Sent to a process that announced `request-context`.
+    #[prost(message, optional, boxed, tag = "103")]
+    pub context: ::core::option::Option<::prost::alloc::boxed::Box<RequestContext>>,
     /// What is said. An envelope without it, or with a member this file does not know, is ignored.
     #[prost(
         oneof = "envelope::Msg",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 200, 201, 202, 203, 204, 205, 206"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 200, 201, 202, 203, 204, 205, 206, 207, 208"
     )]
     pub msg: ::core::option::Option<envelope::Msg>,
 }
@@ -181,7 +194,56 @@ pub mod envelope {
         /// Extension. Tool process to bridge: what the user did on a page is done.
         #[prost(message, tag = "206")]
         ElicitationComplete(super::ElicitationComplete),
+        /// Extension. Both ways: are you there? The sender chooses the request_id.
+        #[prost(message, tag = "207")]
+        Ping(super::Ping),
+        /// Extension. Both ways: the answer to `ping`.
+        #[prost(message, tag = "208")]
+        Pong(super::Pong),
     }
+}
+/// Extension (in the envelope, 103). The surroundings of a request: its time, its client and its user.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RequestContext {
+    /// After how many milliseconds from now the bridge gives up on the request.
+    #[prost(uint64, tag = "1")]
+    pub timeout_ms: u64,
+    /// Names the client's session, for as long as the bridge runs. Empty: the request belongs to no session, as in MCP
+    /// 2026-07-28.
+    #[prost(string, tag = "2")]
+    pub session: ::prost::alloc::string::String,
+    /// The revision of MCP that the client speaks, such as 2025-11-25.
+    #[prost(string, tag = "3")]
+    pub protocol_version: ::prost::alloc::string::String,
+    /// The client program, as it calls itself.
+    #[prost(string, tag = "4")]
+    pub client_name: ::prost::alloc::string::String,
+    /// Its version.
+    #[prost(string, tag = "5")]
+    pub client_version: ::prost::alloc::string::String,
+    /// The capabilities of the client, a JSON object as in MCP, with its extensions, such as
+    /// `io.modelcontextprotocol/ui` for MCP Apps.
+    #[prost(bytes = "bytes", tag = "6")]
+    pub client_capabilities_json: ::prost::bytes::Bytes,
+    /// Who it is, when the client has proven it. Absent: the client is not authenticated.
+    #[prost(message, optional, tag = "7")]
+    pub principal: ::core::option::Option<Principal>,
+}
+/// Extension. An authenticated caller.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Principal {
+    /// The user, or the client itself; unique for one issuer. Empty: only the client is known.
+    #[prost(string, tag = "1")]
+    pub subject: ::prost::alloc::string::String,
+    /// The OAuth client. May be empty.
+    #[prost(string, tag = "2")]
+    pub client_id: ::prost::alloc::string::String,
+    /// Who says so, the issuer of the token. Empty: the bridge itself, from a certificate or a fixed token.
+    #[prost(string, tag = "3")]
+    pub issuer: ::prost::alloc::string::String,
+    /// What the token allows.
+    #[prost(string, repeated, tag = "4")]
+    pub scopes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Tells the tool process that its file was edited: register everything anew, answer with ReloadResponse and go through
 /// the handshake again.
@@ -638,6 +700,9 @@ pub struct ReadResourceRequest {
     /// Which one.
     #[prost(string, tag = "1")]
     pub uri: ::prost::alloc::string::String,
+    /// Extension. The request's `_meta`, a JSON object, without the progress token.
+    #[prost(bytes = "bytes", tag = "100")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// The content of a resource, in one or more parts.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -648,6 +713,9 @@ pub struct ReadResourceResponse {
     /// Extension. Why it could not be read; `contents` then counts for nothing.
     #[prost(message, optional, tag = "100")]
     pub error: ::core::option::Option<ToolError>,
+    /// Extension. The result's `_meta`, a JSON object.
+    #[prost(bytes = "bytes", tag = "101")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// One part of a resource: text, or bytes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -732,6 +800,9 @@ pub struct GetPromptRequest {
     /// What goes where, a JSON object of strings.
     #[prost(bytes = "bytes", tag = "2")]
     pub arguments_json: ::prost::bytes::Bytes,
+    /// Extension. The request's `_meta`, a JSON object, without the progress token.
+    #[prost(bytes = "bytes", tag = "100")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// A prompt with its gaps filled.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -745,6 +816,9 @@ pub struct GetPromptResponse {
     /// Extension. Why it could not be had; the rest then counts for nothing.
     #[prost(message, optional, tag = "100")]
     pub error: ::core::option::Option<ToolError>,
+    /// Extension. The result's `_meta`, a JSON object.
+    #[prost(bytes = "bytes", tag = "101")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// One message of a prompt.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -774,6 +848,9 @@ pub struct CompletionRequest {
     /// Extension. The arguments that are already settled, a JSON object of strings.
     #[prost(bytes = "bytes", tag = "100")]
     pub context_json: ::prost::bytes::Bytes,
+    /// Extension. The request's `_meta`, a JSON object, without the progress token.
+    #[prost(bytes = "bytes", tag = "101")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// Suggestions for an argument.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -790,6 +867,9 @@ pub struct CompletionResponse {
     /// Extension. Why there are none; the rest then counts for nothing.
     #[prost(message, optional, tag = "100")]
     pub error: ::core::option::Option<ToolError>,
+    /// Extension. The result's `_meta`, a JSON object.
+    #[prost(bytes = "bytes", tag = "101")]
+    pub metadata_json: ::prost::bytes::Bytes,
 }
 /// Asks the host's model to write a message. The tool process chooses the request_id.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -806,6 +886,10 @@ pub struct SamplingRequest {
     /// At most this many tokens.
     #[prost(int32, tag = "4")]
     pub max_tokens: i32,
+    /// Extension. Further members of the request of MCP, as one JSON object: includeContext, temperature, stopSequences,
+    /// metadata, tools, toolChoice. Others are left out.
+    #[prost(bytes = "bytes", tag = "100")]
+    pub params_json: ::prost::bytes::Bytes,
 }
 /// What the model wrote, or why it did not.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -867,7 +951,9 @@ pub struct SdkInfo {
     pub max_concurrent_calls: u32,
     /// What it can do beyond the original protocol. Known names: `reload-in-place` (a ReloadRequest really re-reads the
     /// tools), `elicitation` (sends ElicitationRequest), `structured-content` (tools with an output schema always send
-    /// structured content). Unknown names are ignored.
+    /// structured content), `validated-arguments` (the input schemas hold: what does not fit them is refused by the process,
+    /// so the bridge may refuse it first), `request-context` (wants Envelope.context), `ping` (answers Ping at any time).
+    /// Unknown names are ignored.
     #[prost(string, repeated, tag = "5")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -882,7 +968,10 @@ pub struct BridgeInfo {
     pub version: ::prost::alloc::string::String,
     /// What it understands beyond the original protocol. Known names: `elicitation`, `metadata`, `raw-with-result`
     /// (RawHeader.followed_by_result), `list-changed`, `reply-errors` (the error fields of replies), `for-call`
-    /// (Envelope.for_call), `elicitation-complete` (ElicitationComplete). Unknown names are ignored.
+    /// (Envelope.for_call with a call), `elicitation-complete` (ElicitationComplete), `for-request` (Envelope.for_call with
+    /// any request that it may name), `question-key` (Envelope.question_key), `question-group` (Envelope.more_questions),
+    /// `reply-metadata` (metadata_json of the replies to reads, prompts and completions), `sampling-params`
+    /// (SamplingRequest.params_json), `request-context` (Envelope.context), `ping` (Ping). Unknown names are ignored.
     #[prost(string, repeated, tag = "3")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -932,3 +1021,9 @@ pub struct ElicitationComplete {
     #[prost(string, tag = "1")]
     pub elicitation_id: ::prost::alloc::string::String,
 }
+/// Extension (207). A sign of life is asked for. Each side has at most one without an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Ping {}
+/// Extension (208). The sign of life.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Pong {}

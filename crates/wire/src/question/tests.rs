@@ -8,6 +8,7 @@ fn request(messages: &str, preferences: &str, system: &str, max_tokens: i32) -> 
         model_preferences_json: preferences.to_owned().into(),
         system_prompt: system.into(),
         max_tokens,
+        ..Default::default()
     }
 }
 
