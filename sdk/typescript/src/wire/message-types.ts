@@ -2,6 +2,23 @@
 //
 // A message that was read has all its fields, absent ones with their default value.
 
+export interface RequestContext {
+  timeoutMs: number | bigint;
+  session: string;
+  protocolVersion: string;
+  clientName: string;
+  clientVersion: string;
+  clientCapabilitiesJson: string;
+  principal: Principal | undefined;
+}
+
+export interface Principal {
+  subject: string;
+  clientId: string;
+  issuer: string;
+  scopes: string[];
+}
+
 export type ReloadRequest = Record<never, never>;
 
 export type ListToolsRequest = Record<never, never>;
@@ -208,11 +225,13 @@ export interface ResourceTemplateDefinition {
 
 export interface ReadResourceRequest {
   uri: string;
+  metadataJson: string;
 }
 
 export interface ReadResourceResponse {
   contents: ResourceContent[];
   error: ToolError | undefined;
+  metadataJson: string;
 }
 
 export interface ResourceContent {
@@ -252,12 +271,14 @@ export interface PromptArgument {
 export interface GetPromptRequest {
   name: string;
   argumentsJson: string;
+  metadataJson: string;
 }
 
 export interface GetPromptResponse {
   description: string;
   messages: PromptMessage[];
   error: ToolError | undefined;
+  metadataJson: string;
 }
 
 export interface PromptMessage {
@@ -271,6 +292,7 @@ export interface CompletionRequest {
   argumentName: string;
   argumentValue: string;
   contextJson: string;
+  metadataJson: string;
 }
 
 export interface CompletionResponse {
@@ -278,6 +300,7 @@ export interface CompletionResponse {
   total: number;
   hasMore: boolean;
   error: ToolError | undefined;
+  metadataJson: string;
 }
 
 export interface SamplingRequest {
@@ -285,6 +308,7 @@ export interface SamplingRequest {
   modelPreferencesJson: string;
   systemPrompt: string;
   maxTokens: number;
+  paramsJson: string;
 }
 
 export interface SamplingResponse {
@@ -343,6 +367,10 @@ export interface ElicitationComplete {
   elicitationId: string;
 }
 
+export type Ping = Record<never, never>;
+
+export type Pong = Record<never, never>;
+
 /** The message of each kind. */
 export interface Messages {
   reload: ReloadRequest;
@@ -397,6 +425,8 @@ export interface Messages {
   promptListChanged: PromptListChanged;
   resourceListChanged: ResourceListChanged;
   elicitationComplete: ElicitationComplete;
+  ping: Ping;
+  pong: Pong;
 }
 
 /** The name of the field that holds the message of an envelope. */
@@ -456,13 +486,18 @@ export type Message =
   | { kind: "elicitationResponse"; message: ElicitationResponse }
   | { kind: "promptListChanged"; message: PromptListChanged }
   | { kind: "resourceListChanged"; message: ResourceListChanged }
-  | { kind: "elicitationComplete"; message: ElicitationComplete };
+  | { kind: "elicitationComplete"; message: ElicitationComplete }
+  | { kind: "ping"; message: Ping }
+  | { kind: "pong"; message: Pong };
 
 /** The fields of an envelope beside its message. */
 export interface Rest {
   requestId: string;
   namespace: string;
   forCall: string;
+  questionKey: string;
+  moreQuestions: boolean;
+  context: RequestContext | undefined;
 }
 
 export type Envelope = Message & Rest;

@@ -10,6 +10,62 @@
 
 const NO_BYTES = new Uint8Array(0);
 
+/** @type {Read<T.RequestContext>} */
+export function readRequestContext(r, end, known) {
+  const m = known ?? { timeoutMs: 0, session: "", protocolVersion: "", clientName: "", clientVersion: "", clientCapabilitiesJson: "", principal: undefined };
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      case 8: m.timeoutMs = r.uint64(end); break;
+      case 18: m.session = r.text(end); break;
+      case 26: m.protocolVersion = r.text(end); break;
+      case 34: m.clientName = r.text(end); break;
+      case 42: m.clientVersion = r.text(end); break;
+      case 50: m.clientCapabilitiesJson = r.json(end); break;
+      case 58: m.principal = readPrincipal(r, r.length(end), m.principal); break;
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.RequestContext>} */
+export function writeRequestContext(w, m) {
+  if (m.timeoutMs) w.uint64(8, m.timeoutMs);
+  if (m.session) w.text(18, m.session);
+  if (m.protocolVersion) w.text(26, m.protocolVersion);
+  if (m.clientName) w.text(34, m.clientName);
+  if (m.clientVersion) w.text(42, m.clientVersion);
+  if (m.clientCapabilitiesJson) w.json(50, m.clientCapabilitiesJson);
+  if (m.principal) { const at = w.open(58); writePrincipal(w, m.principal); w.close(at); }
+}
+
+/** @type {Read<T.Principal>} */
+export function readPrincipal(r, end, known) {
+  const m = known ?? { subject: "", clientId: "", issuer: "", scopes: [] };
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      case 10: m.subject = r.text(end); break;
+      case 18: m.clientId = r.text(end); break;
+      case 26: m.issuer = r.text(end); break;
+      case 34: r.count(); m.scopes.push(r.text(end)); break;
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.Principal>} */
+export function writePrincipal(w, m) {
+  if (m.subject) w.text(10, m.subject);
+  if (m.clientId) w.text(18, m.clientId);
+  if (m.issuer) w.text(26, m.issuer);
+  for (const one of m.scopes ?? []) w.text(34, one);
+}
+
 /** @type {Read<T.ReloadRequest>} */
 export function readReloadRequest(r, end, known) {
   const m = known ?? {};
@@ -826,11 +882,12 @@ export function writeResourceTemplateDefinition(w, m) {
 
 /** @type {Read<T.ReadResourceRequest>} */
 export function readReadResourceRequest(r, end, known) {
-  const m = known ?? { uri: "" };
+  const m = known ?? { uri: "", metadataJson: "" };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
       case 10: m.uri = r.text(end); break;
+      case 802: m.metadataJson = r.json(end); break;
       default: r.skip(key, end);
     }
   }
@@ -841,16 +898,18 @@ export function readReadResourceRequest(r, end, known) {
 /** @type {Write<T.ReadResourceRequest>} */
 export function writeReadResourceRequest(w, m) {
   if (m.uri) w.text(10, m.uri);
+  if (m.metadataJson) w.json(802, m.metadataJson);
 }
 
 /** @type {Read<T.ReadResourceResponse>} */
 export function readReadResourceResponse(r, end, known) {
-  const m = known ?? { contents: [], error: undefined };
+  const m = known ?? { contents: [], error: undefined, metadataJson: "" };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
       case 10: r.count(); m.contents.push(readResourceContent(r, r.length(end))); break;
       case 802: m.error = readToolError(r, r.length(end), m.error); break;
+      case 810: m.metadataJson = r.json(end); break;
       default: r.skip(key, end);
     }
   }
@@ -862,6 +921,7 @@ export function readReadResourceResponse(r, end, known) {
 export function writeReadResourceResponse(w, m) {
   for (const one of m.contents ?? []) { const at = w.open(10); writeResourceContent(w, one); w.close(at); }
   if (m.error) { const at = w.open(802); writeToolError(w, m.error); w.close(at); }
+  if (m.metadataJson) w.json(810, m.metadataJson);
 }
 
 /** @type {Read<T.ResourceContent>} */
@@ -1002,12 +1062,13 @@ export function writePromptArgument(w, m) {
 
 /** @type {Read<T.GetPromptRequest>} */
 export function readGetPromptRequest(r, end, known) {
-  const m = known ?? { name: "", argumentsJson: "" };
+  const m = known ?? { name: "", argumentsJson: "", metadataJson: "" };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
       case 10: m.name = r.text(end); break;
       case 18: m.argumentsJson = r.json(end); break;
+      case 802: m.metadataJson = r.json(end); break;
       default: r.skip(key, end);
     }
   }
@@ -1019,17 +1080,19 @@ export function readGetPromptRequest(r, end, known) {
 export function writeGetPromptRequest(w, m) {
   if (m.name) w.text(10, m.name);
   if (m.argumentsJson) w.json(18, m.argumentsJson);
+  if (m.metadataJson) w.json(802, m.metadataJson);
 }
 
 /** @type {Read<T.GetPromptResponse>} */
 export function readGetPromptResponse(r, end, known) {
-  const m = known ?? { description: "", messages: [], error: undefined };
+  const m = known ?? { description: "", messages: [], error: undefined, metadataJson: "" };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
       case 10: m.description = r.text(end); break;
       case 18: r.count(); m.messages.push(readPromptMessage(r, r.length(end))); break;
       case 802: m.error = readToolError(r, r.length(end), m.error); break;
+      case 810: m.metadataJson = r.json(end); break;
       default: r.skip(key, end);
     }
   }
@@ -1042,6 +1105,7 @@ export function writeGetPromptResponse(w, m) {
   if (m.description) w.text(10, m.description);
   for (const one of m.messages ?? []) { const at = w.open(18); writePromptMessage(w, one); w.close(at); }
   if (m.error) { const at = w.open(802); writeToolError(w, m.error); w.close(at); }
+  if (m.metadataJson) w.json(810, m.metadataJson);
 }
 
 /** @type {Read<T.PromptMessage>} */
@@ -1067,7 +1131,7 @@ export function writePromptMessage(w, m) {
 
 /** @type {Read<T.CompletionRequest>} */
 export function readCompletionRequest(r, end, known) {
-  const m = known ?? { refType: "", refName: "", argumentName: "", argumentValue: "", contextJson: "" };
+  const m = known ?? { refType: "", refName: "", argumentName: "", argumentValue: "", contextJson: "", metadataJson: "" };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
@@ -1076,6 +1140,7 @@ export function readCompletionRequest(r, end, known) {
       case 26: m.argumentName = r.text(end); break;
       case 34: m.argumentValue = r.text(end); break;
       case 802: m.contextJson = r.json(end); break;
+      case 810: m.metadataJson = r.json(end); break;
       default: r.skip(key, end);
     }
   }
@@ -1090,11 +1155,12 @@ export function writeCompletionRequest(w, m) {
   if (m.argumentName) w.text(26, m.argumentName);
   if (m.argumentValue) w.text(34, m.argumentValue);
   if (m.contextJson) w.json(802, m.contextJson);
+  if (m.metadataJson) w.json(810, m.metadataJson);
 }
 
 /** @type {Read<T.CompletionResponse>} */
 export function readCompletionResponse(r, end, known) {
-  const m = known ?? { values: [], total: 0, hasMore: false, error: undefined };
+  const m = known ?? { values: [], total: 0, hasMore: false, error: undefined, metadataJson: "" };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
@@ -1102,6 +1168,7 @@ export function readCompletionResponse(r, end, known) {
       case 16: m.total = r.int32(end); break;
       case 24: m.hasMore = r.bool(end); break;
       case 802: m.error = readToolError(r, r.length(end), m.error); break;
+      case 810: m.metadataJson = r.json(end); break;
       default: r.skip(key, end);
     }
   }
@@ -1115,11 +1182,12 @@ export function writeCompletionResponse(w, m) {
   if (m.total) w.int32(16, m.total);
   if (m.hasMore) w.bool(24, m.hasMore);
   if (m.error) { const at = w.open(802); writeToolError(w, m.error); w.close(at); }
+  if (m.metadataJson) w.json(810, m.metadataJson);
 }
 
 /** @type {Read<T.SamplingRequest>} */
 export function readSamplingRequest(r, end, known) {
-  const m = known ?? { messagesJson: "", modelPreferencesJson: "", systemPrompt: "", maxTokens: 0 };
+  const m = known ?? { messagesJson: "", modelPreferencesJson: "", systemPrompt: "", maxTokens: 0, paramsJson: "" };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
@@ -1127,6 +1195,7 @@ export function readSamplingRequest(r, end, known) {
       case 18: m.modelPreferencesJson = r.json(end); break;
       case 26: m.systemPrompt = r.text(end); break;
       case 32: m.maxTokens = r.int32(end); break;
+      case 802: m.paramsJson = r.json(end); break;
       default: r.skip(key, end);
     }
   }
@@ -1140,6 +1209,7 @@ export function writeSamplingRequest(w, m) {
   if (m.modelPreferencesJson) w.json(18, m.modelPreferencesJson);
   if (m.systemPrompt) w.text(26, m.systemPrompt);
   if (m.maxTokens) w.int32(32, m.maxTokens);
+  if (m.paramsJson) w.json(802, m.paramsJson);
 }
 
 /** @type {Read<T.SamplingResponse>} */
@@ -1381,6 +1451,40 @@ export function writeElicitationComplete(w, m) {
   if (m.elicitationId) w.text(10, m.elicitationId);
 }
 
+/** @type {Read<T.Ping>} */
+export function readPing(r, end, known) {
+  const m = known ?? {};
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.Ping>} */
+export function writePing(_w, _m) {
+}
+
+/** @type {Read<T.Pong>} */
+export function readPong(r, end, known) {
+  const m = known ?? {};
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.Pong>} */
+export function writePong(_w, _m) {
+}
+
 /** The kinds by number. @type {Readonly<Record<number, T.Kind>>} */
 export const KINDS = {
   1: "reload",
@@ -1435,12 +1539,14 @@ export const KINDS = {
   204: "promptListChanged",
   205: "resourceListChanged",
   206: "elicitationComplete",
+  207: "ping",
+  208: "pong",
 };
 
 /** @type {(r: Reader, end: number) => T.Envelope} */
 export function readEnvelope(r, end) {
   /** @type {any} */
-  const e = { kind: "", message: undefined, requestId: "", namespace: "", forCall: "" };
+  const e = { kind: "", message: undefined, requestId: "", namespace: "", forCall: "", questionKey: "", moreQuestions: false, context: undefined };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
@@ -1496,9 +1602,14 @@ export function readEnvelope(r, end) {
       case 1634: e.message = readPromptListChanged(r, r.length(end), e.kind === "promptListChanged" ? e.message : undefined); e.kind = "promptListChanged"; break;
       case 1642: e.message = readResourceListChanged(r, r.length(end), e.kind === "resourceListChanged" ? e.message : undefined); e.kind = "resourceListChanged"; break;
       case 1650: e.message = readElicitationComplete(r, r.length(end), e.kind === "elicitationComplete" ? e.message : undefined); e.kind = "elicitationComplete"; break;
+      case 1658: e.message = readPing(r, r.length(end), e.kind === "ping" ? e.message : undefined); e.kind = "ping"; break;
+      case 1666: e.message = readPong(r, r.length(end), e.kind === "pong" ? e.message : undefined); e.kind = "pong"; break;
       case 114: e.requestId = r.text(end); break;
       case 122: e.namespace = r.text(end); break;
       case 802: e.forCall = r.text(end); break;
+      case 810: e.questionKey = r.text(end); break;
+      case 816: e.moreQuestions = r.bool(end); break;
+      case 826: e.context = readRequestContext(r, r.length(end), e.context); break;
       default: r.skip(key, end);
     }
   }
@@ -1562,6 +1673,9 @@ export function writeEnvelope(w, kind, like, rest) {
     case "listRootsResponse": { const at = w.open(506); writeListRootsResponse(w, message); w.close(at); break; }
   }
   if (rest.forCall) w.text(802, rest.forCall);
+  if (rest.questionKey) w.text(810, rest.questionKey);
+  if (rest.moreQuestions) w.bool(816, rest.moreQuestions);
+  if (rest.context) { const at = w.open(826); writeRequestContext(w, rest.context); w.close(at); }
   switch (kind) {
     case "sdkInfo": { const at = w.open(1602); writeSdkInfo(w, message); w.close(at); break; }
     case "bridgeInfo": { const at = w.open(1610); writeBridgeInfo(w, message); w.close(at); break; }
@@ -1570,5 +1684,7 @@ export function writeEnvelope(w, kind, like, rest) {
     case "promptListChanged": { const at = w.open(1634); writePromptListChanged(w, message); w.close(at); break; }
     case "resourceListChanged": { const at = w.open(1642); writeResourceListChanged(w, message); w.close(at); break; }
     case "elicitationComplete": { const at = w.open(1650); writeElicitationComplete(w, message); w.close(at); break; }
+    case "ping": { const at = w.open(1658); writePing(w, message); w.close(at); break; }
+    case "pong": { const at = w.open(1666); writePong(w, message); w.close(at); break; }
   }
 }

@@ -1,0 +1,76 @@
+/**
+ * Tools that belong together.
+ *
+ * @module
+ */
+
+import { unknownName } from "../schema/check.js";
+import { compileInput } from "../schema/schema.js";
+import { ToolError } from "../errors.js";
+import { tool } from "./tool.js";
+
+/** @import { Described, Hints, Schema, Tool, ToolOptions } from "../types.js" */
+
+/**
+ * One action of a group: a tool without the options that the group decides.
+ *
+ * @template {Schema} In
+ * @template {Schema} Out
+ * @typedef {Omit<ToolOptions<In, Out>, "name">} Action
+ */
+
+/**
+ * Declares a group of tools. With the strategy `separate` (the default) each action is a tool named `GROUP_ACTION`. With
+ * `union` the group is one tool, whose argument `action` chooses.
+ *
+ * @template {Record<string, Schema>} const In
+ * @param {Described & Hints & {
+ *   name: string,
+ *   strategy?: "separate" | "union",
+ *   separator?: string,
+ *   actions: { [Name in keyof In]: Action<In[Name], any> },
+ * }} options
+ * @returns {Tool[]}
+ */
+export function toolGroup({ name, strategy = "separate", separator = "_", actions, ...shared }) {
+  const entries = /** @type {[string, Action<any, any>][]} */ (Object.entries(actions));
+  if (strategy === "union") return [union(name, shared, entries)];
+  return entries.map(([action, options]) => tool({ ...options, name: `${name}${separator}${action}` }));
+}
+
+/**
+ * One flat schema, because hosts reject alternatives at the top: all arguments of all actions, checked by the action.
+ *
+ * @param {string} name
+ * @param {Described & Hints} shared
+ * @param {[string, Action<any, any>][]} entries
+ */
+function union(name, shared, entries) {
+  const compiled = new Map(
+    entries.map(([action, options]) => [action, { options, input: compileInput(options.input ?? options.args, `${name}, ${action}`) }]),
+  );
+  /** @type {Record<string, unknown>} */
+  const properties = { action: { type: "string", enum: [...compiled.keys()], description: describe(entries) } };
+  for (const { input } of compiled.values()) {
+    for (const [argument, schema] of Object.entries(Object(input.json.properties))) properties[argument] ??= schema;
+  }
+  return tool({
+    ...shared,
+    name,
+    input: { type: "object", properties, required: ["action"] },
+    handler: async (/** @type {any} */ { action, ...args }, context) => {
+      const chosen = compiled.get(action);
+      if (!chosen) throw new ToolError(unknownName(String(action), [...compiled.keys()]), { code: "INVALID_ARGUMENTS" });
+      const outcome = await chosen.input.check(args);
+      if (!outcome.complaints) return chosen.options.handler(/** @type {any} */ (outcome).value, context);
+      const list = outcome.complaints.map((/** @type {string} */ one) => `\n- ${one}`).join("");
+      throw new ToolError(`invalid arguments for action ${JSON.stringify(action)} of tool ${JSON.stringify(name)}:${list}`, { code: "INVALID_ARGUMENTS" });
+    },
+  });
+}
+
+/** @param {[string, Action<any, any>][]} entries */
+const describe = (entries) =>
+  entries
+    .map(([action, { description }]) => (description ? `${action}: ${description}` : action))
+    .join("; ");

@@ -1,0 +1,57 @@
+/**
+ * Prompts, and suggestions for their arguments.
+ *
+ * @module
+ */
+
+import { ENTRIES, registry } from "../registry.js";
+
+/** @import { Completer, Declared, PromptOptions, Schema } from "../types.js" */
+/** @import { PromptEntry } from "../registry.js" */
+
+/**
+ * Declares a prompt.
+ *
+ * ```js
+ * prompt({
+ *   name: "explain",
+ *   arguments: [{ name: "topic", required: true }],
+ *   handler: ({ topic }) => `Explain ${topic} in simple terms`,
+ * });
+ * ```
+ *
+ * @template {Schema} [const In=never]
+ * @param {PromptOptions<In>} options
+ * @returns {Declared}
+ */
+export function prompt(options) {
+  if (typeof options?.handler !== "function") throw new TypeError("a prompt has a handler");
+  /** @type {PromptEntry} */
+  const entry = { name: options.name ?? "", options, input: undefined };
+  const declared = registry.add(registry.prompts, entry, "prompts");
+  ENTRIES.set(declared, entry);
+  return declared;
+}
+
+/**
+ * Suggests values for an argument of a prompt (`ref/prompt` and its name), or for a variable of a resource template
+ * (`ref/resource` and its template).
+ *
+ * @param {"ref/prompt" | "ref/resource"} reference
+ * @param {string} name
+ * @param {string} argument
+ * @param {Completer} completer
+ * @returns {Declared}
+ */
+export function completion(reference, name, argument, completer) {
+  const key = completionKey(reference, name, argument);
+  registry.completions.set(key, completer);
+  return { remove: () => void registry.completions.delete(key) };
+}
+
+/**
+ * @param {string} reference
+ * @param {string} name
+ * @param {string} argument
+ */
+export const completionKey = (reference, name, argument) => JSON.stringify([reference, name, argument]);

@@ -1,0 +1,46 @@
+/**
+ * Tools.
+ *
+ * @module
+ */
+
+import { ENTRIES, registry } from "../registry.js";
+
+/** @import { Schema, Tool, ToolOptions } from "../types.js" */
+/** @import { ToolEntry } from "../registry.js" */
+
+/**
+ * Declares a tool.
+ *
+ * ```js
+ * tool({
+ *   name: "add",
+ *   description: "Adds two numbers",
+ *   input: z.object({ a: z.number(), b: z.number() }),
+ *   handler: ({ a, b }) => String(a + b),
+ * });
+ * ```
+ *
+ * `input` and `output` are schemas of zod, arktype or any library with Standard Schema, or JSON Schema. A tool without a
+ * name has the one under which its module exports it.
+ *
+ * @template {Schema} [const In=never]
+ * @template {Schema} [const Out=never]
+ * @param {ToolOptions<In, Out>} options
+ * @returns {Tool<In, Out>}
+ */
+export function tool(options) {
+  if (typeof options?.handler !== "function") throw new TypeError("a tool has a handler");
+  /** @type {ToolEntry} */
+  const entry = { name: options.name ?? "", options, input: undefined, output: undefined };
+  const { remove } = registry.add(registry.tools, entry, "tools");
+  const declared = {
+    get name() {
+      return entry.name;
+    },
+    options,
+    remove,
+  };
+  ENTRIES.set(declared, entry);
+  return declared;
+}

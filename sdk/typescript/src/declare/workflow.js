@@ -1,0 +1,220 @@
+/**
+ * Workflows: tools that are called in an order. A run has a handle that the first step returns and the others take, so
+ * that the list of tools is the same for all clients and at all times, as MCP 2026-07-28 wants it.
+ *
+ * @module
+ */
+
+import { randomUUID } from "node:crypto";
+
+import { isContent, isPlain } from "../content.js";
+import { ToolError } from "../errors.js";
+import { ToolResult } from "../result.js";
+import { compileInput } from "../schema/schema.js";
+import { tool } from "./tool.js";
+
+/** @import { Described, Hints, Schema, Tool, ToolContext } from "../types.js" */
+
+/** Runs beyond this number end the oldest one. */
+const MOST_RUNS = 10_000;
+
+/**
+ * One run of a workflow.
+ *
+ * @template State
+ * @typedef {object} Run
+ * @property {string} handle
+ * @property {State} state kept between the steps
+ */
+
+/**
+ * @template State
+ * @typedef {Described & Hints & {
+ *   input?: Schema,
+ *   next?: readonly string[],
+ *   handler: (args: any, context: ToolContext & { run: Run<State> }) => unknown,
+ * }} Step
+ */
+
+/**
+ * Declares a workflow. Each step is a tool named `WORKFLOW_STEP`. A step with `next` offers these steps; one without ends
+ * the run. `WORKFLOW_cancel` ends it at any time.
+ *
+ * @template [State=Record<string, any>]
+ * @param {object} options
+ * @param {string} options.name
+ * @param {string} [options.description]
+ * @param {string} options.first the step that begins a run
+ * @param {Record<string, Step<State>>} options.steps
+ * @param {() => State} [options.state] makes the state of a run; an empty object by default
+ * @param {number} [options.ttlMs] a run without a step for so long has ended; an hour by default
+ * @param {(run: Run<State>) => unknown} [options.onCancel]
+ * @returns {Tool[]}
+ */
+export function workflow(options) {
+  const { name, steps, first } = options;
+  for (const target of [first, ...Object.values(steps).flatMap((step) => step.next ?? [])]) {
+    if (!(target in steps)) throw new TypeError(`workflow ${JSON.stringify(name)} has no step ${JSON.stringify(target)}`);
+  }
+  const runs = new Runs(options);
+  const tools = Object.entries(steps).map(([step, definition]) => declareStep(runs, options, step, definition));
+  if (Object.values(steps).some((step) => step.next?.length)) tools.push(declareCancel(runs, options));
+  return tools;
+}
+
+/**
+ * @param {Runs} runs
+ * @param {any} options
+ * @param {string} step
+ * @param {Step<any>} definition
+ */
+function declareStep(runs, options, step, { input, next = [], handler, ...described }) {
+  const isFirst = step === options.first;
+  const compiled = compileInput(input, `${options.name}, ${step}`);
+  const json = isFirst ? compiled.json : withHandle(compiled.json);
+  const order = isFirst ? "Begins the workflow." : `Wants the handle of a run for which "${step}" is the next step.`;
+  const description = [described.description, order].filter(Boolean).join(" ");
+  return tool({
+    ...described,
+    description,
+    name: `${options.name}_${step}`,
+    input: json,
+    handler: async (/** @type {any} */ { handle, ...args }, context) => {
+      const run = isFirst ? runs.begin() : runs.at(handle, step);
+      const outcome = await compiled.check(args);
+      if (outcome.complaints) throw new ToolError(outcome.complaints.join("\n"), { code: "INVALID_ARGUMENTS" });
+      const value = await runs.guard(run, () => handler(/** @type {any} */ (outcome).value, Object.assign(context, { run })));
+      runs.advance(run, next);
+      return withNext(value, run, next.map((one) => `${options.name}_${one}`));
+    },
+  });
+}
+
+/**
+ * @param {Runs} runs
+ * @param {any} options
+ */
+function declareCancel(runs, { name, onCancel }) {
+  return tool({
+    name: `${name}_cancel`,
+    description: `Ends a run of the workflow ${name}.`,
+    input: withHandle({ type: "object", properties: {}, additionalProperties: false }),
+    handler: async (/** @type {any} */ { handle }) => {
+      const run = runs.get(handle);
+      runs.advance(run, []);
+      await onCancel?.(run);
+      return "cancelled";
+    },
+  });
+}
+
+/** @param {any} json */
+function withHandle(json) {
+  const handle = { type: "string", description: "The handle that the first step has returned" };
+  return { ...json, properties: { handle, ...json.properties }, required: ["handle", ...(json.required ?? [])] };
+}
+
+/**
+ * Adds the handle and the next steps to a result.
+ *
+ * @param {unknown} value
+ * @param {Run<any>} run
+ * @param {string[]} next
+ */
+function withNext(value, run, next) {
+  const hint = next.length ? `handle: ${run.handle}\nnext: ${next.join(", ")}` : "the workflow is complete";
+  const result = value instanceof ToolResult ? value : new ToolResult({ content: value });
+  const workflow = { handle: run.handle, next };
+  const blocks = [result.content ?? []].flat().map((part) => (isContent(part) || typeof part === "string" ? part : JSON.stringify(part)));
+  return Object.assign(result, {
+    content: [...blocks, { type: "text", text: hint }],
+    meta: { ...result.meta, "protomcp/workflow": workflow },
+    structured: isPlain(value) && !(value instanceof ToolResult) ? { ...value, workflow } : result.structured,
+  });
+}
+
+/** The runs of a workflow. */
+class Runs {
+  /** @type {Map<string, Run<any> & { next: readonly string[], until: number, busy: boolean }>} */
+  #runs = new Map();
+  #make;
+  #ttl;
+  #name;
+  #first;
+
+  /** @param {any} options */
+  constructor({ name, first, state = () => ({}), ttlMs = 3_600_000 }) {
+    this.#name = name;
+    this.#first = first;
+    this.#make = state;
+    this.#ttl = ttlMs;
+  }
+
+  begin() {
+    const now = Date.now();
+    for (const [handle, run] of this.#runs) {
+      if (run.until > now && this.#runs.size < MOST_RUNS) break;
+      this.#runs.delete(handle);
+    }
+    const run = { handle: randomUUID(), state: this.#make(), next: [], until: now + this.#ttl, busy: false };
+    this.#runs.set(run.handle, run);
+    return run;
+  }
+
+  /** @param {unknown} handle */
+  get(handle) {
+    const run = this.#runs.get(String(handle));
+    if (run && run.until > Date.now()) return run;
+    throw new ToolError(`there is no run ${JSON.stringify(handle)} of the workflow ${this.#name}`, {
+      code: "NOT_FOUND",
+      suggestion: `begin a new one with ${this.#name}_${this.#first}`,
+    });
+  }
+
+  /**
+   * The run, if this is one of its next steps.
+   *
+   * @param {unknown} handle
+   * @param {string} step
+   */
+  at(handle, step) {
+    const run = this.get(handle);
+    if (!run.busy && run.next.includes(step)) return run;
+    throw new ToolError(run.busy ? "another step of this run has not ended" : `"${step}" is not the next step of this run`, {
+      code: "OUT_OF_ORDER",
+      suggestion: `call ${run.next.map((one) => `${this.#name}_${one}`).join(" or ")}`,
+      retryable: run.busy,
+    });
+  }
+
+  /**
+   * Runs a step, alone. If it fails, the run stays where it is.
+   *
+   * @param {any} run
+   * @param {() => unknown} work
+   */
+  async guard(run, work) {
+    run.busy = true;
+    try {
+      return await work();
+    } catch (error) {
+      if (!run.next.length) this.#runs.delete(run.handle);
+      throw error;
+    } finally {
+      run.busy = false;
+    }
+  }
+
+  /**
+   * @param {any} run
+   * @param {readonly string[]} next
+   */
+  advance(run, next) {
+    // The last one that had a step is the last in the map.
+    this.#runs.delete(run.handle);
+    if (!next.length) return;
+    run.next = next;
+    run.until = Date.now() + this.#ttl;
+    this.#runs.set(run.handle, run);
+  }
+}

@@ -1,0 +1,26 @@
+/**
+ * Tools, resources and prompts for MCP, served by `pmcp`: see the README.
+ *
+ * @module
+ */
+
+import { runAfterMain } from "./run.js";
+
+export { app } from "./declare/app.js";
+export { audio, embedded, file, image, link, text } from "./content.js";
+export { logConsole } from "./console.js";
+export { QuestionError, ToolError } from "./errors.js";
+export { toolGroup } from "./declare/group.js";
+export { log, resourceChanged, toolManager } from "./globals.js";
+export { onStart, onStop, shared } from "./declare/lifecycle.js";
+export { middleware, use } from "./declare/middleware.js";
+export { completion, prompt } from "./declare/prompt.js";
+export { resource, resourceTemplate } from "./declare/resource.js";
+export { ToolResult } from "./result.js";
+export { run } from "./run.js";
+export { withJsonSchema } from "./schema/schema.js";
+export { tool } from "./declare/tool.js";
+export { VERSION } from "./version.js";
+export { workflow } from "./declare/workflow.js";
+
+runAfterMain();

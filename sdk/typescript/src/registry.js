@@ -1,0 +1,115 @@
+/**
+ * Everything that a file has declared.
+ *
+ * @module
+ */
+
+/** @import { Completer, LocalMiddleware, MiddlewareOptions, PromptOptions, ResourceOptions, ResourceTemplateOptions, ToolOptions } from "./types.js" */
+/** @import { Compiled } from "./schema/schema.js" */
+
+/** @typedef {"tools" | "resources" | "prompts"} Section a list that clients know */
+
+/**
+ * @typedef {object} ToolEntry
+ * @property {string} name empty until the exports of its module are known
+ * @property {ToolOptions<any, any>} options
+ * @property {Compiled | undefined} input compiled when it is first needed
+ * @property {(Compiled & { wraps: boolean }) | undefined} output likewise
+ */
+
+/** @typedef {{ name: string, options: PromptOptions<any>, input: Compiled | undefined }} PromptEntry */
+/** @typedef {{ start?: () => unknown, stop?: () => unknown }} Hook */
+
+/** A set of declarations that one process serves. */
+export class Registry {
+  /** @type {Set<ToolEntry>} */
+  tools = new Set();
+  /** @type {Set<PromptEntry>} */
+  prompts = new Set();
+  /** @type {Map<string, ResourceOptions>} */
+  resources = new Map();
+  /** @type {Map<string, ResourceTemplateOptions<string>>} */
+  templates = new Map();
+  /** By reference and argument. @type {Map<string, Completer>} */
+  completions = new Map();
+  /** @type {Map<string, MiddlewareOptions>} */
+  middleware = new Map();
+  /** @type {LocalMiddleware[]} */
+  local = [];
+  /** @type {Hook[]} */
+  hooks = [];
+  /** Runs a handler so that its call can be found from everywhere in it. @type {((context: any, work: () => unknown) => unknown) | undefined} */
+  ambient = undefined;
+  /** @type {Set<(section: Section) => void>} */
+  #listeners = new Set();
+
+  /**
+   * Tells those who serve these declarations that a list has changed.
+   *
+   * @param {Section} section
+   */
+  changed(section) {
+    for (const listener of this.#listeners) listener(section);
+  }
+
+  /**
+   * @param {(section: Section) => void} listener
+   * @returns {() => void} ends it
+   */
+  onChange(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /**
+   * Adds a named entry.
+   *
+   * @template {{ name: string }} E
+   * @param {Set<E>} entries
+   * @param {E} entry
+   * @param {Section} section
+   */
+  add(entries, entry, section) {
+    checkName(entries, entry.name, section);
+    entries.add(entry);
+    this.changed(section);
+    return {
+      remove: () => {
+        if (entries.delete(entry)) this.changed(section);
+      },
+    };
+  }
+
+  /**
+   * Gives tools and prompts without a name the one under which their module exports them.
+   *
+   * @param {Record<string, unknown>} exports
+   */
+  nameFromExports(exports) {
+    for (const [name, value] of Object.entries(exports)) {
+      const entry = ENTRIES.get(/** @type {object} */ (value));
+      if (!entry || entry.name) continue;
+      checkName(/** @type {Set<any>} */ (this.tools.has(/** @type {any} */ (entry)) ? this.tools : this.prompts), name, "tools");
+      entry.name = name;
+    }
+    for (const { name, options } of [...this.tools, ...this.prompts]) {
+      if (!name) throw new TypeError(`${JSON.stringify(options.description ?? "a tool or prompt")} has no name: give it one, or export it`);
+    }
+  }
+}
+
+/** The entries behind the objects that authors get. @type {WeakMap<object, { name: string }>} */
+export const ENTRIES = new WeakMap();
+
+/** The declarations of this process. */
+export const registry = new Registry();
+
+/**
+ * @param {Set<{ name: string }>} entries
+ * @param {string} name
+ * @param {string} section
+ */
+function checkName(entries, name, section) {
+  if (typeof name !== "string" || name.length > 128) throw new TypeError(`a name has at most 128 characters: ${JSON.stringify(name)}`);
+  if (name && [...entries].some((entry) => entry.name === name)) throw new TypeError(`there are two ${section} with the name ${JSON.stringify(name)}`);
+}

@@ -1,0 +1,131 @@
+/**
+ * Serves the declarations of this process to the bridge that has started it.
+ *
+ * @module
+ */
+
+import { createConnection } from "node:net";
+import { pathToFileURL } from "node:url";
+import { isMainThread } from "node:worker_threads";
+
+import { FrameReader } from "./wire/frames.js";
+import { Output } from "./session/output.js";
+import { registry } from "./registry.js";
+import { Session } from "./session/session.js";
+
+/** @import { Socket } from "node:net" */
+
+/** With more bytes that the bridge has not read, no further requests are read. */
+const MOST_WAITING = 64 << 20;
+
+// Only this process connects: those that it starts do not get the variable.
+const socketPath = isMainThread ? process.env.PROTOMCP_SOCKET : undefined;
+if (socketPath) delete process.env.PROTOMCP_SOCKET;
+
+/** @type {Session | undefined} */
+let current;
+/** @type {Promise<void> | undefined} */
+let running;
+
+/** The session of this process, if it has begun. */
+export const currentSession = () => current;
+
+/**
+ * Serves everything that was declared, until the bridge closes the connection; then the process exits. A file that only
+ * declares need not call it: it runs by itself when its module has been evaluated.
+ *
+ * @param {{ concurrency?: number }} [options] the most calls at once: 1024 by default
+ * @returns {Promise<void>}
+ */
+export function run(options = {}) {
+  if (!socketPath) {
+    console.error("PROTOMCP_SOCKET is not set: start this file with `pmcp dev FILE`");
+    process.exit(1);
+  }
+  return (running ??= serve(socketPath, options));
+}
+
+/** Runs when the module that was started has been evaluated, unless it has called `run` by then. */
+export function runAfterMain() {
+  if (socketPath) setImmediate(afterMain);
+}
+
+async function afterMain() {
+  try {
+    await mainModule();
+  } catch {
+    // The runtime reports it, and exits.
+    return;
+  }
+  await run();
+}
+
+/** The exports of the module that was started, when it has been evaluated. */
+async function mainModule() {
+  const commonJs = process.mainModule;
+  if (commonJs) {
+    while (!commonJs.loaded) await new Promise((resolve) => setImmediate(resolve));
+    return commonJs.exports;
+  }
+  const path = process.argv[1];
+  return path ? import(pathToFileURL(path).href) : {};
+}
+
+/**
+ * @param {string} path
+ * @param {{ concurrency?: number }} options
+ */
+async function serve(path, options) {
+  try {
+    if (hasUnnamed()) registry.nameFromExports(await mainModule());
+    for (const { start } of registry.hooks) await start?.();
+  } catch (error) {
+    console.error(error);
+    process.exit(1);
+  }
+  const socket = createConnection(path);
+  const output = new Output((bytes) => write(socket, bytes));
+  const session = new Session(registry, output, { ...options, rawAbove: threshold() });
+  current = session;
+  const reader = new FrameReader(session);
+  socket.on("connect", () => session.begin());
+  socket.on("drain", () => socket.resume());
+  socket.on("data", (bytes) => {
+    reader.feed(bytes);
+    if (reader.lost) socket.destroy(new Error("the bytes from the bridge cannot be read"));
+  });
+  await new Promise((resolve) => {
+    socket.on("error", (error) => console.error(`the connection to the bridge is lost: ${error.message}`));
+    socket.on("close", resolve);
+  });
+  session.end();
+  await stop();
+  process.exit(reader.lost ? 1 : 0);
+}
+
+async function stop() {
+  for (const { stop } of registry.hooks.reverse()) {
+    try {
+      await stop?.();
+    } catch (error) {
+      console.error(error);
+    }
+  }
+}
+
+/**
+ * @param {Socket} socket
+ * @param {Buffer} bytes
+ */
+function write(socket, bytes) {
+  socket.write(bytes);
+  if (socket.writableLength > MOST_WAITING) socket.pause();
+}
+
+const hasUnnamed = () => [...registry.tools, ...registry.prompts].some(({ name }) => !name);
+
+function threshold() {
+  const text = process.env.PROTOMCP_CHUNK_THRESHOLD;
+  const value = Number(text);
+  return text && Number.isInteger(value) && value >= 0 ? value : 65536;
+}

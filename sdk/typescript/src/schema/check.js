@@ -1,0 +1,274 @@
+/**
+ * Checks values against a JSON Schema: the keywords that tools use. Others, and patterns that do not compile, allow
+ * everything; `pmcp` checks arguments against all of JSON Schema before they arrive here.
+ *
+ * @module
+ */
+
+import { nearest } from "./nearest.js";
+
+/** @import { JsonSchema } from "../types.js" */
+
+/** More complaints are not collected. */
+const MOST = 10;
+/** Deeper values are not checked. */
+const DEEPEST = 64;
+
+/**
+ * The complaints about a value, as lines for a model; none if it fits.
+ *
+ * @param {JsonSchema} schema
+ * @param {unknown} value
+ */
+export function complaints(schema, value) {
+  /** @type {string[]} */
+  const found = [];
+  new Check(schema, found).visit(schema, value, "", 0);
+  return found;
+}
+
+/**
+ * A value in a complaint.
+ *
+ * @param {unknown} value
+ */
+export function quote(value) {
+  const text = JSON.stringify(value) ?? String(value);
+  if (text.length <= 80) return text;
+  if (Array.isArray(value)) return `an array of ${value.length} elements`;
+  return typeof value === "string" ? `a string of ${value.length} characters` : `an object of ${Object.keys(Object(value)).length} members`;
+}
+
+/**
+ * A complaint with the place that it is about.
+ *
+ * @param {string} path
+ * @param {string} text
+ */
+export const at = (path, text) => (path ? `at ${path}: ${text}` : text);
+
+/**
+ * The complaint about a name that a schema does not know.
+ *
+ * @param {string} name
+ * @param {string[]} known
+ */
+export function unknownName(name, known) {
+  const near = nearest(name, known);
+  const hint = near ? `did you mean ${JSON.stringify(near)}?` : known.length ? `expected ${known.slice(0, 20).map((one) => JSON.stringify(one)).join(", ")}` : "there are none";
+  return `unknown argument ${JSON.stringify(name)}; ${hint}`;
+}
+
+class Check {
+  /**
+   * @param {JsonSchema} root
+   * @param {string[]} found
+   */
+  constructor(root, found) {
+    this.root = root;
+    this.found = found;
+  }
+
+  /**
+   * @param {string} path
+   * @param {string} text
+   */
+  complain(path, text) {
+    if (this.found.length < MOST) this.found.push(at(path, text));
+  }
+
+  /**
+   * @param {any} schema
+   * @param {unknown} value
+   * @param {string} path
+   * @param {number} depth
+   */
+  visit(schema, value, path, depth) {
+    if (schema === true || depth > DEEPEST || typeof schema !== "object" || schema === null) {
+      if (schema === false) this.complain(path, "no value is allowed here");
+      return;
+    }
+    if (typeof schema.$ref === "string") this.visit(this.resolve(schema.$ref), value, path, depth + 1);
+    if (!this.type(schema, value, path)) return;
+    this.choices(schema, value, path);
+    if (typeof value === "string") this.text(schema, value, path);
+    else if (typeof value === "number") this.number(schema, value, path);
+    else if (Array.isArray(value)) this.array(schema, value, path, depth);
+    else if (typeof value === "object" && value !== null) this.object(schema, /** @type {Record<string, unknown>} */ (value), path, depth);
+    this.combined(schema, value, path, depth);
+  }
+
+  /** @param {string} ref */
+  resolve(ref) {
+    if (!ref.startsWith("#")) return true;
+    /** @type {any} */
+    let here = this.root;
+    for (const step of ref.slice(1).split("/").filter(Boolean)) {
+      here = here?.[decodeURIComponent(step).replace(/~1/g, "/").replace(/~0/g, "~")];
+    }
+    return here ?? true;
+  }
+
+  /**
+   * @param {any} schema
+   * @param {unknown} value
+   * @param {string} path
+   */
+  type(schema, value, path) {
+    if (schema.type === undefined) return true;
+    const types = Array.isArray(schema.type) ? schema.type : [schema.type];
+    if (types.some((/** @type {string} */ type) => isType(type, value))) return true;
+    this.complain(path, `expected ${types.join(" or ")}, got ${quote(value)}`);
+    return false;
+  }
+
+  /**
+   * @param {any} schema
+   * @param {unknown} value
+   * @param {string} path
+   */
+  choices(schema, value, path) {
+    if ("const" in schema && !same(schema.const, value)) this.complain(path, `expected ${quote(schema.const)}, got ${quote(value)}`);
+    if (!Array.isArray(schema.enum) || schema.enum.some((/** @type {unknown} */ one) => same(one, value))) return;
+    const texts = schema.enum.filter((/** @type {unknown} */ one) => typeof one === "string");
+    const near = typeof value === "string" ? nearest(value, texts) : undefined;
+    const hint = near ? `; did you mean ${JSON.stringify(near)}?` : "";
+    this.complain(path, `expected one of ${schema.enum.slice(0, 20).map(quote).join(", ")}, got ${quote(value)}${hint}`);
+  }
+
+  /**
+   * @param {any} schema
+   * @param {string} value
+   * @param {string} path
+   */
+  text(schema, value, path) {
+    const length = schema.minLength === undefined && schema.maxLength === undefined ? 0 : [...value].length;
+    if (length < schema.minLength) this.complain(path, `expected at least ${schema.minLength} characters, got ${quote(value)}`);
+    if (length > schema.maxLength) this.complain(path, `expected at most ${schema.maxLength} characters, got ${length}`);
+    if (typeof schema.pattern === "string" && compile(schema.pattern)?.test(value) === false) {
+      this.complain(path, `expected text that matches ${schema.pattern}, got ${quote(value)}`);
+    }
+  }
+
+  /**
+   * @param {any} schema
+   * @param {number} value
+   * @param {string} path
+   */
+  number(schema, value, path) {
+    if (value < schema.minimum) this.complain(path, `expected at least ${schema.minimum}, got ${value}`);
+    if (value > schema.maximum) this.complain(path, `expected at most ${schema.maximum}, got ${value}`);
+    if (value <= schema.exclusiveMinimum) this.complain(path, `expected more than ${schema.exclusiveMinimum}, got ${value}`);
+    if (value >= schema.exclusiveMaximum) this.complain(path, `expected less than ${schema.exclusiveMaximum}, got ${value}`);
+    const steps = value / schema.multipleOf;
+    if (Math.abs(steps - Math.round(steps)) > 1e-9) this.complain(path, `expected a multiple of ${schema.multipleOf}, got ${value}`);
+  }
+
+  /**
+   * @param {any} schema
+   * @param {unknown[]} value
+   * @param {string} path
+   * @param {number} depth
+   */
+  array(schema, value, path, depth) {
+    if (value.length < schema.minItems) this.complain(path, `expected at least ${schema.minItems} elements, got ${value.length}`);
+    if (value.length > schema.maxItems) this.complain(path, `expected at most ${schema.maxItems} elements, got ${value.length}`);
+    const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+    for (let index = 0; index < value.length && this.found.length < MOST; index++) {
+      const element = index < first.length ? first[index] : schema.items;
+      if (element !== undefined) this.visit(element, value[index], `${path}/${index}`, depth + 1);
+    }
+  }
+
+  /**
+   * @param {any} schema
+   * @param {Record<string, unknown>} value
+   * @param {string} path
+   * @param {number} depth
+   */
+  object(schema, value, path, depth) {
+    const properties = schema.properties ?? {};
+    for (const name of Array.isArray(schema.required) ? schema.required : []) {
+      if (!Object.hasOwn(value, name)) this.complain(path, `${JSON.stringify(name)} is missing${describe(properties[name])}`);
+    }
+    for (const name of Object.keys(value)) {
+      if (value[name] === undefined) continue;
+      if (Object.hasOwn(properties, name)) this.visit(properties[name], value[name], `${path}/${name}`, depth + 1);
+      else if (schema.patternProperties) continue;
+      else if (schema.additionalProperties === false) this.complain(path, unknownName(name, Object.keys(properties)));
+      else if (schema.additionalProperties) this.visit(schema.additionalProperties, value[name], `${path}/${name}`, depth + 1);
+    }
+  }
+
+  /**
+   * @param {any} schema
+   * @param {unknown} value
+   * @param {string} path
+   * @param {number} depth
+   */
+  combined(schema, value, path, depth) {
+    for (const all of Array.isArray(schema.allOf) ? schema.allOf : []) this.visit(all, value, path, depth + 1);
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (!Array.isArray(choices)) return;
+    /** @type {string[] | undefined} */
+    let least;
+    for (const choice of choices) {
+      /** @type {string[]} */
+      const found = [];
+      new Check(this.root, found).visit(choice, value, path, depth + 1);
+      if (!found.length) return;
+      if (!least || found.length < least.length) least = found;
+    }
+    // Of several that do not fit, the one with the fewest complaints was probably meant.
+    for (const complaint of least ?? []) this.complain("", complaint);
+  }
+}
+
+/** @param {any} schema */
+function describe(schema) {
+  const { type, description } = schema ?? {};
+  const parts = [typeof type === "string" && type, typeof description === "string" && description].filter(Boolean);
+  return parts.length ? ` (${parts.join(": ")})` : "";
+}
+
+/**
+ * @param {string} type
+ * @param {unknown} value
+ */
+function isType(type, value) {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+/**
+ * @param {unknown} a
+ * @param {unknown} b
+ */
+const same = (a, b) => a === b || (typeof a === "object" && JSON.stringify(a) === JSON.stringify(b));
+
+/** @type {Map<string, RegExp | undefined>} */
+const patterns = new Map();
+
+/** @param {string} pattern */
+function compile(pattern) {
+  if (!patterns.has(pattern)) {
+    let made;
+    try {
+      made = new RegExp(pattern, "u");
+    } catch {
+      // The pattern is of another dialect.
+    }
+    patterns.set(pattern, made);
+  }
+  return patterns.get(pattern);
+}

@@ -1,0 +1,202 @@
+/**
+ * Schemas of any kind become a JSON Schema and a check.
+ *
+ * @module
+ */
+
+import { at, complaints, unknownName } from "./check.js";
+
+/** @import { Issue, JsonSchema, Schema, StandardSchema } from "../types.js" */
+
+/**
+ * The outcome of a check: the value, with defaults and transformations, or complaints as lines.
+ *
+ * @typedef {{ value: any, complaints?: undefined } | { complaints: string[] }} Outcome
+ */
+
+/**
+ * @typedef {object} Compiled
+ * @property {JsonSchema} json
+ * @property {(value: unknown) => Outcome | Promise<Outcome>} check
+ */
+
+/** The library cannot say its schema as JSON Schema. */
+const WRAPPERS = /** @type {Record<string, string>} */ ({
+  valibot: "wrap it: toStandardJsonSchema(schema) of @valibot/to-json-schema",
+  zod: "use zod 4.2 or later; for zod/mini: withJsonSchema(schema, z.toJSONSchema(schema, { io: \"input\" }))",
+});
+
+/**
+ * Gives a schema that cannot say itself as JSON Schema one that its author has written or converted.
+ *
+ * @template Input, Output
+ * @param {StandardSchema<Input, Output>} schema
+ * @param {JsonSchema} json
+ * @returns {StandardSchema<Input, Output>}
+ */
+export function withJsonSchema(schema, json) {
+  const standard = { ...schema["~standard"], jsonSchema: { input: () => json, output: () => json } };
+  return { "~standard": /** @type {any} */ (standard) };
+}
+
+/**
+ * @param {unknown} schema
+ * @returns {schema is StandardSchema}
+ */
+export const isStandard = (schema) =>
+  (typeof schema === "object" || typeof schema === "function") && schema !== null && "~standard" in schema;
+
+/**
+ * The schema of arguments, which are an object.
+ *
+ * @param {Schema | undefined} schema
+ * @param {string} about
+ * @returns {Compiled}
+ */
+export function compileInput(schema, about) {
+  if (schema === undefined) return compilePlain({ type: "object", additionalProperties: false });
+  const json = asObject(toJson(schema, "input", about));
+  if (!json) throw new TypeError(`${about}: the schema of arguments must be one of an object`);
+  if (!isStandard(schema)) return compilePlain(json);
+  const known = namesOf(json);
+  const closed = known ? { ...json, additionalProperties: false } : json;
+  return { json: closed, check: (value) => unknownNames(known, value) ?? checkStandard(schema, value) };
+}
+
+/**
+ * The schema of a structured result, which is an object: another value is wrapped in the member `result`.
+ *
+ * @param {Schema} schema
+ * @param {string} about
+ * @returns {Compiled & { wraps: boolean }}
+ */
+export function compileOutput(schema, about) {
+  const json = toJson(schema, "output", about);
+  const check = isStandard(schema) ? (/** @type {unknown} */ value) => checkStandard(schema, value) : compilePlain(json).check;
+  const whole = asObject(json);
+  if (whole) return { json: whole, check, wraps: false };
+  return { json: { type: "object", properties: { result: json }, required: ["result"] }, check, wraps: true };
+}
+
+/**
+ * @param {Schema} schema
+ * @param {"input" | "output"} side
+ * @param {string} about
+ * @returns {JsonSchema}
+ */
+export function toJson(schema, side, about) {
+  if (!isStandard(schema)) {
+    if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+      throw new TypeError(`${about}: a schema is JSON Schema, or one of a library with Standard Schema`);
+    }
+    return schema;
+  }
+  const standard = /** @type {any} */ (schema["~standard"]);
+  const convert = standard.jsonSchema?.[side];
+  if (typeof convert !== "function") {
+    const advice = WRAPPERS[standard.vendor] ?? "use withJsonSchema(schema, jsonSchema)";
+    throw new TypeError(`${about}: ${standard.vendor} cannot say this schema as JSON Schema; ${advice}`);
+  }
+  const target = "draft-2020-12";
+  let json;
+  try {
+    json = convert.call(standard.jsonSchema, { target });
+  } catch {
+    // Dates and the like: any value in the schema, and the library checks it.
+    json = convert.call(standard.jsonSchema, { target, libraryOptions: { unrepresentable: "any" } });
+  }
+  return tidy(json);
+}
+
+/**
+ * @param {StandardSchema} schema
+ * @param {unknown} value
+ * @returns {Outcome | Promise<Outcome>}
+ */
+function checkStandard(schema, value) {
+  const outcome = schema["~standard"].validate(value);
+  return outcome instanceof Promise ? outcome.then(ofStandard) : ofStandard(outcome);
+}
+
+/**
+ * @param {{ value?: unknown, issues?: readonly Issue[] | undefined }} outcome
+ * @returns {Outcome}
+ */
+const ofStandard = (outcome) => (outcome.issues ? { complaints: outcome.issues.slice(0, 10).map(explain) } : { value: outcome.value });
+
+/** @param {Issue} issue */
+function explain({ path = [], message }) {
+  const steps = path.map((step) => String(typeof step === "object" ? step.key : step));
+  return at(steps.map((step) => `/${step}`).join(""), message);
+}
+
+/**
+ * @param {JsonSchema} json
+ * @returns {Compiled}
+ */
+function compilePlain(json) {
+  return {
+    json,
+    check: (value) => {
+      const found = complaints(json, value);
+      return found.length ? { complaints: found } : { value };
+    },
+  };
+}
+
+/**
+ * The names of an object that has no others: libraries drop unknown ones in silence, so a misspelt name would be lost.
+ *
+ * @param {any} json
+ */
+function namesOf(json) {
+  const open = ["additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "unevaluatedProperties"];
+  return json.properties && !open.some((keyword) => keyword in json) ? new Set(Object.keys(json.properties)) : undefined;
+}
+
+/**
+ * @param {Set<string> | undefined} known
+ * @param {unknown} value
+ * @returns {Outcome | undefined}
+ */
+function unknownNames(known, value) {
+  if (!known || typeof value !== "object" || value === null) return undefined;
+  for (const name in value) {
+    if (!known.has(name)) {
+      const others = Object.keys(value).filter((name) => !known.has(name));
+      return { complaints: others.slice(0, 10).map((name) => unknownName(name, [...known])) };
+    }
+  }
+  return undefined;
+}
+
+/**
+ * The schema, if it is one of an object; with the type that hosts insist on.
+ *
+ * @param {JsonSchema} json
+ */
+function asObject(json) {
+  if (json.type === "object") return json;
+  const members = json.anyOf ?? json.oneOf ?? json.allOf;
+  const isObject = json.type === undefined && (json.properties || json.$ref || (Array.isArray(members) && members.every(asObject)));
+  return isObject || Object.keys(json).length === 0 ? { type: "object", ...json } : undefined;
+}
+
+/**
+ * Leaves out the words that libraries add and that say nothing to a model.
+ *
+ * @param {any} json
+ * @returns {any}
+ */
+function tidy(json) {
+  if (Array.isArray(json)) return json.map(tidy);
+  if (typeof json !== "object" || json === null) return json;
+  /** @type {Record<string, unknown>} */
+  const kept = {};
+  for (const [name, value] of Object.entries(json)) {
+    if (name === "$schema" || name === "~standard") continue;
+    if ((name === "maximum" && value === Number.MAX_SAFE_INTEGER) || (name === "minimum" && value === Number.MIN_SAFE_INTEGER)) continue;
+    kept[name] = ["enum", "const", "default", "examples"].includes(name) ? value : tidy(value);
+  }
+  return kept;
+}

@@ -1,0 +1,147 @@
+/**
+ * Requests other than calls: resources, prompts and completion.
+ *
+ * @module
+ */
+
+import { isContent } from "../content.js";
+import { completionKey } from "../declare/prompt.js";
+import { ToolError } from "../errors.js";
+import { nearest } from "../schema/nearest.js";
+import { parseObject } from "./context.js";
+import { promptSchema } from "./definitions.js";
+import { matchTemplate } from "./template.js";
+
+/** @import { PromptEntry, Registry } from "../registry.js" */
+/** @import { Completer, ResourcePart } from "../types.js" */
+/** @import { CompletionRequest, CompletionResponse, GetPromptRequest, GetPromptResponse, Like, ReadResourceResponse, ResourceContent } from "../wire/message-types.js" */
+/** @import { RequestContext } from "./context.js" */
+
+/**
+ * @param {Registry} registry
+ * @param {string} uri
+ * @param {RequestContext} context
+ * @returns {Promise<Like<ReadResourceResponse>>}
+ */
+export async function readResource(registry, uri, context) {
+  const options = registry.resources.get(uri);
+  if (options) return { contents: contents(await options.handler(uri, context), uri, options.mimeType) };
+  for (const template of registry.templates.values()) {
+    const params = matchTemplate(template.uriTemplate, uri);
+    if (!params) continue;
+    context.params = params;
+    return { contents: contents(await template.handler(uri, /** @type {any} */ (context)), uri, template.mimeType) };
+  }
+  return {};
+}
+
+/**
+ * @param {any} body
+ * @param {string} uri
+ * @param {string | undefined} mimeType
+ * @returns {Like<ResourceContent>[]}
+ */
+function contents(body, uri, mimeType) {
+  if (body === undefined || body === null) return [];
+  return (Array.isArray(body) ? body : [body]).map((part) => {
+    if (typeof part === "string") return { uri, mimeType, text: part };
+    if (part instanceof Uint8Array) return { uri, mimeType, blob: part };
+    /** @type {ResourcePart} */
+    const { text, blob, meta } = part;
+    const metadataJson = meta && JSON.stringify(meta);
+    return { uri: part.uri ?? uri, mimeType: part.mimeType ?? mimeType, text, blob, metadataJson };
+  });
+}
+
+/**
+ * @param {Registry} registry
+ * @param {GetPromptRequest} request
+ * @param {RequestContext} context
+ * @returns {Promise<Like<GetPromptResponse>>}
+ */
+export async function getPrompt(registry, request, context) {
+  const prompt = findPrompt(registry, request.name);
+  const args = await promptArguments(prompt, parseObject(request.argumentsJson));
+  const body = /** @type {any} */ (await prompt.options.handler(args, context));
+  const { messages = body, description = prompt.options.description } = Array.isArray(body) || typeof body === "string" ? {} : Object(body);
+  const list = Array.isArray(messages) ? messages : [messages];
+  return {
+    description,
+    messages: list.map((message) => {
+      const { role = "user", content = message } = typeof message === "string" ? {} : message;
+      return { role, contentJson: JSON.stringify(isContent(content) ? content : { type: "text", text: String(content) }) };
+    }),
+  };
+}
+
+/**
+ * @param {Registry} registry
+ * @param {string} name
+ */
+function findPrompt(registry, name) {
+  for (const prompt of registry.prompts) if (prompt.name === name) return prompt;
+  const near = nearest(name, [...registry.prompts].map((prompt) => prompt.name));
+  throw new ToolError(`there is no prompt ${JSON.stringify(name)}`, { code: "NOT_FOUND", suggestion: near ? `did you mean ${JSON.stringify(near)}?` : "" });
+}
+
+/**
+ * @param {PromptEntry} prompt
+ * @param {Record<string, unknown>} args
+ */
+async function promptArguments(prompt, args) {
+  const schema = promptSchema(prompt);
+  if (!schema) return args;
+  const outcome = await schema.check(args);
+  if (!outcome.complaints) return outcome.value;
+  throw new ToolError(`invalid arguments for prompt ${JSON.stringify(prompt.name)}:${outcome.complaints.map((one) => `\n- ${one}`).join("")}`, {
+    code: "INVALID_ARGUMENTS",
+  });
+}
+
+/**
+ * @param {Registry} registry
+ * @param {CompletionRequest} request
+ * @param {RequestContext} context
+ * @returns {Promise<Like<CompletionResponse>>}
+ */
+export async function complete(registry, request, context) {
+  const completer = findCompleter(registry, request);
+  if (!completer) return {};
+  const settled = /** @type {Record<string, string>} */ (parseObject(request.contextJson));
+  const found = await completer(request.argumentValue, settled, context);
+  const { values, total, hasMore } = /** @type {{ values: string[], total?: number, hasMore?: boolean }} */ (
+    Array.isArray(found) ? { values: found, total: found.length, hasMore: found.length > 100 } : found
+  );
+  return { values: values.slice(0, 100), total, hasMore };
+}
+
+/**
+ * @param {Registry} registry
+ * @param {CompletionRequest} request
+ * @returns {Completer | undefined}
+ */
+function findCompleter(registry, { refType, refName, argumentName }) {
+  const declared = registry.completions.get(completionKey(refType, refName, argumentName));
+  if (declared) return declared;
+  if (refType !== "ref/prompt") {
+    const template = registry.templates.get(refName) ?? [...registry.templates.values()].find(({ uriTemplate }) => matchTemplate(uriTemplate, refName));
+    return template?.complete?.[argumentName];
+  }
+  for (const prompt of registry.prompts) {
+    if (prompt.name === refName) return prompt.options.complete?.[argumentName] ?? ofEnumeration(prompt, argumentName);
+  }
+  return undefined;
+}
+
+/**
+ * Suggests the values of an enumeration.
+ *
+ * @param {PromptEntry} prompt
+ * @param {string} argument
+ * @returns {Completer | undefined}
+ */
+function ofEnumeration(prompt, argument) {
+  const schema = /** @type {any} */ (promptSchema(prompt)?.json)?.properties?.[argument];
+  if (!Array.isArray(schema?.enum)) return undefined;
+  return (typed) => schema.enum.filter((/** @type {unknown} */ one) => String(one).toLowerCase().startsWith(typed.toLowerCase())).map(String);
+}

@@ -1,0 +1,256 @@
+/**
+ * One conversation with a bridge, as a machine: envelopes in, frames out (docs/envelope.md).
+ *
+ * @module
+ */
+
+import { Calls, sendResult } from "./calls.js";
+import { RequestContext } from "./context.js";
+import { describeError, QuestionError } from "../errors.js";
+import { hiddenTools, promptDefinitions, resourceDefinitions, templateDefinitions, toolDefinitions } from "./definitions.js";
+import { intercept } from "./intercept.js";
+import { complete, getPrompt, readResource } from "./requests.js";
+import { Questions } from "./questions.js";
+import { Tasks } from "./tasks.js";
+import { VERSION } from "../version.js";
+
+/** @import { Registry, Section } from "../registry.js" */
+/** @import { Refused } from "../wire/frames.js" */
+/** @import { Envelope } from "../wire/message-types.js" */
+/** @import { Output } from "./output.js" */
+
+const FEATURES = ["elicitation", "structured-content", "validated-arguments", "request-context", "ping"];
+
+/**
+ * @typedef {object} SessionOptions
+ * @property {number} [concurrency] the most calls at once; 1024 by default
+ * @property {number} [rawAbove] larger fields of results are sent raw, in bytes
+ */
+
+/** A session serves one registry. */
+export class Session {
+  /** The features of the bridge. @type {Set<string>} */
+  features = new Set();
+  tasks = new Tasks();
+  questions;
+  #calls = new Calls(this);
+  #ready = false;
+  /** The names of middlewares that are not registered yet, and the id that ends the handshake. @type {{ left: string[], id: string } | undefined} */
+  #registering;
+  /** @type {Set<Section>} */
+  #changed = new Set();
+  #concurrency;
+  #stopListening;
+
+  /**
+   * @param {Registry} registry
+   * @param {Output} output
+   * @param {SessionOptions} [options]
+   */
+  constructor(registry, output, { concurrency = 1024, rawAbove = 65536 } = {}) {
+    this.registry = registry;
+    this.output = output;
+    this.rawAbove = rawAbove;
+    this.#concurrency = concurrency;
+    this.questions = new Questions(output, this.features);
+    this.#stopListening = registry.onChange((section) => this.#onChange(section));
+  }
+
+  /** Says who this is. */
+  begin() {
+    const maxConcurrentCalls = this.#concurrency;
+    this.output.send("sdkInfo", { name: "protomcp", version: VERSION, language: "javascript", maxConcurrentCalls, features: FEATURES });
+  }
+
+  /** Ends all calls and questions. */
+  end() {
+    this.#stopListening();
+    this.#calls.end();
+    this.questions.fail(undefined, "the bridge has ended");
+  }
+
+  /** @param {Envelope} envelope */
+  envelope(envelope) {
+    const { kind, message, requestId } = envelope;
+    switch (kind) {
+      case "callTool":
+        return this.#calls.begin(envelope, message);
+      case "cancel":
+        return this.#calls.cancel(message.requestId);
+      case "bridgeInfo":
+        for (const feature of message.features) this.features.add(feature);
+        return;
+      case "listTools":
+        return this.#register(requestId, "");
+      case "reload":
+        return this.#register("", requestId);
+      case "registerMiddlewareResponse":
+        return this.#registerNext();
+      case "activeTools":
+      case "samplingResponse":
+      case "listRootsResponse":
+      case "elicitationResponse":
+        return this.questions.answered(envelope);
+      default:
+        return this.#request(envelope);
+    }
+  }
+
+  /** @param {Envelope} envelope */
+  #request(envelope) {
+    const { kind, message, requestId } = envelope;
+    switch (kind) {
+      case "ping":
+        return this.output.send("pong", {}, { requestId });
+      case "middlewareIntercept":
+        return this.#answer(envelope, "middlewareInterceptResponse", () => intercept(this.registry, message));
+      case "taskStatus":
+        return this.output.send("taskStatusResponse", this.tasks.status(message.taskId), { requestId });
+      case "taskResult":
+        return this.result(requestId, this.tasks.result(message.taskId) ?? { isError: true, resultJson: '"the task has no result"' });
+      case "taskCancel":
+        this.questions.fail(message.taskId, "the task that asks was cancelled");
+        return this.output.send("taskStatusResponse", this.tasks.cancel(message.taskId), { requestId });
+      case "listResourcesRequest":
+        return this.output.send("resourceListResponse", { resources: resourceDefinitions(this.registry) }, { requestId });
+      case "listResourceTemplatesRequest":
+        return this.output.send("resourceTemplateListResponse", { templates: templateDefinitions(this.registry) }, { requestId });
+      case "listPromptsRequest":
+        return this.output.send("promptListResponse", { prompts: promptDefinitions(this.registry) }, { requestId });
+      case "readResourceRequest":
+        return this.#answer(envelope, "readResourceResponse", (context) => readResource(this.registry, message.uri, context));
+      case "getPromptRequest":
+        return this.#answer(envelope, "getPromptResponse", (context) => getPrompt(this.registry, message, context));
+      case "completionRequest":
+        return this.#answer(envelope, "completionResponse", (context) => complete(this.registry, message, context));
+    }
+  }
+
+  /**
+   * Answers a request other than a call; an error becomes the error of the answer.
+   *
+   * @param {Envelope} envelope
+   * @param {"middlewareInterceptResponse" | "readResourceResponse" | "getPromptResponse" | "completionResponse"} kind
+   * @param {(context: RequestContext) => any} work
+   */
+  async #answer(envelope, kind, work) {
+    const { requestId } = envelope;
+    let answer;
+    try {
+      answer = await work(new RequestContext(this, envelope));
+    } catch (error) {
+      console.error(`${envelope.kind} failed:`, error);
+      answer = kind === "middlewareInterceptResponse" ? { reject: true, rejectReason: describeError(error).message } : { error: describeError(error) };
+    }
+    this.questions.fail(requestId, "the request that asks has ended");
+    this.output.send(kind, answer, { requestId });
+  }
+
+  /**
+   * The handshake. Its last message has the id of a reload, if there was one.
+   *
+   * @param {string} listId
+   * @param {string} endId
+   */
+  #register(listId, endId) {
+    let tools;
+    try {
+      tools = toolDefinitions(this.registry);
+      promptDefinitions(this.registry);
+    } catch (error) {
+      const { message } = describeError(error);
+      console.error(message);
+      return this.output.send("reloadResponse", { success: false, error: message }, { requestId: endId });
+    }
+    this.output.send("toolList", { tools }, { requestId: listId });
+    this.#registering = { left: [...this.registry.middleware.keys()], id: endId };
+    this.#registerNext();
+  }
+
+  #registerNext() {
+    if (!this.#registering) return;
+    const { left, id } = this.#registering;
+    const name = left.shift();
+    if (name !== undefined) return this.output.send("registerMiddleware", { name, priority: this.registry.middleware.get(name)?.priority });
+    this.#registering = undefined;
+    this.#ready = true;
+    this.output.send("reloadResponse", { success: true }, { requestId: id });
+    const toolNames = hiddenTools(this.registry);
+    if (toolNames.length) this.output.send("disableTools", { toolNames });
+  }
+
+  /** @param {Section} section */
+  #onChange(section) {
+    this.#calls.forgetNames();
+    if (!this.#ready) return;
+    if (!this.#changed.size) queueMicrotask(() => this.#announce());
+    this.#changed.add(section);
+  }
+
+  #announce() {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    try {
+      if (changed.includes("tools")) this.output.send("toolList", { tools: toolDefinitions(this.registry) });
+    } catch (error) {
+      // The list stays as it was.
+      console.error(describeError(error).message);
+    }
+    if (!this.features.has("list-changed")) return;
+    if (changed.includes("prompts")) this.output.send("promptListChanged", {});
+    if (changed.includes("resources")) this.output.send("resourceListChanged", {});
+  }
+
+  /**
+   * A frame that could not be read: its request has no other answer.
+   *
+   * @param {Refused} refused
+   */
+  refused({ reason, requestId, kind, size }) {
+    const text = `a message of ${size} bytes from the bridge is ${reason.replaceAll("_", " ")}`;
+    console.error(text);
+    if (kind === "callTool" && requestId) this.result(requestId, { isError: true, resultJson: JSON.stringify(text) });
+  }
+
+  /** The process sends raw payloads, and never gets any. */
+  raw() {
+    console.error("the bridge has sent a raw payload");
+  }
+
+  /**
+   * @param {string} requestId
+   * @param {import("./convert.js").WireResult} wire
+   */
+  result(requestId, wire) {
+    sendResult(this, requestId, wire);
+  }
+
+  /**
+   * @param {string} level
+   * @param {unknown} data
+   * @param {string} [logger]
+   * @param {string} [request]
+   */
+  log(level, data, logger, request = "") {
+    const dataJson = JSON.stringify(data) ?? "null";
+    this.output.send("log", { level, logger, dataJson }, { forCall: this.features.has("for-call") ? request : "" });
+  }
+
+  /** @param {string} id */
+  visited(id) {
+    if (this.features.has("elicitation-complete")) this.output.send("elicitationComplete", { elicitationId: id });
+  }
+
+  /** @param {string} uri */
+  resourceChanged(uri) {
+    this.output.send("resourceChanged", { uri });
+  }
+
+  /**
+   * @param {string} feature
+   * @param {string} what
+   */
+  needs(feature, what) {
+    if (!this.features.has(feature)) throw new QuestionError(`this bridge does not know ${what}`);
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Calls that have become tasks: their state until the bridge has fetched their result.
+ *
+ * @module
+ */
+
+/** @import { Like, TaskStatusResponse } from "../wire/message-types.js" */
+/** @import { CallContext } from "./context.js" */
+/** @import { WireResult } from "./convert.js" */
+
+/** An ended task is kept for so long. */
+const KEPT_MS = 600_000;
+/** Beyond so many tasks those that ended first are dropped. */
+const MOST = 10_000;
+
+/**
+ * @typedef {object} Task
+ * @property {CallContext} call
+ * @property {string} state
+ * @property {number} progress
+ * @property {number} total
+ * @property {string} message
+ * @property {WireResult | undefined} result
+ * @property {number} until
+ */
+
+/** The tasks of a session. A task has the id of its call. */
+export class Tasks {
+  /** @type {Map<string, Task>} */
+  #tasks = new Map();
+
+  /** @param {CallContext} call */
+  begin(call) {
+    this.#forget();
+    this.#tasks.set(call.id, { call, state: "running", progress: 0, total: 0, message: "", result: undefined, until: Infinity });
+  }
+
+  /**
+   * @param {string} id
+   * @param {number} progress
+   * @param {number} total
+   * @param {string} message
+   */
+  progress(id, progress, total, message) {
+    const task = this.#tasks.get(id);
+    if (task?.state === "running") Object.assign(task, { progress, total, message });
+  }
+
+  /**
+   * @param {string} id
+   * @param {WireResult} result
+   */
+  end(id, result) {
+    const task = this.#tasks.get(id);
+    if (task?.state === "running") Object.assign(task, { state: "completed", result, until: Date.now() + KEPT_MS });
+  }
+
+  /**
+   * @param {string} id
+   * @returns {Like<TaskStatusResponse>}
+   */
+  status(id) {
+    const task = this.#tasks.get(id);
+    if (!task) return { taskId: id, state: "failed", message: "there is no such task" };
+    const { state, progress, total, message } = task;
+    return { taskId: id, state, progress, total, message };
+  }
+
+  /** @param {string} id */
+  result(id) {
+    return this.#tasks.get(id)?.result;
+  }
+
+  /** @param {string} id */
+  cancel(id) {
+    const task = this.#tasks.get(id);
+    if (task?.state === "running") {
+      Object.assign(task, { state: "cancelled", until: Date.now() + KEPT_MS });
+      task.call._cancel();
+    }
+    return this.status(id);
+  }
+
+  #forget() {
+    const now = Date.now();
+    for (const [id, task] of this.#tasks) {
+      if (task.until > now && (this.#tasks.size < MOST || task.state === "running")) continue;
+      this.#tasks.delete(id);
+    }
+  }
+}

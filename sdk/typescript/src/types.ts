@@ -1,0 +1,503 @@
+/**
+ * The types of what authors write: schemas, tools, contexts, results. Nothing here exists at run time.
+ *
+ * @module
+ */
+
+import type { ToolResult } from "./result.js";
+
+// ---------------------------------------------------------------- schemas
+
+/** JSON, as it is sent. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [name: string]: Json | undefined };
+
+/** A JSON Schema of the dialect 2020-12. */
+export interface JsonSchema {
+  readonly type?: string | readonly string[];
+  readonly [keyword: string]: unknown;
+}
+
+/** One complaint of a schema library. */
+export interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/**
+ * A schema of a library that follows Standard Schema: zod, valibot, arktype and others.
+ *
+ * The specifications are <https://standardschema.dev> and its part on JSON Schema.
+ */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly "~standard": {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>;
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined;
+  };
+}
+
+/** The answer of a schema library. */
+export type StandardResult<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
+
+/** The forms of a schema: of a library, or JSON Schema itself. */
+export type Schema = StandardSchema<any, any> | JsonSchema;
+
+/** The type of a value after a schema has checked it: defaults are filled in, transformations are done. */
+export type Checked<S> = S extends StandardSchema<any, infer Output> ? Output : S extends JsonSchema ? FromSchema<S> : never;
+
+/** The type of a value before a schema has checked it. */
+export type Unchecked<S> = S extends StandardSchema<infer Input, any> ? Input : S extends JsonSchema ? FromSchema<S> : never;
+
+/** The type of the values that a JSON Schema allows, as far as types can express it. */
+export type FromSchema<S> = S extends { readonly const: infer Value }
+  ? Value
+  : S extends { readonly enum: readonly (infer Value)[] }
+    ? Value
+    : S extends { readonly anyOf: readonly (infer Member)[] }
+      ? FromSchema<Member>
+      : S extends { readonly oneOf: readonly (infer Member)[] }
+        ? FromSchema<Member>
+        : S extends { readonly type: readonly (infer Type)[] }
+          ? FromType<Type, S>
+          : S extends { readonly type: infer Type }
+            ? FromType<Type, S>
+            : unknown;
+
+type FromType<Type, S> = Type extends "string"
+  ? string
+  : Type extends "number" | "integer"
+    ? number
+    : Type extends "boolean"
+      ? boolean
+      : Type extends "null"
+        ? null
+        : Type extends "array"
+          ? S extends { readonly items: infer Items }
+            ? FromSchema<Items>[]
+            : unknown[]
+          : Type extends "object"
+            ? FromObject<S>
+            : unknown;
+
+type FromObject<S> = S extends { readonly properties: infer Properties }
+  ? Simplify<
+      { -readonly [Name in keyof Properties as Name extends RequiredOf<S> ? Name : never]: FromSchema<Properties[Name]> } & {
+        -readonly [Name in keyof Properties as Name extends RequiredOf<S> ? never : Name]?: FromSchema<Properties[Name]>;
+      }
+    >
+  : Record<string, unknown>;
+
+type RequiredOf<S> = S extends { readonly required: readonly (infer Name)[] } ? Name : never;
+type Simplify<T> = { [Name in keyof T]: T[Name] } & {};
+
+// ---------------------------------------------------------------- content
+
+/** An icon of a tool, resource or prompt. */
+export interface Icon {
+  src: string;
+  mimeType?: string;
+  sizes?: string[];
+  theme?: "light" | "dark";
+}
+
+/** Hints of MCP for content: its audience and importance. */
+export interface Annotations {
+  audience?: ("user" | "assistant")[];
+  /** From 0, the least, to 1. */
+  priority?: number;
+  /** ISO 8601. */
+  lastModified?: string;
+}
+
+interface Block {
+  annotations?: Annotations;
+  _meta?: Record<string, unknown>;
+}
+
+export interface TextContent extends Block {
+  type: "text";
+  text: string;
+}
+export interface ImageContent extends Block {
+  type: "image";
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+export interface AudioContent extends Block {
+  type: "audio";
+  /** Base64. */
+  data: string;
+  mimeType: string;
+}
+export interface ResourceLink extends Block {
+  type: "resource_link";
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  size?: number;
+}
+export interface EmbeddedResource extends Block {
+  type: "resource";
+  resource: { uri: string; mimeType?: string; text: string } | { uri: string; mimeType?: string; blob: string };
+}
+
+/** One piece of a result or of a message: a content block of MCP. */
+export type Content = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource;
+
+// ---------------------------------------------------------------- questions
+
+/** The answer of a user to a form. */
+export type Answer<T> =
+  | { action: "accept"; content: T; accepted: true }
+  | { action: "decline" | "cancel"; content?: undefined; accepted: false };
+
+/** Settings of one question. */
+export interface AskOptions {
+  /** The name of the question, unique in its call. Without it `pmcp` chooses one. At most 128 bytes. */
+  key?: string;
+}
+
+/** A page that a user visits. */
+export interface Page {
+  url: string | URL;
+  /** Names the visit for {@link Context.visited}. */
+  id?: string;
+}
+
+/** A message of a conversation with a model. */
+export interface SampleMessage {
+  role: "user" | "assistant";
+  content: string | Content | Content[];
+}
+
+/** A request for a message of the client's model. */
+export interface SampleOptions extends AskOptions {
+  messages?: SampleMessage[];
+  /** At most so many tokens; 1000 by default. */
+  maxTokens?: number;
+  system?: string;
+  /** The kind of model that is wanted, as in MCP. */
+  modelPreferences?: Record<string, unknown>;
+  temperature?: number;
+  stopSequences?: string[];
+  includeContext?: "none" | "thisServer" | "allServers";
+  metadata?: Record<string, unknown>;
+  tools?: Record<string, unknown>[];
+  toolChoice?: Record<string, unknown>;
+}
+
+/** A message of the client's model. */
+export interface Sample {
+  role: string;
+  content: Content | Content[];
+  /** The texts of the content. */
+  text: string;
+  model: string;
+  stopReason: string;
+}
+
+/** A folder that the client has opened. */
+export interface Root {
+  uri: string;
+  name?: string;
+}
+
+// ---------------------------------------------------------------- contexts
+
+/** Severities of MCP, the least severe first. */
+export type Level = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
+
+/** Sends log messages to the client; also as `log.info(…)` and so on. Data is any JSON. */
+export interface Log extends Record<Level, (data: unknown, logger?: string) => void> {
+  (level: Level, data: unknown, logger?: string): void;
+}
+
+/** The client that a request comes from. Unknown members are empty. */
+export interface Caller {
+  /** Names the session; empty for requests without one. */
+  session: string;
+  /** The revision of MCP. */
+  protocolVersion: string;
+  client: { name: string; version: string };
+  /** The capabilities of the client, as in MCP. */
+  capabilities: Record<string, unknown>;
+  /** The authenticated user; undefined without authentication. */
+  user: { subject: string; clientId: string; issuer: string; scopes: string[] } | undefined;
+}
+
+/** Shows and hides tools. Each method answers with the names of the tools that are shown afterwards. */
+export interface ToolList {
+  enable(...names: (string | readonly string[])[]): Promise<string[]>;
+  disable(...names: (string | readonly string[])[]): Promise<string[]>;
+  /** Shows these tools and no others. */
+  setAllowed(...names: (string | readonly string[])[]): Promise<string[]>;
+  /** Shows all tools but these. */
+  setBlocked(...names: (string | readonly string[])[]): Promise<string[]>;
+  getActiveTools(): Promise<string[]>;
+  /** Several changes in one step. */
+  batch(changes: { enable?: string[]; disable?: string[]; allow?: string[]; block?: string[] }): Promise<string[]>;
+}
+
+/** The request that a handler works on. */
+export interface Context {
+  /** Aborted when the caller no longer wants the result. */
+  readonly signal: AbortSignal;
+  /** True after the caller has given up. */
+  readonly cancelled: boolean;
+  /** The `_meta` of the request. */
+  readonly meta: Record<string, unknown>;
+  readonly caller: Caller;
+  /** The time at which the bridge gives up, as in `Date.now()`; undefined if it is not known. */
+  readonly deadline: number | undefined;
+  readonly log: Log;
+  /** Asks the user to fill in a form. Questions that are asked at the same time, with `Promise.all`, are shown together. */
+  ask<const S extends Schema>(message: string, schema: S, options?: AskOptions): Promise<Answer<Checked<S>>>;
+  /** Asks the user to visit a page. */
+  ask(message: string, page: Page, options?: AskOptions): Promise<Answer<undefined>>;
+  /** Tells the client that the user has finished on a page. */
+  visited(id: string): void;
+  /** Asks the client's model for a message. */
+  sample(prompt: string | SampleMessage[], options?: SampleOptions): Promise<Sample>;
+  /** Asks for the folders that the client has opened. */
+  roots(options?: AskOptions): Promise<Root[]>;
+}
+
+/** The call that the handler of a tool works on. */
+export interface ToolContext extends Context {
+  /** The name of the tool. */
+  readonly tool: string;
+  /** True if the caller wants progress. */
+  readonly wantsProgress: boolean;
+  /** Reports progress, if the caller wants it. `done` grows with each report; 0 for `total` means unknown. */
+  progress(done: number, total?: number, message?: string): void;
+  /** Shows and hides tools for the session of the caller. */
+  readonly tools: ToolList;
+  /** From here on the call is a task, if the tool has `task`: the caller need not wait for its result. */
+  beginTask(): void;
+  /** The same as `progress`. */
+  reportProgress(done: number, total?: number, message?: string): void;
+  /** The same as `cancelled`. */
+  isCancelled(): boolean;
+}
+
+/** The request that the handler of a resource works on. */
+export interface ResourceContext<Params = Record<string, string>> extends Context {
+  /** The variables of the URI template. */
+  readonly params: Params;
+}
+
+// ---------------------------------------------------------------- tools
+
+/** Hints of MCP about a tool. Those that are not given are not stated. */
+export interface Hints {
+  /** The tool changes nothing. */
+  readOnly?: boolean;
+  /** The tool may destroy something. */
+  destructive?: boolean;
+  /** A second call with the same arguments changes nothing more. */
+  idempotent?: boolean;
+  /** The tool reaches other systems. */
+  openWorld?: boolean;
+  /** The same as `readOnly`, and so on. */
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+
+/** The names, texts and icons that all definitions have. */
+export interface Described {
+  /** The name for people. */
+  title?: string;
+  /** The purpose, for the model. */
+  description?: string;
+  icons?: Icon[];
+  /** The `_meta` of the definition. */
+  meta?: Record<string, unknown>;
+}
+
+/** Values that a handler may return: see the README, "Results". */
+export type Returned<Out> = [Out] extends [never] ? unknown : Unchecked<Out> | ToolResult;
+
+/** A tool. */
+export interface ToolOptions<In, Out> extends Described, Hints {
+  /** Unique. Without it the tool has the name under which its module exports it. */
+  name?: string;
+  /** The arguments. Without a schema the tool has none. */
+  input?: In;
+  /** The same as `input`. */
+  args?: In;
+  /** The structured result. Without a schema none is promised. */
+  output?: Out;
+  /** Not shown until it is enabled. */
+  hidden?: boolean;
+  /** A call may (`true`, "optional") or must ("required") become a task, whose result the caller fetches later. */
+  task?: boolean | "optional" | "required";
+  /** The same as `task: true`. */
+  taskSupport?: boolean;
+  /** The page of MCP Apps that shows the results. */
+  app?: App;
+  /** Who may call the tool: the model, the page of an app, or both (the default). */
+  visibility?: ("model" | "app")[];
+  handler(args: Arguments<In>, context: ToolContext): Returned<Out> | Promise<Returned<Out>>;
+}
+
+/** The arguments of a handler. */
+export type Arguments<In> = [In] extends [never] ? Record<string, unknown> : Checked<In>;
+
+/** A tool that was declared. */
+export interface Tool<In = any, Out = any> {
+  readonly name: string;
+  readonly options: ToolOptions<In, Out>;
+  /** Takes the tool away from all clients. */
+  remove(): void;
+}
+
+/** A page of MCP Apps that was declared. */
+export interface App {
+  readonly uri: string;
+}
+
+// ---------------------------------------------------------------- resources and prompts
+
+/** The content of a resource: text, bytes, or parts of them. */
+export type ResourceBody = string | Uint8Array | ResourcePart | readonly (string | Uint8Array | ResourcePart)[] | undefined;
+
+/** One part of a resource. */
+export interface ResourcePart {
+  uri?: string;
+  mimeType?: string;
+  text?: string;
+  blob?: Uint8Array;
+  meta?: Record<string, unknown>;
+}
+
+export interface ResourceOptions extends Described {
+  uri: string;
+  name?: string;
+  mimeType?: string;
+  /** In bytes. */
+  size?: number;
+  annotations?: Annotations;
+  /** Returns the content. `undefined` means that there is no such resource. */
+  handler(uri: string, context: ResourceContext<Record<never, string>>): ResourceBody | Promise<ResourceBody>;
+}
+
+/** The variables of a URI template. */
+export type TemplateParams<T extends string> = string extends T
+  ? Record<string, string>
+  : { [Name in VariableOf<T>]: string };
+type VariableOf<T extends string> = T extends `${string}{${infer Expression}}${infer Rest}`
+  ? NameOf<Expression> | VariableOf<Rest>
+  : never;
+type NameOf<E extends string> = E extends `${infer First},${infer Rest}`
+  ? NameOf<First> | NameOf<Rest>
+  : E extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer Name}`
+    ? NameOf<Name>
+    : E extends `${infer Name}*`
+      ? Name
+      : E;
+
+export interface ResourceTemplateOptions<T extends string> extends Described {
+  /** RFC 6570. */
+  uriTemplate: T;
+  name?: string;
+  mimeType?: string;
+  annotations?: Annotations;
+  /** Suggestions for the variables. */
+  complete?: { [Name in keyof TemplateParams<T>]?: Completer };
+  /** Returns the content. `undefined` means that there is no such resource. */
+  handler(uri: string, context: ResourceContext<TemplateParams<T>>): ResourceBody | Promise<ResourceBody>;
+}
+
+/** A message of a prompt. A text alone is a message of the user. */
+export interface PromptMessage {
+  role: "user" | "assistant";
+  content: string | Content;
+}
+
+export interface PromptArgument {
+  name: string;
+  title?: string;
+  description?: string;
+  required?: boolean;
+}
+
+export type PromptBody =
+  | string
+  | PromptMessage
+  | readonly (string | PromptMessage)[]
+  | { description?: string; messages: readonly (string | PromptMessage)[] };
+
+export interface PromptOptions<In> extends Described {
+  /** Unique. Without it the prompt has the name under which its module exports it. */
+  name?: string;
+  /** The arguments as a schema of an object of strings. */
+  input?: In;
+  /** The same as `input`. */
+  args?: In;
+  /** The arguments as a list. */
+  arguments?: readonly PromptArgument[];
+  /** Suggestions for the arguments. Those with an enumeration as schema have them already. */
+  complete?: Record<string, Completer>;
+  handler(args: [In] extends [never] ? Record<string, string> : Checked<In>, context: Context): PromptBody | Promise<PromptBody>;
+}
+
+/** Suggestions, best first. At most 100 are used. */
+export type Suggestions = readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean };
+
+/** Suggests values for an argument, from its first letters and the arguments that are settled. */
+export type Completer = (
+  typed: string,
+  settled: Record<string, string>,
+  context: Context,
+) => Suggestions | Promise<Suggestions>;
+
+/** A resource, template, prompt or completion that was declared. */
+export interface Declared {
+  /** Takes it away from all clients. */
+  remove(): void;
+}
+
+// ---------------------------------------------------------------- middleware
+
+/** A call on its way to its handler. */
+export interface LocalCall {
+  readonly tool: string;
+  args: any;
+  readonly context: ToolContext;
+}
+
+/** Wraps the calls of all tools in this process: `next` runs the rest and returns the result of the handler. */
+export type LocalMiddleware = (call: LocalCall, next: () => Promise<unknown>) => unknown;
+
+/** A call that a middleware of the bridge sees. */
+export interface InterceptedCall {
+  readonly tool: string;
+  /** The arguments as they are now. */
+  readonly args: Record<string, unknown>;
+  /** The content as it is now; empty before the tool has run. */
+  readonly content: unknown;
+  readonly isError: boolean;
+}
+
+/** The decision of a middleware. Nothing: the call continues as it is. */
+export type Decision =
+  | void
+  | undefined
+  | { args?: Record<string, unknown>; content?: unknown; reject?: string };
+
+export interface MiddlewareOptions {
+  /** Unique. */
+  name: string;
+  /** Lower numbers see a call earlier and its result later. 0 by default. */
+  priority?: number;
+  before?(call: InterceptedCall): Decision | Promise<Decision>;
+  after?(call: InterceptedCall): Decision | Promise<Decision>;
+}

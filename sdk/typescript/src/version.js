@@ -1,0 +1,2 @@
+/** The version of this package, as in package.json. A test compares them. */
+export const VERSION = "0.1.0";

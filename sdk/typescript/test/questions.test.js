@@ -1,0 +1,84 @@
+// Questions of handlers to the user, the model, and for roots.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { prompt, QuestionError, resource, tool } from "protomcp";
+import { connect } from "protomcp/testing";
+import { z } from "zod";
+
+const form = z.object({ sure: z.boolean(), mail: z.email().optional() });
+tool({ name: "confirm", handler: async (_, { ask }) => ask("Sure?", form, { key: "sure" }) });
+tool({ name: "visit", handler: async (_, { ask, visited }) => ((await ask("Log in", { url: "https://example.org", id: "v1" })).accepted ? visited("v1") : "no") });
+tool({ name: "write", handler: async (_, { sample }) => (await sample("Say hi", { maxTokens: 5, system: "short", temperature: 0 })).text });
+tool({ name: "folders", handler: async (_, { roots }) => roots() });
+tool({
+  name: "together",
+  handler: async (_, { ask, sample, roots }) => {
+    const [name, greeting, folders] = await Promise.all([
+      ask("Name?", { type: "object", properties: { name: { type: "string" } } }, { key: "name" }),
+      sample("Greet", { key: "greeting" }),
+      roots({ key: "folders" }),
+    ]);
+    return { name: name.content?.name, greeting: greeting.text, folders: folders.length };
+  },
+});
+resource({ uri: "x://asks", handler: async (_, { sample }) => (await sample("content?")).text });
+prompt({ name: "asks", handler: async (_, { ask }) => `sure: ${(await ask("Sure?", form)).content?.sure}` });
+
+test("forms are answered, declined, and checked", async () => {
+  const seen = [];
+  const answers = [{ action: "accept", content: { sure: true } }, { action: "decline" }, { action: "accept", content: { sure: "yes" } }];
+  const client = await connect({ ask: (question) => (seen.push(question), answers.shift()) });
+  assert.deepEqual((await client.call("confirm")).structured, { action: "accept", content: { sure: true }, accepted: true });
+  assert.deepEqual((await client.call("confirm")).structured, { action: "decline", accepted: false });
+  assert.match((await client.call("confirm")).text, /does not fit the form: at \/sure/);
+  assert.deepEqual([seen[0].message, seen[0].key], ["Sure?", "sure"]);
+  assert.deepEqual(seen[0].schema.properties.mail, { type: "string", format: "email" }, "MCP allows no pattern beside a format");
+});
+
+test("pages, the model and roots", async () => {
+  const seen = [];
+  const client = await connect({
+    ask: ({ url }) => (seen.push(url), { action: "accept" }),
+    sample: ({ messages, system }) => `${system}: ${messages[0].content.text}`,
+    roots: [{ uri: "file:///srv", name: "srv" }],
+  });
+  assert.equal((await client.call("visit")).isError, false);
+  assert.deepEqual(seen, ["https://example.org"]);
+  assert.equal((await client.call("write")).text, "short: Say hi");
+  assert.equal((await client.call("folders")).text, '[{"uri":"file:///srv","name":"srv"}]');
+  assert.equal((await client.read("x://asks"))[0].text, ": content?");
+});
+
+test("questions that are asked at once go together", async () => {
+  const seen = [];
+  const client = await connect({
+    ask: ({ key }) => (seen.push(key), { action: "accept", content: { name: "Ada" } }),
+    sample: ({ key }) => (seen.push(key), "Hello"),
+    roots: [],
+  });
+  assert.deepEqual((await client.call("together")).structured, { name: "Ada", greeting: "Hello", folders: 0 });
+  assert.deepEqual(seen, ["name", "greeting"]);
+});
+
+test("a question without an answer fails its call with the reason", async () => {
+  const client = await connect();
+  for (const name of ["confirm", "write", "folders"]) assert.match((await client.call(name)).text, /the client (cannot|has no)/);
+  assert.match((await (await connect({ features: [] })).call("confirm")).text, /this bridge does not know questions/);
+  await assert.rejects(client.prompt("asks"), /cannot ask its user/);
+});
+
+test("the end of a call ends its questions", async () => {
+  let reason;
+  tool({
+    name: "leaves",
+    handler: (_, { ask }) => {
+      ask("Sure?", form).catch((error) => (reason = error));
+      return "gone";
+    },
+  });
+  const client = await connect({ ask: () => new Promise(() => {}) });
+  assert.equal((await client.call("leaves")).text, "gone");
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(reason instanceof QuestionError);
+});
