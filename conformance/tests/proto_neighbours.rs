@@ -10,14 +10,19 @@ mod scene;
 
 use protomcp_conformance::neighbours::User;
 
-use crate::scene::{Carrier, Door, INBOUND, SLACK, Server};
+use crate::scene::{Carrier, Door, INBOUND, OUTBOUND, Op, SLACK, Server, UNHANDLED};
 
 /// Carries an attack out over each carrier, beside a user who works; the server grows by no more than this.
 fn suffer<A: Future<Output = ()> + Send>(attack: impl Fn(Door) -> A, bound: u64) {
+    suffer_with(&[Op::List, Op::Call], attack, bound);
+}
+
+/// The same, while she does only this.
+fn suffer_with<A: Future<Output = ()> + Send>(ops: &[Op], attack: impl Fn(Door) -> A, bound: u64) {
     for carrier in Carrier::ALL {
         let server = Server::start(carrier);
         let mallory = Door { carrier, user: User::new(server.port(), 1) };
-        server.suffer(attack(mallory)).holds(bound);
+        server.suffer(ops, attack(mallory)).holds(bound);
     }
 }
 
@@ -43,8 +48,26 @@ fn frames_above_the_limit_stop_no_other() {
 }
 
 #[test]
+fn conversations_that_begin_with_many_bytes_are_bounded() {
+    // A frame that is decoded is there twice, once on each of two threads.
+    suffer(attacks::begin_with_bytes, INBOUND + SLACK / 2 + SLACK);
+}
+
+#[test]
+fn entries_are_bounded_by_what_they_decode_to() {
+    // These calls take the turns of the tool process until they are cancelled.
+    suffer_with(&[Op::List], attacks::send_entries, INBOUND + SLACK);
+}
+
+#[test]
 fn lists_that_are_not_read_stop_no_other() {
     suffer(attacks::read_no_lists, SLACK);
+}
+
+#[test]
+fn large_answers_that_are_not_read_stay_within_their_bytes() {
+    // All calls share the socket of the tool process, where a small answer waits for earlier large ones.
+    suffer_with(&[Op::List], attacks::read_no_answers, OUTBOUND + UNHANDLED + SLACK);
 }
 
 #[test]

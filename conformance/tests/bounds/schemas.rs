@@ -13,4 +13,9 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "{crates/binary/src/descriptors/budget.rs TIME time}; a rule that does not end keeps one of {crates/binary/src/descriptors/budget.rs THREADS count} threads",
         "",
     ),
+    (
+        "threads that convert values above {crates/binary/src/serve/large_work.rs SMALL bytes} in proto-mcp",
+        "one for each processor, at least two; half of them for one owner",
+        "",
+    ),
 ];

@@ -1,5 +1,6 @@
 //! The actions of a hostile user. A server may refuse any of them, so failures are not looked at.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protomcp_binary::message::{
@@ -23,13 +24,16 @@ fn frame(id: u64, payload: Payload) -> Vec<u8> {
     frame
 }
 
-fn initialize() -> Vec<u8> {
+fn initialize(bytes: usize) -> Vec<u8> {
     let capabilities = ClientCapabilities { encodings: vec!["protobuf".into()], ..ClientCapabilities::default() };
-    let request = InitializeRequest {
+    let mut request = InitializeRequest {
         protocol_version: "1.0.0".into(),
         capabilities: Some(capabilities),
         ..InitializeRequest::default()
     };
+    if bytes > 0 {
+        request.metadata.insert("name".into(), "x".repeat(bytes));
+    }
     frame(1, Payload::InitializeRequest(request))
 }
 
@@ -122,6 +126,45 @@ async fn repeat(door: &Door, bytes: &[u8]) {
     }
 }
 
+/// Conversations whose clients have names of 8 MiB.
+pub(crate) async fn begin_with_bytes(door: Door) {
+    let first = initialize(8 << 20);
+    let list = frame(2, Payload::ListToolsRequest(ListToolsRequest::default()));
+    let bytes = Arc::new([first, list].concat());
+    let mut streams = JoinSet::new();
+    for _ in 0..120 {
+        let (door, bytes) = (door.clone(), Arc::clone(&bytes));
+        streams.spawn(async move {
+            let Ok((_reader, mut writer)) = door.stream().await else { return };
+            let _ = tokio::time::timeout(Duration::from_secs(2), writer.write_all(&bytes)).await;
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        });
+    }
+    let all = async { while streams.join_next().await.is_some() {} };
+    drop(tokio::time::timeout(Duration::from_secs(4), all).await);
+}
+
+/// Calls that stay open, each with as many entries as a frame may have.
+pub(crate) async fn send_entries(door: Door) {
+    let mut frames = initialize(0);
+    for id in 2..60 {
+        let mut call = call_frame(id, "sleep", &[("ms", 60_000.0)]);
+        call.metadata.extend((0..1000).map(|key| (format!("{key:x}"), String::new())));
+        frames.extend(frame(id, Payload::CallToolRequest(call)));
+    }
+    let (frames, mut streams) = (Arc::new(frames), JoinSet::new());
+    for _ in 0..8 {
+        let (door, frames) = (door.clone(), Arc::clone(&frames));
+        streams.spawn(async move {
+            let Ok((_reader, mut writer)) = door.stream().await else { return };
+            drop(tokio::time::timeout(Duration::from_secs(2), writer.write_all(&frames)).await);
+            tokio::time::sleep(Duration::from_secs(2)).await;
+        });
+    }
+    let all = async { while streams.join_next().await.is_some() {} };
+    drop(tokio::time::timeout(Duration::from_secs(4), all).await);
+}
+
 /// Requests for lists whose answers are not read.
 pub(crate) async fn read_no_lists(door: Door) {
     let list = |id| {
@@ -135,13 +178,33 @@ pub(crate) async fn read_no_lists(door: Door) {
         streams.spawn(async move {
             let Ok((_reader, mut writer)) = door.narrow_stream().await else { return };
             let written = async {
-                writer.write_all(&initialize()).await?;
+                writer.write_all(&initialize(0)).await?;
                 writer.write_all(&lists).await
             };
             drop(tokio::time::timeout(Duration::from_secs(2), written).await);
         });
     }
     while streams.join_next().await.is_some() {}
+}
+
+/// Answers of 8 MiB that are not read.
+pub(crate) async fn read_no_answers(door: Door) {
+    let mut streams = JoinSet::new();
+    for _ in 0..12 {
+        let door = door.clone();
+        streams.spawn(async move {
+            let Ok((_reader, mut writer)) = door.narrow_stream().await else { return };
+            let mut frames = initialize(0);
+            for id in 2..6 {
+                let call = call_frame(id, "large", &[("bytes", f64::from(8_u32 << 20))]);
+                frames.extend(frame(id, Payload::CallToolRequest(call)));
+            }
+            drop(writer.write_all(&frames).await);
+            tokio::time::sleep(Duration::from_secs(3)).await;
+        });
+    }
+    let all = async { while streams.join_next().await.is_some() {} };
+    drop(tokio::time::timeout(Duration::from_secs(4), all).await);
 }
 
 /// Many calls at once, again and again.
@@ -164,7 +227,7 @@ pub(crate) async fn call_without_pause(door: Door) {
 /// Conversations that begin, call, and are gone.
 pub(crate) async fn come_and_go(door: Door) {
     let sleep = frame(2, Payload::CallToolRequest(call_frame(2, "sleep", &[("ms", 50.0)])));
-    let bytes = [initialize(), sleep].concat();
+    let bytes = [initialize(0), sleep].concat();
     let start = Instant::now();
     while start.elapsed() < time() {
         drop(open_many(&door, 20, &bytes).await);

@@ -15,8 +15,11 @@ use rustix::process::setpriority_process;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 const MIB: u64 = 1 << 20;
-/// The budget of bytes of unanswered requests that clients share (SECURITY.md).
+/// The budgets of bytes that clients share (SECURITY.md).
 pub(crate) const INBOUND: u64 = 512 * MIB;
+pub(crate) const OUTBOUND: u64 = 512 * MIB;
+/// Unhandled data of the tool process (SECURITY.md).
+pub(crate) const UNHANDLED: u64 = 128 * MIB;
 /// Memory of the process outside the budgets: socket buffers, and pages that the allocator keeps.
 pub(crate) const SLACK: u64 = 64 * MIB;
 
@@ -130,11 +133,11 @@ impl Server {
     }
 
     /// Carries an attack out while alice works.
-    pub(crate) fn suffer(&self, attack: impl Future<Output = ()>) -> Report {
+    pub(crate) fn suffer(&self, ops: &[Op], attack: impl Future<Output = ()>) -> Report {
         let alice = Door { carrier: self.carrier, user: User::new(self.port, 2) };
         let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
         thread::scope(|scope| {
-            let working = scope.spawn(|| work(&alice, &begun, &over));
+            let working = scope.spawn(|| work(&alice, ops, &begun, &over));
             while !begun.load(Ordering::Acquire) && !working.is_finished() {
                 thread::sleep(Duration::from_millis(10));
             }
@@ -154,6 +157,15 @@ impl Server {
             Report { carrier: self.carrier, ended: ended.is_ok(), grown, work }
         })
     }
+}
+
+/// An operation of alice.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Op {
+    /// A page of the tools.
+    List,
+    /// A call that is answered at once.
+    Call,
 }
 
 /// The results of alice's work.
@@ -189,7 +201,7 @@ impl Report {
 }
 
 /// Works until the attack is over.
-fn work(door: &Door, begun: &AtomicBool, over: &AtomicBool) -> Work {
+fn work(door: &Door, ops: &[Op], begun: &AtomicBool, over: &AtomicBool) -> Work {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut work = Work::default();
@@ -204,8 +216,15 @@ fn work(door: &Door, begun: &AtomicBool, over: &AtomicBool) -> Work {
         while left > 0 {
             left -= usize::from(over.load(Ordering::Acquire));
             round += 1;
-            work.measure(async { list(&client).await }).await;
-            work.measure(async { echo(&client).await }).await;
+            for op in ops {
+                work.measure(async {
+                    match op {
+                        Op::List => list(&client).await,
+                        Op::Call => echo(&client).await,
+                    }
+                })
+                .await;
+            }
             if round % 4 == 0 {
                 let arrived = work.measure(async { list(&door.client().await?).await }).await;
                 work.arrivals += usize::from(arrived);

@@ -11,6 +11,7 @@ mod catalog;
 mod driver;
 mod endpoint;
 mod error;
+mod large_work;
 mod line_budget;
 mod mcp;
 mod peer;
@@ -31,6 +32,7 @@ use crate::rate_limit::{RateLimiter, RateLimits};
 use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
 use crate::serve::driver::Driver;
+use crate::serve::large_work::LargeWork;
 use crate::serve::shared::Shared;
 use crate::session::{Changes, Features, SessionConfig};
 use crate::struct_schemas::StructSchemas;
@@ -66,6 +68,7 @@ impl<S: Service> BinaryServer<S> {
             pages: PageLimits::default(),
             cursors: CursorKey::random(),
             rates: None,
+            large_work: LargeWork::default(),
         };
         Self { server, shared }
     }

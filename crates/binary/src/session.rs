@@ -29,6 +29,7 @@ use crate::message::{ListChanged, McpMessage, Payload};
 use crate::session::in_flight::{Entry, InFlight};
 
 pub(crate) use crate::session::admission::{admit, agree};
+pub(crate) use crate::session::inbound::metadata_weight;
 pub(crate) use crate::session::request_kind::RequestKind;
 
 pub use crate::session::agreement::Agreement;

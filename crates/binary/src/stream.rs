@@ -35,6 +35,11 @@ impl Incoming {
         self.bytes.len()
     }
 
+    /// The bytes of memory that they take.
+    pub(crate) fn held(&self) -> usize {
+        self.most.max(self.bytes.len())
+    }
+
     /// Forgets them.
     pub(crate) fn clear(&mut self) {
         self.bytes = BytesMut::new();
@@ -46,10 +51,24 @@ impl Incoming {
     /// # Errors
     /// If the stream fails.
     pub(crate) async fn read(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<usize> {
-        // The buffer grows as bytes arrive, whatever a frame announces.
-        self.bytes.reserve(self.decoder.want().clamp(1, READ_STEP));
-        self.most = self.most.max(self.bytes.capacity());
+        self.make_room();
         reader.read_buf(&mut self.bytes).await
+    }
+
+    /// Makes room for the next read. The buffer grows as bytes arrive, whatever a frame announces: to twice of what is
+    /// there, and never beyond the end of the frame.
+    fn make_room(&mut self) {
+        let (present, want) = (self.bytes.len(), self.decoder.want().max(1));
+        if present < READ_STEP {
+            self.bytes.reserve(want.min(READ_STEP));
+        } else if self.bytes.capacity() == present {
+            // A reservation would take twice the memory, also at the end of a frame.
+            let mut larger = BytesMut::with_capacity(present + want.min(present));
+            larger.extend_from_slice(&self.bytes);
+            self.bytes = larger;
+            self.most = 0;
+        }
+        self.most = self.most.max(self.bytes.capacity());
     }
 
     /// The next frame that has arrived.

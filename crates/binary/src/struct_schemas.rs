@@ -100,6 +100,22 @@ pub(crate) fn well_known_to_json(data: &Any) -> Result<Converted<RawJson>, Schem
     json.map(Converted::exact)
 }
 
+/// Converts a value of this many bytes: at once if it is small, otherwise on a thread of its own.
+fn convert<'a, T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
+) -> BoxFuture<'a, Result<T, SchemaError>> {
+    if bytes <= QUICK {
+        return ready(work()).boxed();
+    }
+    tokio::task::spawn_blocking(work)
+        .map(|done| done.unwrap_or_else(|_| Err(SchemaError::Invalid("the conversion failed".into()))))
+        .boxed()
+}
+
+/// The arguments or results that are converted at once, on the thread of the caller, in bytes.
+pub(crate) const QUICK: usize = 32 << 10;
+
 impl ToolMessages for StructMessages {
     fn names(&self) -> &MessageNames {
         &self.names
@@ -125,19 +141,23 @@ impl ToolMessages for StructMessages {
     }
 
     fn arguments_to_json<'a>(&'a self, arguments: Option<&'a Any>) -> BoxFuture<'a, Result<RawJson, SchemaError>> {
-        ready(Self::to_json(arguments)).boxed()
+        let (bytes, arguments) = (arguments.map_or(0, |any| any.value.len()), arguments.cloned());
+        convert(bytes, move || Self::to_json(arguments.as_ref()))
     }
 
     fn arguments_to_any<'a>(&'a self, arguments: &'a RawJson) -> BoxFuture<'a, Result<Any, SchemaError>> {
-        ready(Self::to_any(arguments)).boxed()
+        let arguments = arguments.clone();
+        convert(arguments.len(), move || Self::to_any(&arguments))
     }
 
     fn result_to_any<'a>(&'a self, structured: &'a RawJson) -> BoxFuture<'a, Result<Converted<Any>, SchemaError>> {
-        ready(well_known::to_any(structured)).boxed()
+        let structured = structured.clone();
+        convert(structured.len(), move || well_known::to_any(&structured))
     }
 
     fn result_to_json<'a>(&'a self, data: &'a Any) -> BoxFuture<'a, Result<Converted<RawJson>, SchemaError>> {
-        ready(well_known_to_json(data)).boxed()
+        let data = data.clone();
+        convert(data.value.len(), move || well_known_to_json(&data))
     }
 }
 

@@ -7,10 +7,11 @@ use base64::engine::general_purpose::STANDARD;
 use protomcp_types::{CallToolResult, ContentBlock, JsonObject, RawJson};
 use serde_json::Value;
 
+use crate::any::Any;
 use crate::fault::Fault;
 use crate::message::{CallToolResponse, ToolContent, ToolResult, call_tool_response, tool_content::Content};
 use crate::metadata::{CLIENT_METADATA, INEXACT, META, TRACE, UNCONVERTED};
-use crate::schemas::ToolMessages;
+use crate::schemas::{Converted, SchemaError};
 use crate::{code, well_known};
 
 /// `_meta` of a call, from the metadata of the client: trace context under its own names, the rest together.
@@ -29,30 +30,29 @@ pub(crate) fn call_meta(metadata: &BTreeMap<String, String>) -> Option<RawJson> 
     (!meta.is_empty()).then(|| meta.to_body().into_raw())
 }
 
-/// The result of a call: structured content as data, in front of the blocks.
+/// The result of a call: structured content, which is converted already, as data in front of the blocks.
 ///
 /// A text block that only repeats the structured content is left out.
 ///
 /// # Errors
 /// If the result is not one of MCP.
-pub(crate) async fn result_to_proto(
+pub(crate) fn result_to_proto(
     result: &CallToolResult,
-    messages: &dyn ToolMessages,
+    converted: Option<Result<Converted<Any>, SchemaError>>,
 ) -> Result<CallToolResponse, Fault> {
     let mut metadata = BTreeMap::new();
     let mut content = Vec::new();
     let mut structured = None;
-    if let Some(given) = &result.structured_content {
-        match messages.result_to_any(given).await {
-            Ok(converted) => {
-                if !converted.inexact.is_empty() {
-                    metadata.insert(INEXACT.to_owned(), Value::from(converted.inexact).to_string());
-                }
-                content.push(block(Content::Data(converted.value), "application/json"));
-                structured = Some(given);
+    match converted {
+        Some(Ok(converted)) => {
+            if !converted.inexact.is_empty() {
+                metadata.insert(INEXACT.to_owned(), Value::from(converted.inexact).to_string());
             }
-            Err(error) => _ = metadata.insert(UNCONVERTED.to_owned(), error.to_string()),
+            content.push(block(Content::Data(converted.value), "application/json"));
+            structured = result.structured_content.as_ref();
         }
+        Some(Err(error)) => _ = metadata.insert(UNCONVERTED.to_owned(), error.to_string()),
+        None => {}
     }
     let blocks: Vec<RawJson> = result.content.to().map_err(|_| malformed())?;
     let repeated = structured.map(RawJson::to::<Value>).transpose().map_err(|_| malformed())?;

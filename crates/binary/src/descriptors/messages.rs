@@ -15,9 +15,7 @@ use crate::descriptors::codec::Codec;
 use crate::descriptors::gaps::Gaps;
 use crate::descriptors::loaded::{Loaded, Slot};
 use crate::schemas::{Converted, Imports, MessageNames, SchemaError, ToolMessages};
-
-/// The arguments or results that are converted at once, on the thread of the caller, in bytes.
-const QUICK: usize = 32 << 10;
+use crate::struct_schemas::QUICK;
 
 /// The author of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

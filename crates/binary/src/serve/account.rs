@@ -1,7 +1,7 @@
 //! The memory of one connection, out of the budgets that all connections of a server share.
 
 use protomcp_server::ServerHandle;
-use protomcp_session::{OverBudget, Owner, Reservation};
+use protomcp_session::{OverBudget, Reservation};
 
 use crate::serve::peer::BinaryPeer;
 use crate::session::BinaryCall;
@@ -20,7 +20,7 @@ impl Account {
         if peer.principal.is_none() && peer.address.is_none() {
             return None;
         }
-        let owner = Owner::of(peer.principal.clone(), peer.address);
+        let owner = peer.owner();
         let (inbound, outbound) = (sessions.inbound_budget().empty(&owner), sessions.outbound_budget().empty(&owner));
         Some(Self { inbound, outbound })
     }
@@ -52,4 +52,4 @@ pub(super) fn hold(reservation: &mut Reservation, bytes: usize) -> Result<(), Ov
 }
 
 /// The bytes of each direction that every connection may have.
-const FREE: usize = 16 << 10;
+pub(super) const FREE: usize = 16 << 10;

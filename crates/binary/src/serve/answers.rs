@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use prost::Message;
-use protomcp_types::{CallTool, ListResources, ListTools, Method as _, ReadResource, Tool};
+use protomcp_types::{
+    CallTool, CallToolResult, JsonBuf, ListResources, ListTools, Method as _, RawJson, ReadResource, Tool,
+};
 
 use crate::code;
 use crate::convert::{ToolSource, call_meta, contents_to_proto, resource_to_proto, result_to_proto, tool_to_proto};
@@ -18,10 +20,10 @@ use crate::message::{
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
-use crate::serve::mcp::Mcp;
+use crate::serve::mcp::{Mcp, Outcome};
 use crate::serve::peer::Permission;
 use crate::serve::shared::Shared;
-use crate::session::BinaryCall;
+use crate::session::{BinaryCall, metadata_weight};
 
 /// Answers the requests of one conversation.
 #[derive(Debug)]
@@ -125,13 +127,34 @@ impl Answers {
         }
         let messages = self.shared.schemas.of_json(&tool).await?;
         check_type(&*messages, &request)?;
-        let arguments = messages.arguments_to_json(request.arguments.as_ref()).await?;
-        let mut call = CallTool::new(request.name).with_arguments(arguments);
-        call.meta = call_meta(&request.metadata);
+        let CallToolRequest { name, arguments, metadata } = request;
+        let worker = &self.mcp.worker;
+        let turn = worker.turn(arguments.as_ref().map_or(0, |arguments| arguments.value.len())).await;
+        let json = messages.arguments_to_json(arguments.as_ref()).await?;
         // While the tool runs, its arguments are at the server alone, which counts them.
-        drop((request.arguments, request.metadata));
-        let result = self.mcp.request::<CallTool>(call).await?;
-        result_to_proto(&result, &*messages).await
+        drop((turn, arguments));
+        let meta = worker.run(metadata_weight(&metadata), move || call_meta(&metadata)).await;
+        let size = json.len() + meta.as_ref().map_or(0, RawJson::len);
+        let mut call = CallTool::new(name).with_arguments(json);
+        call.meta = meta;
+        let Outcome { result, room: _room } = self.mcp.request::<CallTool>(size, call).await?;
+        self.result_to_proto(result, &*messages).await
+    }
+
+    async fn result_to_proto(
+        &self,
+        result: CallToolResult,
+        messages: &dyn ToolMessages,
+    ) -> Result<CallToolResponse, Fault> {
+        let structured = match &result.structured_content {
+            Some(structured) => {
+                let _turn = self.mcp.worker.turn(structured.len()).await;
+                Some(messages.result_to_any(structured).await)
+            }
+            None => None,
+        };
+        let bytes = result.content.len() + result.structured_content.as_ref().map_or(0, RawJson::len);
+        self.mcp.worker.run(bytes, move || result_to_proto(&result, structured)).await
     }
 
     /// The definition of a tool. A name that is not known may be new.
@@ -170,15 +193,17 @@ impl Answers {
     }
 
     async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {
-        let result = self.mcp.request::<ReadResource>(ReadResource::new(request.uri)).await.map_err(|mut fault| {
+        let outcome = self.mcp.request::<ReadResource>(0, ReadResource::new(request.uri)).await;
+        let Outcome { result, room: _room } = outcome.map_err(|mut fault| {
             // Servers of MCP use one of two codes for it, version 1.0 the older one.
             if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {
                 fault.code = code::RESOURCE_NOT_FOUND;
             }
             fault
         })?;
-        let contents = result.contents.iter().map(contents_to_proto).collect::<Result<_, _>>()?;
-        Ok(ReadResourceResponse { contents })
+        let bytes = result.contents.iter().map(JsonBuf::len).sum();
+        let convert = move || result.contents.iter().map(contents_to_proto).collect::<Result<_, _>>();
+        Ok(ReadResourceResponse { contents: self.mcp.worker.run(bytes, convert).await? })
     }
 }
 

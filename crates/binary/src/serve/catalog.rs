@@ -7,7 +7,7 @@ use protomcp_types::{ListResources, ListTools, RawJson, Resource, Tool};
 use crate::code;
 use crate::cursor::ListDigest;
 use crate::fault::Fault;
-use crate::serve::mcp::Mcp;
+use crate::serve::mcp::{Mcp, Outcome};
 
 /// The tools, by name, as they were last asked for.
 #[derive(Debug, Default)]
@@ -25,6 +25,13 @@ pub(super) struct Tools {
 }
 
 impl Tools {
+    fn of(mut all: Vec<Arc<Tool>>) -> Self {
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all.dedup_by(|one, other| one.name == other.name);
+        let digest = ListDigest::of(all.iter().map(|tool| tool.to_raw().into_bytes()));
+        Self { all, digest }
+    }
+
     pub(super) fn find(&self, name: &str) -> Option<Arc<Tool>> {
         let at = self.all.binary_search_by(|tool| tool.name.as_str().cmp(name)).ok()?;
         self.all.get(at).cloned()
@@ -44,17 +51,16 @@ impl Catalog {
 
     /// Asks for all tools.
     pub(super) async fn fetch(&self, mcp: &Mcp) -> Result<Arc<Tools>, Fault> {
-        let (mut all, mut request) = (Vec::new(), ListTools::default());
+        let (mut all, mut bytes, mut request) = (Vec::new(), 0, ListTools::default());
         for _ in 0..MAX_PAGES {
-            let page = mcp.request::<ListTools>(request.clone()).await?;
-            all.extend(elements::<Tool>(&page.tools)?.into_iter().map(Arc::new));
+            let Outcome { result: page, room: _room } = mcp.request::<ListTools>(0, request.clone()).await?;
+            bytes += page.tools.len();
+            let elements = mcp.worker.run(page.tools.len(), move || elements::<Tool>(&page.tools)).await?;
+            all.extend(elements.into_iter().map(Arc::new));
             check_size(all.len())?;
             request.cursor = page.next_cursor;
             if request.cursor.is_none() {
-                all.sort_by(|one, other| one.name.cmp(&other.name));
-                all.dedup_by(|one, other| one.name == other.name);
-                let digest = ListDigest::of(all.iter().map(|tool| tool.to_raw().into_bytes()));
-                let tools = Arc::new(Tools { all, digest });
+                let tools = mcp.worker.run(bytes, move || Arc::new(Tools::of(all))).await;
                 *self.tools() = Some(Arc::clone(&tools));
                 return Ok(tools);
             }
@@ -71,8 +77,8 @@ impl Catalog {
 pub(super) async fn resources(mcp: &Mcp) -> Result<Vec<Resource>, Fault> {
     let (mut all, mut request) = (Vec::new(), ListResources::default());
     for _ in 0..MAX_PAGES {
-        let page = mcp.request::<ListResources>(request.clone()).await?;
-        all.extend(elements::<Resource>(&page.resources)?);
+        let Outcome { result: page, room: _room } = mcp.request::<ListResources>(0, request.clone()).await?;
+        all.extend(mcp.worker.run(page.resources.len(), move || elements::<Resource>(&page.resources)).await?);
         check_size(all.len())?;
         request.cursor = page.next_cursor;
         if request.cursor.is_none() {

@@ -11,6 +11,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use protomcp_server::{Server, Service};
 use protomcp_types::Implementation;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::task::coop::consume_budget;
 
 use crate::code;
 use crate::fault::Fault;
@@ -20,7 +21,7 @@ use crate::serve::account::{Account, hold};
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::error::BinaryServeError;
-use crate::serve::mcp::Mcp;
+use crate::serve::mcp::{Mcp, Requests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::serve::upstream::{Notice, Step, Upstream};
@@ -105,10 +106,13 @@ impl<S: Service> Driver<S> {
     {
         loop {
             self.pump();
-            if self.decode(now()) {
+            let decoded = self.decode(now());
+            self.hold()?;
+            if decoded > 0 {
+                // Other connections have their turn between the frames of this one.
+                spend(decoded).await;
                 continue;
             }
-            self.hold()?;
             if self.session.is_closed() && self.outgoing.is_done() {
                 break;
             }
@@ -194,10 +198,12 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
-    /// Takes the frames that have arrived, as far as there is room for them. True if there were any.
-    fn decode(&mut self, now: Instant) -> bool {
-        let mut has_taken = false;
-        while self.session.has_room() {
+    /// Takes the frames that have arrived, as far as there is room for them, and as many as one turn may have. Returns
+    /// their bytes, and more if there were any.
+    fn decode(&mut self, now: Instant) -> usize {
+        let mut taken = 0;
+        while self.session.has_room() && taken < TURN {
+            let before = self.incoming.undecoded();
             match self.incoming.decode() {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
@@ -214,9 +220,9 @@ impl<S: Service> Driver<S> {
                     self.failure = Some(error.into());
                 }
             }
-            has_taken = true;
+            taken += before.saturating_sub(self.incoming.undecoded()).max(1);
         }
-        has_taken
+        taken
     }
 
     /// Keeps account of the bytes that wait. A client whose frames find no room is told so, unless it does not read.
@@ -224,7 +230,7 @@ impl<S: Service> Driver<S> {
         let Some(account) = &mut self.account else { return Ok(()) };
         let unread = self.session.unsent() + self.outgoing.unwritten();
         hold(&mut account.outbound, unread).map_err(|_| BinaryServeError::Overloaded)?;
-        if hold(&mut account.inbound, self.incoming.undecoded()).is_err() {
+        if hold(&mut account.inbound, self.incoming.held()).is_err() {
             self.session.overloaded();
             self.failure.get_or_insert(BinaryServeError::Overloaded);
             self.incoming.clear();
@@ -260,8 +266,11 @@ impl<S: Service> Driver<S> {
         let caller = peer.rate_key(|| CONNECTIONS.fetch_add(1, Ordering::Relaxed));
         let imports = self.session.agreement().map(|agreed| agreed.imports).unwrap_or_default();
         let (shared, catalog) = (Arc::clone(&self.shared), Catalog::default());
-        let mcp = Mcp::Session(mcp);
-        let answers = Arc::new(Answers { shared, mcp, catalog, caller, permission: peer.permission, imports });
+        let outbound = self.account.as_ref().map(|account| account.outbound.sibling());
+        let worker = shared.large_work.worker(peer.owner());
+        let mcp = Mcp { requests: Requests::Session(mcp), worker, outbound };
+        let answers = Answers { shared, mcp, catalog, caller, permission: peer.permission, imports };
+        let answers = Arc::new(answers);
         self.upstream = Some(upstream);
         self.answers = Some(Arc::clone(&answers));
         answers
@@ -298,6 +307,17 @@ impl<S: Service> Driver<S> {
         }
     }
 }
+
+/// Lets other tasks run when this one has worked for long, by the bytes that it has worked on.
+async fn spend(bytes: usize) {
+    // The runtime counts 128 steps before it looks at other tasks.
+    for _ in 0..bytes.min(TURN).div_ceil(TURN / 128) {
+        consume_budget().await;
+    }
+}
+
+/// The bytes of frames that one connection decodes before others have their turn.
+const TURN: usize = 32 << 10;
 
 /// The number of connections without principal and address.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);

@@ -15,7 +15,7 @@ use crate::schemas::Imports;
 use crate::serve::BinaryServer;
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
-use crate::serve::mcp::{Mcp, StatelessRequests, StatelessServer};
+use crate::serve::mcp::{Mcp, Requests, StatelessRequests, StatelessServer};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::session::{BinaryCall, Changes, RequestKind, SessionConfig, admit, agree};
@@ -96,11 +96,12 @@ impl BinaryEndpoint {
             Ok(timeout) => timeout,
             Err(fault) => return BinaryAnswer { outcome: kind.carry(fault), rooms: Vec::new() },
         };
+        let worker = self.shared.large_work.worker(peer.owner());
         let sender = Peer::new(peer.principal.clone(), peer.address, connection);
         let requests = StatelessRequests::new(Arc::clone(&self.server), sender, known);
         let answers = Answers {
             shared: Arc::clone(&self.shared),
-            mcp: Mcp::Stateless(requests),
+            mcp: Mcp { requests: Requests::Stateless(requests), worker, outbound: None },
             catalog: Catalog::default(),
             caller: peer.rate_key(|| connection.unwrap_or_default()),
             permission: peer.permission.take(),
@@ -112,9 +113,9 @@ impl BinaryEndpoint {
         if let Ok(payload) = &mut outcome {
             payload.note_time(now().saturating_duration_since(started));
         }
-        let rooms = match &answers.mcp {
-            Mcp::Stateless(requests) => requests.take_rooms(),
-            Mcp::Session(_) => Vec::new(),
+        let rooms = match &answers.mcp.requests {
+            Requests::Stateless(requests) => requests.take_rooms(),
+            Requests::Session(_) => Vec::new(),
         };
         BinaryAnswer { outcome, rooms }
     }

@@ -4,19 +4,40 @@ mod answer;
 mod session;
 mod stateless;
 
+use protomcp_session::Reservation;
 use protomcp_types::{Method, Params, Tool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::code;
 use crate::fault::Fault;
+use crate::serve::account::FREE;
+use crate::serve::large_work::Worker;
 
 pub(super) use crate::serve::mcp::session::{Command, SessionRequests};
 pub(super) use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
 
 /// Sends requests to the MCP server.
 #[derive(Debug)]
-pub(super) enum Mcp {
+pub(super) struct Mcp {
+    pub(super) requests: Requests,
+    /// Reads and writes large messages.
+    pub(super) worker: Worker,
+    /// An empty reservation for results of a session, where they count. Those without a session bring their own.
+    pub(super) outbound: Option<Reservation>,
+}
+
+/// The result of a request.
+#[derive(Debug)]
+pub(super) struct Outcome<T> {
+    pub(super) result: T,
+    /// The bytes that it takes until the answer to the client is made.
+    pub(super) room: Option<Reservation>,
+}
+
+/// The way of requests to the MCP server.
+#[derive(Debug)]
+pub(super) enum Requests {
     /// In the session of a conversation.
     Session(SessionRequests),
     /// Without a session.
@@ -24,29 +45,37 @@ pub(super) enum Mcp {
 }
 
 impl Mcp {
-    /// Sends a request. Dropping the future cancels it.
-    pub(super) async fn request<M: Method>(&self, params: M::Params) -> Result<M::Result, Fault>
+    /// Sends a request whose parameters have about this many bytes. Dropping the future cancels it.
+    pub(super) async fn request<M: Method>(&self, bytes: usize, params: M::Params) -> Result<Outcome<M::Result>, Fault>
     where
-        M::Params: Serialize,
-        M::Result: DeserializeOwned,
+        M::Params: Serialize + Send + 'static,
+        M::Result: DeserializeOwned + Send + 'static,
     {
         let unreadable = |error: serde_json::Error| Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME));
-        let params = {
-            let typed = params;
-            Params::of(&typed).map_err(unreadable)?
+        let params = self.worker.run(bytes, move || Params::of(&params)).await.map_err(unreadable)?;
+        let raw = match &self.requests {
+            Requests::Session(session) => session.request(M::NAME, params).await?,
+            Requests::Stateless(requests) => requests.request(M::NAME, params).await?,
         };
-        let raw = match self {
-            Self::Session(session) => session.request(M::NAME, params).await?,
-            Self::Stateless(requests) => requests.request(M::NAME, params).await?,
-        };
-        raw.to().map_err(unreadable)
+        let room = self.room(raw.len())?;
+        let result = self.worker.run(raw.len(), move || raw.to()).await.map_err(unreadable)?;
+        Ok(Outcome { result, room })
+    }
+
+    /// Takes the bytes of a result, which may have to wait for its turn. A small one is free.
+    fn room(&self, bytes: usize) -> Result<Option<Reservation>, Fault> {
+        let Some(outbound) = self.outbound.as_ref().filter(|_| bytes > FREE) else { return Ok(None) };
+        let mut room = outbound.sibling();
+        let no_room = |_| Fault::new(code::INTERNAL_ERROR, "there is no room for the result until others are read");
+        room.grow(bytes).map_err(no_room)?;
+        Ok(Some(room))
     }
 
     /// The definition of a tool, if it is the same for every client and known without a request.
     pub(super) fn tool_definition(&self, name: &str) -> Option<Tool> {
-        match self {
-            Self::Session(_) => None,
-            Self::Stateless(requests) => requests.tool_definition(name)?.to().ok(),
+        match &self.requests {
+            Requests::Session(_) => None,
+            Requests::Stateless(requests) => requests.tool_definition(name)?.to().ok(),
         }
     }
 }

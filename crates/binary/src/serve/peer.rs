@@ -4,6 +4,8 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use protomcp_session::Owner;
+
 use crate::fault::Fault;
 
 /// The other end of a stream.
@@ -43,6 +45,11 @@ impl fmt::Debug for Permission {
 }
 
 impl BinaryPeer {
+    /// The unit by which its requests count.
+    pub(super) fn owner(&self) -> Owner {
+        Owner::of(self.principal.clone(), self.address)
+    }
+
     /// The name under which the calls of this client are counted. `connection`: its number, if nothing else is known.
     pub(super) fn rate_key(&self, connection: impl FnOnce() -> u64) -> String {
         match (&self.principal, self.address) {

@@ -8,6 +8,7 @@ use crate::cursor::CursorKey;
 use crate::rate_limit::RateLimiter;
 use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
+use crate::serve::large_work::LargeWork;
 use crate::session::SessionConfig;
 
 /// The settings and the counters of a server.
@@ -20,6 +21,7 @@ pub(super) struct Shared {
     pub(super) rates: Option<Arc<Mutex<RateLimiter>>>,
     /// The MCP server says when its tools change, so that they need not be asked for again.
     pub(super) announces_tools: bool,
+    pub(super) large_work: LargeWork,
 }
 
 impl Shared {

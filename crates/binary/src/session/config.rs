@@ -27,7 +27,7 @@ pub struct SessionConfig {
     pub tokens: Option<Arc<Tokens>>,
     /// Bounds and times.
     pub limits: SessionLimits,
-    /// Bounds on frames.
+    /// Bounds on frames. A request may have 1,024 entries, unlike the responses that [`FrameLimits::default`] is for.
     pub frames: FrameLimits,
 }
 
@@ -44,10 +44,14 @@ impl SessionConfig {
             numbering: Numbering::Standard,
             tokens: None,
             limits: SessionLimits::default(),
-            frames: FrameLimits::default(),
+            frames: FrameLimits { max_entries: MAX_REQUEST_ENTRIES, ..FrameLimits::default() },
         }
     }
 }
+
+/// The most entries of one request: of its metadata, and of its references. An entry costs far more time and memory than
+/// its bytes do.
+const MAX_REQUEST_ENTRIES: usize = 1024;
 
 impl fmt::Debug for SessionConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

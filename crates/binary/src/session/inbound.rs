@@ -1,5 +1,6 @@
 //! The messages of a client that the caller of the session acts on.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prost::Message;
@@ -32,14 +33,21 @@ pub enum BinaryCall {
 impl BinaryCall {
     /// The memory that it takes, about: its bytes, and those of the entries of its lists and maps.
     pub(crate) fn weight(&self) -> usize {
-        let (bytes, entries) = match self {
-            Self::ListTools(request) => (request.encoded_len(), request.bsr_refs.len()),
-            Self::CallTool(request) => (request.encoded_len(), request.metadata.len()),
-            Self::ListResources(request) => (request.encoded_len(), 0),
-            Self::ReadResource(request) => (request.encoded_len(), 0),
-        };
-        bytes.saturating_add(entries.saturating_mul(ENTRY))
+        match self {
+            Self::ListTools(request) => request.encoded_len() + request.bsr_refs.len() * ENTRY,
+            Self::CallTool(CallToolRequest { name, arguments, metadata }) => {
+                let arguments = arguments.as_ref().map_or(0, Message::encoded_len);
+                name.len() + arguments + metadata_weight(metadata)
+            }
+            Self::ListResources(request) => request.encoded_len(),
+            Self::ReadResource(request) => request.encoded_len(),
+        }
     }
+}
+
+/// The memory that metadata takes, about.
+pub(crate) fn metadata_weight(metadata: &BTreeMap<String, String>) -> usize {
+    metadata.iter().map(|(key, value)| ENTRY + key.len() + value.len()).sum()
 }
 
 /// The memory of an entry beside its bytes: two texts, their allocations, and its place in the map.
