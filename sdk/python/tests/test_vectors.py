@@ -18,7 +18,7 @@ from protomcp._wire import READERS, Envelope, Malformed, read_envelope, write_en
 
 ROOT = Path(__file__).resolve().parents[3]
 VECTORS = ROOT / "conformance/vectors"
-WIDE = {"size", "total_size", "uncompressed_size", "progress", "total"}
+WIDE = {"size", "total_size", "uncompressed_size", "progress", "total", "timeout_ms"}
 
 
 def vectors(name: str) -> list[Any]:
@@ -50,7 +50,10 @@ def to_json(message: Any) -> dict[str, Any]:
 
 
 def envelope_to_json(envelope: Envelope) -> dict[str, Any]:
-    found = {name: value for name in ("request_id", "namespace", "for_call") if (value := getattr(envelope, name))}
+    others = [name for name in envelope.__slots__ if name not in ("kind", "message", "context")]
+    found = {name: value for name in others if (value := getattr(envelope, name))}
+    if envelope.context is not None:
+        found["context"] = to_json(envelope.context)
     if envelope.kind:
         found[envelope.kind] = to_json(envelope.message)
     return found
@@ -81,7 +84,9 @@ def envelope_from_json(value: dict[str, Any]) -> Envelope:
     envelope = Envelope()
     kinds = {kind: class_of(reader) for kind, reader in READERS.values()}
     for name, item in value.items():
-        if name in kinds:
+        if name == "context":
+            envelope.context = from_json(_wire.RequestContext, item)
+        elif name in kinds:
             envelope.kind, envelope.message = name, from_json(kinds[name], item)
         else:
             setattr(envelope, name, item)

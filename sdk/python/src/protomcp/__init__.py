@@ -1,0 +1,119 @@
+"""Tools for AI agents: write a function, `pmcp` serves it over MCP.
+
+    from protomcp import tool
+
+    @tool("Adds two numbers.")
+    def add(a: int, b: int) -> int:
+        return a + b
+
+`pmcp dev tools.py` serves this file and reloads it after each save.
+"""
+
+from __future__ import annotations
+
+from . import manager as tool_manager
+from . import runner
+from ._lifespan import lifespan
+from ._version import __version__
+from .app import App, AppOnly
+from .changes import prompts_changed, resource_changed, resources_changed, tools_changed
+from .completion import CompletionResult, completion
+from .content import Audio, Content, Embedded, File, Image, Link, Text
+from .context import AsyncContext, Caller, Principal, ToolContext
+from .depends import Depends
+from .discovery import configure, discover_handlers
+from .errors import Cancelled, Refused, ToolError
+from .fields import Field
+from .group import action, clear_group_registry, get_registered_groups, tool_group
+from .local_middleware import clear_local_middleware, get_local_middleware, local_middleware
+from .log import ServerLogger
+from .middleware import clear_middleware_registry, get_registered_middleware, middleware
+from .prompt import PromptArg, PromptMessage, prompt
+from .questions import Answer, Form, Page, Root, Roots, Sample
+from .resource import ResourceContent, resource, resource_template
+from .result import ToolResult
+from .runner import run
+from .server_context import clear_context_registry, get_registered_contexts, server_context
+from .sidecar import clear_sidecar_registry, get_registered_sidecars, sidecar
+from .telemetry import ToolCallEvent, clear_telemetry_sinks, emit_telemetry, telemetry_sink
+from .tool import clear_registry, get_registered_tools, tool
+from .workflow import StepResult, clear_workflow_registry, get_registered_workflows, step, workflow
+
+log: ServerLogger = runner.log
+"""Sends messages to the log of the client."""
+
+__all__ = [
+    "Answer",
+    "App",
+    "AppOnly",
+    "AsyncContext",
+    "Audio",
+    "Caller",
+    "Cancelled",
+    "CompletionResult",
+    "Content",
+    "Depends",
+    "Embedded",
+    "Field",
+    "File",
+    "Form",
+    "Image",
+    "Link",
+    "Page",
+    "Principal",
+    "PromptArg",
+    "PromptMessage",
+    "Refused",
+    "ResourceContent",
+    "Root",
+    "Roots",
+    "Sample",
+    "ServerLogger",
+    "StepResult",
+    "Text",
+    "ToolCallEvent",
+    "ToolContext",
+    "ToolError",
+    "ToolResult",
+    "__version__",
+    "action",
+    "clear_context_registry",
+    "clear_group_registry",
+    "clear_local_middleware",
+    "clear_middleware_registry",
+    "clear_registry",
+    "clear_sidecar_registry",
+    "clear_telemetry_sinks",
+    "clear_workflow_registry",
+    "completion",
+    "configure",
+    "discover_handlers",
+    "emit_telemetry",
+    "get_local_middleware",
+    "get_registered_contexts",
+    "get_registered_groups",
+    "get_registered_middleware",
+    "get_registered_sidecars",
+    "get_registered_tools",
+    "get_registered_workflows",
+    "lifespan",
+    "local_middleware",
+    "log",
+    "middleware",
+    "prompt",
+    "prompts_changed",
+    "resource",
+    "resource_changed",
+    "resource_template",
+    "resources_changed",
+    "run",
+    "server_context",
+    "sidecar",
+    "step",
+    "telemetry_sink",
+    "tool",
+    "tool_group",
+    "tool_manager",
+    "tools_changed",
+    "workflow",
+]

@@ -70,6 +70,44 @@ def _number(value: int) -> bytes:
 _BYTE = [bytes((n,)) for n in range(128)]
 
 
+class RequestContext:
+    __slots__ = ("timeout_ms", "session", "protocol_version", "client_name", "client_version", "client_capabilities_json", "principal",)
+
+    def __init__(
+        self,
+        timeout_ms: int = 0,
+        session: str = "",
+        protocol_version: str = "",
+        client_name: str = "",
+        client_version: str = "",
+        client_capabilities_json: str = "",
+        principal: Principal | None = None,
+    ) -> None:
+        self.timeout_ms = timeout_ms
+        self.session = session
+        self.protocol_version = protocol_version
+        self.client_name = client_name
+        self.client_version = client_version
+        self.client_capabilities_json = client_capabilities_json
+        self.principal = principal
+
+
+class Principal:
+    __slots__ = ("subject", "client_id", "issuer", "scopes",)
+
+    def __init__(
+        self,
+        subject: str = "",
+        client_id: str = "",
+        issuer: str = "",
+        scopes: list[str] | None = None,
+    ) -> None:
+        self.subject = subject
+        self.client_id = client_id
+        self.issuer = issuer
+        self.scopes: list[str] = [] if scopes is None else scopes
+
+
 class ReloadRequest:
     __slots__ = ()
 
@@ -541,25 +579,29 @@ class ResourceTemplateDefinition:
 
 
 class ReadResourceRequest:
-    __slots__ = ("uri",)
+    __slots__ = ("uri", "metadata_json",)
 
     def __init__(
         self,
         uri: str = "",
+        metadata_json: str = "",
     ) -> None:
         self.uri = uri
+        self.metadata_json = metadata_json
 
 
 class ReadResourceResponse:
-    __slots__ = ("contents", "error",)
+    __slots__ = ("contents", "error", "metadata_json",)
 
     def __init__(
         self,
         contents: list[ResourceContent] | None = None,
         error: ToolError | None = None,
+        metadata_json: str = "",
     ) -> None:
         self.contents: list[ResourceContent] = [] if contents is None else contents
         self.error = error
+        self.metadata_json = metadata_json
 
 
 class ResourceContent:
@@ -641,29 +683,33 @@ class PromptArgument:
 
 
 class GetPromptRequest:
-    __slots__ = ("name", "arguments_json",)
+    __slots__ = ("name", "arguments_json", "metadata_json",)
 
     def __init__(
         self,
         name: str = "",
         arguments_json: str = "",
+        metadata_json: str = "",
     ) -> None:
         self.name = name
         self.arguments_json = arguments_json
+        self.metadata_json = metadata_json
 
 
 class GetPromptResponse:
-    __slots__ = ("description", "messages", "error",)
+    __slots__ = ("description", "messages", "error", "metadata_json",)
 
     def __init__(
         self,
         description: str = "",
         messages: list[PromptMessage] | None = None,
         error: ToolError | None = None,
+        metadata_json: str = "",
     ) -> None:
         self.description = description
         self.messages: list[PromptMessage] = [] if messages is None else messages
         self.error = error
+        self.metadata_json = metadata_json
 
 
 class PromptMessage:
@@ -679,7 +725,7 @@ class PromptMessage:
 
 
 class CompletionRequest:
-    __slots__ = ("ref_type", "ref_name", "argument_name", "argument_value", "context_json",)
+    __slots__ = ("ref_type", "ref_name", "argument_name", "argument_value", "context_json", "metadata_json",)
 
     def __init__(
         self,
@@ -688,16 +734,18 @@ class CompletionRequest:
         argument_name: str = "",
         argument_value: str = "",
         context_json: str = "",
+        metadata_json: str = "",
     ) -> None:
         self.ref_type = ref_type
         self.ref_name = ref_name
         self.argument_name = argument_name
         self.argument_value = argument_value
         self.context_json = context_json
+        self.metadata_json = metadata_json
 
 
 class CompletionResponse:
-    __slots__ = ("values", "total", "has_more", "error",)
+    __slots__ = ("values", "total", "has_more", "error", "metadata_json",)
 
     def __init__(
         self,
@@ -705,15 +753,17 @@ class CompletionResponse:
         total: int = 0,
         has_more: bool = False,
         error: ToolError | None = None,
+        metadata_json: str = "",
     ) -> None:
         self.values: list[str] = [] if values is None else values
         self.total = total
         self.has_more = has_more
         self.error = error
+        self.metadata_json = metadata_json
 
 
 class SamplingRequest:
-    __slots__ = ("messages_json", "model_preferences_json", "system_prompt", "max_tokens",)
+    __slots__ = ("messages_json", "model_preferences_json", "system_prompt", "max_tokens", "params_json",)
 
     def __init__(
         self,
@@ -721,11 +771,13 @@ class SamplingRequest:
         model_preferences_json: str = "",
         system_prompt: str = "",
         max_tokens: int = 0,
+        params_json: str = "",
     ) -> None:
         self.messages_json = messages_json
         self.model_preferences_json = model_preferences_json
         self.system_prompt = system_prompt
         self.max_tokens = max_tokens
+        self.params_json = params_json
 
 
 class SamplingResponse:
@@ -854,6 +906,224 @@ class ElicitationComplete:
         elicitation_id: str = "",
     ) -> None:
         self.elicitation_id = elicitation_id
+
+
+class Ping:
+    __slots__ = ()
+
+
+class Pong:
+    __slots__ = ()
+
+
+def read_request_context(b: bytes, i: int, end: int, m: RequestContext | None = None) -> RequestContext:
+    if m is None:
+        m = RequestContext()
+    while i < end:
+        key = b[i]
+        i += 1
+        if key > 127:
+            key, i = _varint(b, i - 1)
+        if key == 8:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            m.timeout_ms = n
+        elif key == 18:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.session = b[i:e].decode()
+            i = e
+        elif key == 26:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.protocol_version = b[i:e].decode()
+            i = e
+        elif key == 34:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.client_name = b[i:e].decode()
+            i = e
+        elif key == 42:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.client_version = b[i:e].decode()
+            i = e
+        elif key == 50:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.client_capabilities_json = b[i:e].decode("utf-8", "replace")
+            i = e
+        elif key == 58:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.principal = read_principal(b, i, e, m.principal)
+            i = e
+        else:
+            i = _skip(b, i, end, key)
+    if i != end:
+        raise _short()
+    return m
+
+
+def write_request_context(out: list[bytes], m: RequestContext) -> int:
+    size = 0
+    if m.timeout_ms:
+        s = _number(m.timeout_ms)
+        out += (b"\x08", s)
+        size += 1 + len(s)
+    if m.session:
+        s = m.session.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x12", length, s)
+        size += 1 + len(length) + n
+    if m.protocol_version:
+        s = m.protocol_version.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x1a", length, s)
+        size += 1 + len(length) + n
+    if m.client_name:
+        s = m.client_name.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x22", length, s)
+        size += 1 + len(length) + n
+    if m.client_version:
+        s = m.client_version.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x2a", length, s)
+        size += 1 + len(length) + n
+    if m.client_capabilities_json:
+        s = m.client_capabilities_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x32", length, s)
+        size += 1 + len(length) + n
+    if m.principal is not None:
+        at = len(out)
+        out += (b"\x3a", b"")
+        n = write_principal(out, m.principal)
+        out[at + 1] = s = _number(n)
+        size += 1 + len(s) + n
+    return size
+
+
+def read_principal(b: bytes, i: int, end: int, m: Principal | None = None) -> Principal:
+    if m is None:
+        m = Principal()
+    while i < end:
+        key = b[i]
+        i += 1
+        if key > 127:
+            key, i = _varint(b, i - 1)
+        if key == 10:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.subject = b[i:e].decode()
+            i = e
+        elif key == 18:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.client_id = b[i:e].decode()
+            i = e
+        elif key == 26:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.issuer = b[i:e].decode()
+            i = e
+        elif key == 34:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.scopes.append(b[i:e].decode())
+            i = e
+        else:
+            i = _skip(b, i, end, key)
+    if i != end:
+        raise _short()
+    return m
+
+
+def write_principal(out: list[bytes], m: Principal) -> int:
+    size = 0
+    if m.subject:
+        s = m.subject.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x0a", length, s)
+        size += 1 + len(length) + n
+    if m.client_id:
+        s = m.client_id.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x12", length, s)
+        size += 1 + len(length) + n
+    if m.issuer:
+        s = m.issuer.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x1a", length, s)
+        size += 1 + len(length) + n
+    for item in m.scopes:
+        s = item.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x22", length, s)
+        size += 1 + len(length) + n
+    return size
 
 
 def read_reload_request(b: bytes, i: int, end: int, m: ReloadRequest | None = None) -> ReloadRequest:
@@ -3042,6 +3312,16 @@ def read_read_resource_request(b: bytes, i: int, end: int, m: ReadResourceReques
                 raise _short()
             m.uri = b[i:e].decode()
             i = e
+        elif key == 802:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.metadata_json = b[i:e].decode("utf-8", "replace")
+            i = e
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -3057,6 +3337,12 @@ def write_read_resource_request(out: list[bytes], m: ReadResourceRequest) -> int
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x0a", length, s)
         size += 1 + len(length) + n
+    if m.metadata_json:
+        s = m.metadata_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xa2\x06", length, s)
+        size += 2 + len(length) + n
     return size
 
 
@@ -3088,6 +3374,16 @@ def read_read_resource_response(b: bytes, i: int, end: int, m: ReadResourceRespo
                 raise _short()
             m.error = read_tool_error(b, i, e, m.error)
             i = e
+        elif key == 810:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.metadata_json = b[i:e].decode("utf-8", "replace")
+            i = e
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -3109,6 +3405,12 @@ def write_read_resource_response(out: list[bytes], m: ReadResourceResponse) -> i
         n = write_tool_error(out, m.error)
         out[at + 1] = s = _number(n)
         size += 2 + len(s) + n
+    if m.metadata_json:
+        s = m.metadata_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xaa\x06", length, s)
+        size += 2 + len(length) + n
     return size
 
 
@@ -3523,6 +3825,16 @@ def read_get_prompt_request(b: bytes, i: int, end: int, m: GetPromptRequest | No
                 raise _short()
             m.arguments_json = b[i:e].decode("utf-8", "replace")
             i = e
+        elif key == 802:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.metadata_json = b[i:e].decode("utf-8", "replace")
+            i = e
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -3544,6 +3856,12 @@ def write_get_prompt_request(out: list[bytes], m: GetPromptRequest) -> int:
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x12", length, s)
         size += 1 + len(length) + n
+    if m.metadata_json:
+        s = m.metadata_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xa2\x06", length, s)
+        size += 2 + len(length) + n
     return size
 
 
@@ -3585,6 +3903,16 @@ def read_get_prompt_response(b: bytes, i: int, end: int, m: GetPromptResponse | 
                 raise _short()
             m.error = read_tool_error(b, i, e, m.error)
             i = e
+        elif key == 810:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.metadata_json = b[i:e].decode("utf-8", "replace")
+            i = e
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -3612,6 +3940,12 @@ def write_get_prompt_response(out: list[bytes], m: GetPromptResponse) -> int:
         n = write_tool_error(out, m.error)
         out[at + 1] = s = _number(n)
         size += 2 + len(s) + n
+    if m.metadata_json:
+        s = m.metadata_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xaa\x06", length, s)
+        size += 2 + len(length) + n
     return size
 
 
@@ -3725,6 +4059,16 @@ def read_completion_request(b: bytes, i: int, end: int, m: CompletionRequest | N
                 raise _short()
             m.context_json = b[i:e].decode("utf-8", "replace")
             i = e
+        elif key == 810:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.metadata_json = b[i:e].decode("utf-8", "replace")
+            i = e
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -3763,6 +4107,12 @@ def write_completion_request(out: list[bytes], m: CompletionRequest) -> int:
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\xa2\x06", length, s)
+        size += 2 + len(length) + n
+    if m.metadata_json:
+        s = m.metadata_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xaa\x06", length, s)
         size += 2 + len(length) + n
     return size
 
@@ -3807,6 +4157,16 @@ def read_completion_response(b: bytes, i: int, end: int, m: CompletionResponse |
                 raise _short()
             m.error = read_tool_error(b, i, e, m.error)
             i = e
+        elif key == 810:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.metadata_json = b[i:e].decode("utf-8", "replace")
+            i = e
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -3835,6 +4195,12 @@ def write_completion_response(out: list[bytes], m: CompletionResponse) -> int:
         n = write_tool_error(out, m.error)
         out[at + 1] = s = _number(n)
         size += 2 + len(s) + n
+    if m.metadata_json:
+        s = m.metadata_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xaa\x06", length, s)
+        size += 2 + len(length) + n
     return size
 
 
@@ -3882,6 +4248,16 @@ def read_sampling_request(b: bytes, i: int, end: int, m: SamplingRequest | None 
             if n > 127:
                 n, i = _varint(b, i - 1)
             m.max_tokens = (n & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
+        elif key == 802:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.params_json = b[i:e].decode("utf-8", "replace")
+            i = e
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -3913,6 +4289,12 @@ def write_sampling_request(out: list[bytes], m: SamplingRequest) -> int:
         s = _number(m.max_tokens)
         out += (b"\x20", s)
         size += 1 + len(s)
+    if m.params_json:
+        s = m.params_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xa2\x06", length, s)
+        size += 2 + len(length) + n
     return size
 
 
@@ -4540,6 +4922,42 @@ def write_elicitation_complete(out: list[bytes], m: ElicitationComplete) -> int:
     return size
 
 
+def read_ping(b: bytes, i: int, end: int, m: Ping | None = None) -> Ping:
+    if m is None:
+        m = Ping()
+    while i < end:
+        key = b[i]
+        i += 1
+        if key > 127:
+            key, i = _varint(b, i - 1)
+        i = _skip(b, i, end, key)
+    if i != end:
+        raise _short()
+    return m
+
+
+def write_ping(out: list[bytes], m: Ping) -> int:
+    return 0
+
+
+def read_pong(b: bytes, i: int, end: int, m: Pong | None = None) -> Pong:
+    if m is None:
+        m = Pong()
+    while i < end:
+        key = b[i]
+        i += 1
+        if key > 127:
+            key, i = _varint(b, i - 1)
+        i = _skip(b, i, end, key)
+    if i != end:
+        raise _short()
+    return m
+
+
+def write_pong(out: list[bytes], m: Pong) -> int:
+    return 0
+
+
 # By the key of the field: its name and its reader.
 READERS: dict[int, tuple[str, Callable[..., Any]]] = {
     10: ("reload", read_reload_request),
@@ -4594,6 +5012,8 @@ READERS: dict[int, tuple[str, Callable[..., Any]]] = {
     1634: ("prompt_list_changed", read_prompt_list_changed),
     1642: ("resource_list_changed", read_resource_list_changed),
     1650: ("elicitation_complete", read_elicitation_complete),
+    1658: ("ping", read_ping),
+    1666: ("pong", read_pong),
 }
 
 # By the name of the field: the bytes of its key, and its writer.
@@ -4650,13 +5070,17 @@ WRITERS: dict[str, tuple[bytes, Callable[..., int]]] = {
     "prompt_list_changed": (b"\xe2\x0c", write_prompt_list_changed),
     "resource_list_changed": (b"\xea\x0c", write_resource_list_changed),
     "elicitation_complete": (b"\xf2\x0c", write_elicitation_complete),
+    "ping": (b"\xfa\x0c", write_ping),
+    "pong": (b"\x82\x0d", write_pong),
 }
 
 
 # The lists in messages, for bounds that are checked before reading: by message, the keys of fields with the
 # message inside (or None) and whether the field itself is a list.
 LISTS: dict[str, dict[int, tuple[str | None, bool]]] = {
-    "Envelope": {42: ("ToolListResponse", False), 50: ("CallToolResponse", False), 58: ("EnableToolsRequest", False), 66: ("DisableToolsRequest", False), 74: ("SetAllowedRequest", False), 82: ("SetBlockedRequest", False), 98: ("BatchUpdateRequest", False), 106: ("ActiveToolsResponse", False), 258: ("ResourceListResponse", False), 274: ("ResourceTemplateListResponse", False), 290: ("ReadResourceResponse", False), 330: ("PromptListResponse", False), 346: ("GetPromptResponse", False), 410: ("CompletionResponse", False), 506: ("ListRootsResponse", False), 1602: ("SdkInfo", False), 1610: ("BridgeInfo", False)},
+    "Envelope": {42: ("ToolListResponse", False), 50: ("CallToolResponse", False), 58: ("EnableToolsRequest", False), 66: ("DisableToolsRequest", False), 74: ("SetAllowedRequest", False), 82: ("SetBlockedRequest", False), 98: ("BatchUpdateRequest", False), 106: ("ActiveToolsResponse", False), 258: ("ResourceListResponse", False), 274: ("ResourceTemplateListResponse", False), 290: ("ReadResourceResponse", False), 330: ("PromptListResponse", False), 346: ("GetPromptResponse", False), 410: ("CompletionResponse", False), 506: ("ListRootsResponse", False), 1602: ("SdkInfo", False), 1610: ("BridgeInfo", False), 826: ("RequestContext", False)},
+    "RequestContext": {58: ("Principal", False)},
+    "Principal": {34: (None, True)},
     "ToolListResponse": {10: (None, True)},
     "CallToolResponse": {26: (None, True), 34: (None, True)},
     "EnableToolsRequest": {10: (None, True)},
@@ -4681,7 +5105,7 @@ LISTS: dict[str, dict[int, tuple[str | None, bool]]] = {
 class Envelope:
     """A message and what belongs to it. `kind` is the name of its field, or empty if there is none."""
 
-    __slots__ = ("kind", "message", "request_id", "namespace", "for_call")
+    __slots__ = ("kind", "message", "request_id", "namespace", "for_call", "question_key", "more_questions", "context")
 
     def __init__(
         self,
@@ -4690,12 +5114,18 @@ class Envelope:
         request_id: str = "",
         namespace: str = "",
         for_call: str = "",
+        question_key: str = "",
+        more_questions: bool = False,
+        context: RequestContext | None = None,
     ) -> None:
         self.kind = kind
         self.message = message
         self.request_id = request_id
         self.namespace = namespace
         self.for_call = for_call
+        self.question_key = question_key
+        self.more_questions = more_questions
+        self.context = context
 
 
 def read_envelope(b: bytes, i: int, end: int) -> Envelope:
@@ -4708,7 +5138,11 @@ def read_envelope(b: bytes, i: int, end: int) -> Envelope:
             if key > 127:
                 key, i = _varint(b, i - 1)
             if key & 7 != 2:
-                i = _skip(b, i, end, key)
+                if key == 816:
+                    n, i = _varint(b, i)
+                    m.more_questions = n != 0
+                else:
+                    i = _skip(b, i, end, key)
                 continue
             n = b[i]
             i += 1
@@ -4728,6 +5162,10 @@ def read_envelope(b: bytes, i: int, end: int) -> Envelope:
                 m.namespace = b[i:e].decode()
             elif key == 802:
                 m.for_call = b[i:e].decode()
+            elif key == 810:
+                m.question_key = b[i:e].decode()
+            elif key == 826:
+                m.context = read_request_context(b, i, e, m.context)
             i = e
         if i != end:
             raise _short()
@@ -4764,5 +5202,20 @@ def write_envelope(m: Envelope) -> bytes:
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\xa2\x06", length, s)
         size += 2 + len(length) + n
+    if m.question_key:
+        s = m.question_key.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\xaa\x06", length, s)
+        size += 2 + len(length) + n
+    if m.more_questions:
+        out.append(b"\xb0\x06\x01")
+        size += 3
+    if m.context is not None:
+        at = len(out)
+        out += (b"\xba\x06", b"")
+        n = write_request_context(out, m.context)
+        out[at + 1] = s = _number(n)
+        size += 2 + len(s) + n
     out[0] = size.to_bytes(4, "big")
     return b"".join(out)

@@ -1,0 +1,110 @@
+"""Resolves the values of `Depends` for one call."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+from ._input import Input
+
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
+
+
+class Provider:
+    """A function that provides a value, and what it depends on itself."""
+
+    __slots__ = ("flags", "function", "input", "needs")
+
+    def __init__(self, function: Callable[..., Any], known: dict[Any, Provider]) -> None:
+        from ._signature import _function
+
+        known[function] = self
+        self.function = function
+        self.flags = getattr(getattr(_function(function), "__code__", None), "co_flags", 0)
+        self.input = Input(function, set(), set())
+        missing = [each.name for each in self.input.fields if each.is_required]
+        if missing:
+            raise TypeError(f"the provider {function!r} has parameters that nothing fills in: {', '.join(missing)}")
+        self.needs = [(name, known.get(each) or Provider(each, known)) for name, each in self.input.dependencies]
+
+    @property
+    def is_async(self) -> bool:
+        """True if its value has to be awaited, or one that it depends on."""
+        return bool(self.flags & (_COROUTINE | _ASYNC_GENERATOR)) or any(each.is_async for _, each in self.needs)
+
+
+class Dependencies:
+    """All values of `Depends` of one handler."""
+
+    __slots__ = ("is_async", "needs")
+
+    def __init__(self, input: Input) -> None:
+        known: dict[Any, Provider] = {}
+        self.needs = [(name, known.get(each) or Provider(each, known)) for name, each in input.dependencies]
+        self.is_async = any(each.is_async for _, each in self.needs)
+
+    def call(self, handler: Callable[..., Any], arguments: dict[str, Any], ctx: Any) -> Any:
+        """Calls a plain handler with its values; generators are closed afterwards."""
+        with contextlib.ExitStack() as stack:
+            values: dict[Provider, Any] = {}
+            for name, provider in self.needs:
+                arguments[name] = _solve(provider, ctx, values, stack)
+            return handler(**arguments)
+
+    async def call_async(self, handler: Callable[..., Any], arguments: dict[str, Any], ctx: Any) -> Any:
+        """The same for an async handler."""
+        async with contextlib.AsyncExitStack() as stack:
+            values: dict[Provider, Any] = {}
+            for name, provider in self.needs:
+                arguments[name] = await _solve_async(provider, ctx, values, stack)
+            return await handler(**arguments)
+
+
+def context_as(ctx: Any, cls: Any) -> Any:
+    """The same context for code that wants the other class."""
+    if cls is None or ctx is None or isinstance(ctx, cls):
+        return ctx
+    other = cls.__new__(cls)
+    other.__dict__ = ctx.__dict__
+    return other
+
+
+def _arguments(provider: Provider, ctx: Any) -> dict[str, Any]:
+    if not provider.input.context_name:
+        return {}
+    return {provider.input.context_name: context_as(ctx, provider.input.context_type)}
+
+
+def _solve(provider: Provider, ctx: Any, values: dict[Provider, Any], stack: contextlib.ExitStack) -> Any:
+    if provider in values:
+        return values[provider]
+    arguments = _arguments(provider, ctx)
+    for name, each in provider.needs:
+        arguments[name] = _solve(each, ctx, values, stack)
+    if provider.flags & _GENERATOR:
+        value = stack.enter_context(contextlib.contextmanager(provider.function)(**arguments))
+    else:
+        value = provider.function(**arguments)
+    values[provider] = value
+    return value
+
+
+async def _solve_async(
+    provider: Provider, ctx: Any, values: dict[Provider, Any], stack: contextlib.AsyncExitStack
+) -> Any:
+    if provider in values:
+        return values[provider]
+    arguments = _arguments(provider, ctx)
+    for name, each in provider.needs:
+        arguments[name] = await _solve_async(each, ctx, values, stack)
+    if provider.flags & _ASYNC_GENERATOR:
+        value = await stack.enter_async_context(contextlib.asynccontextmanager(provider.function)(**arguments))
+    elif provider.flags & _GENERATOR:
+        value = stack.enter_context(contextlib.contextmanager(provider.function)(**arguments))
+    else:
+        value = provider.function(**arguments)
+        if hasattr(value, "__await__"):
+            value = await value
+    values[provider] = value
+    return value

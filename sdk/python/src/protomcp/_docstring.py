@@ -1,0 +1,79 @@
+"""Descriptions of parameters in docstrings: in the styles of Google, NumPy and Sphinx."""
+
+from __future__ import annotations
+
+import re
+
+_SECTION = re.compile(r"^(Args|Arguments|Parameters|Params):?$", re.IGNORECASE)
+_GOOGLE = re.compile(r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
+_NUMPY = re.compile(r"^(\w+)\s*(?::.*)?$")
+_SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+)\s*:\s*(.*)$")
+
+
+def summary(text: str) -> str:
+    """What is written before the first section, as one text."""
+    lines = []
+    for line in _lines(text):
+        if _SECTION.match(line.strip()) or _SPHINX.match(line.strip()) or line.strip() in ("Returns:", "Raises:"):
+            break
+        lines.append(line)
+    return "\n".join(lines).strip()
+
+
+def parameters(text: str) -> dict[str, str]:
+    """The descriptions of parameters, by name."""
+    found: dict[str, str] = {}
+    lines = _lines(text)
+    for at, line in enumerate(lines):
+        if match := _SPHINX.match(line.strip()):
+            rest = [each.strip() for each in _deeper(lines[at + 1 :], _indent(line))]
+            found[match[1]] = " ".join([match[2], *rest]).strip()
+        elif _SECTION.match(line.strip()):
+            following = lines[at + 1 :]
+            if following and following[0].strip() and set(following[0].strip()) == {"-"}:
+                _read(following[1:], _indent(line) - 1, _NUMPY, found)
+            else:
+                _read(following, _indent(line), _GOOGLE, found)
+    return found
+
+
+def _read(lines: list[str], outer: int, pattern: re.Pattern[str], found: dict[str, str]) -> None:
+    """The entries of a section: those that are indented like its first line."""
+    first = next((line for line in lines if line.strip()), "")
+    level = _indent(first)
+    if level <= outer:
+        return
+    name = ""
+    for line in lines:
+        if not line.strip():
+            continue
+        if _indent(line) < level:
+            return
+        if _indent(line) == level:
+            match = pattern.match(line.strip())
+            if match is None:
+                return
+            name = match[1].lstrip("*")
+            found[name] = match[2].strip() if pattern is _GOOGLE else ""
+        elif name:
+            found[name] = f"{found[name]} {line.strip()}".strip()
+
+
+def _deeper(lines: list[str], level: int) -> list[str]:
+    found = []
+    for line in lines:
+        if not line.strip() or _indent(line) <= level:
+            break
+        found.append(line)
+    return found
+
+
+def _lines(text: str) -> list[str]:
+    """The lines without the indentation of the source."""
+    lines = text.expandtabs().splitlines()
+    margin = min((_indent(line) for line in lines[1:] if line.strip()), default=0)
+    return [line.strip() if at == 0 else line[margin:].rstrip() for at, line in enumerate(lines)]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

@@ -1,0 +1,118 @@
+"""The main thread of files with async handlers: an event loop that owns the connection.
+
+Async handlers run together as its tasks. Plain ones run between them, one at a time; while one is slow, the second
+thread reads, as without a loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+from typing import Any
+
+from ._main_thread import MainThread
+from ._wire import Envelope
+from ._work import Work
+
+_IS_EAGER = sys.version_info >= (3, 12)
+
+
+class EventLoop(MainThread):
+    """`around` is an async context manager that is entered before the first request, or None."""
+
+    _loop: asyncio.AbstractEventLoop
+    _closed: asyncio.Event
+    around: Any = None
+
+    def run(self) -> None:
+        asyncio.run(self._main())
+
+    async def _main(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._closed = asyncio.Event()
+        self._tasks: set[asyncio.Task[None]] = set()
+        if self.around is None:
+            await self._serve()
+        else:
+            async with self.around:
+                await self._serve()
+
+    async def _serve(self) -> None:
+        # Frames may have been read before the loop was there.
+        self._take_frames()
+        self._loop.add_reader(self._stream, self._readable)
+        try:
+            await self._closed.wait()
+        finally:
+            self._loop.remove_reader(self._stream)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5)
+
+    def start_async(self, work: Work) -> None:
+        if self._may_run():
+            self._start(work)
+        else:
+            self._soon(self._start, work)
+
+    def end(self) -> None:
+        super().end()
+        self._soon(self._closed.set)
+
+    def _soon(self, function: Any, *arguments: Any) -> None:
+        try:
+            self._loop.call_soon_threadsafe(function, *arguments)
+        except RuntimeError:
+            # The loop has been closed: nothing waits for it.
+            return
+
+    def _readable(self) -> None:
+        # While the second thread reads, there is nothing to do here.
+        if self._is_reader:
+            self._read(socket.MSG_DONTWAIT)
+            self._take_frames()
+
+    def _take_frames(self) -> None:
+        while self._is_reader:
+            frame = self._frames.next()
+            if frame is None:
+                return
+            if isinstance(frame, Envelope):
+                self.receive(frame)
+
+    def _start(self, work: Work) -> None:
+        """Starts a task. The call can be cancelled from the first step on."""
+        if _IS_EAGER:
+            task = asyncio.Task(self._bound(work), loop=self._loop, eager_start=True)  # type: ignore[call-arg]
+        else:
+            task = self._loop.create_task(self._bound(work))
+        if not task.done():
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _bound(self, work: Work) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        work.context._bind_cancel(lambda: self._soon(task.cancel))
+        try:
+            await work.run_async()
+        finally:
+            work.context._bind_cancel(None)
+
+    def _run(self, work: Work) -> None:
+        self._run_one(work)
+        if not self._is_reader:
+            self._loop.call_soon(self._drain_one)
+
+    def _drain_one(self) -> None:
+        """Runs one of the queued handlers; tasks run in between."""
+        if self._backlog:
+            self._run_one(self._backlog.popleft())
+            self._loop.call_soon(self._drain_one)
+        elif self._take_back():
+            # Bytes that the second thread has left in its buffer.
+            self._take_frames()
+        else:
+            self._loop.call_soon(self._drain_one)

@@ -1,0 +1,158 @@
+"""The input of a handler: the schema of its arguments, and their conversion to keyword arguments."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from typing import Any
+
+from . import _docstring
+from ._faults import Faults, InvalidArguments
+from ._signature import Signature, doc_of
+from ._types import REQUIRED, Field, Kind, Schema, Types, accepts_null, load_members, missing, with_default
+from .depends import Dependency
+
+_EXACT = (str, bool)
+"""Types whose JSON values need no conversion."""
+
+
+class Input:
+    """The parameters of one handler.
+
+    `injected` are the names that `server_context` provides: those of hidden contexts are left out of the schema.
+    """
+
+    __slots__ = (
+        "_exact",
+        "context_name",
+        "context_type",
+        "dependencies",
+        "fields",
+        "injected",
+        "names",
+        "schema",
+        "signature",
+        "takes_any",
+        "types",
+    )
+
+    def __init__(self, handler: Callable[..., Any], exposed: set[str], hidden: set[str]) -> None:
+        self.signature = signature = Signature(handler)
+        self.types = Types(signature.scope)
+        self.takes_any = signature.takes_any
+        self.context_name = ""
+        self.context_type: Any = None
+        self.dependencies: list[tuple[str, Callable[..., Any]]] = []
+        self.fields: list[Field] = []
+        self.injected: list[str] = []
+        notes = _docstring.parameters(doc_of(handler))
+        for name in signature.names:
+            hint, default = signature.hints.get(name, Any), signature.defaults.get(name, REQUIRED)
+            if name in ("self", "cls"):
+                continue
+            if name in exposed or name in hidden:
+                self.injected.append(name)
+            if name in hidden:
+                continue
+            if name == "ctx" or context_type_of(hint) is not None:
+                self.context_name, self.context_type = name, context_type_of(hint)
+            elif provider := _provider(hint, default):
+                self.dependencies.append((name, provider))
+            else:
+                is_required = default is REQUIRED and name not in exposed and not _is_optional(hint)
+                kind = self._kind(hint, default, notes.get(name))
+                if name in exposed:
+                    # The value of the server is passed as it is.
+                    kind = Kind(kind.schema, lambda value, place, faults: value)
+                self.fields.append(Field(name, kind, is_required=is_required, default=default))
+        self.names = {each.name for each in self.fields}
+        self._exact = [(each, _exact_type(each.kind)) for each in self.fields]
+        self.schema = self._schema()
+
+    def _kind(self, hint: Any, default: Any, note: str | None) -> Kind:
+        kind = self.types.of(hint)
+        if default is None and not accepts_null(kind.schema):
+            # `text: str = None` is written often, and means what it says.
+            load = kind.load
+            kind = Kind(kind.schema, lambda value, place, faults: None if value is None else load(value, place, faults))
+        if note and "description" not in kind.schema:
+            kind = Kind(kind.schema | {"description": note}, kind.load)
+        return kind
+
+    def _schema(self) -> Schema:
+        properties = {each.name: with_default(each.kind.schema, each.default) for each in self.fields}
+        schema: Schema = {"type": "object", "properties": properties}
+        if required := [each.name for each in self.fields if each.is_required]:
+            schema["required"] = required
+        return self.types.complete(schema)
+
+    def load(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The keyword arguments of a call; raises InvalidArguments."""
+        found: dict[str, Any] = {}
+        faults: Faults | None = None
+        matched = 0
+        for field, exact in self._exact:
+            name = field.name
+            if name in arguments:
+                matched += 1
+                value = arguments[name]
+                if type(value) is exact:
+                    found[name] = value
+                else:
+                    if faults is None:
+                        faults = Faults()
+                    found[name] = field.kind.load(value, field.step, faults)
+            elif field.is_required:
+                if faults is None:
+                    faults = Faults()
+                faults.add("", missing(field))
+            elif field.default is REQUIRED and name not in self.injected:
+                found[name] = None
+        if matched != len(arguments):
+            faults = faults or Faults()
+            self._others(arguments, found, faults)
+        if faults:
+            raise InvalidArguments(tool, faults)
+        return found
+
+    def _others(self, arguments: dict[str, Any], found: dict[str, Any], faults: Faults) -> None:
+        """Arguments without a parameter: they are passed on, injected, or unknown."""
+        for name, value in arguments.items():
+            if name in self.names:
+                continue
+            if self.takes_any or name in self.injected:
+                found[name] = value
+            else:
+                known = [Field(each.name, each.kind, is_required=False) for each in self.fields]
+                load_members(known, {name: value}, "", faults)
+
+
+def context_type_of(hint: Any) -> Any:
+    """The class of a context in an annotation: `ToolContext`, `ToolContext | None`."""
+    if getattr(hint, "_is_protomcp_context", False):
+        return hint
+    for each in typing.get_args(hint):
+        if getattr(each, "_is_protomcp_context", False):
+            return each
+    return None
+
+
+def _provider(hint: Any, default: Any) -> Callable[..., Any] | None:
+    if isinstance(default, Dependency):
+        return default.provider
+    if typing.get_origin(hint) is typing.Annotated:
+        for each in typing.get_args(hint)[1:]:
+            if isinstance(each, Dependency):
+                return each.provider
+    return None
+
+
+def _is_optional(hint: Any) -> bool:
+    """A parameter that may be None can be left out."""
+    return type(None) in typing.get_args(hint)
+
+
+def _exact_type(kind: Kind) -> type | None:
+    from ._scalars import SCALARS
+
+    return next((cls for cls in (*_EXACT, int) if SCALARS[cls][1] is kind.load), None)

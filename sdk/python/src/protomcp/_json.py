@@ -1,0 +1,89 @@
+"""JSON text, and Python values as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+try:
+    from json.encoder import c_encode_basestring as _quote  # type: ignore[attr-defined]
+except ImportError:
+    from json.encoder import encode_basestring as _quote
+
+_decode = json.JSONDecoder().decode
+
+
+def quote(text: str) -> str:
+    """A string of JSON. Halves of surrogate pairs are escaped: they have no form in UTF-8."""
+    quoted: str = _quote(text)
+    try:
+        if not quoted.isascii():
+            quoted.encode()
+    except UnicodeEncodeError:
+        return json.dumps(text)
+    return quoted
+
+
+def parse(text: str) -> Any:
+    """The value of a JSON text; raises ValueError."""
+    return _decode(text)
+
+
+def dump(value: Any) -> str:
+    """The JSON text of any value that has one; raises TypeError or ValueError."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=to_plain, separators=(",", ":"))
+    try:
+        if not text.isascii():
+            text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False, default=to_plain, separators=(",", ":"))
+    return text
+
+
+def to_plain(value: Any) -> Any:
+    """A value as JSON has it: dicts, lists and scalars."""
+    kind = type(value)
+    if kind in (str, int, float, bool) or value is None:
+        return value
+    if kind is dict or isinstance(value, dict):
+        return {_key(name): to_plain(each) for name, each in value.items()}
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", by_alias=True)
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: to_plain(getattr(value, name)) for name in kind.__dataclass_fields__ if not name.startswith("_")}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: to_plain(each) for name, each in value._asdict().items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_plain(each) for each in value]
+    if "enum" in sys.modules and isinstance(value, sys.modules["enum"].Enum):
+        return to_plain(value.value)
+    for scalar in (str, int, float):
+        if isinstance(value, scalar):
+            return scalar(value)
+    return _to_text(value)
+
+
+def _to_text(value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        import base64
+
+        return base64.b64encode(value).decode()
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "total_seconds"):
+        return value.total_seconds()
+    if hasattr(value, "__fspath__"):
+        return str(value)
+    if type(value).__name__ in ("UUID", "Decimal"):
+        return str(value)
+    if isinstance(value, (range, type({}.keys()), type({}.values()))):
+        return list(value)
+    raise TypeError(f"a value of type {type(value).__qualname__} has no form in JSON")
+
+
+def _key(name: Any) -> str:
+    if type(name) is str:
+        return name
+    plain = to_plain(name)
+    return plain if isinstance(plain, str) else json.dumps(plain)

@@ -1,0 +1,131 @@
+"""The connection to the bridge: whole frames from any thread, and answers for those who wait for them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from ._wire import CallToolResponse, Envelope, RawHeader, write_envelope
+
+THRESHOLD = 65536
+"""Bytes of a `result_json` above which it is sent apart, without PROTOMCP_CHUNK_THRESHOLD."""
+
+Deliver = Callable[[Envelope | None], None]
+"""Takes the answer to a request, or None if the link has ended."""
+
+
+class Stream(Protocol):
+    """The part of a socket that the link writes to."""
+
+    def sendall(self, data: bytes, /) -> None: ...
+
+
+class Link:
+    """Writes to the bridge. `features` are those of `bridge_info`."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._write = threading.Lock()
+        self._waiting: dict[str, Deliver] = {}
+        self._lock = threading.Lock()
+        self._last = 0
+        self._has_ended = False
+        self._raw_above = _threshold("PROTOMCP_CHUNK_THRESHOLD")
+        self.features: frozenset[str] = frozenset()
+
+    def send(self, envelope: Envelope) -> None:
+        """Writes one frame. After the end of the link it does nothing: the reader notices."""
+        if envelope.for_call and "for-call" not in self.features:
+            envelope.for_call = ""
+        self._send_bytes(write_envelope(envelope))
+
+    def respond(self, request_id: str, response: CallToolResponse) -> None:
+        """Answers a call, with a large text beside the envelope."""
+        text = response.result_json
+        if len(text) * 4 <= self._raw_above or not self._is_raw(text, response):
+            self._send_bytes(write_envelope(Envelope("call_result", response, request_id)))
+            return
+        data = text.encode()
+        response.result_json = ""
+        rest = write_envelope(Envelope("call_result", response, request_id))
+        is_alone = not _has_more(response)
+        header = RawHeader(request_id, "result_json", len(data), followed_by_result=not is_alone)
+        head = write_envelope(Envelope("raw_header", header))
+        # The payload stands behind its header; other frames may come before the rest.
+        self._send_bytes(head, data, b"" if is_alone else rest)
+
+    def _is_raw(self, text: str, response: CallToolResponse) -> bool:
+        if len(text) <= self._raw_above and len(text.encode()) <= self._raw_above:
+            return False
+        return "raw-with-result" in self.features or not _has_more(response)
+
+    def _send_bytes(self, *parts: bytes) -> None:
+        try:
+            with self._write:
+                for data in parts:
+                    if data:
+                        self._stream.sendall(data)
+        except OSError:
+            # The bridge has closed the socket; whoever reads it ends the process.
+            return
+
+    def ask(self, envelopes: list[Envelope], delivers: list[Deliver]) -> list[str]:
+        """Sends requests of this process. Each answer goes to its function, on the thread that reads."""
+        ids = []
+        with self._lock:
+            for envelope, deliver in zip(envelopes, delivers, strict=True):
+                self._last += 1
+                envelope.request_id = f"py-{self._last}"
+                ids.append(envelope.request_id)
+                if not self._has_ended:
+                    self._waiting[envelope.request_id] = deliver
+            has_ended = self._has_ended
+        if has_ended:
+            for deliver in delivers:
+                deliver(None)
+        else:
+            for envelope in envelopes:
+                self.send(envelope)
+        return ids
+
+    def forget(self, request_id: str) -> None:
+        """The answer is no longer wanted."""
+        with self._lock:
+            self._waiting.pop(request_id, None)
+
+    def deliver(self, envelope: Envelope) -> None:
+        """Gives an answer to the function that waits for it. Unknown ids are ignored."""
+        with self._lock:
+            deliver = self._waiting.pop(envelope.request_id, None)
+        if deliver is not None:
+            deliver(envelope)
+
+    def end(self) -> None:
+        """Tells all who wait that there is no answer."""
+        with self._lock:
+            self._has_ended = True
+            waiting, self._waiting = self._waiting, {}
+        for deliver in waiting.values():
+            deliver(None)
+
+
+def _has_more(response: CallToolResponse) -> bool:
+    """True if a result is more than its text: a payload alone cannot carry it."""
+    return bool(
+        response.is_error
+        or response.structured_content_json
+        or response.enable_tools
+        or response.disable_tools
+        or response.error is not None
+        or response.metadata_json
+    )
+
+
+def _threshold(name: str) -> int:
+    """A number of bytes that the user has set."""
+    try:
+        return max(int(os.environ.get(name, "")), 0)
+    except ValueError:
+        return THRESHOLD

@@ -1,0 +1,221 @@
+"""The output of a handler: its schema, and the result of a call in the form of the envelope."""
+
+from __future__ import annotations
+
+import types as types_module
+import typing
+from typing import Any
+
+from ._faults import Faults
+from ._json import dump, quote, to_plain
+from ._types import REQUIRED, Kind, Schema, Types, UnknownType
+from ._wire import CallToolResponse
+from ._wire import ToolError as WireError
+from .content import Content
+from .errors import ToolError
+from .result import ToolResult
+
+_HEAD, _TAIL = '[{"type":"text","text":', "}]"
+
+
+class OutputMismatch(TypeError):
+    """A handler has returned something else than it has promised."""
+
+
+class Output:
+    """The promise of a handler: `kind` is the type of its structured content, or None.
+
+    Structured content is an object. A type with another form is wrapped: `{"result": ...}`. Without `is_kept`, the type
+    was only described (`output_type`), and a handler may return text.
+    """
+
+    __slots__ = ("is_kept", "is_wrapped", "kind", "schema")
+
+    def __init__(self, hint: Any, types: Types, *, is_kept: bool = True) -> None:
+        self.kind: Kind | None = None
+        self.is_kept = is_kept
+        self.is_wrapped = False
+        self.schema: Schema = {}
+        if not _is_structured(hint):
+            return
+        try:
+            kind = types.of(hint)
+        except UnknownType:
+            # The type says nothing to a client; the result is converted as it comes.
+            return
+        self.kind = kind
+        self.is_wrapped = not _is_object(kind.schema, types)
+        if self.is_wrapped:
+            schema: Schema = {"type": "object", "properties": {"result": kind.schema}, "required": ["result"]}
+        else:
+            schema = kind.schema
+            if "$ref" in schema:
+                schema = types.definitions[schema["$ref"].rpartition("/")[2]]
+        self.schema = types.complete(schema)
+
+    def respond(self, value: Any) -> CallToolResponse:
+        """The response for what the handler has returned; raises OutputMismatch."""
+        if type(value) is str and self.kind is None:
+            return CallToolResponse(result_json=_HEAD + quote(value) + _TAIL)
+        if isinstance(value, ToolResult):
+            return self._of_result(value)
+        if has_content(value):
+            return CallToolResponse(result_json=content_json(value))
+        try:
+            structured = self._structured(value)
+        except OutputMismatch:
+            if self.is_kept or type(value) is not str:
+                raise
+            structured = None
+        if structured is None:
+            return CallToolResponse(result_json=content_json(value))
+        text = dump(structured)
+        if type(value) is str and not self.is_wrapped:
+            return CallToolResponse(result_json=content_json(value), structured_content_json=text)
+        shown = dump(structured["result"]) if self.is_wrapped else text
+        if self.is_wrapped and type(structured["result"]) is str:
+            shown = structured["result"]
+        return CallToolResponse(result_json=_HEAD + quote(shown) + _TAIL, structured_content_json=text)
+
+    def _structured(self, value: Any) -> dict[str, Any] | None:
+        """The structured content: what the type promises, or an object that was returned without a promise."""
+        kind = self.kind
+        if kind is None:
+            plain = _plain_object(value)
+            return plain if isinstance(plain, dict) else None
+        if type(value) is str and not self.is_wrapped:
+            # A promise that is kept as text.
+            value = _parsed(value)
+        plain = to_plain(value)
+        faults = Faults()
+        kind.load(plain, "", faults)
+        if faults:
+            raise OutputMismatch(f"the result does not match its type:\n{faults.list()}")
+        return {"result": plain} if self.is_wrapped else plain
+
+    def _of_result(self, result: ToolResult) -> CallToolResponse:
+        structured = ""
+        if result.structured_content is not None:
+            plain = to_plain(result.structured_content)
+            if not isinstance(plain, dict):
+                raise OutputMismatch("structured_content must be a JSON object")
+            structured = dump(plain)
+        given = result.result
+        response = CallToolResponse(
+            is_error=result.is_error,
+            result_json=content_json(given if given or not structured else structured),
+            structured_content_json=structured,
+            enable_tools=list(result.enable_tools or ()),
+            disable_tools=list(result.disable_tools or ()),
+        )
+        if result.is_error and result.error_code:
+            response.error = WireError(
+                error_code=result.error_code,
+                message=result.message or "",
+                suggestion=result.suggestion or "",
+                retryable=result.retryable,
+            )
+        if result.meta:
+            response.metadata_json = dump(result.meta)
+        return response
+
+
+def content_json(value: Any) -> str:
+    """The content of a result as a JSON array."""
+    if type(value) is str:
+        return _HEAD + quote(value) + _TAIL
+    if value is None:
+        return "[]"
+    if isinstance(value, Content):
+        return dump([value.block()])
+    if has_content(value):
+        return dump([block(each) for each in value])
+    return _HEAD + quote(text_of(value)) + _TAIL
+
+
+def has_content(value: Any) -> bool:
+    """True for a content, and for a list with one."""
+    if isinstance(value, (list, tuple)):
+        return any(isinstance(each, Content) for each in value)
+    return isinstance(value, Content)
+
+
+def block(value: Any) -> dict[str, Any]:
+    """One content block: a content as it is, anything else as text."""
+    return value.block() if isinstance(value, Content) else {"type": "text", "text": text_of(value)}
+
+
+def text_of(value: Any) -> str:
+    """The text of a value: text as it is, anything else as JSON, and as Python writes it if it has no JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return dump(value)
+    except (TypeError, ValueError):
+        return str(value)
+
+
+def failed(error: BaseException) -> CallToolResponse:
+    """The response for an exception."""
+    if isinstance(error, ToolError):
+        details = WireError(
+            error_code=error.code, message=error.message, suggestion=error.suggestion, retryable=error.retryable
+        )
+        has_details = error.code or error.suggestion or error.retryable
+        return refused(error.message, details if has_details else None)
+    if isinstance(error, SystemExit):
+        return refused(f"the tool has called sys.exit({error.code!r})")
+    return refused(str(error) or type(error).__name__)
+
+
+def refused(text: str, details: WireError | None = None) -> CallToolResponse:
+    return CallToolResponse(is_error=True, result_json=_HEAD + quote(text) + _TAIL, error=details)
+
+
+def _is_structured(hint: Any) -> bool:
+    """True for types that promise more than text."""
+    parts = [each for each in _parts(hint) if each is not type(None) and each is not None]
+    return bool(parts) and any(each is not str for each in parts) and not any(map(_is_open, parts))
+
+
+def _parts(hint: Any) -> list[Any]:
+    """The members of a union; any other type by itself."""
+    if typing.get_origin(hint) in (typing.Union, types_module.UnionType):
+        return [part for each in typing.get_args(hint) for part in _parts(each)]
+    if typing.get_origin(hint) is typing.Annotated:
+        return _parts(typing.get_args(hint)[0])
+    return [hint]
+
+
+def _is_open(hint: Any) -> bool:
+    """True if the values may be contents, or anything."""
+    if hint is REQUIRED or hint in (Any, object, list, tuple) or isinstance(hint, str):
+        return True
+    if isinstance(hint, type) and issubclass(hint, (ToolResult, Content)):
+        return True
+    return typing.get_origin(hint) is not typing.Literal and any(map(_is_open, typing.get_args(hint)))
+
+
+def _is_object(schema: Schema, types: Types) -> bool:
+    if "$ref" in schema:
+        return _is_object(types.definitions[schema["$ref"].rpartition("/")[2]], types)
+    return schema.get("type") == "object"
+
+
+def _plain_object(value: Any) -> Any:
+    """An object without a promise: a dict, a dataclass, a model."""
+    if isinstance(value, dict) or hasattr(type(value), "__dataclass_fields__") or hasattr(value, "model_dump"):
+        try:
+            return to_plain(value)
+        except (TypeError, ValueError):
+            return None
+    return None
+
+
+def _parsed(text: str) -> Any:
+    from ._json import parse
+
+    try:
+        return parse(text)
+    except ValueError:
+        return text

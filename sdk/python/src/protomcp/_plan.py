@@ -1,0 +1,77 @@
+"""How a handler is called: its input, its output, the chain around it, and where it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import discovery
+from ._dependencies import Dependencies, context_as
+from ._input import Input
+from ._output import Output
+from ._signature import is_async
+from .context import ToolContext
+from .local_middleware import Next, get_local_middleware, wrap
+from .server_context import get_registered_contexts, resolve_contexts
+
+
+class Plan:
+    """The plan of a tool. `cost` is the recent time of one call in seconds, None before the first."""
+
+    __slots__ = (
+        "chain",
+        "concurrent",
+        "context_class",
+        "cost",
+        "dependencies",
+        "handler",
+        "input",
+        "is_async",
+        "name",
+        "output",
+        "resolves",
+    )
+
+    def __init__(
+        self, name: str, handler: Callable[..., Any], output_type: Any = None, *, concurrent: bool | None = None
+    ) -> None:
+        contexts = get_registered_contexts()
+        exposed = {each.param_name for each in contexts if each.expose}
+        self.name = name
+        self.handler = handler
+        self.concurrent = discovery.all_overlap() if concurrent is None else concurrent
+        self.cost: float | None = None
+        # The handlers of groups and workflows choose the function, and resolve the contexts for it.
+        self.resolves = bool(contexts) and not getattr(handler, "resolves_contexts", False)
+        self.input = Input(handler, exposed, {each.param_name for each in contexts} - exposed)
+        self.dependencies = Dependencies(self.input) if self.input.dependencies else None
+        hint = self.input.signature.returns if output_type is None else output_type
+        self.output = Output(hint, self.input.types, is_kept=output_type is None)
+        wraps = get_local_middleware()
+        self.is_async = is_async(handler) or any(is_async(each.handler) for each in wraps)
+        if self.dependencies and self.dependencies.is_async and not is_async(handler):
+            raise TypeError(f"tool {name!r} depends on an async function, so it has to be async itself")
+        # A handler that asks for no context has one, too: for its log messages, and for middleware.
+        self.context_class: Any = self.input.context_type or ToolContext
+        self.chain: Next = wrap(name, self._call) if wraps else self._call
+
+    def prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments with the values of the server's contexts."""
+        if self.resolves:
+            values = resolve_contexts(arguments)
+            for name in self.input.injected:
+                if name in values:
+                    arguments[name] = values[name]
+        return arguments
+
+    def _call(self, ctx: Any, arguments: dict[str, Any]) -> Any:
+        """The innermost function: converts the arguments and calls the handler."""
+        found = self.input
+        values = found.load(self.name, arguments)
+        if found.context_name:
+            values[found.context_name] = context_as(ctx, found.context_type)
+        if self.dependencies is None:
+            return self.handler(**values)
+        if is_async(self.handler):
+            return self.dependencies.call_async(self.handler, values, ctx)
+        return self.dependencies.call(self.handler, values, ctx)

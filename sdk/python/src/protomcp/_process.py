@@ -1,0 +1,243 @@
+"""The tool process: answers the requests of the bridge (docs/envelope.md)."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from . import _catalog
+from ._catalog import Tools
+from ._link import Link
+from ._output import refused
+from ._version import __version__
+from ._wire import (
+    DisableToolsRequest,
+    Envelope,
+    MiddlewareInterceptResponse,
+    Pong,
+    ReadResourceResponse,
+    RegisterMiddlewareRequest,
+    ReloadResponse,
+    SdkInfo,
+)
+from ._wire import ToolError as WireError
+from ._work import Answer, ToolCall, Work
+from .context import BaseContext, ToolContext
+from .discovery import all_overlap
+
+MAX_CALLS = 64
+"""The calls that the bridge may send at once."""
+
+_ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
+
+
+class Process:
+    """Receives envelopes, and gives those that need a handler to `submit`."""
+
+    def __init__(self, link: Link, submit: Callable[[Work], None], leave: Callable[[], None]) -> None:
+        self.tools = Tools()
+        self._link = link
+        self._submit = submit
+        self._leave = leave
+        self._running: dict[str, BaseContext] = {}
+        self._middleware: dict[str, Callable[..., Any]] = {}
+        self._unregistered: list[Any] = []
+        self._reload_id = ""
+        self._handlers: dict[str, Callable[[Envelope], None]] = {
+            "call_tool": self._call_tool,
+            "cancel": self._cancel,
+            "list_tools": self._list_tools,
+            "register_middleware_response": self._registered,
+            "reload": self._reload,
+            "bridge_info": self._bridge_info,
+            "ping": lambda envelope: self._send("pong", Pong(), envelope),
+            "list_resources_request": lambda envelope: self._list("resource_list_response", envelope),
+            "list_resource_templates_request": lambda envelope: self._list("resource_template_list_response", envelope),
+            "list_prompts_request": lambda envelope: self._list("prompt_list_response", envelope),
+            "read_resource_request": self._read_resource,
+            "get_prompt_request": self._get_prompt,
+            "completion_request": self._complete,
+            "middleware_intercept": self._intercept,
+            **dict.fromkeys(_ANSWERS, link.deliver),
+        }
+
+    def introduce(self) -> None:
+        """Sends `sdk_info`, the first frame."""
+        features = ["elicitation", "request-context", "ping"]
+        if self.tools.check_by_schema():
+            features.append("validated-arguments")
+        if self.tools.keep_their_schemas():
+            features.append("structured-content")
+        info = SdkInfo("protomcp", __version__, "python", MAX_CALLS, features)
+        self._link.send(Envelope("sdk_info", info))
+
+    def receive(self, envelope: Envelope) -> None:
+        """Handles one envelope. Unknown ones are ignored."""
+        handler = self._handlers.get(envelope.kind)
+        if handler is not None:
+            handler(envelope)
+
+    def end(self) -> None:
+        """The connection is closed: running handlers are cancelled."""
+        for context in list(self._running.values()):
+            context._set_cancelled()
+        self._link.end()
+
+    def send_tools(self) -> None:
+        """Replaces the list of tools."""
+        self._link.send(Envelope("tool_list", self.tools.list()))
+
+    def _send(self, kind: str, message: Any, request: Envelope) -> None:
+        self._link.send(Envelope(kind, message, request.request_id))
+
+    def _bridge_info(self, envelope: Envelope) -> None:
+        self._link.features = frozenset(envelope.message.features)
+
+    # The handshake.
+
+    def _list_tools(self, envelope: Envelope) -> None:
+        self._send("tool_list", self.tools.list(), envelope)
+        self._register("")
+
+    def _register(self, reload_id: str) -> None:
+        from .middleware import get_registered_middleware
+
+        self._reload_id = reload_id
+        self._unregistered = get_registered_middleware()
+        self._middleware = {each.name: each.handler for each in self._unregistered}
+        self._register_next()
+
+    def _registered(self, envelope: Envelope) -> None:
+        if self._unregistered:
+            name = self._unregistered.pop(0).name
+            if not envelope.message.success:
+                print(f"protomcp: the bridge has refused the middleware {name!r}", file=sys.stderr)
+            self._register_next()
+
+    def _register_next(self) -> None:
+        if self._unregistered:
+            first = self._unregistered[0]
+            self._link.send(Envelope("register_middleware", RegisterMiddlewareRequest(first.name, first.priority)))
+            return
+        self._link.send(Envelope("reload_response", ReloadResponse(True), self._reload_id))
+        if hidden := self.tools.hidden():
+            self._link.send(Envelope("disable_tools", DisableToolsRequest(hidden)))
+
+    def _reload(self, envelope: Envelope) -> None:
+        from .discovery import discover_handlers, get_config
+
+        try:
+            if get_config().get("hot_reload"):
+                discover_handlers()
+            found = self.tools.list()
+        except Exception as error:
+            self._send("reload_response", ReloadResponse(False, f"{type(error).__name__}: {error}"), envelope)
+            return
+        self._link.send(Envelope("tool_list", found))
+        self._register(envelope.request_id)
+
+    def _list(self, kind: str, envelope: Envelope) -> None:
+        lists: dict[str, Callable[[], Any]] = {
+            "resource_list_response": _catalog.resources,
+            "resource_template_list_response": _catalog.resource_templates,
+            "prompt_list_response": _catalog.prompts,
+        }
+        self._send(kind, lists[kind](), envelope)
+
+    # Requests with handlers.
+
+    def _call_tool(self, envelope: Envelope) -> None:
+        request = envelope.message
+        plan = self.tools.plan(request.name)
+        if plan is None:
+            self._link.respond(envelope.request_id, refused(f"Tool not found: {request.name}"))
+            return
+        context = plan.context_class(request.progress_token, self._link.send)
+        self._fill(context, envelope)
+        self._running[envelope.request_id] = context
+        work = ToolCall(self._link, envelope, plan, context)
+        work.ended = self._ended
+        self._submit(work)
+
+    def _fill(self, context: BaseContext, envelope: Envelope) -> None:
+        context.request_id = envelope.request_id
+        context._link = self._link
+        context._leave = self._leave
+        context._about = envelope.context
+        context._metadata_json = getattr(envelope.message, "metadata_json", "")
+        context._arrived = time.monotonic()
+
+    def _ended(self, request_id: str) -> None:
+        self._running.pop(request_id, None)
+
+    def _cancel(self, envelope: Envelope) -> None:
+        context = self._running.get(envelope.message.request_id)
+        if context is not None:
+            context._set_cancelled()
+
+    def _work(
+        self, envelope: Envelope, handler: Any, succeed: Callable[[Any], Envelope], fail: Callable[..., Envelope]
+    ) -> None:
+        context = (handler.context_type or ToolContext)("", self._link.send)
+        self._fill(context, envelope)
+        work = Answer(self._link, envelope.request_id, context, lambda: handler.call(context), succeed, fail)
+        work.is_async = handler.is_async
+        work.is_concurrent = all_overlap()
+        self._submit(work)
+
+    def _read_resource(self, envelope: Envelope) -> None:
+        from . import _requests
+
+        uri = envelope.message.uri
+        try:
+            found = _requests.reader_of(uri)
+        except Exception as error:
+            self._send("read_resource_response", _requests.unread(error).message, envelope)
+            return
+        if found is None:
+            error_ = WireError("NOT_FOUND", f"Resource not found: {uri}")
+            self._send("read_resource_response", ReadResourceResponse(error=error_), envelope)
+            return
+        handler, mime_type = found
+        self._work(envelope, handler, lambda value: _requests.contents(value, uri, mime_type), _requests.unread)
+
+    def _get_prompt(self, envelope: Envelope) -> None:
+        from . import _requests
+        from .prompt import get_registered_prompts
+
+        request = envelope.message
+        try:
+            found = next((each for each in get_registered_prompts() if each.name == request.name), None)
+            if found is None:
+                raise LookupError(f"Prompt not found: {request.name}")
+            handler = _requests.prompt_handler(found, request)
+        except Exception as error:
+            self._send("get_prompt_response", _requests.unprompted(error).message, envelope)
+            return
+        self._work(envelope, handler, _requests.messages, _requests.unprompted)
+
+    def _complete(self, envelope: Envelope) -> None:
+        from . import _requests
+
+        try:
+            handler = _requests.completer_of(envelope.message)
+        except Exception as error:
+            self._send("completion_response", _requests.uncompleted(error).message, envelope)
+            return
+        if handler is None:
+            self._send("completion_response", _requests.suggestions(None).message, envelope)
+            return
+        self._work(envelope, handler, _requests.suggestions, _requests.uncompleted)
+
+    def _intercept(self, envelope: Envelope) -> None:
+        from . import _requests
+
+        request = envelope.message
+        function = self._middleware.get(request.middleware_name)
+        if function is None:
+            self._send("middleware_intercept_response", MiddlewareInterceptResponse(), envelope)
+            return
+        handler = _requests.interceptor(function, request)
+        self._work(envelope, handler, lambda value: _requests.decision(value, request), _requests.rejection)

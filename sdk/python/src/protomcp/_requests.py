@@ -1,0 +1,291 @@
+"""Requests beside calls: reading resources, getting prompts, completing arguments, intercepting calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import unquote
+
+from ._dependencies import Dependencies, context_as
+from ._input import Input
+from ._json import dump, parse
+from ._output import block
+from ._signature import is_async
+from ._wire import (
+    CompletionRequest,
+    CompletionResponse,
+    Envelope,
+    GetPromptRequest,
+    GetPromptResponse,
+    MiddlewareInterceptRequest,
+    MiddlewareInterceptResponse,
+    ReadResourceResponse,
+)
+from ._wire import PromptMessage as WireMessage
+from ._wire import ResourceContent as WireContent
+from ._wire import (
+    ToolError as WireError,
+)
+from .completion import CompletionResult, get_completion_handler
+from .content import Content
+from .errors import ToolError
+from .prompt import PromptDef, PromptMessage
+from .resource import (
+    ResourceContent,
+    ResourceDef,
+    ResourceTemplateDef,
+    get_registered_resource_templates,
+    get_registered_resources,
+)
+
+_inputs: dict[Any, Input] = {}
+
+
+class Handler:
+    """A handler of such a request, with its arguments. `call` runs it."""
+
+    __slots__ = ("_arguments", "_context", "_function", "_input", "is_async")
+
+    def __init__(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
+        self._function = function
+        self._input = input_of(function)
+        self._arguments = arguments
+        self._context: Any = None
+        self.is_async = is_async(function)
+
+    @property
+    def context_type(self) -> Any:
+        return self._input.context_type
+
+    def call(self, context: Any) -> Any:
+        arguments = dict(self._arguments)
+        if self._input.context_name:
+            arguments[self._input.context_name] = context_as(context, self._input.context_type)
+        if not self._input.dependencies:
+            return self._function(**arguments)
+        dependencies = Dependencies(self._input)
+        if self.is_async:
+            return dependencies.call_async(self._function, arguments, context)
+        return dependencies.call(self._function, arguments, context)
+
+
+def input_of(function: Callable[..., Any]) -> Input:
+    found = _inputs.get(function)
+    if found is None:
+        found = _inputs[function] = Input(function, set(), set())
+    return found
+
+
+def error_of(error: BaseException) -> WireError:
+    if isinstance(error, ToolError):
+        return WireError(error.code or "FAILED", error.message, error.suggestion, error.retryable)
+    return WireError("FAILED", str(error) or type(error).__name__)
+
+
+# Resources
+
+
+def reader_of(uri: str) -> tuple[Handler, str] | None:
+    """The handler that reads a resource, and the media type of its definition."""
+    for each in get_registered_resources():
+        if each.uri == uri:
+            return Handler(each.handler, _resource_arguments(each, uri)), each.mime_type
+    for template in get_registered_resource_templates():
+        values = match(template.uri_template, uri)
+        if values is not None:
+            return Handler(template.handler, _template_arguments(template, uri, values)), template.mime_type
+    return None
+
+
+def _resource_arguments(resource: ResourceDef, uri: str) -> dict[str, Any]:
+    fields = input_of(resource.handler).fields
+    return {fields[0].name: uri} if fields else {}
+
+
+def _template_arguments(template: ResourceTemplateDef, uri: str, values: dict[str, str]) -> dict[str, Any]:
+    """The URI for one parameter that is not in the template, or is named `uri`, and the values for the others."""
+    from ._faults import Faults, InvalidArguments
+
+    found: dict[str, Any] = {}
+    faults = Faults()
+    for field in input_of(template.handler).fields:
+        if field.name in values:
+            found[field.name] = _from_text(field, values[field.name], faults)
+        elif field.name == "uri" or field.is_required:
+            found[field.name] = uri
+    if faults:
+        raise InvalidArguments(template.name, faults)
+    return found
+
+
+def _from_text(field: Any, text: str, faults: Any) -> Any:
+    """Values of templates are text: numbers are read from it."""
+    if field.kind.schema.get("type") in ("integer", "number", "boolean"):
+        try:
+            return field.kind.load(parse(text), field.step, faults)
+        except ValueError:
+            faults.expected(field.step, field.kind.schema["type"], text)
+            return None
+    return field.kind.load(text, field.step, faults)
+
+
+_EXPRESSION = re.compile(r"\{([^{}]*)\}")
+
+
+def match(template: str, uri: str) -> dict[str, str] | None:
+    """The values of the variables of an RFC 6570 template in a URI; None if it does not match.
+
+    `{name}` takes what has no slash, `{+name}` and `{#name}` anything, and `{name*}` any number of segments.
+    """
+    pattern, names, at = "", [], 0
+    for found in _EXPRESSION.finditer(template):
+        pattern += re.escape(template[at : found.start()])
+        at = found.end()
+        expression = found[1]
+        operator = expression[:1] if expression[:1] in "+#./;?&" else ""
+        if operator in ("?", "&"):
+            listed = [name.strip("*") for name in expression[1:].split(",")]
+            names += [f"{operator}{name}" for name in listed]
+            pattern += "".join(rf"(?:[?&]{re.escape(name)}=([^&#]*))?" for name in listed)
+            continue
+        parts = []
+        for name in expression[len(operator) :].split(","):
+            is_open = operator in ("+", "#") or name.endswith("*")
+            names.append(name.rstrip("*").partition(":")[0])
+            parts.append("(.+)" if is_open else "([^/?#]+)")
+        pattern += {"#": "#", ".": r"\.", "/": "/"}.get(operator, "") + ",".join(parts)
+    pattern += re.escape(template[at:])
+    result = re.fullmatch(pattern, uri)
+    if result is None:
+        return None
+    return {
+        name.lstrip("?&"): unquote(value)
+        for name, value in zip(names, result.groups(), strict=True)
+        if value is not None
+    }
+
+
+def contents(value: Any, uri: str, mime_type: str) -> Envelope:
+    """The answer for what a handler of a resource has returned."""
+    parts = value if isinstance(value, (list, tuple)) and _are_contents(value) else [value]
+    found = [_content(each, uri, mime_type) for each in parts]
+    return Envelope("read_resource_response", ReadResourceResponse(found))
+
+
+def _are_contents(value: Any) -> bool:
+    return all(isinstance(each, (ResourceContent, str, bytes)) for each in value)
+
+
+def _content(value: Any, uri: str, mime_type: str) -> WireContent:
+    if isinstance(value, ResourceContent):
+        found = WireContent(value.uri, value.mime_type, metadata_json=dump(value.meta) if value.meta else "")
+        if value.blob:
+            found.blob = bytes(value.blob)
+        else:
+            found.text = value.text
+        return found
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return WireContent(uri, mime_type, blob=bytes(value))
+    if isinstance(value, str):
+        return WireContent(uri, mime_type, text=value)
+    return WireContent(uri, mime_type or "application/json", text=dump(value))
+
+
+def unread(error: BaseException) -> Envelope:
+    return Envelope("read_resource_response", ReadResourceResponse(error=error_of(error)))
+
+
+# Prompts
+
+
+def prompt_handler(prompt: PromptDef, request: GetPromptRequest) -> Handler:
+    arguments = parse(request.arguments_json) if request.arguments_json else {}
+    return Handler(prompt.handler, arguments)
+
+
+def messages(value: Any) -> Envelope:
+    """The answer for what a handler of a prompt has returned."""
+    parts = value if isinstance(value, (list, tuple)) else [value]
+    return Envelope("get_prompt_response", GetPromptResponse(messages=[_message(each) for each in parts]))
+
+
+def _message(value: Any) -> WireMessage:
+    if isinstance(value, PromptMessage):
+        return WireMessage(value.role, dump(block(value.content)))
+    if isinstance(value, dict) and "role" in value:
+        content = value.get("content")
+        return WireMessage(value["role"], dump(content if isinstance(content, dict) else block(content)))
+    if isinstance(value, (str, Content)):
+        return WireMessage("user", dump(block(value)))
+    # Any object with a role and a content.
+    return WireMessage(value.role, dump(block(value.content)))
+
+
+def unprompted(error: BaseException) -> Envelope:
+    return Envelope("get_prompt_response", GetPromptResponse(error=error_of(error)))
+
+
+# Completion
+
+
+def completer_of(request: CompletionRequest) -> Handler | None:
+    function = get_completion_handler(request.ref_type, request.ref_name, request.argument_name)
+    if function is None:
+        return None
+    fields = input_of(function).fields
+    arguments: dict[str, Any] = {}
+    if fields:
+        arguments[fields[0].name] = request.argument_value
+    if len(fields) > 1:
+        arguments[fields[1].name] = parse(request.context_json) if request.context_json else {}
+    return Handler(function, arguments)
+
+
+def suggestions(value: Any) -> Envelope:
+    if isinstance(value, CompletionResult):
+        found = CompletionResponse([str(each) for each in value.values], value.total, value.has_more)
+    elif value is None:
+        found = CompletionResponse()
+    else:
+        values = [str(each) for each in value]
+        found = CompletionResponse(values, len(values))
+    return Envelope("completion_response", found)
+
+
+def uncompleted(error: BaseException) -> Envelope:
+    return Envelope("completion_response", CompletionResponse(error=error_of(error)))
+
+
+# Middleware
+
+
+def interceptor(function: Callable[..., Any], request: MiddlewareInterceptRequest) -> Handler:
+    arguments = {
+        "phase": request.phase,
+        "tool_name": request.tool_name,
+        "args_json": request.arguments_json,
+        "result_json": request.result_json,
+        "is_error": request.is_error,
+    }
+    return Handler(function, arguments)
+
+
+def decision(value: Any, request: MiddlewareInterceptRequest) -> Envelope:
+    found = value if isinstance(value, dict) else {}
+    return Envelope(
+        "middleware_intercept_response",
+        MiddlewareInterceptResponse(
+            found.get("arguments_json", request.arguments_json),
+            found.get("result_json", request.result_json),
+            bool(found.get("reject", False)),
+            str(found.get("reject_reason", "")),
+        ),
+    )
+
+
+def rejection(error: BaseException) -> Envelope:
+    return Envelope(
+        "middleware_intercept_response",
+        MiddlewareInterceptResponse(reject=True, reject_reason=str(error) or type(error).__name__),
+    )

@@ -1,0 +1,90 @@
+"""Puts the parts of a tool process together."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from typing import Any
+
+from . import _lifespan, discovery
+from ._link import Link
+from ._logging import forward_logging
+from ._main_thread import MainThread
+from ._process import Process
+from ._work import Work
+from .completion import _completion_registry
+from .middleware import get_registered_middleware
+from .prompt import get_registered_prompts
+from .resource import get_registered_resource_templates, get_registered_resources
+from .sidecar import start_sidecars
+
+_SLOW_QUEUE = (
+    "protomcp: calls wait for a slow plain handler. Handlers with `async def` overlap; plain ones do with "
+    "@tool(concurrent=True) or configure(concurrency=N), in threads"
+)
+
+
+class Server:
+    """One connection with its link, its process, and the thread that runs the handlers."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        start_sidecars("server_start")
+        discovery.discover_handlers()
+        self.link = Link(stream)
+        self.process = Process(self.link, self._submit, self._leave)
+        main = _loop_class() if _needs_loop(self.process) else MainThread
+        self.main: MainThread = main(stream, self.process.receive, discovery.concurrency())
+        self.main.on_queue = self._queued
+        self._queues = 0
+
+    def run(self) -> None:
+        undo = forward_logging(self.link)
+        try:
+            self._run()
+        finally:
+            self.process.end()
+            undo()
+
+    def _run(self) -> None:
+        self.process.introduce()
+        if around := _lifespan.registered():
+            if hasattr(self.main, "around"):
+                self.main.around = _lifespan.entered_async(around)
+                self.main.run()
+            else:
+                with _lifespan.entered(around):
+                    self.main.run()
+        else:
+            self.main.run()
+
+    def _submit(self, work: Work) -> None:
+        self.main.submit(work)
+
+    def _leave(self) -> None:
+        self.main.leave()
+
+    def _queued(self, work: Work) -> None:
+        """Says once how calls can overlap, when several wait."""
+        self._queues += 1
+        if self._queues == 8:
+            print(_SLOW_QUEUE, file=sys.stderr, flush=True)
+
+
+def _loop_class() -> Any:
+    from ._event_loop import EventLoop
+
+    return EventLoop
+
+
+def _needs_loop(process: Process) -> bool:
+    """True if any handler is async. Without one, asyncio is not even imported."""
+    from ._signature import is_async
+
+    others: list[Any] = [
+        *(each.handler for each in get_registered_resources()),
+        *(each.handler for each in get_registered_resource_templates()),
+        *(each.handler for each in get_registered_prompts()),
+        *(each.handler for each in get_registered_middleware()),
+        *_completion_registry.values(),
+    ]
+    return process.tools.have_async() or _lifespan.is_async() or any(map(is_async, others))

@@ -1,0 +1,548 @@
+"""Python types as JSON Schema, and JSON as values of Python types.
+
+`Types.of(hint)` returns a `Kind`: the schema, and a function that checks a JSON value and converts it. Named types
+(dataclasses, TypedDicts, enums, models) stand in `$defs` if they are used by themselves, so that types may be
+recursive.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import sys
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, ForwardRef, Literal, TypeVar, Union
+
+from ._faults import Faults, did_you_mean, names, quoted
+from ._scalars import SCALARS
+
+Load = Callable[[Any, str, Faults], Any]
+"""Converts a JSON value at a place; faults are added, and the result is then not used."""
+Schema = dict[str, Any]
+
+_ARRAYS: dict[Any, Callable[[list[Any]], Any]] = {
+    list: list,
+    set: set,
+    frozenset: frozenset,
+    collections.abc.Sequence: list,
+    collections.abc.MutableSequence: list,
+    collections.abc.Iterable: list,
+    collections.abc.Collection: list,
+    collections.abc.Set: frozenset,
+    collections.abc.MutableSet: set,
+}
+_OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
+_UNIONS = (Union, types.UnionType)
+
+
+class Kind:
+    """A type: its schema, and the function that converts JSON to its values."""
+
+    __slots__ = ("load", "schema")
+
+    def __init__(self, schema: Schema, load: Load) -> None:
+        self.schema = schema
+        self.load = load
+
+
+class UnknownType(TypeError):
+    """A type that has no form in JSON."""
+
+
+class Types:
+    """The types of one schema. `definitions` are its `$defs`; `scope` resolves names in annotations."""
+
+    def __init__(self, scope: dict[str, Any] | None = None) -> None:
+        self.definitions: dict[str, Schema] = {}
+        self._scope = scope or {}
+        self._named: dict[Any, Kind] = {}
+        self._names: dict[str, Any] = {}
+
+    def of(self, hint: Any) -> Kind:
+        """The kind of a type; raises UnknownType."""
+        if isinstance(hint, str):
+            hint = ForwardRef(hint)
+        if isinstance(hint, ForwardRef):
+            return self.of(self._resolve(hint.__forward_arg__))
+        if hint is Any or hint is object or isinstance(hint, TypeVar):
+            return self._of_variable(hint)
+        if hint is None or hint is type(None):
+            return Kind({"type": "null"}, _load_null)
+        if hint in _ARRAYS or hint in _OBJECTS or hint is tuple:
+            return self._of_generic(hint, ())
+        origin = typing.get_origin(hint)
+        if origin is not None:
+            return self._of_origin(hint, origin)
+        if supertype := getattr(hint, "__supertype__", None):
+            return self.of(supertype)
+        if hasattr(hint, "__value__") and hasattr(hint, "__type_params__"):
+            return self._name(hint, hint.__name__, lambda: self.of(hint.__value__))
+        if isinstance(hint, type):
+            return self._of_class(hint)
+        raise UnknownType(f"{_name_of(hint)} has no form in JSON")
+
+    def complete(self, schema: Schema) -> Schema:
+        """A schema with the definitions that it refers to."""
+        return schema | {"$defs": self.definitions} if self.definitions else schema
+
+    def _resolve(self, name: str) -> Any:
+        try:
+            return eval(name, {"typing": typing, **vars(typing), **self._scope})
+        except Exception as error:
+            raise UnknownType(f"{name} cannot be resolved: {error}") from None
+
+    def _of_variable(self, hint: Any) -> Kind:
+        if isinstance(hint, TypeVar):
+            if hint.__bound__ is not None:
+                return self.of(hint.__bound__)
+            if hint.__constraints__:
+                return self._of_union(hint.__constraints__)
+        return Kind({}, _load_any)
+
+    def _of_origin(self, hint: Any, origin: Any) -> Kind:
+        arguments = typing.get_args(hint)
+        if origin is typing.Annotated:
+            return annotated(self.of(arguments[0]), arguments[1:])
+        if origin is Literal:
+            return literal(arguments)
+        if origin in _UNIONS:
+            return self._of_union(arguments)
+        if origin in _ARRAYS or origin in _OBJECTS or origin is tuple:
+            return self._of_generic(origin, arguments)
+        if getattr(origin, "__name__", "") in ("Required", "NotRequired", "ReadOnly", "Final", "ClassVar"):
+            return self.of(arguments[0])
+        if hasattr(origin, "__value__"):
+            return self.of(origin.__value__[arguments])
+        if isinstance(origin, type):
+            return self._of_class(hint if hasattr(hint, "model_json_schema") else origin)
+        raise UnknownType(f"{_name_of(hint)} has no form in JSON")
+
+    def _of_generic(self, origin: Any, arguments: tuple[Any, ...]) -> Kind:
+        if origin in _OBJECTS:
+            key, value = (self.of(each) for each in (arguments or (str, Any)))
+            return mapping(key, value)
+        if origin is tuple:
+            if arguments and arguments[-1] is not Ellipsis:
+                return fixed([self.of(each) for each in arguments if each != ()])
+            return array(self.of(arguments[0] if arguments else Any), tuple)
+        return array(self.of(arguments[0] if arguments else Any), _ARRAYS[origin])
+
+    def _of_union(self, arguments: tuple[Any, ...]) -> Kind:
+        return union([self.of(each) for each in arguments])
+
+    def _of_class(self, cls: Any) -> Kind:
+        if cls in SCALARS:
+            schema, load = SCALARS[cls]
+            return Kind(dict(schema), load)
+        if hasattr(cls, "model_json_schema"):
+            return self._of_model(cls)
+        if "enum" in sys.modules and issubclass(cls, sys.modules["enum"].Enum):
+            return self._name(cls, cls.__name__, lambda: enumeration(cls))
+        if typing.is_typeddict(cls):
+            return self._name(cls, cls.__name__, lambda: self._of_typed_dict(cls))
+        if hasattr(cls, "__dataclass_fields__"):
+            return self._name(cls, cls.__name__, lambda: self._of_dataclass(cls))
+        if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+            return self._name(cls, cls.__name__, lambda: self._of_named_tuple(cls))
+        for known in SCALARS:
+            if known is not bool and issubclass(cls, known) and cls.__module__ in ("pathlib", "builtins"):
+                schema, load = SCALARS[known]
+                return Kind(dict(schema), load)
+        raise UnknownType(f"{_name_of(cls)} has no form in JSON")
+
+    def _name(self, key: Any, name: str, make: Callable[[], Kind]) -> Kind:
+        """A type with a name: defined once, and referred to by name from everywhere."""
+        found = self._named.get(key)
+        if found is None:
+            while self._names.setdefault(name, key) is not key:
+                name += "_"
+            made: list[Kind] = []
+            found = Kind({"$ref": f"#/$defs/{name}"}, lambda value, place, faults: made[0].load(value, place, faults))
+            self._named[key] = found
+            self.definitions[name] = {}
+            made.append(make())
+            self.definitions[name].update(made[0].schema)
+            found.load = made[0].load
+        return found
+
+    def _hints(self, cls: Any) -> dict[str, Any]:
+        try:
+            return typing.get_type_hints(cls, localns=self._scope, include_extras=True)
+        except NameError as error:
+            raise UnknownType(f"{_name_of(cls)} cannot be resolved: {error}") from None
+
+    def _of_typed_dict(self, cls: Any) -> Kind:
+        fields = [
+            Field(name, self.of(hint), is_required=name in cls.__required_keys__)
+            for name, hint in self._hints(cls).items()
+        ]
+        return record(fields, dict, _doc(cls))
+
+    def _of_dataclass(self, cls: Any) -> Kind:
+        import dataclasses
+
+        hints = self._hints(cls)
+        fields = []
+        for each in dataclasses.fields(cls):
+            if not each.init:
+                continue
+            kind = self.of(hints.get(each.name, Any))
+            description = each.metadata.get("description")
+            if description:
+                kind = Kind(kind.schema | {"description": description}, kind.load)
+            missing = dataclasses.MISSING
+            is_required = each.default is missing and each.default_factory is missing
+            default = each.default if each.default is not missing else REQUIRED
+            fields.append(Field(each.name, kind, is_required=is_required, default=default))
+        return record(fields, lambda members: cls(**members), _doc(cls))
+
+    def _of_named_tuple(self, cls: Any) -> Kind:
+        hints, defaults = self._hints(cls), cls._field_defaults
+        fields = [
+            Field(
+                name,
+                self.of(hints.get(name, Any)),
+                is_required=name not in defaults,
+                default=defaults.get(name, REQUIRED),
+            )
+            for name in cls._fields
+        ]
+        return record(fields, lambda members: cls(**members), _doc(cls))
+
+    def _of_model(self, cls: Any) -> Kind:
+        """A model of pydantic: its own schema, its own checks."""
+
+        def make() -> Kind:
+            schema = cls.model_json_schema(ref_template="#/$defs/{model}")
+            for name, definition in schema.pop("$defs", {}).items():
+                self.definitions.setdefault(name, definition)
+            if schema.get("$ref") == f"#/$defs/{cls.__name__}":
+                # The model refers to itself.
+                schema = self.definitions[cls.__name__]
+
+            def load(value: Any, place: str, faults: Faults) -> Any:
+                try:
+                    return cls.model_validate(value)
+                except ValueError as error:
+                    for each in error.errors():  # type: ignore[attr-defined]
+                        inner = "".join(f"/{part}" for part in each["loc"])
+                        faults.add(place + inner, str(each["msg"]))
+
+            return Kind(schema, load)
+
+        return self._name(cls, cls.__name__, make)
+
+
+REQUIRED: Any = object()
+"""The default of a field that has none."""
+
+
+class Field:
+    """A member of an object."""
+
+    __slots__ = ("default", "is_required", "kind", "name", "step")
+
+    def __init__(self, name: str, kind: Kind, *, is_required: bool, default: Any = REQUIRED) -> None:
+        self.name = name
+        self.step = "/" + name
+        self.kind = kind
+        self.is_required = is_required
+        self.default = default
+
+
+def record(fields: list[Field], make: Callable[[dict[str, Any]], Any], description: str = "") -> Kind:
+    """An object with these members and no others."""
+    properties: Schema = {}
+    for each in fields:
+        properties[each.name] = with_default(each.kind.schema, each.default)
+    schema: Schema = {"type": "object", "properties": properties}
+    if description:
+        schema["description"] = description
+    required = [each.name for each in fields if each.is_required]
+    if required:
+        schema["required"] = required
+    schema["additionalProperties"] = False
+
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        if not isinstance(value, dict):
+            return faults.expected(place, "object", value)
+        before = faults.count()
+        members = load_members(fields, value, place, faults)
+        if faults.count() != before:
+            return None
+        try:
+            return make(members)
+        except (TypeError, ValueError) as error:
+            return faults.add(place, str(error))
+
+    return Kind(schema, load)
+
+
+def load_members(fields: list[Field], value: dict[str, Any], place: str, faults: Faults) -> dict[str, Any]:
+    """The converted members of an object. Missing and unknown ones are faults."""
+    members: dict[str, Any] = {}
+    found = 0
+    for each in fields:
+        if each.name in value:
+            found += 1
+            members[each.name] = each.kind.load(value[each.name], place + each.step, faults)
+        elif each.is_required:
+            faults.add(place, missing(each))
+    if found != len(value):
+        known = [each.name for each in fields]
+        for name in value:
+            if name not in members:
+                hint = did_you_mean(name, known) or (f"; expected {names(known)}" if known else "; there are none")
+                faults.add(place, f"unknown argument {names([name])}{hint}")
+    return members
+
+
+def missing(field: Field) -> str:
+    about = [field.kind.schema.get("type"), field.kind.schema.get("description")]
+    text = ": ".join(str(each) for each in about if each)
+    return f"{names([field.name])} is missing{f' ({text})' if text else ''}"
+
+
+def with_default(schema: Schema, default: Any) -> Schema:
+    """The schema with the default of a parameter, if that has a form in JSON."""
+    if default is REQUIRED or (default is None and not accepts_null(schema)):
+        return schema
+    from ._json import to_plain
+
+    try:
+        return schema | {"default": to_plain(default)}
+    except (TypeError, ValueError):
+        return schema
+
+
+def accepts_null(schema: Schema) -> bool:
+    return not schema or schema.get("type") == "null" or any(map(accepts_null, schema.get("anyOf", ())))
+
+
+def array(item: Kind, make: Callable[[list[Any]], Any]) -> Kind:
+    load_item = item.load
+    schema: Schema = {"type": "array"}
+    if item.schema:
+        schema["items"] = item.schema
+    if make in (set, frozenset):
+        schema["uniqueItems"] = True
+
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        if type(value) is not list:
+            return faults.expected(place, "array", value)
+        before = faults.count()
+        found = [load_item(each, f"{place}/{at}", faults) for at, each in enumerate(value)]
+        if faults.count() != before:
+            return None
+        try:
+            return found if make is list else make(found)
+        except TypeError as error:
+            return faults.add(place, str(error))
+
+    return Kind(schema, load)
+
+
+def fixed(items: list[Kind]) -> Kind:
+    """A tuple of this length."""
+    size = len(items)
+    schema: Schema = {"type": "array", "minItems": size, "maxItems": size}
+    if items:
+        schema["prefixItems"] = [each.schema for each in items]
+
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        if type(value) is not list or len(value) != size:
+            return faults.expected(place, f"an array of {size} elements", value)
+        pairs = enumerate(zip(items, value, strict=True))
+        return tuple([kind.load(each, f"{place}/{at}", faults) for at, (kind, each) in pairs])
+
+    return Kind(schema, load)
+
+
+def mapping(key: Kind, item: Kind) -> Kind:
+    load_key, load_item = key.load, item.load
+    schema: Schema = {"type": "object"}
+    if item.schema:
+        schema["additionalProperties"] = item.schema
+    if names_ := {name: value for name, value in key.schema.items() if name != "type"}:
+        schema["propertyNames"] = names_
+    # The keys of JSON are text: numbers are converted from it.
+    numeric = key.schema.get("type") in ("integer", "number")
+
+    def load_name(name: str, place: str, faults: Faults) -> Any:
+        try:
+            return load_key(float(name) if numeric else name, place, faults)
+        except ValueError:
+            return faults.expected(place, "a number as the name", name)
+
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        if type(value) is not dict:
+            return faults.expected(place, "object", value)
+        return {
+            load_name(name, f"{place}/{name}", faults): load_item(each, f"{place}/{name}", faults)
+            for name, each in value.items()
+        }
+
+    return Kind(schema, load)
+
+
+def literal(values: tuple[Any, ...]) -> Kind:
+    from ._json import to_plain
+
+    plain = [to_plain(each) for each in values]
+    schema: Schema = {"enum": plain}
+    found = {type(each) for each in plain}
+    if len(found) == 1 and (kind := SCALARS.get(found.pop())):
+        schema = {"type": kind[0]["type"], "enum": plain}
+    choices = [(type(each), each, value) for each, value in zip(plain, values, strict=True)]
+    return Kind(schema, _load_choice(choices))
+
+
+def enumeration(cls: Any) -> Kind:
+    from ._json import to_plain
+
+    members = list(cls)
+    plain = [to_plain(each.value) for each in members]
+    schema: Schema = {"enum": plain}
+    found = {type(each) for each in plain}
+    if len(found) == 1 and (kind := SCALARS.get(found.pop())):
+        schema = {"type": kind[0]["type"], "enum": plain}
+    if description := _doc(cls):
+        schema["description"] = description
+    return Kind(schema, _load_choice([(type(each), each, value) for each, value in zip(plain, members, strict=True)]))
+
+
+def _load_choice(choices: list[tuple[type, Any, Any]]) -> Load:
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        for kind, plain, meant in choices:
+            if kind is type(value) and plain == value:
+                return meant
+        texts = [each for _, each, _ in choices if isinstance(each, str)]
+        hint = did_you_mean(value, texts) if isinstance(value, str) else ""
+        return faults.add(place, f"expected one of {names(each for _, each, _ in choices)}, got {quoted(value)}{hint}")
+
+    return load
+
+
+def union(kinds: list[Kind]) -> Kind:
+    """The first type that the value fits."""
+    if len(kinds) == 1:
+        return kinds[0]
+    loads = [each.load for each in kinds]
+    schema: Schema = {"anyOf": [each.schema for each in kinds]}
+    expected = " or ".join(map(_type_of, kinds))
+
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        tried = []
+        for each in loads:
+            here = Faults()
+            found = each(value, place, here)
+            if not here:
+                return found
+            tried.append(here)
+        # For an object, the faults of the type that it resembles most say more than a list of types.
+        own = f"at {place}: expected"
+        if close := [here for here in tried if not here.described[0].startswith(own)]:
+            return faults.extend(min(close, key=Faults.count))
+        return faults.expected(place, expected, value)
+
+    return Kind(schema, load)
+
+
+def _type_of(kind: Kind) -> str:
+    found: str = kind.schema.get("type") or kind.schema.get("$ref", "a value").rpartition("/")[2]
+    return found
+
+
+_BOUNDS = {
+    "ge": ("minimum", "at least {}", lambda value, bound: value >= bound),
+    "gt": ("exclusiveMinimum", "more than {}", lambda value, bound: value > bound),
+    "le": ("maximum", "at most {}", lambda value, bound: value <= bound),
+    "lt": ("exclusiveMaximum", "less than {}", lambda value, bound: value < bound),
+    "multiple_of": ("multipleOf", "a multiple of {}", lambda value, bound: value % bound == 0),
+    "min_length": ("min", "{} {} at least", lambda value, bound: len(value) >= bound),
+    "max_length": ("max", "{} {} at most", lambda value, bound: len(value) <= bound),
+}
+_LENGTHS = {"string": ("Length", "characters"), "array": ("Items", "elements"), "object": ("Properties", "members")}
+_NOTES = {"description": "description", "documentation": "description", "title": "title", "examples": "examples"}
+
+
+def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
+    """A type with a description, bounds and a pattern: those of `Field`, of annotated_types, or of pydantic."""
+    schema = dict(kind.schema)
+    checks: list[tuple[str, Callable[[Any], bool]]] = []
+    for each in _flattened(metadata):
+        if isinstance(each, str):
+            schema["description"] = each
+            continue
+        for attribute, keyword in _NOTES.items():
+            if (value := getattr(each, attribute, None)) is not None and not callable(value):
+                schema[keyword] = value
+        schema.update(getattr(each, "json_schema", None) or {})
+        for name, (keyword, text, holds) in _BOUNDS.items():
+            bound = getattr(each, name, None)
+            if bound is None or (name.endswith("length") and bound == 0):
+                continue
+            unit = ""
+            if name.endswith("length"):
+                suffix, unit = _LENGTHS.get(schema.get("type", "array"), _LENGTHS["array"])
+                keyword += suffix
+            schema[keyword] = bound
+            checks.append((text.format(bound, unit), lambda value, holds=holds, bound=bound: holds(value, bound)))  # type: ignore[misc]
+        if pattern := getattr(each, "pattern", None):
+            import re
+
+            checks.append(_pattern(re.compile(pattern), schema))
+    if not checks:
+        return Kind(schema, kind.load)
+    load_inner = kind.load
+
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        before = faults.count()
+        found = load_inner(value, place, faults)
+        if faults.count() == before:
+            for text, holds in checks:
+                try:
+                    if not holds(found):
+                        faults.expected(place, text, value)
+                except TypeError:
+                    pass
+        return found
+
+    return Kind(schema, load)
+
+
+def _pattern(matcher: Any, schema: Schema) -> tuple[str, Callable[[Any], bool]]:
+    schema["pattern"] = matcher.pattern
+    return f"text that matches {matcher.pattern}", lambda value: matcher.search(value) is not None
+
+
+def _flattened(metadata: tuple[Any, ...]) -> list[Any]:
+    """pydantic's `Field` holds its bounds in a list of its own."""
+    found = []
+    for each in metadata:
+        found.append(each)
+        inner = getattr(each, "metadata", None)
+        if isinstance(inner, list):
+            found += inner
+    return found
+
+
+def _load_any(value: Any, place: str, faults: Faults) -> Any:
+    return value
+
+
+def _load_null(value: Any, place: str, faults: Faults) -> Any:
+    return None if value is None else faults.expected(place, "null", value)
+
+
+def _doc(cls: Any) -> str:
+    """The first paragraph of the documentation that was written for a class."""
+    text = cls.__dict__.get("__doc__") or ""
+    if text.startswith(f"{cls.__name__}(") or text == "An enumeration.":
+        return ""
+    return " ".join(text.strip().split("\n\n")[0].split())
+
+
+def _name_of(hint: Any) -> str:
+    return getattr(hint, "__qualname__", None) or str(hint)

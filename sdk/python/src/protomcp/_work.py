@@ -1,0 +1,202 @@
+"""Requests of the bridge on which handlers work, from their envelope to their answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ._json import parse
+from ._output import failed, refused
+from ._plan import Plan
+from ._wire import CallToolRequest, CallToolResponse, Envelope
+from .context import BaseContext, current
+from .errors import Cancelled
+from .result import ToolResult
+from .sidecar import is_waiting, start_sidecars
+from .telemetry import ToolCallEvent, _sink_registry, emit_telemetry
+
+if TYPE_CHECKING:
+    from ._link import Link
+
+
+class Work:
+    """One request and its handler. Exactly one of `run` and `run_async` is called, once."""
+
+    __slots__ = ("context", "ended", "is_async", "is_concurrent", "request_id")
+
+    def __init__(self, request_id: str, context: BaseContext) -> None:
+        self.request_id = request_id
+        self.context = context
+        self.is_async = False
+        self.is_concurrent = False
+        self.ended: Callable[[str], None] | None = None
+
+    def start(self) -> Any:
+        """Calls the handler; returns its result, or an awaitable."""
+        raise NotImplementedError
+
+    def succeed(self, value: Any) -> None:
+        """Answers with the result of the handler."""
+        raise NotImplementedError
+
+    def fail(self, error: BaseException) -> None:
+        """Answers with an exception."""
+        raise NotImplementedError
+
+    def cost(self) -> float | None:
+        """The recent time of this handler; None if it is not known."""
+        return None
+
+    def run(self) -> None:
+        """Works on the request in this thread."""
+        token = current.set(self.context)
+        try:
+            value = self.start()
+            if hasattr(value, "__await__"):
+                import asyncio
+
+                value = asyncio.run(_await(value, self.context))
+            self.succeed(value)
+        except (Exception, Cancelled, SystemExit) as error:
+            self.fail(error)
+        finally:
+            current.reset(token)
+            if self.ended is not None:
+                self.ended(self.request_id)
+
+    async def run_async(self) -> None:
+        """Works on the request in a task of its own."""
+        import asyncio
+
+        current.set(self.context)
+        try:
+            value = self.start()
+            if hasattr(value, "__await__"):
+                value = await value
+            self.succeed(value)
+        except (Exception, Cancelled, SystemExit, asyncio.CancelledError) as error:
+            self.fail(error)
+        finally:
+            if self.ended is not None:
+                self.ended(self.request_id)
+
+
+async def _await(value: Any, context: BaseContext) -> Any:
+    """Awaits a value in a loop of its own, and cancels it with the call."""
+    import asyncio
+
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+
+    def cancel() -> None:
+        loop.call_soon_threadsafe(task.cancel)
+
+    context._bind_cancel(cancel)
+    try:
+        return await value
+    finally:
+        context._bind_cancel(None)
+
+
+class ToolCall(Work):
+    """A call of a tool."""
+
+    __slots__ = ("_action", "_link", "_plan", "_request", "_started")
+
+    def __init__(self, link: Link, envelope: Envelope, plan: Plan, context: BaseContext) -> None:
+        self.request_id = envelope.request_id
+        self.context = context
+        self.is_async = plan.is_async
+        self.is_concurrent = plan.concurrent
+        self.ended = None
+        self._link = link
+        self._plan = plan
+        self._request: CallToolRequest = envelope.message
+        self._started = 0.0
+        self._action = ""
+
+    def start(self) -> Any:
+        plan, request = self._plan, self._request
+        text = request.arguments_json
+        arguments = parse(text) if text else {}
+        if type(arguments) is not dict:
+            raise ValueError("the arguments of a call are a JSON object")
+        if is_waiting():
+            start_sidecars("first_tool_call")
+        if plan.resolves:
+            arguments = plan.prepare(arguments)
+        if _sink_registry:
+            self._started = time.monotonic()
+            self._action = str(arguments.get("action", ""))
+            emit_telemetry(ToolCallEvent(plan.name, "start", dict(arguments), self._action))
+        if not self.is_concurrent:
+            return plan.chain(self.context, arguments)
+        # The time of the handler alone: sending waits for other threads.
+        start = time.monotonic()
+        value = plan.chain(self.context, arguments)
+        self._note(time.monotonic() - start)
+        return value
+
+    def succeed(self, value: Any) -> None:
+        response = self._plan.output.respond(value)
+        if _sink_registry:
+            shown = value.result if isinstance(value, ToolResult) else value
+            self._report("success", result=str(shown)[:20000])
+        self._link.respond(self.request_id, response)
+
+    def fail(self, error: BaseException) -> None:
+        if _sink_registry and isinstance(error, Exception):
+            self._report("error", error=error)
+        self._link.respond(self.request_id, _failure(error, self.context))
+
+    def cost(self) -> float | None:
+        return self._plan.cost
+
+    def _note(self, seconds: float) -> None:
+        # A slow call counts at once, fast ones bring the cost down again by and by.
+        before = self._plan.cost
+        self._plan.cost = seconds if before is None or seconds > before else 0.8 * before + 0.2 * seconds
+
+    def _report(self, phase: str, result: str = "", error: Exception | None = None) -> None:
+        elapsed = int((time.monotonic() - self._started) * 1000)
+        emit_telemetry(ToolCallEvent(self._plan.name, phase, {}, self._action, result, error, elapsed))
+
+
+def _failure(error: BaseException, context: BaseContext) -> CallToolResponse:
+    """The answer to a call that was cancelled is ignored; it shows that the handler has ended."""
+    return refused("the call was cancelled") if context.is_cancelled() else failed(error)
+
+
+class Answer(Work):
+    """Another request: a resource, a prompt, a completion, a middleware."""
+
+    __slots__ = ("_call", "_fail", "_link", "_succeed")
+
+    def __init__(
+        self,
+        link: Link,
+        request_id: str,
+        context: BaseContext,
+        call: Callable[[], Any],
+        succeed: Callable[[Any], Envelope],
+        fail: Callable[[BaseException], Envelope],
+    ) -> None:
+        super().__init__(request_id, context)
+        self._link = link
+        self._call = call
+        self._succeed = succeed
+        self._fail = fail
+
+    def start(self) -> Any:
+        return self._call()
+
+    def succeed(self, value: Any) -> None:
+        self._send(self._succeed(value))
+
+    def fail(self, error: BaseException) -> None:
+        self._send(self._fail(error))
+
+    def _send(self, envelope: Envelope) -> None:
+        envelope.request_id = self.request_id
+        self._link.send(envelope)

@@ -1,0 +1,97 @@
+"""Settings of the process, and handlers in a folder."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_config: dict[str, Any] = {}
+_loaded_modules: dict[str, Any] = {}
+_concurrency = 1
+
+
+def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: int | None = None) -> None:
+    """Sets the folder whose Python files are loaded at the start, and how many plain handlers may run at once.
+
+    Files whose names begin with an underscore are not loaded. With `hot_reload` the folder is loaded again in the
+    running process when a file changes. With a `concurrency` above 1 all plain handlers overlap, in threads.
+    """
+    global _concurrency
+    if handlers_dir or concurrency is None:
+        _config["handlers_dir"] = handlers_dir
+        _config["hot_reload"] = hot_reload
+    if concurrency is not None:
+        if concurrency < 1:
+            raise ValueError("concurrency is the number of plain handlers that may run at once: at least 1")
+        _concurrency = concurrency
+        _config["concurrency"] = concurrency
+
+
+def get_config() -> dict[str, Any]:
+    return dict(_config)
+
+
+def reset_config() -> None:
+    global _concurrency
+    _config.clear()
+    _loaded_modules.clear()
+    _concurrency = 1
+
+
+def concurrency() -> int:
+    """The number of threads for handlers that may overlap: those of tools with `concurrent`, or of all."""
+    return _concurrency if _concurrency > 1 else 64
+
+
+def all_overlap() -> bool:
+    """True if plain handlers overlap without saying so themselves."""
+    return _concurrency > 1
+
+
+def discover_handlers() -> None:
+    """Loads the files of the folder, in the order of their names."""
+    folder = _config.get("handlers_dir")
+    if not folder:
+        return
+    import importlib.util
+    from pathlib import Path
+
+    path = Path(folder).resolve()
+    if not path.is_dir():
+        return
+    if _config.get("hot_reload") and _loaded_modules:
+        _clear()
+    for file in sorted(path.glob("*.py")):
+        if file.name.startswith("_"):
+            continue
+        name = f"_protomcp_handler_{file.stem}"
+        spec = importlib.util.spec_from_file_location(name, file)
+        if spec is None or spec.loader is None:
+            continue
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        _loaded_modules[str(file)] = module
+
+
+def _clear() -> None:
+    """Forgets all that was registered: the files register it anew."""
+    modules: Any = sys.modules
+    package = __package__
+    for name, function in (
+        ("tool", "clear_registry"),
+        ("group", "clear_group_registry"),
+        ("workflow", "clear_workflow_registry"),
+        ("server_context", "clear_context_registry"),
+        ("local_middleware", "clear_local_middleware"),
+        ("resource", "clear_resource_registry"),
+        ("resource", "clear_template_registry"),
+        ("prompt", "clear_prompt_registry"),
+        ("completion", "clear_completion_registry"),
+        ("telemetry", "clear_telemetry_sinks"),
+        ("sidecar", "clear_sidecar_registry"),
+        ("middleware", "clear_middleware_registry"),
+    ):
+        # By their full names: the package has functions under the same names as these modules.
+        getattr(modules[f"{package}.{name}"], function)()
+    _loaded_modules.clear()

@@ -1,0 +1,29 @@
+"""Errors that tools raise on purpose, and errors that their context raises."""
+
+from __future__ import annotations
+
+
+class ToolError(Exception):
+    """Fails a call with a text for the model, and with details for programs.
+
+    `code` is a word such as NOT_FOUND, `suggestion` is the next step for the caller, and `retryable` says that the
+    same call may succeed later.
+    """
+
+    def __init__(self, message: str, *, code: str = "", suggestion: str = "", retryable: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.suggestion = suggestion
+        self.retryable = retryable
+
+
+class Refused(ToolError):
+    """The client was not asked, or did not answer: it cannot, its user declined, or the call has ended."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="REFUSED")
+
+
+class Cancelled(BaseException):
+    """The caller no longer wants the result. Raised by `ctx.check()` in plain handlers; `finally` blocks run."""

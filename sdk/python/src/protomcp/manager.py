@@ -1,0 +1,89 @@
+"""Shows and hides tools while the process runs. Each function returns the names of the tools that are then shown.
+
+In a call the list of the caller's session changes, at other times that of everyone.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from ._wire import (
+    BatchUpdateRequest,
+    DisableToolsRequest,
+    EnableToolsRequest,
+    Envelope,
+    GetActiveToolsRequest,
+    SetAllowedRequest,
+    SetBlockedRequest,
+)
+
+_server: Any = None
+TIMEOUT = 30.0
+"""Seconds after which the bridge has not answered."""
+
+
+def _init(server: Any) -> None:
+    global _server
+    _server = server
+
+
+def _request(kind: str, message: Any) -> list[str]:
+    from .context import current
+
+    server = _server
+    if server is None:
+        raise RuntimeError("protomcp is not connected: tools are shown and hidden while `run()` serves them")
+    context = current.get()
+    answers: list[Envelope | None] = []
+    done = threading.Event()
+
+    def deliver(envelope: Envelope | None) -> None:
+        answers.append(envelope)
+        done.set()
+
+    envelope = Envelope(kind, message, for_call=context.request_id if context else "")
+    ids = server.link.ask([envelope], [deliver])
+    server.main.leave()
+    if not done.wait(TIMEOUT):
+        server.link.forget(ids[0])
+        raise TimeoutError(f"the bridge has not answered {kind} within {TIMEOUT} s")
+    if answers[0] is None:
+        raise ConnectionError("the bridge has closed the connection")
+    return list(answers[0].message.tool_names)
+
+
+def enable(tool_names: list[str]) -> list[str]:
+    """Shows these tools."""
+    return _request("enable_tools", EnableToolsRequest(list(tool_names)))
+
+
+def disable(tool_names: list[str]) -> list[str]:
+    """Hides these tools."""
+    return _request("disable_tools", DisableToolsRequest(list(tool_names)))
+
+
+def set_allowed(tool_names: list[str]) -> list[str]:
+    """Shows these tools and no others."""
+    return _request("set_allowed", SetAllowedRequest(list(tool_names)))
+
+
+def set_blocked(tool_names: list[str]) -> list[str]:
+    """Shows all tools but these."""
+    return _request("set_blocked", SetBlockedRequest(list(tool_names)))
+
+
+def get_active_tools() -> list[str]:
+    """The tools that are shown."""
+    return _request("get_active_tools", GetActiveToolsRequest())
+
+
+def batch(
+    enable: list[str] | None = None,
+    disable: list[str] | None = None,
+    allow: list[str] | None = None,
+    block: list[str] | None = None,
+) -> list[str]:
+    """Several changes that take effect together. `allow` and `block` exclude each other."""
+    lists = [list(each or ()) for each in (enable, disable, allow, block)]
+    return _request("batch", BatchUpdateRequest(*lists))

@@ -1,0 +1,51 @@
+"""Runs the tools of a file: connects to the bridge and serves until it closes the connection."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from . import manager
+from ._wire import Envelope
+from .log import ServerLogger
+
+_send: Any = None
+
+
+def _to_bridge(envelope: Envelope) -> None:
+    if _send is not None:
+        _send(envelope)
+
+
+log: ServerLogger = ServerLogger(_to_bridge)
+"""Sends messages to the log of the client."""
+
+
+def run() -> None:
+    """Serves the registered tools, resources and prompts. `pmcp` starts the file; by hand it ends with an error."""
+    path = os.environ.get("PROTOMCP_SOCKET")
+    if not path:
+        print("PROTOMCP_SOCKET is not set: run this file with `pmcp dev`", file=sys.stderr)
+        sys.exit(1)
+    import socket
+
+    stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    stream.connect(path)
+    serve(stream)
+
+
+def serve(stream: Any) -> None:
+    """Serves over a connected socket, until its other end is closed."""
+    global _send
+    from . import _server
+
+    try:
+        server = _server.Server(stream)
+        _send = server.link.send
+        manager._init(server)
+        server.run()
+    finally:
+        _send = None
+        manager._init(None)
+        stream.close()

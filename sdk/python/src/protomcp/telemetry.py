@@ -1,0 +1,64 @@
+"""Every call, reported to sinks: when it starts, and when it has succeeded or failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_sink_registry: list[Callable[[ToolCallEvent], Any]] = []
+
+
+class ToolCallEvent:
+    """One step of a call. `phase` is start, success, error or progress; `action` is that of a group."""
+
+    def __init__(
+        self,
+        tool_name: str,
+        phase: str,
+        args: dict[str, Any],
+        action: str = "",
+        result: str = "",
+        error: Exception | None = None,
+        duration_ms: int = 0,
+        progress: int = 0,
+        total: int = 0,
+        message: str = "",
+    ) -> None:
+        self.tool_name = tool_name
+        self.phase = phase
+        self.args = args
+        self.action = action
+        self.result = result
+        self.error = error
+        self.duration_ms = duration_ms
+        self.progress = progress
+        self.total = total
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"ToolCallEvent({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
+
+def telemetry_sink(func: _F) -> _F:
+    """Reports every call to this function. A sink that fails does not affect the call."""
+    _sink_registry.append(func)
+    return func
+
+
+def get_telemetry_sinks() -> list[Callable[[ToolCallEvent], Any]]:
+    return list(_sink_registry)
+
+
+def clear_telemetry_sinks() -> None:
+    _sink_registry.clear()
+
+
+def emit_telemetry(event: ToolCallEvent) -> None:
+    """Reports an event to all sinks."""
+    for sink in _sink_registry:
+        try:
+            sink(event)
+        except Exception:
+            # A sink only watches.
+            continue

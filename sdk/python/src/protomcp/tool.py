@@ -1,0 +1,197 @@
+"""Tools: functions that a model calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from . import _docstring, _registry
+from ._json import dump, parse
+from ._plan import Plan
+from ._signature import doc_of, name_of
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_registry_of_tools: list[ToolDef] = []
+
+
+class ToolDef:
+    """A tool as it was registered. Its schemas are made from the types of the handler when they are first read."""
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        input_schema_json: str,
+        handler: Callable[..., Any],
+        output_schema_json: str = "",
+        title: str = "",
+        destructive_hint: bool = False,
+        idempotent_hint: bool = False,
+        read_only_hint: bool = False,
+        open_world_hint: bool = False,
+        task_support: bool = False,
+        hidden: bool = False,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.handler = handler
+        self.title = title
+        self.destructive_hint = destructive_hint
+        self.idempotent_hint = idempotent_hint
+        self.read_only_hint = read_only_hint
+        self.open_world_hint = open_world_hint
+        self.task_support = task_support
+        self.hidden = hidden
+        self.task_required = False
+        self.concurrent: bool | None = None
+        self.annotations: dict[str, Any] | None = None
+        self.icons: list[dict[str, Any]] | None = None
+        self.meta: dict[str, Any] | None = None
+        self.output_type: Any = None
+        # Makes the schema of a tool whose handler takes anything.
+        self.schema: Callable[[], dict[str, Any]] | None = None
+        self._input_schema_json = input_schema_json
+        self._output_schema_json = output_schema_json
+        self._plan: Plan | None = None
+        self._revision = -1
+
+    @property
+    def input_schema_json(self) -> str:
+        """The JSON Schema of the arguments."""
+        return self._input_schema_json or dump(self.schema() if self.schema else self.plan().input.schema)
+
+    @input_schema_json.setter
+    def input_schema_json(self, text: str) -> None:
+        self._input_schema_json = text
+        _registry.changed()
+
+    @property
+    def output_schema_json(self) -> str:
+        """The JSON Schema of the structured content; empty if none is promised."""
+        return self._output_schema_json or (dump(schema) if (schema := self.plan().output.schema) else "")
+
+    @output_schema_json.setter
+    def output_schema_json(self, text: str) -> None:
+        self._output_schema_json = text
+        _registry.changed()
+
+    def plan(self) -> Plan:
+        """How the tool is called, as of the last registration."""
+        if self._plan is None or self._revision != _registry.revision:
+            self._revision = _registry.revision
+            cost = self._plan.cost if self._plan is not None else None
+            self._plan = Plan(self.name, self.handler, self.output_type, concurrent=self.concurrent)
+            self._plan.cost = cost
+        return self._plan
+
+
+@overload
+def tool(description: _F, /) -> _F: ...
+@overload
+def tool(
+    description: str = "",
+    output_type: Any = None,
+    title: str = "",
+    destructive: bool = False,
+    idempotent: bool = False,
+    read_only: bool = False,
+    open_world: bool = False,
+    task_support: bool = False,
+    hidden: bool = False,
+    *,
+    name: str = "",
+    concurrent: bool | None = None,
+    task_required: bool = False,
+    input_schema: dict[str, Any] | str | None = None,
+    annotations: dict[str, Any] | None = None,
+    icons: list[dict[str, Any]] | None = None,
+    app: Any = None,
+    meta: dict[str, Any] | None = None,
+) -> Callable[[_F], _F]: ...
+def tool(
+    description: Any = "",
+    output_type: Any = None,
+    title: str = "",
+    destructive: bool = False,
+    idempotent: bool = False,
+    read_only: bool = False,
+    open_world: bool = False,
+    task_support: bool = False,
+    hidden: bool = False,
+    *,
+    name: str = "",
+    concurrent: bool | None = None,
+    task_required: bool = False,
+    input_schema: dict[str, Any] | str | None = None,
+    annotations: dict[str, Any] | None = None,
+    icons: list[dict[str, Any]] | None = None,
+    app: Any = None,
+    meta: dict[str, Any] | None = None,
+) -> Any:
+    """Registers a function as a tool. Without a description its docstring is used; `@tool` alone works, too.
+
+    The arguments are those of the function: their types become the schema, and values are checked and converted
+    before the call. `output_type` describes the result if the annotation of the function does not.
+
+    `concurrent` lets calls of a plain function overlap in threads; without it plain functions run one at a time, on the
+    thread that has run the file. `hidden` tools are not listed until they are enabled. `task_support` and
+    `task_required` say that calls may, or must, run as tasks of MCP. `input_schema` replaces the schema. `app` is the
+    app that shows the result, see `protomcp.app`. `annotations`, `icons` and `meta` are those of MCP.
+    """
+    if callable(description) and not isinstance(description, str):
+        return tool()(description)
+
+    def decorator(func: _F) -> _F:
+        text = description or _docstring.summary(doc_of(func))
+        schema = input_schema if isinstance(input_schema, str) else dump(input_schema) if input_schema else ""
+        found = ToolDef(
+            name or name_of(func),
+            text,
+            schema,
+            func,
+            title=title,
+            destructive_hint=destructive,
+            idempotent_hint=idempotent,
+            read_only_hint=read_only,
+            open_world_hint=open_world,
+            task_support=task_support or task_required,
+            hidden=hidden,
+        )
+        found.task_required = task_required
+        found.concurrent = concurrent
+        found.output_type = output_type
+        found.annotations = annotations
+        found.icons = icons
+        found.meta = meta
+        if app is not None:
+            from .app import meta_of
+
+            found.meta = (meta or {}) | {"ui": meta_of(app)}
+        _registry_of_tools.append(found)
+        _registry.changed()
+        return func
+
+    return decorator
+
+
+def get_registered_tools() -> list[ToolDef]:
+    """All tools: plain ones, those of groups, and those of workflows."""
+    from .group import groups_to_tool_defs
+    from .workflow import workflows_to_tool_defs
+
+    return _registry_of_tools + groups_to_tool_defs() + workflows_to_tool_defs()
+
+
+def get_hidden_tool_names() -> list[str]:
+    return [each.name for each in get_registered_tools() if each.hidden]
+
+
+def clear_registry() -> None:
+    _registry_of_tools.clear()
+    _registry.changed()
+
+
+def schema_of(definition: ToolDef) -> dict[str, Any]:
+    """The schema of the arguments as an object."""
+    found: dict[str, Any] = parse(definition.input_schema_json)
+    return found

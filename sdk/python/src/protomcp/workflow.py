@@ -1,0 +1,489 @@
+"""Workflows: steps in an order that the client can see.
+
+Only the first step is listed at the beginning. Each step shows the next ones, and hides what is not allowed during the
+workflow; the end shows the tools from before. Clients of MCP 2026-07-28 have no list of their own: for them a workflow
+can have *handles*. The first step returns a handle, the list never changes, and the other steps take the handle.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import _docstring, _registry
+from ._dependencies import context_as
+from ._json import dump
+from ._plan import Plan
+from ._signature import doc_of, is_async, name_of
+from .result import ToolResult
+from .tool import ToolDef, get_registered_tools
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_C = TypeVar("_C", bound=type)
+_workflow_registry: list[WorkflowDef] = []
+_active: dict[str, list[WorkflowState]] = {}
+"""The workflows that run, by session; the last one is in front."""
+_handles: dict[str, WorkflowState] = {}
+
+MAX_SESSIONS = 10_000
+"""The sessions whose workflows are kept; the oldest is forgotten."""
+MAX_HANDLES = 10_000
+"""The handles that are kept; the oldest is forgotten."""
+HANDLE_LIFETIME = 24 * 3600.0
+"""Seconds after its last step in which a handle is forgotten."""
+
+
+class StepResult:
+    """The result of a step. `next` chooses among the declared next steps."""
+
+    def __init__(self, result: str = "", next: list[str] | None = None) -> None:
+        self.result = result
+        self.next = next
+
+    def __repr__(self) -> str:
+        return f"StepResult({self.result!r}, next={self.next!r})"
+
+
+class StepDef:
+    """A step as it was registered."""
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        handler: Callable[..., Any],
+        input_schema: dict[str, Any],
+        initial: bool = False,
+        next: list[str] | None = None,
+        terminal: bool = False,
+        no_cancel: bool = False,
+        allow_during: list[str] | None = None,
+        block_during: list[str] | None = None,
+        on_error: dict[type, str] | None = None,
+        requires: list[str] | None = None,
+        enum_fields: dict[str, list[Any]] | None = None,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.handler = handler
+        self._input_schema = input_schema
+        self.initial = initial
+        self.next = next
+        self.terminal = terminal
+        self.no_cancel = no_cancel
+        self.allow_during = allow_during
+        self.block_during = block_during
+        self.on_error = on_error
+        self.requires = requires
+        self.enum_fields = enum_fields
+        self._plan: Plan | None = None
+        self._revision = -1
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        """The JSON Schema of the arguments."""
+        return self._input_schema or self.plan().input.schema
+
+    def plan(self) -> Plan:
+        if self._plan is None or self._revision != _registry.revision:
+            self._plan, self._revision = Plan(self.name, self.handler), _registry.revision
+        return self._plan
+
+
+class WorkflowDef:
+    """A workflow as it was registered."""
+
+    def __init__(
+        self,
+        name: str,
+        description: str,
+        steps: list[StepDef],
+        instance: Any,
+        allow_during: list[str] | None = None,
+        block_during: list[str] | None = None,
+        on_cancel: Callable[..., Any] | None = None,
+        on_complete: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.description = description
+        self.steps = steps
+        self.instance = instance
+        self.allow_during = allow_during
+        self.block_during = block_during
+        self.on_cancel = on_cancel
+        self.on_complete = on_complete
+        self.handles = False
+        self._tools: list[ToolDef] | None = None
+
+    def step(self, name: str) -> StepDef:
+        return next(each for each in self.steps if each.name == name)
+
+    def tools(self) -> list[ToolDef]:
+        """The tools of the workflow; the same objects each time."""
+        if self._tools is None:
+            self._tools = [_step_tool(self, each) for each in self.steps]
+            if any(not each.no_cancel for each in self.steps if not each.terminal):
+                self._tools.append(_cancel_tool(self))
+        return self._tools
+
+
+class WorkflowState:
+    """A workflow that runs. `next` are the steps that may follow."""
+
+    def __init__(
+        self,
+        workflow_name: str,
+        current_step: str,
+        history: list[tuple[str, StepResult]],
+        pre_workflow_tools: list[str],
+        instance: Any,
+    ) -> None:
+        self.workflow_name = workflow_name
+        self.current_step = current_step
+        self.history = history
+        self.pre_workflow_tools = pre_workflow_tools
+        self.instance = instance
+        self.next: list[str] = []
+        self.handle = ""
+        self.owner = ""
+        self.used = time.monotonic()
+
+
+def step(
+    name: str | None = None,
+    description: str = "",
+    initial: bool = False,
+    next: list[str] | None = None,
+    terminal: bool = False,
+    no_cancel: bool = False,
+    allow_during: list[str] | None = None,
+    block_during: list[str] | None = None,
+    on_error: dict[type, str] | None = None,
+    requires: list[str] | None = None,
+    enum_fields: dict[str, list[Any]] | None = None,
+) -> Callable[[_F], _F]:
+    """Makes a method a step of its workflow, under its own name or `name`.
+
+    One step is `initial`; a `terminal` one ends the workflow; the others name the steps that may be `next`. `on_error`
+    maps exceptions to the steps to go on with. `no_cancel` forbids cancelling before this step. `allow_during` and
+    `block_during` are patterns of the other tools that are shown, in place of those of the workflow.
+    """
+
+    def decorator(func: _F) -> _F:
+        func._step_def = {  # type: ignore[attr-defined]
+            "name": name if name is not None else name_of(func),
+            "description": description or _docstring.summary(doc_of(func)),
+            "initial": initial,
+            "next": next,
+            "terminal": terminal,
+            "no_cancel": no_cancel,
+            "allow_during": allow_during,
+            "block_during": block_during,
+            "on_error": on_error,
+            "requires": requires,
+            "enum_fields": enum_fields,
+        }
+        return func
+
+    return decorator
+
+
+def workflow(
+    name: str,
+    description: str = "",
+    allow_during: list[str] | None = None,
+    block_during: list[str] | None = None,
+    *,
+    handles: bool = False,
+) -> Callable[[_C], _C]:
+    """Registers a class whose methods are steps; one instance is made at once.
+
+    `allow_during` and `block_during` are patterns of the other tools that are shown while it runs; without both there
+    are none. Methods `on_cancel` and `on_complete` are called at its end. With `handles` the list of tools never
+    changes, and steps are told apart by the handle that the first one returns. Raises ValueError if the steps do not
+    fit together.
+    """
+
+    def decorator(cls: _C) -> _C:
+        instance = cls()
+        steps = []
+        for attribute in dir(instance):
+            method = getattr(instance, attribute, None)
+            if (found := getattr(method, "_step_def", None)) is not None:
+                steps.append(StepDef(handler=method, input_schema={}, **found))  # type: ignore[arg-type]
+        hooks = [getattr(instance, each, None) for each in ("on_cancel", "on_complete")]
+        on_cancel, on_complete = (each if callable(each) else None for each in hooks)
+        made = WorkflowDef(name, description, steps, instance, allow_during, block_during, on_cancel, on_complete)
+        made.handles = handles
+        _validate(made)
+        _workflow_registry.append(made)
+        _registry.changed()
+        return cls
+
+    return decorator
+
+
+def get_registered_workflows() -> list[WorkflowDef]:
+    return list(_workflow_registry)
+
+
+def clear_workflow_registry() -> None:
+    _workflow_registry.clear()
+    _active.clear()
+    _handles.clear()
+    _registry.changed()
+
+
+def workflows_to_tool_defs() -> list[ToolDef]:
+    """The tools of all workflows."""
+    return [each for made in _workflow_registry for each in made.tools()]
+
+
+def _validate(made: WorkflowDef) -> None:
+    """Checks that the steps are a graph with one beginning and no dead end."""
+
+    def refuse(text: str) -> None:
+        raise ValueError(f"Workflow '{made.name}': {text}")
+
+    names = {each.name for each in made.steps}
+    initial = [each.name for each in made.steps if each.initial]
+    if not initial:
+        refuse("no initial step defined")
+    if len(initial) > 1:
+        refuse(f"multiple initial steps: {initial}")
+    for each in made.steps:
+        if each.terminal and each.next is not None:
+            refuse(f"terminal step '{each.name}' has next")
+        if not each.terminal and each.next is None:
+            refuse(f"non-terminal step '{each.name}' has no next (dead end)")
+        for target in each.next or ():
+            if target not in names:
+                refuse(f"step '{each.name}' references nonexistent step '{target}'")
+        for target in (each.on_error or {}).values():
+            if target not in names:
+                refuse(f"step '{each.name}' on_error references nonexistent step '{target}'")
+
+
+def _is_shown(tool: str, allow: list[str] | None, block: list[str] | None) -> bool:
+    """True if another tool is shown during a step. Without patterns none is."""
+    if allow is None and block is None:
+        return False
+    if allow is not None and not any(fnmatch.fnmatch(tool, each) for each in allow):
+        return False
+    return not any(fnmatch.fnmatch(tool, each) for each in block or ())
+
+
+def _step_tool(made: WorkflowDef, each: StepDef) -> ToolDef:
+    if is_async(each.handler):
+
+        async def handler(ctx: Any, **arguments: Any) -> Any:
+            return await _StepCall(made, each, ctx, arguments).run_async()
+    else:
+
+        def handler(ctx: Any, **arguments: Any) -> Any:  # type: ignore[misc]
+            return _StepCall(made, each, ctx, arguments).run()
+
+    handler.resolves_contexts = True  # type: ignore[attr-defined]
+    description = each.description or f"{made.name} {each.name}"
+    is_hidden = not each.initial and not made.handles
+    found = ToolDef(f"{made.name}.{each.name}", description, "", handler, hidden=is_hidden)
+    found.schema = lambda: each.input_schema if each.initial or not made.handles else _with_handle(each.input_schema)
+    return found
+
+
+_HANDLE = {"type": "string", "description": "The handle that the first step has returned"}
+
+
+def _with_handle(schema: dict[str, Any]) -> dict[str, Any]:
+    properties = {"handle": _HANDLE} | schema.get("properties", {})
+    return schema | {"properties": properties, "required": ["handle", *schema.get("required", [])]}
+
+
+def _cancel_tool(made: WorkflowDef) -> ToolDef:
+    def handler(ctx: Any, **arguments: Any) -> Any:
+        state = _state_of(made, ctx, arguments)
+        if state is None:
+            return _refuse(f"No active workflow '{made.name}' to cancel")
+        if made.handles and all(made.step(each).no_cancel for each in state.next):
+            return _refuse(f"Workflow '{made.name}' cannot be cancelled before: {', '.join(state.next)}")
+        if made.on_cancel is not None:
+            made.on_cancel()
+        return _end(made, state, ctx, f"Workflow '{made.name}' cancelled")
+
+    handler.resolves_contexts = True  # type: ignore[attr-defined]
+    schema: dict[str, Any] = {"type": "object", "properties": {}}
+    if made.handles:
+        schema = _with_handle(schema)
+    return ToolDef(
+        f"{made.name}.cancel", f"Cancel the {made.name} workflow", dump(schema), handler, hidden=not made.handles
+    )
+
+
+class _StepCall:
+    """One call of a step."""
+
+    def __init__(self, made: WorkflowDef, each: StepDef, ctx: Any, arguments: dict[str, Any]) -> None:
+        self.made, self.step, self.ctx, self.arguments = made, each, ctx, arguments
+        self.state: Any = None
+
+    def run(self) -> ToolResult:
+        if (refusal := self._enter()) is not None:
+            return refusal
+        try:
+            result = self._call()
+        except Exception as error:
+            return self._caught(error)
+        return self._leave(result)
+
+    async def run_async(self) -> ToolResult:
+        if (refusal := self._enter()) is not None:
+            return refusal
+        try:
+            result = await self._call()
+        except Exception as error:
+            return self._caught(error)
+        return self._leave(result)
+
+    def _enter(self) -> ToolResult | None:
+        """Finds the state, or begins a workflow."""
+        made, each = self.made, self.step
+        if each.initial:
+            self.state = _begin(made, each, self.ctx)
+            return None
+        self.state = _state_of(made, self.ctx, self.arguments)
+        if self.state is None:
+            return _refuse(f"No active workflow '{made.name}' to continue")
+        if made.handles and each.name not in self.state.next:
+            return _refuse(f"Step '{each.name}' is not next. Next: {', '.join(self.state.next)}")
+        self.state.current_step = each.name
+        return None
+
+    def _call(self) -> Any:
+        from .group import ActionDef, _refusal
+
+        each, plan = self.step, self.step.plan()
+        arguments = plan.prepare(self.arguments)
+        rules = ActionDef(each.name, "", each.handler, {}, each.requires, each.enum_fields)
+        if (refusal := _refusal(rules, arguments)) is not None:
+            raise _Refusal(refusal)
+        return plan._call(context_as(self.ctx, plan.context_class), arguments)
+
+    def _caught(self, error: Exception) -> ToolResult:
+        """Goes on with the step for this exception, or lets the caller retry."""
+        name = type(error).__name__
+        if isinstance(error, _Refusal):
+            return error.result
+        for kind, target in (self.step.on_error or {}).items():
+            if isinstance(error, kind):
+                self.state.current_step = target
+                text = f"Error caught ({name}: {error}), transitioning to '{target}'"
+                return _proceed(self.made, self.state, [target], text)
+        return _refuse(f"Step '{self.step.name}' failed: {name}: {error}. You can retry.")
+
+    def _leave(self, value: Any) -> ToolResult:
+        from ._output import text_of
+
+        made, each = self.made, self.step
+        result = value if isinstance(value, StepResult) else StepResult("" if value is None else text_of(value))
+        if result.next is not None and each.next is None:
+            return _refuse(f"Step '{each.name}' returned next={result.next} but has no declared next")
+        if invalid := set(result.next or ()) - set(each.next or ()):
+            return _refuse(f"Step '{each.name}' returned invalid next steps: {invalid}. Declared: {each.next}")
+        self.state.history.append((each.name, result))
+        if each.terminal:
+            if made.on_complete is not None:
+                made.on_complete()
+            return _end(made, self.state, self.ctx, result.result or "Workflow complete")
+        following = result.next if result.next is not None else each.next or []
+        return _proceed(made, self.state, following, result.result or f"Proceed to: {following}")
+
+
+class _Refusal(Exception):
+    def __init__(self, result: ToolResult) -> None:
+        self.result = result
+
+
+def _refuse(text: str) -> ToolResult:
+    return ToolResult(text, is_error=True)
+
+
+def _session(ctx: Any) -> str:
+    about = getattr(ctx, "_about", None)
+    return about.session if about is not None else ""
+
+
+def _owner(ctx: Any) -> str:
+    user = ctx.caller.principal if ctx is not None else None
+    return f"{user.issuer} {user.subject}" if user is not None else ""
+
+
+def _begin(made: WorkflowDef, each: StepDef, ctx: Any) -> WorkflowState:
+    others = [one.name for one in get_registered_tools() if not one.name.startswith(f"{made.name}.")]
+    state = WorkflowState(made.name, each.name, [], others, made.instance)
+    if made.handles:
+        state.handle, state.owner = os.urandom(12).hex(), _owner(ctx)
+        _forget_old()
+        _handles[state.handle] = state
+    else:
+        if len(_active) >= MAX_SESSIONS:
+            _active.pop(next(iter(_active)))
+        _active.setdefault(_session(ctx), []).append(state)
+    return state
+
+
+def _forget_old() -> None:
+    """Forgets handles that were not used for long, and the oldest if there are too many."""
+    limit = time.monotonic() - HANDLE_LIFETIME
+    for handle in [each for each, state in _handles.items() if state.used < limit]:
+        del _handles[handle]
+    while len(_handles) >= MAX_HANDLES:
+        del _handles[next(iter(_handles))]
+
+
+def _state_of(made: WorkflowDef, ctx: Any, arguments: dict[str, Any]) -> WorkflowState | None:
+    """The workflow that a step continues."""
+    if made.handles:
+        found = _handles.get(str(arguments.pop("handle", "")))
+        if found is None or found.workflow_name != made.name or found.owner != _owner(ctx):
+            return None
+        found.used = time.monotonic()
+        return found
+    running = _active.get(_session(ctx))
+    return running[-1] if running and running[-1].workflow_name == made.name else None
+
+
+def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], text: str) -> ToolResult:
+    """The result that shows the next steps."""
+    state.next = list(following)
+    if made.handles:
+        about = {"result": text, "handle": state.handle, "next": [f"{made.name}.{each}" for each in following]}
+        shown = f"{text}\n\nhandle: {state.handle}\nnext: {', '.join(about['next'])}"
+        return ToolResult(shown, structured_content=about)
+    shown_tools = {f"{made.name}.{each}" for each in following}
+    if any(not made.step(each).no_cancel for each in following):
+        shown_tools.add(f"{made.name}.cancel")
+    if following:
+        first = made.step(following[0])
+        is_own = first.allow_during is not None or first.block_during is not None
+        allow, block = (first if is_own else made).allow_during, (first if is_own else made).block_during
+        shown_tools |= {each for each in state.pre_workflow_tools if _is_shown(each, allow, block)}
+    hidden = {each.name for each in get_registered_tools()} - shown_tools
+    return ToolResult(text, enable_tools=sorted(shown_tools), disable_tools=sorted(hidden))
+
+
+def _end(made: WorkflowDef, state: WorkflowState, ctx: Any, text: str) -> ToolResult:
+    """The result that shows the tools from before."""
+    if made.handles:
+        _handles.pop(state.handle, None)
+        return ToolResult(text)
+    running = _active.get(_session(ctx), [])
+    if state in running:
+        running.remove(state)
+    if not running:
+        _active.pop(_session(ctx), None)
+    before = set(state.pre_workflow_tools)
+    hidden = {each.name for each in get_registered_tools()} - before
+    return ToolResult(text, enable_tools=sorted(before), disable_tools=sorted(hidden))
