@@ -27,9 +27,19 @@ export class ToolError extends Error {
   }
 }
 
+/** Ends a task without a result: the work could not be carried out at all. Elsewhere it is like a {@link ToolError}. */
+export class TaskError extends ToolError {
+  name = "TaskError";
+}
+
 /** A question that was not answered: the client cannot answer such questions, or the request that asked has ended. */
-export class QuestionError extends Error {
+export class QuestionError extends ToolError {
   name = "QuestionError";
+
+  /** @param {string} message */
+  constructor(message) {
+    super(message, { code: "QUESTION_FAILED" });
+  }
 }
 
 /**

@@ -95,7 +95,10 @@ async function serve(path, options) {
     if (reader.lost) socket.destroy(new Error("the bytes from the bridge cannot be read"));
   });
   await new Promise((resolve) => {
-    socket.on("error", (error) => console.error(`the connection to the bridge is lost: ${error.message}`));
+    socket.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
+      // Answers to a bridge that has gone.
+      if (error.code !== "EPIPE" && error.code !== "ECONNRESET") console.error(`the connection to the bridge is lost: ${error.message}`);
+    });
     socket.on("close", resolve);
   });
   session.end();
@@ -118,6 +121,7 @@ async function stop() {
  * @param {Buffer} bytes
  */
 function write(socket, bytes) {
+  if (!socket.writable) return;
   socket.write(bytes);
   if (socket.writableLength > MOST_WAITING) socket.pause();
 }

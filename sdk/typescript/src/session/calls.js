@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 
-import { ToolError } from "../errors.js";
+import { TaskError, ToolError } from "../errors.js";
 import { nearest } from "../schema/nearest.js";
 import { CallContext } from "./context.js";
 import { failure, toWire } from "./convert.js";
@@ -128,18 +128,19 @@ export class Calls {
   #fail(call, error) {
     // An author looks for the place of an unexpected error; a ToolError is meant for the caller alone.
     if (!call.cancelled && !(error instanceof ToolError)) console.error(`tool ${JSON.stringify(call.tool)} failed:`, error);
-    this.#end(call, failure(error));
+    this.#end(call, failure(error), error instanceof TaskError ? error.message : undefined);
   }
 
   /**
    * @param {CallContext} call
    * @param {WireResult} wire
+   * @param {string} [failed] the reason for which a task has no result
    */
-  #end(call, wire) {
+  #end(call, wire, failed) {
     this.#running.delete(call.id);
     this.#session.questions.fail(call.id, "the call that asks has ended");
     call._begin = undefined;
-    if (call.task) this.#session.tasks.end(call.task, wire);
+    if (call.task) this.#session.tasks.end(call.task, wire, failed);
     else if (!call.cancelled) this.#session.result(call.id, wire);
   }
 

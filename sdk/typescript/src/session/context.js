@@ -216,7 +216,7 @@ async function askForm(context, message, schema, options) {
   const requestedSchemaJson = JSON.stringify(formSchema(compiled.json));
   const answer = await context._session.questions.ask(context.id, "elicitationRequest", { mode: "form", message, requestedSchemaJson }, options?.key);
   if (answer.action !== "accept") return { action: answer.action, accepted: false };
-  const outcome = await compiled.check(parseObject(answer.contentJson));
+  const outcome = await compiled.check(known(parseObject(answer.contentJson), compiled.json.properties));
   if (outcome.complaints) throw new QuestionError(`the answer does not fit the form: ${outcome.complaints.join("; ")}`);
   return { action: "accept", content: outcome.value, accepted: true };
 }
@@ -262,6 +262,14 @@ async function sample(context, prompt, { key, messages, system, maxTokens, model
   const content = JSON.parse(answer.contentJson || "[]");
   return { role: answer.role, content, text: textOf(content), model: answer.model, stopReason: answer.stopReason };
 }
+
+/**
+ * The fields of a form that it has: clients may send more.
+ *
+ * @param {Record<string, unknown>} content
+ * @param {unknown} properties
+ */
+const known = (content, properties) => Object.fromEntries(Object.entries(content).filter(([name]) => Object.hasOwn(Object(properties), name)));
 
 /**
  * The schema of a form as MCP allows it: libraries add patterns to formats.

@@ -49,10 +49,13 @@ export class Tasks {
   /**
    * @param {string} id
    * @param {WireResult} result
+   * @param {string} [failed] the reason for which there is no result
    */
-  end(id, result) {
+  end(id, result, failed) {
     const task = this.#tasks.get(id);
-    if (task?.state === "running") Object.assign(task, { state: "completed", result, until: Date.now() + KEPT_MS });
+    if (task?.state !== "running") return;
+    const outcome = failed === undefined ? { state: "completed", result } : { state: "failed", message: failed };
+    Object.assign(task, outcome, { until: Date.now() + KEPT_MS });
   }
 
   /**
