@@ -85,7 +85,8 @@ impl Missing {
             }
             Self::Roots => "the SDK cannot ask for roots; the envelope can (`list_roots_request`)",
             Self::Names => {
-                "the suite wants to choose the name of a question (`user_name`); in the envelope it has none"
+                "the suite wants to choose the name of a question (`user_name`); in the published link it has none, \
+                 the extension `question_key` is one"
             }
             Self::Together => {
                 "the suite wants several questions in one answer; in the envelope each is asked by itself"
@@ -109,8 +110,8 @@ impl Missing {
     fn said_by(self) -> Option<Speech> {
         match self {
             Self::Content | Self::Messages | Self::Roots | Self::Tasks => Some(Speech::Link),
-            Self::Elicitation | Self::Lists | Self::Asking | Self::Required => Some(Speech::Extensions),
-            Self::Names | Self::Together | Self::Prompt => None,
+            Self::Elicitation | Self::Names | Self::Lists | Self::Asking | Self::Required => Some(Speech::Extensions),
+            Self::Together | Self::Prompt => None,
         }
     }
 

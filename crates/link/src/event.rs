@@ -36,14 +36,16 @@ pub enum Event {
         id: String,
         /// The request.
         message: Msg,
-        /// The call that the request belongs to, as the peer names it; see [`CallId::from_wire`]. Empty if unknown.
+        /// The request that this one belongs to, as the peer names it; see [`CallId::from_wire`]. Empty if unknown.
         for_call: String,
+        /// Its name and group, if it is a question.
+        question: QuestionFields,
     },
     /// The peer sends a message that expects no answer.
     Notification {
         /// The message.
         message: Msg,
-        /// The call that the message belongs to, as in [`Event::Request`].
+        /// The request that the message belongs to, as in [`Event::Request`].
         for_call: String,
     },
     /// The process registered middleware after its handshake. It has been acknowledged, and joins the registrations of
@@ -55,6 +57,15 @@ pub enum Event {
     Noticed(Notice),
     /// The link has ended and every pending call has failed. Only the failures of later calls follow.
     Closed(Closed),
+}
+
+/// The fields of an envelope that belong to questions; an extension.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QuestionFields {
+    /// The name of the question; empty if it has none.
+    pub key: String,
+    /// True if it is asked together with the next one for the same request.
+    pub more: bool,
 }
 
 /// The registrations of one handshake.

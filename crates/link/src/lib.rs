@@ -29,7 +29,7 @@ pub use byte_counters::ByteCounters;
 pub use config::{Config, Side};
 pub use connection::Connection;
 pub use error::{CallError, Closed, HandshakeError, LinkError, ReloadError};
-pub use event::{Event, Handshake, Middleware, Notice, Phase, Progress};
+pub use event::{Event, Handshake, Middleware, Notice, Phase, Progress, QuestionFields};
 pub use id::{CallId, CallIds};
 
 #[cfg(feature = "driver")]

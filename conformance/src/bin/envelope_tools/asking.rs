@@ -5,7 +5,7 @@ use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest}
 use serde_json::{Value, json};
 
 use crate::content::said;
-use crate::link::Link;
+use crate::link::{Link, Question};
 
 /// Tools that need only the published link.
 pub(crate) const PUBLISHED: [&str; 6] = [
@@ -31,31 +31,31 @@ pub(crate) const EXTENDED: [&str; 8] = [
 
 /// Calls a tool; the result is an array of content blocks.
 pub(crate) fn call(link: &Link, call: &str, name: &str) -> Result<Value, String> {
-    let roots = || ListRootsRequest {}.into();
+    let roots = || ("client_roots", ListRootsRequest {}.into());
+    let person = |key| (key, user(&field("name", "string")));
     let rounds = match name {
         "test_streaming_elicitation" => vec![],
         "test_sampling"
         | "test_missing_capability"
         | "test_input_required_result_sampling"
-        | "test_input_required_result_capabilities" => vec![model()],
+        | "test_input_required_result_capabilities" => vec![model("capital_question")],
         "test_input_required_result_list_roots" => vec![roots()],
-        "test_input_required_result_multiple_inputs" => vec![user(&field("name", "string")), model(), roots()],
-        "test_input_required_result_multi_round" => {
-            vec![user(&field("name", "string")), user(&field("name", "string"))]
-        }
-        "test_elicitation_sep1034_defaults" => vec![user(&defaults())],
-        "test_elicitation_sep1330_enums" => vec![user(&choices())],
-        "test_elicitation" => vec![user(&account_form())],
-        _ => vec![user(&field("name", "string"))],
+        "test_input_required_result_multiple_inputs" => vec![person("user_name"), model("greeting"), roots()],
+        "test_input_required_result_multi_round" => vec![person("step1"), person("step2")],
+        "test_elicitation_sep1034_defaults" => vec![("defaults", user(&defaults()))],
+        "test_elicitation_sep1330_enums" => vec![("choices", user(&choices()))],
+        "test_elicitation" => vec![("account", user(&account_form()))],
+        "test_input_required_result_elicitation" => vec![person("user_name")],
+        _ => vec![person("confirm")],
     };
     let answers: Result<Vec<_>, _> = rounds.into_iter().map(|question| link.ask(call, vec![question])).collect();
     Ok(said(&format!("state-ok: {:?}", answers?)))
 }
 
-fn model() -> Msg {
+fn model(key: &'static str) -> Question {
     let messages = json!([{"role": "user", "content": {"type": "text", "text": "What is the capital of France?"}}]);
     let messages_json = messages.to_string().into_bytes().into();
-    SamplingRequest { messages_json, max_tokens: 100, ..SamplingRequest::default() }.into()
+    (key, SamplingRequest { messages_json, max_tokens: 100, ..SamplingRequest::default() }.into())
 }
 
 pub(crate) fn user(schema: &Value) -> Msg {

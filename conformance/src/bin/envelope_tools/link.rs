@@ -19,6 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// bridge in doubt for longer.
 const PATIENCE_WITHOUT_NAMES: Duration = Duration::from_secs(5);
 
+/// A question, and its name.
+pub(crate) type Question = (&'static str, Msg);
+
 #[derive(Clone)]
 pub(crate) struct Link(Arc<Shared>);
 
@@ -59,18 +62,19 @@ impl Link {
     }
 
     /// Sends several requests for a call to the host at once, and waits for all answers.
-    pub(crate) fn ask(&self, call: &str, questions: Vec<Msg>) -> Result<Vec<Msg>, String> {
+    pub(crate) fn ask(&self, call: &str, questions: Vec<Question>) -> Result<Vec<Msg>, String> {
         let patience = if self.0.extended { PATIENCE } else { PATIENCE_WITHOUT_NAMES };
         let asked: Vec<_> = questions.into_iter().map(|question| self.put(call, question)).collect();
         let answers = asked.into_iter().map(|answer| answer.recv_timeout(patience).map_err(|error| error.to_string()));
         answers.map(|answer| answer.and_then(refused)).collect()
     }
 
-    fn put(&self, call: &str, question: Msg) -> Receiver<Msg> {
+    fn put(&self, call: &str, question: Question) -> Receiver<Msg> {
         let (sender, answer) = channel();
         let id = format!("{call}/{}", self.0.questions.fetch_add(1, Ordering::Relaxed));
         self.waiting().insert(id.clone(), sender);
-        self.send(&id, call, question);
+        let (question_key, message) = question;
+        self.write(Envelope { question_key: question_key.into(), ..self.envelope(&id, call, message) });
         answer
     }
 
@@ -87,8 +91,18 @@ impl Link {
     }
 
     pub(crate) fn send(&self, id: &str, for_call: &str, msg: impl Into<Msg>) {
+        self.write(self.envelope(id, for_call, msg));
+    }
+
+    fn envelope(&self, id: &str, for_call: &str, msg: impl Into<Msg>) -> Envelope {
         let for_call = if self.0.extended { for_call } else { "" }.to_owned();
-        let envelope = Envelope { for_call, ..Envelope::new(id, msg) };
+        Envelope { for_call, ..Envelope::new(id, msg) }
+    }
+
+    fn write(&self, mut envelope: Envelope) {
+        if !self.0.extended {
+            envelope.question_key.clear();
+        }
         // If the bridge has closed the socket, the reader notices.
         let _ = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&frame(&envelope));
     }

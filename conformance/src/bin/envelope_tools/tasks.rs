@@ -59,15 +59,17 @@ pub(crate) fn call(link: &Link, id: &str, call: &CallToolRequest) -> Option<Outc
         "confirm_delete" => {
             begin(link, id);
             State::Ended(
-                link.ask(id, vec![user(&field("confirm", "boolean"))]).map(|answer| said(&format!("{answer:?}"))),
+                link.ask(id, vec![("confirm", user(&field("confirm", "boolean")))])
+                    .map(|answer| said(&format!("{answer:?}"))),
             )
         }
         "multi_input" => {
             begin(link, id);
-            let questions = vec![user(&field("first", "string")), user(&field("second", "string"))];
+            let questions =
+                vec![("first", user(&field("first", "string"))), ("second", user(&field("second", "string")))];
             State::Ended(link.ask(id, questions).map(|answers| said(&format!("{answers:?}"))))
         }
-        "test_tool_with_task" => match link.ask(id, vec![user(&field("name", "string"))]) {
+        "test_tool_with_task" => match link.ask(id, vec![("user_name", user(&field("name", "string")))]) {
             Ok(answer) => {
                 begin(link, id);
                 State::Ended(Ok(said(&format!("{answer:?}"))))

@@ -38,8 +38,8 @@ pub(super) fn translate(
             fx.push(Effect::AddMiddleware(generation, middleware.clone()));
             return Some(Input::Intercepts(generation, middleware));
         }
-        Event::Request { id, message, for_call } => match Asked::read(message) {
-            Ok(asked) => fx.push(Effect::Ask(generation, Question { id, for_call, asked })),
+        Event::Request { id, message, for_call, question } => match Asked::read(message) {
+            Ok(asked) => fx.push(Effect::Ask(generation, Question { id, for_call, fields: question, asked })),
             Err(message) => {
                 let command = list_control::command(message)?;
                 let session = facts.list_scope(generation, &for_call);

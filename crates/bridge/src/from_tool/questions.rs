@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use protomcp_link::QuestionFields;
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use protomcp_server::{AskError, Budget, Owner, Reservation, ServerHandle, SessionId};
 use protomcp_types::{ClientCapabilities, ClientMethod, CreateMessage, Elicit, ElicitWay, ListRoots, ProtocolVersion};
@@ -21,13 +22,18 @@ use crate::process::tool_process::ToolProcess;
 /// ([`protomcp_server::Limits::max_questions`]). A further question is refused.
 const OPEN_QUESTIONS: usize = 320;
 
+/// The most bytes in the name of a question.
+const MAX_KEY: usize = 128;
+
 /// A question of the process.
 #[derive(Debug)]
 pub(crate) struct Question {
     /// The id that the answer repeats.
     pub(crate) id: String,
-    /// The call for which it is asked, if the process names it.
+    /// The request for which it is asked, if the process names it.
     pub(crate) for_call: String,
+    /// Its name and group.
+    pub(crate) fields: QuestionFields,
     pub(crate) asked: Asked,
 }
 
@@ -44,6 +50,8 @@ struct Asker<'a> {
     process: &'a ToolProcess,
     recipient: Recipient,
     for_call: &'a str,
+    /// The name of the question, or empty.
+    key: &'a str,
 }
 
 /// The clients that can be asked.
@@ -72,6 +80,8 @@ enum Unanswered {
     Over,
     #[error("too many questions wait for answers")]
     TooMany,
+    #[error("the name of a question may have {MAX_KEY} bytes")]
+    LongKey,
     #[error(transparent)]
     Host(#[from] AskError),
 }
@@ -108,23 +118,27 @@ impl Questions {
         Self { dispatcher, sessions, pages: UrlElicitations::default(), slots: Budget::new(OPEN_QUESTIONS) }
     }
 
-    /// A slot for one more question; `None` if too many are open; the process then gets an error.
+    /// A slot for one more question; `None` if too many are open, or its name is too long; the process then gets an
+    /// error.
     pub(crate) fn admit(&self, process: &ToolProcess, question: &Question) -> Option<Reservation> {
         let owner = match self.dispatcher.recipient(process.generation(), &question.for_call) {
             Recipient::Call(_, context) => context.caller().owner.clone(),
             Recipient::Session(_, owner) => owner,
             Recipient::Over | Recipient::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
         };
-        let slot = self.slots.reserve(&owner, 1).ok();
-        if slot.is_none() {
-            process.link().reply(question.id.as_str(), question.asked.refuse(Unanswered::TooMany.to_string()));
-        }
-        slot
+        let slot = match question.fields.key.len() <= MAX_KEY {
+            true => self.slots.reserve(&owner, 1).map_err(|_| Unanswered::TooMany),
+            false => Err(Unanswered::LongKey),
+        };
+        let refuse = |why: Unanswered| {
+            process.link().reply(question.id.as_str(), question.asked.refuse(why.to_string()));
+        };
+        slot.map_err(refuse).ok()
     }
 
     /// Asks, and sends the outcome to the process. Ends early when the process has gone.
     pub(crate) async fn ask(self, process: Arc<ToolProcess>, question: Question, _place: Reservation) {
-        let Question { id, for_call, asked } = question;
+        let Question { id, for_call, fields, asked } = question;
         let recipient = self.dispatcher.recipient(process.generation(), &for_call);
         let open = match &recipient {
             Recipient::Call(call, context) => Some((&context.caller().owner, Some(*call))),
@@ -139,10 +153,11 @@ impl Questions {
             }
         };
         let refusal = asked.refuse(Unanswered::OthersWait.to_string());
+        let asker = Asker { process: &process, recipient, for_call: &for_call, key: &fields.key };
         let answer = tokio::select! {
             biased;
             () = process.link().closed() => return,
-            answer = self.answer(Asker { process: &process, recipient, for_call: &for_call }, asked) => answer,
+            answer = self.answer(asker, asked) => answer,
             () = taken_back => refusal,
         };
         process.link().reply(id, answer);
@@ -197,12 +212,12 @@ impl Questions {
         mut params: M::Params,
         fit: impl Fn(&mut M::Params, ProtocolVersion, SessionId),
     ) -> Result<M::Result, Unanswered> {
-        let Asker { process, recipient, for_call } = asker;
+        let Asker { process, recipient, for_call, key } = asker;
         let generation = process.generation();
         let recipient = match recipient {
             Recipient::Call(_, context) => {
                 fit(&mut params, context.protocol_version(), context.session());
-                return Ok(context.ask::<M>(&params).await?);
+                return Ok(context.ask::<M>(&params).key(key).await?);
             }
             Recipient::Over => return Err(Unanswered::Over),
             Recipient::Session(session, _) => Some(session),

@@ -7,8 +7,16 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
-const FEATURES: [&str; 7] =
-    ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call", "elicitation-complete"];
+const FEATURES: [&str; 8] = [
+    "elicitation",
+    "metadata",
+    "raw-with-result",
+    "list-changed",
+    "reply-errors",
+    "for-call",
+    "elicitation-complete",
+    "question-key",
+];
 
 /// The announced features of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -16,6 +16,7 @@ mod logs;
 mod privacy;
 mod questions;
 mod reload;
+mod rounds;
 mod run;
 mod stage;
 mod tasks;

@@ -12,7 +12,7 @@ use crate::answer::Answer;
 use crate::assemble::Chunk;
 use crate::connection::Connection;
 use crate::error::{CallError, LinkError};
-use crate::event::{Event, Middleware, Notice, Progress};
+use crate::event::{Event, Middleware, Notice, Progress, QuestionFields};
 use crate::handshake::{Outcome, Registration};
 use crate::kind::{Kind, is_list_control};
 
@@ -40,12 +40,18 @@ impl Connection {
 
     fn handle_envelope(&mut self, now: Instant, envelope: Envelope) {
         // Empty and unknown envelopes are ignored (wire contract §1.1).
-        let Envelope { msg: Some(message), request_id: id, for_call, .. } = envelope else { return };
+        let Envelope { msg: Some(message), request_id: id, for_call, question_key, more_questions, .. } = envelope
+        else {
+            return;
+        };
         match Kind::of(self.side, &message) {
             Kind::Answer => self.handle_answer(id, message),
             // The end that drives a link has no part in it.
             Kind::Request if matches!(message, Msg::Ping(_)) => self.reply(&id, Pong {}.into()),
-            Kind::Request => self.events.push_back(Event::Request { id, message, for_call }),
+            Kind::Request => {
+                let question = QuestionFields { key: question_key, more: more_questions };
+                self.events.push_back(Event::Request { id, message, for_call, question });
+            }
             Kind::Notification => self.handle_notification(message, for_call),
             // An owner may request the list with an ordinary call; then this is its answer.
             Kind::Handshake if self.pending.find(&id).is_some() => self.handle_answer(id, message),

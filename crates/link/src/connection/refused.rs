@@ -10,7 +10,7 @@ use protomcp_proto::GetActiveToolsRequest;
 
 use crate::connection::Connection;
 use crate::error::CallError;
-use crate::event::{Event, Notice};
+use crate::event::{Event, Notice, QuestionFields};
 use crate::kind::is_list_control;
 
 /// The number of rejected frames of each kind. The set of kinds is fixed.
@@ -65,7 +65,12 @@ impl Connection {
         } else if is_list_control(message) {
             // The change is not applied. The process waits for the current list.
             let message = GetActiveToolsRequest {}.into();
-            self.events.push_back(Event::Request { id, message, for_call: String::new() });
+            self.events.push_back(Event::Request {
+                id,
+                message,
+                for_call: String::new(),
+                question: QuestionFields::default(),
+            });
         }
     }
 }

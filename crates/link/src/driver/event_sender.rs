@@ -106,7 +106,9 @@ impl EventSender {
 /// The approximate bytes that an event keeps alive beyond itself. Answers and progress never pass here.
 fn size(event: &Event) -> usize {
     match event {
-        Event::Request { id, message, for_call } => id.len() + for_call.len() + message_size(message),
+        Event::Request { id, message, for_call, question } => {
+            id.len() + for_call.len() + question.key.len() + message_size(message)
+        }
         Event::Notification { message, for_call } => for_call.len() + message_size(message),
         Event::Listed(tools) => tools.iter().map(tool_size).sum(),
         Event::Ready(handshake) => handshake.tools.iter().flatten().map(tool_size).sum(),

@@ -1,6 +1,6 @@
 //! Events of the link, and the facts that decide about them.
 
-use protomcp_link::{Closed, Event, Handshake, Middleware, Notice, Phase, ReloadError};
+use protomcp_link::{Closed, Event, Handshake, Middleware, Notice, Phase, QuestionFields, ReloadError};
 use protomcp_proto::{
     DisableToolsRequest, ElicitationComplete, ListRootsRequest, LogMessage, Msg, PromptListChanged,
     ResourceChangedNotification, SdkInfo,
@@ -46,7 +46,12 @@ fn notification(message: impl Into<Msg>) -> Event {
 }
 
 fn request(message: impl Into<Msg>) -> Event {
-    Event::Request { id: "9".into(), message: message.into(), for_call: String::new() }
+    Event::Request {
+        id: "9".into(),
+        message: message.into(),
+        for_call: String::new(),
+        question: QuestionFields::default(),
+    }
 }
 
 fn disable(name: &str) -> Event {

@@ -5,7 +5,7 @@ use std::task::Waker;
 use protomcp_proto::{Msg, StreamChunk};
 
 use super::*;
-use crate::event::{Handshake, Phase};
+use crate::event::{Handshake, Phase, QuestionFields};
 
 /// An event of exactly this many bytes.
 fn told(bytes: usize) -> Event {
@@ -38,10 +38,16 @@ fn an_event_weighs_what_it_keeps_alive() {
         output_schema_json: "d".repeat(4000).into(),
         ..ToolDefinition::default()
     };
+    let request = |id: &str, for_call: &str, key: &str| Event::Request {
+        id: id.to_owned(),
+        message: message(),
+        for_call: for_call.to_owned(),
+        question: QuestionFields { key: key.to_owned(), more: true },
+    };
     let each = size_of::<ToolDefinition>() + 4321;
     let handshake = |tools| Event::Ready(Handshake { tools, middleware: Vec::new(), phase: Phase::Start });
     for (event, expected) in [
-        (Event::Request { id: "abc".to_owned(), message: message(), for_call: "0123456".to_owned() }, weight + 10),
+        (request("abc", "0123456", "01234"), weight + 15),
         (Event::Notification { message: message(), for_call: "0123456".to_owned() }, weight + 7),
         (Event::Listed(vec![tool(), tool()]), 2 * each),
         (handshake(Some(vec![tool()])), each),
@@ -90,7 +96,8 @@ fn an_empty_name_weighs_what_it_takes() {
         SdkInfo { features: names(), ..Default::default() }.into(),
     ];
     for message in messages {
-        let event = Event::Request { id: String::new(), message, for_call: String::new() };
+        let event =
+            Event::Request { id: String::new(), message, for_call: String::new(), question: QuestionFields::default() };
         assert!(size(&event) >= 1000 * 2 * size_of::<String>(), "{}", size(&event));
     }
 }

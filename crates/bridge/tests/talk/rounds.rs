@@ -1,0 +1,67 @@
+//! Questions to clients of 2026-07-28, which answer them in the next round of their request: names and groups.
+
+use protomcp_proto::{ElicitationRequest, ElicitationResponse, Envelope, Msg};
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::stage::Stage;
+use crate::tool::Tool;
+
+/// Sends a request with the `_meta` that each request of this revision has.
+async fn ask(host: &mut Host, method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"roots": {}, "elicitation": {"form": {}}},
+        "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},
+    });
+    let id = host.request(method, params).await;
+    host.answer(id).await["result"].clone()
+}
+
+/// Sends the request again, with these answers.
+async fn again(host: &mut Host, method: &str, mut params: Value, first: &Value, answers: Value) -> Value {
+    params["requestState"] = first["requestState"].clone();
+    params["inputResponses"] = answers;
+    ask(host, method, params).await
+}
+
+fn form() -> Msg {
+    let requested_schema_json = r#"{"type":"object","properties":{"name":{"type":"string"}}}"#.into();
+    ElicitationRequest { message: "Your name?".into(), requested_schema_json, ..Default::default() }.into()
+}
+
+fn accepted(name: &str) -> Value {
+    json!({"action": "accept", "content": {"name": name}})
+}
+
+async fn put(tool: &mut Tool, request: &str, id: &str, key: &str, question: impl Into<Msg>) {
+    let question_key = key.to_owned();
+    tool.envelope(&Envelope { for_call: request.into(), question_key, ..Envelope::new(id, question) }).await;
+}
+
+#[tokio::test]
+async fn a_question_has_the_name_that_the_process_gives_it() {
+    let (stage, mut tool) = Stage::new(&["greet"]).await;
+    let mut host = stage.stranger();
+    let call = json!({"name": "greet"});
+    let process = async {
+        let (id, _) = tool.call().await;
+        put(&mut tool, &id, "q", "user_name", form()).await;
+        let answer: ElicitationResponse = tool.answer("q").await;
+        tool.result(&id, &String::from_utf8_lossy(&answer.content_json)).await;
+        let (id, _) = tool.call().await;
+        put(&mut tool, &id, "q", &"k".repeat(129), form()).await;
+        let answer: ElicitationResponse = tool.answer("q").await;
+        tool.result(&id, &answer.error).await;
+    };
+    let client = async {
+        let first = ask(&mut host, "tools/call", call.clone()).await;
+        assert_eq!(first["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(), ["user_name"], "{first}");
+        let answers = json!({"user_name": accepted("Ann")});
+        let done = again(&mut host, "tools/call", call.clone(), &first, answers).await;
+        assert_eq!(done["content"][0]["text"], r#"{"name":"Ann"}"#, "{done}");
+        let refused = ask(&mut host, "tools/call", call.clone()).await;
+        assert_eq!(refused["content"][0]["text"], "the name of a question may have 128 bytes", "{refused}");
+    };
+    tokio::join!(process, client);
+}
