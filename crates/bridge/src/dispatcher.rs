@@ -8,6 +8,7 @@ mod open_question;
 mod open_questions;
 pub(crate) mod permit;
 mod queue_limits;
+mod running_request;
 mod scheduler;
 
 use std::collections::HashMap;

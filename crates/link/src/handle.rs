@@ -126,7 +126,21 @@ impl Link {
     /// # Errors
     /// See [`CallError`]; the link stays open unless it is [`CallError::Closed`].
     pub async fn call<R: Rpc>(&self, request: R, timeout: Duration) -> Result<R::Response, CallError> {
-        let message = self.exchange(request.into(), timeout, Options::default()).await?;
+        self.call_named(self.ids.next(), request, timeout).await
+    }
+
+    /// Sends a request like [`call`](Self::call), under a name from [`Link::new_call`]. Requests that the process makes
+    /// for it carry this name.
+    ///
+    /// # Errors
+    /// Like [`call`](Self::call).
+    pub async fn call_named<R: Rpc>(
+        &self,
+        name: CallId,
+        request: R,
+        timeout: Duration,
+    ) -> Result<R::Response, CallError> {
+        let message = self.exchange(request.into(), timeout, Options::default().named(name)).await?;
         Ok(R::Response::try_from(message)?)
     }
 

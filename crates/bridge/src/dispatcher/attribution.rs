@@ -33,9 +33,11 @@ impl Caller {
 pub(crate) enum Recipient {
     /// The caller of this call.
     Call(CallId, Context),
+    /// The client of this request, which is not a call.
+    Request(Context),
     /// A session with several running calls, and its owner.
     Session(SessionId, Owner),
-    /// A call that has ended.
+    /// A call or request that has ended.
     Over,
     /// No call is named, and none is running, or calls of several sessions are.
     Anyone,
@@ -52,7 +54,9 @@ const MAX_GIVEN_UP: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Attribution {
     running: HashMap<(Generation, CallId), Caller>,
-    /// The last ended calls, oldest first.
+    /// Requests other than calls. Only messages that name them concern them.
+    requests: HashMap<(Generation, CallId), Context>,
+    /// The last ended calls and requests, oldest first.
     ended: VecDeque<(Generation, CallId, SessionId)>,
     /// Calls whose handlers may continue, with the time until which that counts.
     given_up: HashMap<(Generation, CallId), (Owner, Instant)>,
@@ -68,6 +72,17 @@ impl Attribution {
     pub(crate) fn end(&mut self, generation: Generation, call: CallId) {
         let Some(caller) = self.running.remove(&(generation, call)) else { return };
         self.remember(generation, call, caller.session);
+    }
+
+    /// A request other than a call was sent to the process.
+    pub(crate) fn begin_request(&mut self, generation: Generation, request: CallId, context: Context) {
+        self.requests.insert((generation, request), context);
+    }
+
+    /// It was answered or given up.
+    pub(crate) fn end_request(&mut self, generation: Generation, request: CallId) {
+        let Some(context) = self.requests.remove(&(generation, request)) else { return };
+        self.remember(generation, request, context.session());
     }
 
     /// A call was given up. Its handler may continue until [`handler_ended`](Self::handler_ended), but counts no longer
@@ -98,9 +113,11 @@ impl Attribution {
     /// The recipient of a message that names this call, or none.
     pub(crate) fn recipient(&self, generation: Generation, for_call: &str, now: Instant) -> Recipient {
         if !for_call.is_empty() {
-            let call = CallId::from_wire(for_call);
-            let named = call.and_then(|call| Some((call, self.running.get(&(generation, call))?)));
-            return named.map_or(Recipient::Over, |(call, caller)| Recipient::Call(call, caller.context.clone()));
+            let Some(call) = CallId::from_wire(for_call) else { return Recipient::Over };
+            let call_of = |caller: &Caller| Recipient::Call(call, caller.context.clone());
+            let named = self.running.get(&(generation, call)).map(call_of);
+            let request = || Some(Recipient::Request(self.requests.get(&(generation, call))?.clone()));
+            return named.or_else(request).unwrap_or(Recipient::Over);
         }
         let mut running = self.calls(generation);
         let Some((call, one)) = running.next() else { return Recipient::Anyone };
@@ -126,8 +143,11 @@ impl Attribution {
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);
-            let named = call.and_then(|call| self.running.get(&(generation, call)));
-            return Some(named.map_or(SessionId::STATELESS, |caller| caller.session));
+            let session = |call| match self.running.get(&(generation, call)) {
+                Some(caller) => Some(caller.session),
+                None => self.requests.get(&(generation, call)).map(Context::session),
+            };
+            return Some(call.and_then(session).unwrap_or(SessionId::STATELESS));
         }
         let mut sessions = self.calls(generation).map(|(_, caller)| caller.session);
         let one = sessions.next()?;
@@ -141,10 +161,13 @@ impl Attribution {
         ended.find(|(of, ended, _)| (*of, *ended) == (generation, call)).map(|(_, _, session)| *session)
     }
 
-    /// True if a call of this session is running: this one, or any.
+    /// True if a call of this session is running, or the call or request of this name.
     pub(crate) fn is_running(&self, generation: Generation, session: SessionId, for_call: &str) -> bool {
         if !for_call.is_empty() {
-            return CallId::from_wire(for_call).is_some_and(|call| self.running.contains_key(&(generation, call)));
+            let is_named = |call| {
+                self.running.contains_key(&(generation, call)) || self.requests.contains_key(&(generation, call))
+            };
+            return CallId::from_wire(for_call).is_some_and(is_named);
         }
         self.calls(generation).any(|(_, caller)| caller.session == session)
     }

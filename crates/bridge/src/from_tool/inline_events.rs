@@ -53,7 +53,7 @@ impl EventTap {
         tool_log::write(&line);
         let LogLine { level, logger, data } = line;
         let audience = match self.dispatcher.recipient(generation, for_call) {
-            Recipient::Call(_, context) => return context.log(level, logger, &data),
+            Recipient::Call(_, context) | Recipient::Request(context) => return context.log(level, logger, &data),
             Recipient::Session(session, _) => Some(Audience::Session(session)),
             // It may have been sent right before the result.
             Recipient::Over => self.dispatcher.session_of_ended(generation, for_call).map(Audience::Session),

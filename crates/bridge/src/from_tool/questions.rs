@@ -76,7 +76,7 @@ enum Unanswered {
     SeveralOwners,
     #[error("it was not answered in time, and calls of other users wait")]
     OthersWait,
-    #[error("the call that asks is over")]
+    #[error("the request that asks is over")]
     Over,
     #[error("too many questions wait for answers")]
     TooMany,
@@ -122,7 +122,7 @@ impl Questions {
     /// error.
     pub(crate) fn admit(&self, process: &ToolProcess, question: &Question) -> Option<Reservation> {
         let owner = match self.dispatcher.recipient(process.generation(), &question.for_call) {
-            Recipient::Call(_, context) => context.caller().owner.clone(),
+            Recipient::Call(_, context) | Recipient::Request(context) => context.caller().owner.clone(),
             Recipient::Session(_, owner) => owner,
             Recipient::Over | Recipient::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
         };
@@ -143,7 +143,8 @@ impl Questions {
         let open = match &recipient {
             Recipient::Call(call, context) => Some((&context.caller().owner, Some(*call))),
             Recipient::Session(_, owner) => Some((owner, None)),
-            Recipient::Over | Recipient::Anyone => None,
+            // Other requests hold no slots.
+            Recipient::Request(_) | Recipient::Over | Recipient::Anyone => None,
         };
         let open = open.map(|(owner, call)| self.dispatcher.open_question(process.generation(), owner, call));
         let taken_back = async {
@@ -215,7 +216,7 @@ impl Questions {
         let Asker { process, recipient, for_call, key } = asker;
         let generation = process.generation();
         let recipient = match recipient {
-            Recipient::Call(_, context) => {
+            Recipient::Call(_, context) | Recipient::Request(context) => {
                 fit(&mut params, context.protocol_version(), context.session());
                 return Ok(context.ask::<M>(&params).key(key).await?);
             }

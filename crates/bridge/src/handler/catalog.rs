@@ -93,7 +93,7 @@ impl Backend {
             biased;
             // Dropping the request withdraws it.
             () = context.cancelled() => Err(internal(&Failure::ShuttingDown)),
-            answer = self.ask_serving(what, request, &context.caller().owner) => answer,
+            answer = self.ask_serving(what, request, context) => answer,
         }
     }
 
@@ -101,24 +101,35 @@ impl Backend {
         &self,
         what: &str,
         request: R,
-        owner: &Owner,
+        context: &Context,
     ) -> Result<R::Response, ErrorObject> {
-        let patience = self.calls.timeout;
+        let (patience, owner) = (self.calls.timeout, &context.caller().owner);
         let mut process = tokio::time::timeout(patience, self.calls.dispatcher.serving(owner))
             .await
             .map_err(|_| ErrorObject::internal(format!("{what}: the tool process is not back yet; try again later")))?
             .map_err(|failure| internal(&failure))?;
-        let mut outcome = process.link().call(request.clone(), patience).await;
+        let mut outcome = self.exchange(&process, request.clone(), context).await;
         if let Err(CallError::Closed(_)) = outcome
             && let Some(successor) = self.calls.dispatcher.successor(&process, owner)
         {
             process = successor;
-            outcome = process.link().call(request, patience).await;
+            outcome = self.exchange(&process, request, context).await;
         }
         match outcome {
             Ok(answer) => Ok(answer),
             Err(error) => Err(ErrorObject::internal(unanswered(what, &error, &process, owner).await)),
         }
+    }
+
+    /// Sends a request to this process. While it has no answer the process may ask its client.
+    async fn exchange<R: Rpc>(
+        &self,
+        process: &ToolProcess,
+        request: R,
+        context: &Context,
+    ) -> Result<R::Response, CallError> {
+        let running = self.calls.dispatcher.begin_request(process, context);
+        process.link().call_named(running.name(), request, self.calls.timeout).await
     }
 }
 

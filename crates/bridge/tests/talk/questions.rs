@@ -137,7 +137,7 @@ async fn a_question_is_withdrawn_when_its_call_ends() {
     host.reply(&question, said("late")).await;
     tool.send_for(&call, "late", sampling("?")).await;
     let answer: SamplingResponse = tool.answer("late").await;
-    assert_eq!(answer.error, "the call that asks is over");
+    assert_eq!(answer.error, "the request that asks is over");
     host.hears_nothing().await;
     tool.hears_nothing().await;
 }
@@ -158,7 +158,7 @@ async fn an_ambiguous_question_ends_with_the_last_call() {
     ended.sort_by_key(|message| message["method"].is_null());
     assert_eq!(ended[0]["params"]["requestId"], question["id"]);
     let answer: SamplingResponse = tool.answer("q").await;
-    assert_eq!(answer.error, "the call that asks is over");
+    assert_eq!(answer.error, "the request that asks is over");
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! Questions to clients of 2026-07-28, which answer them in the next round of their request: names and groups.
 
-use protomcp_proto::{ElicitationRequest, ElicitationResponse, Envelope, Msg};
+use protomcp_proto::{
+    ElicitationRequest, ElicitationResponse, Envelope, GetPromptResponse, Msg, PromptDefinition, PromptListResponse,
+    PromptMessage, ResourceListResponse, ResourceTemplateListResponse,
+};
 use serde_json::{Value, json};
 
 use crate::host::Host;
@@ -62,6 +65,46 @@ async fn a_question_has_the_name_that_the_process_gives_it() {
         assert_eq!(done["content"][0]["text"], r#"{"name":"Ann"}"#, "{done}");
         let refused = ask(&mut host, "tools/call", call.clone()).await;
         assert_eq!(refused["content"][0]["text"], "the name of a question may have 128 bytes", "{refused}");
+    };
+    tokio::join!(process, client);
+}
+
+#[tokio::test]
+async fn a_prompt_may_ask_before_it_answers() {
+    let (stage, mut tool) = Stage::new(&[]).await;
+    for _ in 0..3 {
+        let list = tool.next().await;
+        let answer: Msg = match &list.msg {
+            Some(Msg::ListResourcesRequest(_)) => ResourceListResponse::default().into(),
+            Some(Msg::ListResourceTemplatesRequest(_)) => ResourceTemplateListResponse::default().into(),
+            _ => {
+                let prompts = vec![PromptDefinition { name: "greet".into(), ..Default::default() }];
+                PromptListResponse { prompts }.into()
+            }
+        };
+        tool.send(&list.request_id, answer).await;
+    }
+    let mut host = stage.stranger();
+    let get = json!({"name": "greet"});
+    let process = async {
+        let request = tool.request().await;
+        assert_eq!(request.name(), "get_prompt_request");
+        put(&mut tool, &request.request_id, "q", "user_context", form()).await;
+        let answer: ElicitationResponse = tool.answer("q").await;
+        let content_json = answer.content_json;
+        let messages = vec![PromptMessage { role: "user".into(), content_json }];
+        tool.send(&request.request_id, GetPromptResponse { messages, ..Default::default() }).await;
+        // The request is over.
+        put(&mut tool, &request.request_id, "q2", "", form()).await;
+        let answer: ElicitationResponse = tool.answer("q2").await;
+        assert_eq!(answer.error, "the request that asks is over");
+    };
+    let client = async {
+        let first = ask(&mut host, "prompts/get", get.clone()).await;
+        assert_eq!(first["inputRequests"]["user_context"]["method"], "elicitation/create", "{first}");
+        let answers = json!({"user_context": accepted("Ann")});
+        let done = again(&mut host, "prompts/get", get.clone(), &first, answers).await;
+        assert_eq!(done["messages"][0]["content"]["text"], r#"{"name":"Ann"}"#, "{done}");
     };
     tokio::join!(process, client);
 }

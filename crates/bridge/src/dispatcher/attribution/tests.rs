@@ -24,6 +24,7 @@ fn of_session(number: u64) -> Caller {
 fn show(recipient: &Recipient) -> String {
     match recipient {
         Recipient::Call(..) => "the call".into(),
+        Recipient::Request(_) => "the request".into(),
         Recipient::Session(session, _) => format!("session {session}"),
         Recipient::Over => "over".into(),
         Recipient::Anyone => "anyone".into(),
