@@ -89,9 +89,13 @@ impl Missing {
                  the extension `question_key` is one"
             }
             Self::Together => {
-                "the suite wants several questions in one answer; in the envelope each is asked by itself"
+                "the suite wants several questions in one answer; in the published link each is asked by itself, the \
+                 extension `more_questions` joins them"
             }
-            Self::Prompt => "the suite wants a prompt that asks; in the envelope only calls can ask",
+            Self::Prompt => {
+                "the suite wants a prompt that asks; in the published link only calls can ask, with the extension \
+                 `for_call` prompts and reads can, too"
+            }
             Self::Lists => {
                 "two warnings of thirty checks: a call without a session changes no list, and the SDK has no way to say \
                  that a list has changed for everyone. A process that sends its tools anew says it for tools, which leaves \
@@ -107,16 +111,21 @@ impl Missing {
     }
 
     /// The first process that can express it.
-    fn said_by(self) -> Option<Speech> {
+    fn said_by(self) -> Speech {
         match self {
-            Self::Content | Self::Messages | Self::Roots | Self::Tasks => Some(Speech::Link),
-            Self::Elicitation | Self::Names | Self::Lists | Self::Asking | Self::Required => Some(Speech::Extensions),
-            Self::Together | Self::Prompt => None,
+            Self::Content | Self::Messages | Self::Roots | Self::Tasks => Speech::Link,
+            Self::Elicitation
+            | Self::Names
+            | Self::Together
+            | Self::Prompt
+            | Self::Lists
+            | Self::Asking
+            | Self::Required => Speech::Extensions,
         }
     }
 
     fn is_said_by(self, speech: Speech) -> bool {
-        self.said_by().is_some_and(|first| first <= speech)
+        self.said_by() <= speech
     }
 
     /// True if the suite requires its scenarios: extensions of MCP are never required.

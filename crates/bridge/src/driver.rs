@@ -352,8 +352,8 @@ impl Driver {
     /// Sends a request of the process to a client, in a task of its own.
     fn ask(&mut self, generation: Generation, question: Question) {
         let Some(process) = self.processes.get(&generation).cloned() else { return };
-        if let Some(place) = self.questions.admit(&process, &question) {
-            self.tasks.spawn(self.questions.clone().ask(process, question, place));
+        if let Some(work) = self.questions.take(process, question) {
+            self.tasks.spawn(work);
         }
     }
 

@@ -25,6 +25,7 @@ use protomcp_session::{
     StatelessInfo,
 };
 
+pub use crate::context::asking::HeldQuestions;
 pub(crate) use crate::context::call_kind::CallKind;
 
 /// The surroundings of one call. Cloning is cheap.

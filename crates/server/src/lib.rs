@@ -40,7 +40,7 @@ mod task_writer;
 mod tasks;
 
 pub use ask::Ask;
-pub use context::Context;
+pub use context::{Context, HeldQuestions};
 pub use ended::Reserved;
 pub use handler::Handler;
 pub use listener_store::{ListenerStore, MemoryListeners};

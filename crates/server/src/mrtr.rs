@@ -37,6 +37,8 @@ struct Inner {
     trips: RoundTrips<ReplyTarget, Ended>,
     /// The receivers of answers, by question.
     answers: HashMap<u64, oneshot::Sender<Result<RawJson, AskError>>>,
+    /// The guards that hold the questions back.
+    holds: usize,
     /// Notified of each change of the task that the call has become.
     notifier: Option<Arc<dyn TaskNotifier>>,
     /// The last progress since the request of the call was answered with questions, for the next one.
@@ -92,7 +94,8 @@ impl MultiRoundTrip {
     ) -> Self {
         let client = Arc::clone(&target.info.client);
         let trips = RoundTrips::new(target, client, binding, given, max_questions);
-        let inner = Mutex::new(Inner { trips, answers: HashMap::new(), notifier: None, progress: VecDeque::new() });
+        let (answers, progress) = (HashMap::new(), VecDeque::new());
+        let inner = Mutex::new(Inner { trips, answers, holds: 0, notifier: None, progress });
         Self { state: None, may_be_task, inner }
     }
 
@@ -149,11 +152,29 @@ impl MultiRoundTrip {
             Waiting { number, answer }
         };
         let waiting = inputs.into_iter().map(wait).collect();
-        if let Some(ReplyTarget { queue, info }) = target {
+        let is_held = inner.holds > 0;
+        if let Some(ReplyTarget { queue, info }) = target.filter(|_| !is_held) {
             queue.park(info.key.clone());
         }
         notify(inner);
         Ok(waiting)
+    }
+
+    /// Holds questions back until [`release`](Self::release): the request is not answered with them yet.
+    pub(crate) fn hold(&self) {
+        self.inner().holds += 1;
+    }
+
+    /// Sends the questions that were held back, if no other guard holds them.
+    pub(crate) fn release(&self) {
+        let mut inner = self.inner();
+        inner.holds -= 1;
+        if inner.holds == 0
+            && inner.trips.parks_until().is_some()
+            && let Some(ReplyTarget { queue, info }) = inner.trips.target()
+        {
+            queue.park(info.key.clone());
+        }
     }
 
     /// Takes a question back.
@@ -166,10 +187,10 @@ impl MultiRoundTrip {
     }
 
     /// Parks the call: its request is answered with these questions. `enter` takes a slot until the given time; without
-    /// one the questions fail. `None`: the call stays with its request.
+    /// one the questions fail. `None`: the call stays with its request, for good or while questions are held back.
     pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(InputRequests, Instant, T)> {
         let mut inner = self.inner();
-        let until = inner.trips.parks_until()?;
+        let until = inner.trips.parks_until().filter(|_| inner.holds == 0)?;
         let Some(place) = enter(until) else {
             for number in inner.trips.withdraw_all() {
                 inner.answer(number, Err(AskError::TooMany));

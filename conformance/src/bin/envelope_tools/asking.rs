@@ -33,6 +33,10 @@ pub(crate) const EXTENDED: [&str; 8] = [
 pub(crate) fn call(link: &Link, call: &str, name: &str) -> Result<Value, String> {
     let roots = || ("client_roots", ListRootsRequest {}.into());
     let person = |key| (key, user(&field("name", "string")));
+    if name == "test_input_required_result_multiple_inputs" {
+        let answers = link.ask(call, vec![person("user_name"), model("greeting"), roots()])?;
+        return Ok(said(&format!("{answers:?}")));
+    }
     let rounds = match name {
         "test_streaming_elicitation" => vec![],
         "test_sampling"
@@ -40,7 +44,6 @@ pub(crate) fn call(link: &Link, call: &str, name: &str) -> Result<Value, String>
         | "test_input_required_result_sampling"
         | "test_input_required_result_capabilities" => vec![model("capital_question")],
         "test_input_required_result_list_roots" => vec![roots()],
-        "test_input_required_result_multiple_inputs" => vec![person("user_name"), model("greeting"), roots()],
         "test_input_required_result_multi_round" => vec![person("step1"), person("step2")],
         "test_elicitation_sep1034_defaults" => vec![("defaults", user(&defaults()))],
         "test_elicitation_sep1330_enums" => vec![("choices", user(&choices()))],

@@ -64,17 +64,21 @@ impl Link {
     /// Sends several requests for a call to the host at once, and waits for all answers.
     pub(crate) fn ask(&self, call: &str, questions: Vec<Question>) -> Result<Vec<Msg>, String> {
         let patience = if self.0.extended { PATIENCE } else { PATIENCE_WITHOUT_NAMES };
-        let asked: Vec<_> = questions.into_iter().map(|question| self.put(call, question)).collect();
+        let last = questions.len().saturating_sub(1);
+        let ask = |(place, question)| self.put(call, question, place < last);
+        let asked: Vec<_> = questions.into_iter().enumerate().map(ask).collect();
         let answers = asked.into_iter().map(|answer| answer.recv_timeout(patience).map_err(|error| error.to_string()));
         answers.map(|answer| answer.and_then(refused)).collect()
     }
 
-    fn put(&self, call: &str, question: Question) -> Receiver<Msg> {
+    /// Sends a question. `more_questions`: the next one belongs to it.
+    fn put(&self, call: &str, question: Question, more_questions: bool) -> Receiver<Msg> {
         let (sender, answer) = channel();
         let id = format!("{call}/{}", self.0.questions.fetch_add(1, Ordering::Relaxed));
         self.waiting().insert(id.clone(), sender);
         let (question_key, message) = question;
-        self.write(Envelope { question_key: question_key.into(), ..self.envelope(&id, call, message) });
+        let envelope = self.envelope(&id, call, message);
+        self.write(Envelope { question_key: question_key.into(), more_questions, ..envelope });
         answer
     }
 
@@ -102,6 +106,7 @@ impl Link {
     fn write(&self, mut envelope: Envelope) {
         if !self.0.extended {
             envelope.question_key.clear();
+            envelope.more_questions = false;
         }
         // If the bridge has closed the socket, the reader notices.
         let _ = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(&frame(&envelope));

@@ -53,10 +53,10 @@ fn take(link: &Link, envelope: Envelope) {
         Some(Msg::ListResourcesRequest(_)) => link.send(&id, "", resources::all()),
         Some(Msg::ListResourceTemplatesRequest(_)) => link.send(&id, "", resources::templates()),
         Some(Msg::ReadResourceRequest(request)) => link.send(&id, "", resources::read(&request.uri)),
-        Some(Msg::ListPromptsRequest(_)) => link.send(&id, "", prompts::all(link.changes())),
+        Some(Msg::ListPromptsRequest(_)) => link.send(&id, "", prompts::all(link)),
         Some(Msg::GetPromptRequest(request)) => {
-            let arguments = serde_json::from_slice(&request.arguments_json).unwrap_or_default();
-            link.send(&id, "", prompts::get(&request.name, &arguments));
+            let link = link.clone();
+            std::thread::spawn(move || link.send(&id, "", prompts::get(&link, &id, &request)));
         }
         Some(Msg::CompletionRequest(request)) => link.send(&id, "", prompts::complete(&request.argument_value)),
         Some(Msg::CallTool(call)) => {

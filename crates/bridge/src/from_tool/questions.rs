@@ -4,16 +4,21 @@
 //! to the only client that can answer it. In every other case the process gets an error with the reason at once; it
 //! never waits for an answer that cannot come.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use protomcp_link::QuestionFields;
 use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use protomcp_server::{AskError, Budget, Owner, Reservation, ServerHandle, SessionId};
 use protomcp_types::{ClientCapabilities, ClientMethod, CreateMessage, Elicit, ElicitWay, ListRoots, ProtocolVersion};
 use protomcp_wire::question;
+use tokio::sync::oneshot;
 
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attribution::Recipient;
+use crate::from_tool::question_groups::{Admitted, Gathered, QuestionGroups};
 use crate::from_tool::url_elicitations::UrlElicitations;
 use crate::process::tool_process::ToolProcess;
 
@@ -24,6 +29,9 @@ const OPEN_QUESTIONS: usize = 320;
 
 /// The most bytes in the name of a question.
 const MAX_KEY: usize = 128;
+
+/// The work for a question.
+pub(crate) type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// A question of the process.
 #[derive(Debug)]
@@ -61,6 +69,7 @@ pub(crate) struct Questions {
     sessions: ServerHandle,
     pages: UrlElicitations,
     slots: Budget,
+    groups: QuestionGroups,
 }
 
 /// The reason for which a request has no answer.
@@ -115,12 +124,25 @@ impl Asked {
 
 impl Questions {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, sessions: ServerHandle) -> Self {
-        Self { dispatcher, sessions, pages: UrlElicitations::default(), slots: Budget::new(OPEN_QUESTIONS) }
+        let (pages, groups) = (UrlElicitations::default(), QuestionGroups::default());
+        Self { dispatcher, sessions, pages, slots: Budget::new(OPEN_QUESTIONS), groups }
+    }
+
+    /// Takes a question. Returns the work for it: to ask it, with its group, or to wait for the end of its request;
+    /// `None` if it waits for others, or if the process got an error at once.
+    pub(crate) fn take(&self, process: Arc<ToolProcess>, question: Question) -> Option<Work> {
+        let slot = self.admit(&process, &question)?;
+        let for_call = question.for_call.clone();
+        match self.groups.add(process.generation(), Admitted { question, slot }) {
+            Gathered::Complete(group) => Some(Box::pin(self.clone().ask(process, group))),
+            Gathered::First(ended) => Some(Box::pin(self.clone().expire(process, for_call, ended))),
+            Gathered::Held => None,
+        }
     }
 
     /// A slot for one more question; `None` if too many are open, or its name is too long; the process then gets an
     /// error.
-    pub(crate) fn admit(&self, process: &ToolProcess, question: &Question) -> Option<Reservation> {
+    fn admit(&self, process: &ToolProcess, question: &Question) -> Option<Reservation> {
         let owner = match self.dispatcher.recipient(process.generation(), &question.for_call) {
             Recipient::Call(_, context) | Recipient::Request(context) => context.caller().owner.clone(),
             Recipient::Session(_, owner) => owner,
@@ -136,8 +158,42 @@ impl Questions {
         slot.map_err(refuse).ok()
     }
 
+    /// Refuses the questions of a group whose request ends before the last of them arrives.
+    async fn expire(self, process: Arc<ToolProcess>, for_call: String, ended: oneshot::Receiver<()>) {
+        let generation = process.generation();
+        tokio::select! {
+            biased;
+            _ = ended => return,
+            () = process.link().closed() => {}
+            () = self.dispatcher.served(generation, SessionId::STATELESS, &for_call) => {}
+        }
+        for Admitted { question, .. } in self.groups.remove(generation, &for_call) {
+            process.link().reply(question.id, question.asked.refuse(Unanswered::Over.to_string()));
+        }
+    }
+
+    /// Asks the questions of a group together.
+    async fn ask(self, process: Arc<ToolProcess>, group: Vec<Admitted>) {
+        let for_call = group.first().map(|first| first.question.for_call.as_str()).unwrap_or_default();
+        let mut held = match self.dispatcher.recipient(process.generation(), for_call) {
+            Recipient::Call(_, context) | Recipient::Request(context) if group.len() > 1 => {
+                Some(context.hold_questions())
+            }
+            _ => None,
+        };
+        let ask = |admitted| Box::pin(self.ask_one(&process, admitted));
+        let mut open: Vec<_> = group.into_iter().map(ask).collect();
+        poll_fn(|cx| {
+            open.retain_mut(|asking| asking.as_mut().poll(cx).is_pending());
+            // All of them have been polled, and so asked.
+            held.take();
+            if open.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
+
     /// Asks, and sends the outcome to the process. Ends early when the process has gone.
-    pub(crate) async fn ask(self, process: Arc<ToolProcess>, question: Question, _place: Reservation) {
+    async fn ask_one(&self, process: &ToolProcess, Admitted { question, slot: _slot }: Admitted) {
         let Question { id, for_call, fields, asked } = question;
         let recipient = self.dispatcher.recipient(process.generation(), &for_call);
         let open = match &recipient {
@@ -154,7 +210,7 @@ impl Questions {
             }
         };
         let refusal = asked.refuse(Unanswered::OthersWait.to_string());
-        let asker = Asker { process: &process, recipient, for_call: &for_call, key: &fields.key };
+        let asker = Asker { process, recipient, for_call: &for_call, key: &fields.key };
         let answer = tokio::select! {
             biased;
             () = process.link().closed() => return,

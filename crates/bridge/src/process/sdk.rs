@@ -7,7 +7,7 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
-const FEATURES: [&str; 9] = [
+const FEATURES: [&str; 10] = [
     "elicitation",
     "metadata",
     "raw-with-result",
@@ -17,6 +17,7 @@ const FEATURES: [&str; 9] = [
     "elicitation-complete",
     "for-request",
     "question-key",
+    "question-group",
 ];
 
 /// The announced features of a process.

@@ -1,8 +1,11 @@
 //! Questions to clients of 2026-07-28, which answer them in the next round of their request: names and groups.
 
+use std::collections::BTreeMap;
+
 use protomcp_proto::{
-    ElicitationRequest, ElicitationResponse, Envelope, GetPromptResponse, Msg, PromptDefinition, PromptListResponse,
-    PromptMessage, ResourceListResponse, ResourceTemplateListResponse,
+    ElicitationRequest, ElicitationResponse, Envelope, GetPromptResponse, ListRootsRequest, Msg, PromptDefinition,
+    PromptListResponse, PromptMessage, ResourceListResponse, ResourceTemplateListResponse, SamplingRequest,
+    SamplingResponse,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +43,12 @@ fn accepted(name: &str) -> Value {
 async fn put(tool: &mut Tool, request: &str, id: &str, key: &str, question: impl Into<Msg>) {
     let question_key = key.to_owned();
     tool.envelope(&Envelope { for_call: request.into(), question_key, ..Envelope::new(id, question) }).await;
+}
+
+/// Sends a question that belongs to the next one.
+async fn group(tool: &mut Tool, request: &str, id: &str, key: &str, question: impl Into<Msg>) {
+    let (for_call, question_key) = (request.to_owned(), key.to_owned());
+    tool.envelope(&Envelope { for_call, question_key, more_questions: true, ..Envelope::new(id, question) }).await;
 }
 
 #[tokio::test]
@@ -107,4 +116,73 @@ async fn a_prompt_may_ask_before_it_answers() {
         assert_eq!(done["messages"][0]["content"]["text"], r#"{"name":"Ann"}"#, "{done}");
     };
     tokio::join!(process, client);
+}
+
+#[tokio::test]
+async fn questions_that_belong_together_are_answered_in_one_round() {
+    let (stage, mut tool) = Stage::new(&["greet"]).await;
+    let mut host = stage.stranger();
+    let call = json!({"name": "greet"});
+    let process = async {
+        let (id, _) = tool.call().await;
+        group(&mut tool, &id, "a", "name", form()).await;
+        // The client has no model. The other questions are asked.
+        let messages_json = r#"[{"role":"user","content":"?"}]"#.into();
+        group(&mut tool, &id, "b", "greeting", SamplingRequest { messages_json, ..Default::default() }).await;
+        put(&mut tool, &id, "c", "roots", ListRootsRequest {}).await;
+        let refused: SamplingResponse = tool.answer("b").await;
+        assert_eq!(refused.error, "the client does not support sampling/createMessage");
+        let mut answers = BTreeMap::new();
+        for _ in 0..2 {
+            let answer = tool.request().await;
+            answers.insert(answer.request_id, answer.msg.unwrap());
+        }
+        let (Msg::ElicitationResponse(name), Msg::ListRootsResponse(roots)) = (&answers["a"], &answers["c"]) else {
+            panic!("{answers:?}")
+        };
+        tool.result(&id, &format!("{} at {}", String::from_utf8_lossy(&name.content_json), roots.roots[0].uri)).await;
+    };
+    let client = async {
+        let first = ask(&mut host, "tools/call", call.clone()).await;
+        assert_eq!(
+            first["inputRequests"].as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["name", "roots"],
+            "{first}"
+        );
+        let answers = json!({"name": accepted("Ann"), "roots": {"roots": [{"uri": "file:///a"}]}});
+        let done = again(&mut host, "tools/call", call.clone(), &first, answers).await;
+        assert_eq!(done["content"][0]["text"], r#"{"name":"Ann"} at file:///a"#, "{done}");
+    };
+    tokio::join!(process, client);
+}
+
+#[tokio::test]
+async fn a_group_without_its_last_question_ends_with_its_request() {
+    let (stage, mut tool) = Stage::new(&["greet"]).await;
+    let mut host = stage.host(r#"{"elicitation":{}}"#).await;
+    let call = host.call("greet").await;
+    let (id, _) = tool.call().await;
+    group(&mut tool, &id, "a", "", form()).await;
+    group(&mut tool, &id, "b", "", form()).await;
+    tool.result(&id, "done").await;
+    for question in ["a", "b"] {
+        let answer: ElicitationResponse = tool.answer(question).await;
+        assert_eq!(answer.error, "the request that asks is over");
+    }
+    assert_eq!(host.text(call).await, "done");
+    // With a session all of a group are sent at once.
+    let call = host.call("greet").await;
+    let (id, _) = tool.call().await;
+    group(&mut tool, &id, "a", "", form()).await;
+    host.hears_nothing().await;
+    put(&mut tool, &id, "b", "", form()).await;
+    let (first, second) = (host.expect("elicitation/create").await, host.expect("elicitation/create").await);
+    host.reply(&second, accepted("second")).await;
+    let answer: ElicitationResponse = tool.answer("b").await;
+    assert_eq!(answer.action, "accept");
+    host.reply(&first, accepted("first")).await;
+    let answer: ElicitationResponse = tool.answer("a").await;
+    assert_eq!(answer.action, "accept");
+    tool.result(&id, "done").await;
+    assert_eq!(host.text(call).await, "done");
 }

@@ -16,7 +16,7 @@ use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapabil
 use crate::ask::{Ask, ask_raw};
 use crate::client_request::{OutgoingRequest, ProgressCallback};
 use crate::context::{CallKind, Context};
-use crate::mrtr::Waiting;
+use crate::mrtr::{MultiRoundTrip, Waiting};
 use protomcp_session::{AskError, InputRequest, InputRequests, InputRequired, InputResponses, TaskOptions};
 
 impl Context {
@@ -84,6 +84,31 @@ impl Context {
             let answers: Vec<RawJson> = answers.await?;
             Ok(InputResponses::of(keys.into_iter().zip(answers).collect::<BTreeMap<_, _>>()))
         }
+    }
+
+    /// Holds the questions of this call back until the guard is dropped, so that the client of a stateless request is
+    /// asked all of them in one answer. Unlike those of [`Context::ask_all`] they have an answer and an error each. The
+    /// client of a session is asked at once.
+    ///
+    /// ```
+    /// use std::future::IntoFuture;
+    ///
+    /// use protomcp_server::{AskError, Context};
+    /// use protomcp_types::{Elicit, ListRoots, RawJson};
+    ///
+    /// async fn look(context: &Context) -> Result<usize, AskError> {
+    ///     let held = context.hold_questions();
+    ///     let name = context.ask::<Elicit>(&Elicit::form("Who are you?", RawJson::EMPTY_OBJECT)).into_future();
+    ///     let roots = context.ask::<ListRoots>(&ListRoots::default()).into_future();
+    ///     drop(held);
+    ///     name.await?;
+    ///     Ok(roots.await.map_or(0, |result| result.roots.len()))
+    /// }
+    /// ```
+    pub fn hold_questions(&self) -> HeldQuestions {
+        let mrtr = self.mrtr().cloned();
+        mrtr.iter().for_each(|mrtr| mrtr.hold());
+        HeldQuestions(mrtr)
     }
 
     /// Requires input before the handler can answer: return the error, and a stateless request is answered with the
@@ -257,6 +282,17 @@ async fn unless_cancelled<T>(context: Context, answer: BoxFuture<'static, Result
         biased;
         () = context.cancelled() => Err(AskError::Gone),
         answer = answer => answer,
+    }
+}
+
+/// Holds questions back, so that they are asked together; see [`Context::hold_questions`].
+#[derive(Debug)]
+#[must_use = "the questions are sent when it is dropped"]
+pub struct HeldQuestions(Option<Arc<MultiRoundTrip>>);
+
+impl Drop for HeldQuestions {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|mrtr| mrtr.release());
     }
 }
 
