@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn questions_of_a_request_wait_for_the_last_one() {
         let (groups, budget, first) = (QuestionGroups::default(), Budget::new(64), Generation::FIRST);
-        let mut add = |id, for_call, more| ids(groups.add(first, question(&budget, id, for_call, more)));
+        let add = |id, for_call, more| ids(groups.add(first, question(&budget, id, for_call, more)));
         assert_eq!(add("a", "req-1", true), "first");
         assert_eq!(add("b", "req-2", true), "first", "another request");
         assert_eq!(add("c", "", true), "c", "without a request there is no group");
