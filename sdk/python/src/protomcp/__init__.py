@@ -22,7 +22,7 @@ from .content import Audio, Content, Embedded, File, Image, Link, Text
 from .context import AsyncContext, Caller, Principal, ToolContext
 from .depends import Depends
 from .discovery import configure, discover_handlers
-from .errors import Cancelled, Refused, ToolError
+from .errors import Cancelled, Refused, TaskFailed, ToolError
 from .fields import Field
 from .group import action, clear_group_registry, get_registered_groups, tool_group
 from .local_middleware import clear_local_middleware, get_local_middleware, local_middleware
@@ -70,6 +70,7 @@ __all__ = [
     "Sample",
     "ServerLogger",
     "StepResult",
+    "TaskFailed",
     "Text",
     "ToolCallEvent",
     "ToolContext",

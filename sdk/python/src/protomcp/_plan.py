@@ -25,6 +25,7 @@ class Plan:
         "cost",
         "dependencies",
         "handler",
+        "has_tasks",
         "input",
         "is_async",
         "name",
@@ -40,6 +41,7 @@ class Plan:
         self.name = name
         self.handler = handler
         self.concurrent = discovery.all_overlap() if concurrent is None else concurrent
+        self.has_tasks = False
         self.cost: float | None = None
         # The handlers of groups and workflows choose the function, and resolve the contexts for it.
         self.resolves = bool(contexts) and not getattr(handler, "resolves_contexts", False)

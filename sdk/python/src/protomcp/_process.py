@@ -11,6 +11,7 @@ from . import _catalog
 from ._catalog import Tools
 from ._link import Link
 from ._output import refused
+from ._tasks import Task, Tasks
 from ._version import __version__
 from ._wire import (
     DisableToolsRequest,
@@ -41,6 +42,7 @@ class Process:
         self._link = link
         self._submit = submit
         self._leave = leave
+        self._tasks = Tasks(link.send)
         self._running: dict[str, BaseContext] = {}
         self._middleware: dict[str, Callable[..., Any]] = {}
         self._unregistered: list[Any] = []
@@ -48,6 +50,9 @@ class Process:
         self._handlers: dict[str, Callable[[Envelope], None]] = {
             "call_tool": self._call_tool,
             "cancel": self._cancel,
+            "task_status": self._task_status,
+            "task_result": self._task_result,
+            "task_cancel": self._task_cancel,
             "list_tools": self._list_tools,
             "register_middleware_response": self._registered,
             "reload": self._reload,
@@ -159,7 +164,21 @@ class Process:
         self._running[envelope.request_id] = context
         work = ToolCall(self._link, envelope, plan, context)
         work.ended = self._ended
+        if plan.has_tasks:
+            task = Task(envelope.request_id, context)
+            work.tasks = (self._tasks, task)
+            context._begin_task = self._tasks.offer(task)
         self._submit(work)
+
+    def _task_status(self, envelope: Envelope) -> None:
+        self._send("task_status_response", self._tasks.status(envelope.message.task_id), envelope)
+
+    def _task_cancel(self, envelope: Envelope) -> None:
+        self._send("task_status_response", self._tasks.cancel(envelope.message.task_id), envelope)
+
+    def _task_result(self, envelope: Envelope) -> None:
+        response = self._tasks.take(envelope.message.task_id)
+        self._link.respond(envelope.request_id, response or refused("the task has no result"))
 
     def _fill(self, context: BaseContext, envelope: Envelope) -> None:
         context.request_id = envelope.request_id

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from ._json import parse
 from ._output import failed, refused
 from ._plan import Plan
+from ._tasks import GRACE, Task, Tasks
 from ._wire import CallToolRequest, CallToolResponse, Envelope
 from .context import BaseContext, current
-from .errors import Cancelled
+from .errors import Cancelled, TaskFailed
 from .result import ToolResult
 from .sidecar import is_waiting, start_sidecars
 from .telemetry import ToolCallEvent, _sink_registry, emit_telemetry
@@ -73,6 +74,8 @@ class Work:
         try:
             value = self.start()
             if hasattr(value, "__await__"):
+                if self.context._begin_task is not None:
+                    asyncio.get_running_loop().call_later(GRACE, _begin_task, self.context)
                 value = await value
             self.succeed(value)
         except (Exception, Cancelled, SystemExit, asyncio.CancelledError) as error:
@@ -99,10 +102,16 @@ async def _await(value: Any, context: BaseContext) -> Any:
         context._bind_cancel(None)
 
 
+def _begin_task(context: BaseContext) -> None:
+    """Makes a call a task that has neither answered nor asked; one that has asked decides for itself."""
+    if context._questions == 0:
+        context.continue_as_task()
+
+
 class ToolCall(Work):
     """A call of a tool."""
 
-    __slots__ = ("_action", "_link", "_plan", "_request", "_started")
+    __slots__ = ("_action", "_link", "_plan", "_request", "_started", "tasks")
 
     def __init__(self, link: Link, envelope: Envelope, plan: Plan, context: BaseContext) -> None:
         self.request_id = envelope.request_id
@@ -115,6 +124,8 @@ class ToolCall(Work):
         self._request: CallToolRequest = envelope.message
         self._started = 0.0
         self._action = ""
+        # Set if the call may become a task.
+        self.tasks: tuple[Tasks, Task] | None = None
 
     def start(self) -> Any:
         plan, request = self._plan, self._request
@@ -122,6 +133,8 @@ class ToolCall(Work):
         arguments = parse(text) if text else {}
         if type(arguments) is not dict:
             raise ValueError("the arguments of a call are a JSON object")
+        if self.tasks is not None and not self.is_async:
+            self.context.continue_as_task()
         if is_waiting():
             start_sidecars("first_tool_call")
         if plan.resolves:
@@ -143,12 +156,17 @@ class ToolCall(Work):
         if _sink_registry:
             shown = value.result if isinstance(value, ToolResult) else value
             self._report("success", result=str(shown)[:20000])
-        self._link.respond(self.request_id, response)
+        self._respond(response)
 
     def fail(self, error: BaseException) -> None:
         if _sink_registry and isinstance(error, Exception):
             self._report("error", error=error)
-        self._link.respond(self.request_id, _failure(error, self.context))
+        failure = error.message if isinstance(error, TaskFailed) else ""
+        self._respond(_failure(error, self.context), failure)
+
+    def _respond(self, response: CallToolResponse, failure: str = "") -> None:
+        if self.tasks is None or not self.tasks[0].end(self.tasks[1], response, failure):
+            self._link.respond(self.request_id, response)
 
     def cost(self) -> float | None:
         return self._plan.cost

@@ -76,6 +76,8 @@ class BaseContext:
     _metadata_json = ""
     _arrived = 0.0
     _leave: Callable[[], None] | None = None
+    _begin_task: Callable[[], bool] | None = None
+    _questions = 0
     request_id = ""
     """The id of the request. It is unique in this process."""
 
@@ -124,6 +126,14 @@ class BaseContext:
         timeout = self._about.timeout_ms if self._about else self.meta.get("protomcp/timeoutMs", 0)
         return max(timeout / 1000 - (time.monotonic() - self._arrived), 0.0) if timeout else None
 
+    def continue_as_task(self) -> bool:
+        """Answers the call with a task, and goes on. False if the tool was not registered with `task_support`.
+
+        Without it, a plain handler with `task_support` is a task from the start, and an async one if it neither
+        answers nor asks at once.
+        """
+        return self._begin_task is not None and self._begin_task()
+
     def page_completed(self, id: str) -> None:
         """Tells the client that the user has finished on the page of this visit."""
         from ._wire import ElicitationComplete
@@ -154,6 +164,7 @@ class BaseContext:
         if link is None:
             raise Refused("there is no client to ask: the context is not that of a request")
         envelopes = [each.envelope() for each in questions]
+        self._questions += 1
         features = link.features
         for envelope in envelopes:
             if envelope.kind == "elicitation_request" and "elicitation" not in features:

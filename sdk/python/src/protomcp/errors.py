@@ -18,6 +18,10 @@ class ToolError(Exception):
         self.retryable = retryable
 
 
+class TaskFailed(ToolError):
+    """Ends a task without a result, as if the server had failed. In a call that is not a task it is a ToolError."""
+
+
 class Refused(ToolError):
     """The client was not asked, or did not answer: it cannot, its user declined, or the call has ended."""
 

@@ -82,6 +82,7 @@ class ToolDef:
             cost = self._plan.cost if self._plan is not None else None
             self._plan = Plan(self.name, self.handler, self.output_type, concurrent=self.concurrent)
             self._plan.cost = cost
+            self._plan.has_tasks = self.task_support or self.task_required
         return self._plan
 
 
