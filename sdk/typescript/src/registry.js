@@ -93,7 +93,8 @@ export class Registry {
       entry.name = name;
     }
     for (const { name, options } of [...this.tools, ...this.prompts]) {
-      if (!name) throw new TypeError(`${JSON.stringify(options.description ?? "a tool or prompt")} has no name: give it one, or export it`);
+      const about = options.description ? ` (${options.description})` : "";
+      if (!name) throw new TypeError(`a tool or prompt${about} has no name: give it one, or export it`);
     }
   }
 }

@@ -72,12 +72,29 @@ async function mainModule() {
 }
 
 /**
+ * A module that awaits `run` never ends, and so never has exports.
+ *
+ * @template T
+ * @param {Promise<T>} exports
+ * @returns {Promise<T>}
+ */
+function unlessStuck(exports) {
+  return new Promise((resolve, reject) => {
+    const stuck = () => reject(new Error("a tool has no name, and `await run()` waits for itself: name it, or leave `run` out"));
+    process.once("beforeExit", stuck);
+    exports.finally(() => process.off("beforeExit", stuck)).then(resolve, reject);
+  });
+}
+
+/**
  * @param {string} path
  * @param {{ concurrency?: number }} options
  */
 async function serve(path, options) {
+  // A forgotten promise of one call must not end all others.
+  process.on("unhandledRejection", (reason) => console.error("unhandled rejection:", reason));
   try {
-    if (hasUnnamed()) registry.nameFromExports(await mainModule());
+    if (hasUnnamed()) registry.nameFromExports(await unlessStuck(mainModule()));
     for (const { start } of registry.hooks) await start?.();
   } catch (error) {
     console.error(error);

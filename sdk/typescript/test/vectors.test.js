@@ -56,6 +56,17 @@ function read(bytes, size, limits) {
   return { frames, end: reader.lost ? "lost" : reader.isInside ? "inside" : "between" };
 }
 
+for (const vector of load("conversations")) {
+  test(`conversation: ${vector.name}`, () => {
+    for (const { from, bytes, ...frame } of vector.steps) {
+      const { frames, end } = read(Buffer.from(bytes, "hex"), 11, LIMITS);
+      assert.deepEqual([frames, end], [[frame], "between"]);
+      if (!frame.envelope) continue;
+      assert.equal(encode(envelopeFromJson(frame.envelope)).toString("hex"), bytes.slice(8));
+    }
+  });
+}
+
 for (const vector of load("frames")) {
   test(`frames: ${vector.name}`, () => {
     const bytes = Buffer.from(vector.bytes, "hex");
