@@ -3,7 +3,18 @@
 // Run: pmcp run everything.ts --transport http --port 8080
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { audio, completion, embedded, image, prompt, resource, resourceTemplate, TaskError, text, tool } from "protomcp";
+import {
+  audio,
+  completion,
+  embedded,
+  image,
+  prompt,
+  resource,
+  resourceTemplate,
+  TaskError,
+  text,
+  tool,
+} from "protomcp";
 import type { Context, ToolContext } from "protomcp";
 import { z } from "zod";
 
@@ -12,7 +23,11 @@ const WAV = "UklGRiQAAABXQVZFZm10IBAAAAABAAEARKwAAIhYAQACABAAZGF0YQAAAAA=";
 
 // ---------------------------------------------------------------- results
 
-tool({ name: "test_simple_text", description: "Returns text", handler: () => "This is a simple text response for testing." });
+tool({
+  name: "test_simple_text",
+  description: "Returns text",
+  handler: () => "This is a simple text response for testing.",
+});
 tool({ name: "test_image_content", description: "Returns a picture", handler: () => image(PNG) });
 tool({ name: "test_audio_content", description: "Returns a sound", handler: () => audio(WAV) });
 tool({
@@ -36,7 +51,12 @@ tool({
     throw new Error("This tool intentionally returns an error for testing");
   },
 });
-tool({ name: "greet", description: "Greets", input: z.object({ name: z.string() }), handler: ({ name }) => `Hello, ${name}!` });
+tool({
+  name: "greet",
+  description: "Greets",
+  input: z.object({ name: z.string() }),
+  handler: ({ name }) => `Hello, ${name}!`,
+});
 
 // ---------------------------------------------------------------- log messages, progress, time
 
@@ -74,7 +94,11 @@ tool({
 tool({
   name: "test_custom_header",
   description: "Takes an argument that is a header, too",
-  input: { type: "object", properties: { value: { type: "string", description: "Any text", "x-mcp-header": "Value" } }, required: ["value"] },
+  input: {
+    type: "object",
+    properties: { value: { type: "string", description: "Any text", "x-mcp-header": "Value" } },
+    required: ["value"],
+  },
   handler: ({ value }) => `Got ${value}`,
 });
 tool({
@@ -83,7 +107,13 @@ tool({
   input: {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "object",
-    $defs: { address: { $anchor: "addressDef", type: "object", properties: { street: { type: "string" }, city: { type: "string" } } } },
+    $defs: {
+      address: {
+        $anchor: "addressDef",
+        type: "object",
+        properties: { street: { type: "string" }, city: { type: "string" } },
+      },
+    },
     properties: {
       name: { type: "string" },
       address: { $ref: "#/$defs/address" },
@@ -142,14 +172,21 @@ tool({
   input: z.object({ prompt: z.string().describe("The question for the model") }),
   handler: ({ prompt }, context) => askModel(context, prompt),
 });
-tool({ name: "test_missing_capability", description: "Needs a client with a model", handler: (_, context) => askModel(context) });
+tool({
+  name: "test_missing_capability",
+  description: "Needs a client with a model",
+  handler: (_, context) => askModel(context),
+});
 tool({ name: "test_streaming_elicitation", description: "Answers without asking", handler: () => "done" });
 tool({
   name: "test_elicitation",
   description: "Asks the user",
   input: z.object({ message: z.string().describe("The question for the user") }),
   async handler({ message }, { ask }) {
-    const answer = await ask(message, z.object({ username: z.string().describe("User's response"), email: z.string() }));
+    const answer = await ask(
+      message,
+      z.object({ username: z.string().describe("User's response"), email: z.string() }),
+    );
     return `Elicitation completed: action=${answer.action}, content=${JSON.stringify(answer.content)}`;
   },
 });
@@ -163,7 +200,12 @@ tool({
         name: { type: "string", description: "User name", default: "John Doe" },
         age: { type: "integer", description: "User age", default: 30 },
         score: { type: "number", description: "User score", default: 95.5 },
-        status: { type: "string", description: "User status", enum: ["active", "inactive", "pending"], default: "active" },
+        status: {
+          type: "string",
+          description: "User status",
+          enum: ["active", "inactive", "pending"],
+          default: "active",
+        },
         verified: { type: "boolean", description: "Verification status", default: true },
       },
       required: [],
@@ -182,7 +224,11 @@ tool({
       properties: {
         untitledSingle: { type: "string", enum: options },
         titledSingle: { type: "string", oneOf: titled },
-        legacyEnum: { type: "string", enum: ["opt1", "opt2", "opt3"], enumNames: ["Option One", "Option Two", "Option Three"] },
+        legacyEnum: {
+          type: "string",
+          enum: ["opt1", "opt2", "opt3"],
+          enumNames: ["Option One", "Option Two", "Option Three"],
+        },
         untitledMulti: { type: "array", items: { type: "string", enum: options }, minItems: 1, maxItems: 3 },
         titledMulti: { type: "array", items: { anyOf: titled }, minItems: 1, maxItems: 3 },
       },
@@ -193,10 +239,18 @@ tool({
 });
 
 const asks = (name: string, key: string) =>
-  tool({ name: `test_input_required_result_${name}`, description: "Asks the user", handler: (_, context) => askName(context, key) });
+  tool({
+    name: `test_input_required_result_${name}`,
+    description: "Asks the user",
+    handler: (_, context) => askName(context, key),
+  });
 asks("elicitation", "user_name");
 asks("tampered_state", "confirm");
-tool({ name: "test_input_required_result_sampling", description: "Asks the model", handler: (_, context) => askModel(context) });
+tool({
+  name: "test_input_required_result_sampling",
+  description: "Asks the model",
+  handler: (_, context) => askModel(context),
+});
 tool({
   name: "test_input_required_result_list_roots",
   description: "Asks for the roots",
@@ -288,7 +342,10 @@ tool({
   async handler(_, { ask, beginTask }) {
     beginTask();
     const form = z.object({ value: z.string() });
-    const [first, second] = await Promise.all([ask("First?", form, { key: "first" }), ask("Second?", form, { key: "second" })]);
+    const [first, second] = await Promise.all([
+      ask("First?", form, { key: "first" }),
+      ask("Second?", form, { key: "second" }),
+    ]);
     return `${first.content?.value} and ${second.content?.value}`;
   },
 });
@@ -337,11 +394,18 @@ resourceTemplate({
 
 // ---------------------------------------------------------------- prompts
 
-prompt({ name: "test_simple_prompt", description: "A prompt without arguments", handler: () => "This is a simple prompt for testing." });
+prompt({
+  name: "test_simple_prompt",
+  description: "A prompt without arguments",
+  handler: () => "This is a simple prompt for testing.",
+});
 prompt({
   name: "test_prompt_with_arguments",
   description: "A prompt with two arguments",
-  input: z.object({ arg1: z.string().describe("First test argument"), arg2: z.string().describe("Second test argument") }),
+  input: z.object({
+    arg1: z.string().describe("First test argument"),
+    arg2: z.string().describe("Second test argument"),
+  }),
   handler: ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
 });
 completion("ref/prompt", "test_prompt_with_arguments", "arg1", (typed) =>

@@ -26,7 +26,8 @@ const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase(
 /** The messages of the file: name, and fields with number, name, type, `repeated` and `oneof`. */
 export function parse(text) {
   const messages = [];
-  let message, oneof = false;
+  let message,
+    oneof = false;
   for (const line of text.split("\n").map((line) => line.replace(/\/\/.*/, "").trim())) {
     const opened = /^message (\w+) \{(\})?$/.exec(line);
     const field = /^(repeated )?(\w+) (\w+) = (\d+);$/.exec(line);
@@ -42,7 +43,13 @@ export function parse(text) {
     } else if (field) {
       const [, repeated, type, name, number] = field;
       const scalar = type === "string" && name.endsWith("_json") ? "json" : type;
-      message.fields.push({ name: camel(name), type: scalar, number: Number(number), repeated: Boolean(repeated), oneof });
+      message.fields.push({
+        name: camel(name),
+        type: scalar,
+        number: Number(number),
+        repeated: Boolean(repeated),
+        oneof,
+      });
     } else if (message && line) {
       throw new Error(`cannot read ${JSON.stringify(line)}`);
     }
@@ -52,20 +59,30 @@ export function parse(text) {
 
 const typeOf = (field) => {
   const one = SCALARS[field.type]?.type ?? field.type;
-  return field.repeated ? (one.includes("|") ? `(${one})[]` : `${one}[]`) : SCALARS[field.type] ? one : `${one} | undefined`;
+  return field.repeated
+    ? one.includes("|")
+      ? `(${one})[]`
+      : `${one}[]`
+    : SCALARS[field.type]
+      ? one
+      : `${one} | undefined`;
 };
 const emptyOf = (field) => (field.repeated ? "[]" : (SCALARS[field.type]?.empty ?? "undefined"));
 const keyOf = (field) => field.number * 8 + (SCALARS[field.type]?.wire ?? 2);
 
 function typedef({ name, fields }) {
   const members = fields.map((field) => `  ${field.name}: ${typeOf(field)};`);
-  return members.length ? `export interface ${name} {\n${members.join("\n")}\n}` : `export type ${name} = Record<never, never>;`;
+  return members.length
+    ? `export interface ${name} {\n${members.join("\n")}\n}`
+    : `export type ${name} = Record<never, never>;`;
 }
 
 function readCase(field, m = "m") {
   const key = keyOf(field);
   const scalar = SCALARS[field.type];
-  const value = scalar ? `r.${scalar.method}(end)` : `read${field.type}(r, r.length(end)${field.repeated ? "" : `, ${m}.${field.name}`})`;
+  const value = scalar
+    ? `r.${scalar.method}(end)`
+    : `read${field.type}(r, r.length(end)${field.repeated ? "" : `, ${m}.${field.name}`})`;
   const what = field.repeated ? `r.count(); ${m}.${field.name}.push(${value});` : `${m}.${field.name} = ${value};`;
   return `      case ${key}: ${what} break;`;
 }
@@ -78,7 +95,10 @@ export function read${name}(r, end, known) {
   while (r.at < end) {
     const key = r.key();
     switch (key) {
-${fields.map((field) => readCase(field)).concat("      default: r.skip(key, end);").join("\n")}
+${fields
+  .map((field) => readCase(field))
+  .concat("      default: r.skip(key, end);")
+  .join("\n")}
     }
   }
   r.finish(end);
@@ -121,7 +141,10 @@ ${union.join("\n")};
 
 /** The fields of an envelope beside its message. */
 export interface Rest {
-${fields.filter((field) => !field.oneof).map((field) => `  ${field.name}: ${typeOf(field)};`).join("\n")}
+${fields
+  .filter((field) => !field.oneof)
+  .map((field) => `  ${field.name}: ${typeOf(field)};`)
+  .join("\n")}
 }
 
 export type Envelope = Message & Rest;`;

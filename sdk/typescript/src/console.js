@@ -13,7 +13,13 @@ import { log } from "./globals.js";
 /** @import { Level, ToolContext } from "./types.js" */
 
 /** @type {[keyof Console, Level][]} */
-const LEVELS = [["debug", "debug"], ["log", "info"], ["info", "info"], ["warn", "warning"], ["error", "error"]];
+const LEVELS = [
+  ["debug", "debug"],
+  ["log", "info"],
+  ["info", "info"],
+  ["warn", "warning"],
+  ["error", "error"],
+];
 
 /** @type {AsyncLocalStorage<ToolContext> | undefined} */
 let calls;

@@ -13,13 +13,36 @@ import { pathToFileURL } from "node:url";
 
 /** Media types by the ending of a file. */
 const MIME_TYPES = /** @type {Record<string, string>} */ ({
-  ".txt": "text/plain", ".md": "text/markdown", ".html": "text/html", ".css": "text/css", ".csv": "text/csv",
-  ".js": "text/javascript", ".ts": "text/typescript", ".py": "text/x-python", ".rs": "text/x-rust", ".xml": "text/xml",
-  ".json": "application/json", ".yaml": "application/yaml", ".yml": "application/yaml", ".toml": "application/toml",
-  ".pdf": "application/pdf", ".zip": "application/zip", ".wasm": "application/wasm",
-  ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
-  ".svg": "image/svg+xml", ".avif": "image/avif", ".ico": "image/x-icon",
-  ".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac", ".m4a": "audio/mp4",
+  ".txt": "text/plain",
+  ".md": "text/markdown",
+  ".html": "text/html",
+  ".css": "text/css",
+  ".csv": "text/csv",
+  ".js": "text/javascript",
+  ".ts": "text/typescript",
+  ".py": "text/x-python",
+  ".rs": "text/x-rust",
+  ".xml": "text/xml",
+  ".json": "application/json",
+  ".yaml": "application/yaml",
+  ".yml": "application/yaml",
+  ".toml": "application/toml",
+  ".pdf": "application/pdf",
+  ".zip": "application/zip",
+  ".wasm": "application/wasm",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".gif": "image/gif",
+  ".webp": "image/webp",
+  ".svg": "image/svg+xml",
+  ".avif": "image/avif",
+  ".ico": "image/x-icon",
+  ".wav": "audio/wav",
+  ".mp3": "audio/mpeg",
+  ".ogg": "audio/ogg",
+  ".flac": "audio/flac",
+  ".m4a": "audio/mp4",
 });
 
 /**
@@ -33,7 +56,8 @@ export const mimeTypeOf = (path) => MIME_TYPES[extname(path).toLowerCase()] ?? "
 const isText = (mimeType) => /^text\/|^application\/(json|yaml|toml)|\+(json|xml)$/.test(mimeType);
 
 /** @param {Uint8Array | string} data bytes, or base64 */
-const base64 = (data) => (typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64"));
+const base64 = (data) =>
+  typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
 
 /**
  * @param {string} text
@@ -49,7 +73,10 @@ export const text = (text, annotations) => ({ type: "text", text, ...(annotation
  * @returns {ImageContent}
  */
 export const image = (data, mimeType = "image/png", annotations) => ({
-  type: "image", data: base64(data), mimeType, ...(annotations && { annotations }),
+  type: "image",
+  data: base64(data),
+  mimeType,
+  ...(annotations && { annotations }),
 });
 
 /**
@@ -59,7 +86,10 @@ export const image = (data, mimeType = "image/png", annotations) => ({
  * @returns {AudioContent}
  */
 export const audio = (data, mimeType = "audio/wav", annotations) => ({
-  type: "audio", data: base64(data), mimeType, ...(annotations && { annotations }),
+  type: "audio",
+  data: base64(data),
+  mimeType,
+  ...(annotations && { annotations }),
 });
 
 /**
@@ -72,7 +102,10 @@ export const audio = (data, mimeType = "audio/wav", annotations) => ({
  */
 export function embedded(uri, body, mimeType) {
   const type = mimeType && { mimeType };
-  return { type: "resource", resource: typeof body === "string" ? { uri, ...type, text: body } : { uri, ...type, blob: base64(body) } };
+  return {
+    type: "resource",
+    resource: typeof body === "string" ? { uri, ...type, text: body } : { uri, ...type, blob: base64(body) },
+  };
 }
 
 /**
@@ -129,7 +162,12 @@ export function isContent(value) {
  * @param {unknown} value
  * @returns {value is Record<string, unknown>}
  */
-export const isPlain = (value) => typeof value === "object" && value !== null && !Array.isArray(value) && !isContent(value) && !(value instanceof Uint8Array);
+export const isPlain = (value) =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  !isContent(value) &&
+  !(value instanceof Uint8Array);
 
 /**
  * The texts of content.
@@ -137,4 +175,8 @@ export const isPlain = (value) => typeof value === "object" && value !== null &&
  * @param {Content | Content[]} content
  */
 export const textOf = (content) =>
-  [content].flat().map((block) => (block.type === "text" ? block.text : "")).filter(Boolean).join("\n");
+  [content]
+    .flat()
+    .map((block) => (block.type === "text" ? block.text : ""))
+    .filter(Boolean)
+    .join("\n");

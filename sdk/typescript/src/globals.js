@@ -1,5 +1,5 @@
 /**
- * What can be said at any time, outside of a handler, too.
+ * Log messages and changes that are sent at any time, outside of handlers, too.
  *
  * @module
  */
@@ -23,13 +23,16 @@ export const log = makeLog((level, data, logger) => currentSession()?.log(level,
  * @type {ToolList}
  */
 export const toolManager = /** @type {ToolList} */ (
-  new Proxy({}, {
-    get: (_, method) => {
-      const session = currentSession();
-      if (!session) throw new Error("the list of tools can be changed when the tools are served");
-      return makeToolList(session, "")[/** @type {keyof ToolList} */ (method)];
+  new Proxy(
+    {},
+    {
+      get: (_, method) => {
+        const session = currentSession();
+        if (!session) throw new Error("the list of tools can be changed when the tools are served");
+        return makeToolList(session, "")[/** @type {keyof ToolList} */ (method)];
+      },
     },
-  })
+  )
 );
 
 /**

@@ -89,7 +89,11 @@ export class Registry {
     for (const [name, value] of Object.entries(exports)) {
       const entry = ENTRIES.get(/** @type {object} */ (value));
       if (!entry || entry.name) continue;
-      checkName(/** @type {Set<any>} */ (this.tools.has(/** @type {any} */ (entry)) ? this.tools : this.prompts), name, "tools");
+      checkName(
+        /** @type {Set<any>} */ (this.tools.has(/** @type {any} */ (entry)) ? this.tools : this.prompts),
+        name,
+        "tools",
+      );
       entry.name = name;
     }
     for (const { name, options } of [...this.tools, ...this.prompts]) {
@@ -111,6 +115,8 @@ export const registry = new Registry();
  * @param {string} section
  */
 function checkName(entries, name, section) {
-  if (typeof name !== "string" || name.length > 128) throw new TypeError(`a name has at most 128 characters: ${JSON.stringify(name)}`);
-  if (name && [...entries].some((entry) => entry.name === name)) throw new TypeError(`there are two ${section} with the name ${JSON.stringify(name)}`);
+  if (typeof name !== "string" || name.length > 128)
+    throw new TypeError(`a name has at most 128 characters: ${JSON.stringify(name)}`);
+  if (name && [...entries].some((entry) => entry.name === name))
+    throw new TypeError(`there are two ${section} with the name ${JSON.stringify(name)}`);
 }

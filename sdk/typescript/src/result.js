@@ -41,5 +41,4 @@ export class ToolResult {
     this.suggestion = parts.suggestion;
     this.retryable = parts.retryable;
   }
-
 }

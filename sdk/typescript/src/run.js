@@ -80,7 +80,8 @@ async function mainModule() {
  */
 function unlessStuck(exports) {
   return new Promise((resolve, reject) => {
-    const stuck = () => reject(new Error("a tool has no name, and `await run()` waits for itself: name it, or leave `run` out"));
+    const stuck = () =>
+      reject(new Error("a tool has no name, and `await run()` waits for itself: name it, or leave `run` out"));
     process.once("beforeExit", stuck);
     exports.finally(() => process.off("beforeExit", stuck)).then(resolve, reject);
   });
@@ -114,7 +115,8 @@ async function serve(path, options) {
   await new Promise((resolve) => {
     socket.on("error", (/** @type {NodeJS.ErrnoException} */ error) => {
       // Answers to a bridge that has gone.
-      if (error.code !== "EPIPE" && error.code !== "ECONNRESET") console.error(`the connection to the bridge is lost: ${error.message}`);
+      if (error.code !== "EPIPE" && error.code !== "ECONNRESET")
+        console.error(`the connection to the bridge is lost: ${error.message}`);
     });
     socket.on("close", resolve);
   });

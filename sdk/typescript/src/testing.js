@@ -62,8 +62,20 @@ import { registry } from "./registry.js";
  */
 
 const ALL_FEATURES = [
-  "elicitation", "elicitation-complete", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call",
-  "for-request", "question-key", "question-group", "reply-metadata", "sampling-params", "request-context", "ping",
+  "elicitation",
+  "elicitation-complete",
+  "metadata",
+  "raw-with-result",
+  "list-changed",
+  "reply-errors",
+  "for-call",
+  "for-request",
+  "question-key",
+  "question-group",
+  "reply-metadata",
+  "sampling-params",
+  "request-context",
+  "ping",
 ];
 
 /**
@@ -119,7 +131,10 @@ class TestClient {
   /** The handshake. */
   async open() {
     const names = [...this.#registry.tools, ...this.#registry.prompts].find(({ name }) => !name);
-    if (names) throw new Error("a tool or prompt without a name is named at the start of a process: give it a name, or nameFromExports");
+    if (names)
+      throw new Error(
+        "a tool or prompt without a name is named at the start of a process: give it a name, or nameFromExports",
+      );
     for (const { start } of this.#registry.hooks) await start?.();
     this.#session.begin();
     this.#send("bridgeInfo", { name: "test", features: this.#options.features ?? ALL_FEATURES }, "");
@@ -278,10 +293,20 @@ class TestClient {
     const { kind, message, requestId } = envelope;
     switch (kind) {
       case "log":
-        this.logs.push({ level: /** @type {Level} */ (message.level), data: parse(message.dataJson), logger: message.logger });
+        this.logs.push({
+          level: /** @type {Level} */ (message.level),
+          data: parse(message.dataJson),
+          logger: message.logger,
+        });
         return;
       case "progress":
-        this.#waiting.get(message.progressToken)?.onProgress?.({ progress: Number(message.progress), total: Number(message.total), message: message.message });
+        this.#waiting
+          .get(message.progressToken)
+          ?.onProgress?.({
+            progress: Number(message.progress),
+            total: Number(message.total),
+            message: message.message,
+          });
         return;
       case "resourceChanged":
         this.changed.push(message.uri);
@@ -330,15 +355,30 @@ class TestClient {
     const { ask, sample, roots } = this.#options;
     if (kind === "elicitationRequest") {
       if (!ask) return this.#send("elicitationResponse", { error: "the client cannot ask its user" }, requestId);
-      const { action, content } = await ask({ message: message.message, schema: parse(message.requestedSchemaJson), url: message.url, key });
+      const { action, content } = await ask({
+        message: message.message,
+        schema: parse(message.requestedSchemaJson),
+        url: message.url,
+        key,
+      });
       return this.#send("elicitationResponse", { action, contentJson: content && JSON.stringify(content) }, requestId);
     }
     if (kind === "listRootsRequest") {
-      if (!roots) return this.#send("listRootsResponse", { error: { errorCode: "NO_ROOTS", message: "the client has no roots" } }, requestId);
+      if (!roots)
+        return this.#send(
+          "listRootsResponse",
+          { error: { errorCode: "NO_ROOTS", message: "the client has no roots" } },
+          requestId,
+        );
       return this.#send("listRootsResponse", { roots }, requestId);
     }
     if (!sample) return this.#send("samplingResponse", { error: "the client has no model" }, requestId);
-    const text = await sample({ messages: parse(message.messagesJson), maxTokens: message.maxTokens, system: message.systemPrompt, key });
+    const text = await sample({
+      messages: parse(message.messagesJson),
+      maxTokens: message.maxTokens,
+      system: message.systemPrompt,
+      key,
+    });
     const contentJson = JSON.stringify({ type: "text", text });
     this.#send("samplingResponse", { role: "assistant", contentJson, model: "test", stopReason: "endTurn" }, requestId);
   }
@@ -351,14 +391,22 @@ class TestClient {
  */
 function resultOf(message, raw) {
   const given = parse(raw.resultJson ?? message.resultJson);
-  const content = given === undefined ? [] : [given].flat().map((part) => (typeof part === "string" ? { type: "text", text: part } : part));
+  const content =
+    given === undefined
+      ? []
+      : [given].flat().map((part) => (typeof part === "string" ? { type: "text", text: part } : part));
   const { error } = message;
   return {
     content,
     text: textOf(content),
     structured: parse(raw.structuredContentJson ?? message.structuredContentJson),
     isError: message.isError ?? false,
-    error: error && { code: error.errorCode, message: error.message, suggestion: error.suggestion, retryable: error.retryable },
+    error: error && {
+      code: error.errorCode,
+      message: error.message,
+      suggestion: error.suggestion,
+      retryable: error.retryable,
+    },
     meta: parse(message.metadataJson),
     enabled: message.enableTools ?? [],
     disabled: message.disableTools ?? [],

@@ -4,8 +4,23 @@ import { readFileSync } from "node:fs";
 import { before, test } from "node:test";
 
 import {
-  app, completion, log, logConsole, middleware, onStart, onStop, prompt, resource, resourceTemplate, shared, tool,
-  toolGroup, ToolError, use, VERSION, workflow,
+  app,
+  completion,
+  log,
+  logConsole,
+  middleware,
+  onStart,
+  onStop,
+  prompt,
+  resource,
+  resourceTemplate,
+  shared,
+  tool,
+  toolGroup,
+  ToolError,
+  use,
+  VERSION,
+  workflow,
 } from "protomcp";
 import { connect } from "protomcp/testing";
 import { z } from "zod";
@@ -24,20 +39,40 @@ resource({ uri: "x://none", handler: () => undefined });
 resource({ uri: "x://broken", handler: () => Promise.reject(new Error("no disk")) });
 resourceTemplate({
   uriTemplate: "note://{folder}/{id}",
-  complete: { id: (typed, settled) => ["one", "other"].filter((id) => id.startsWith(typed)).map((id) => `${settled.folder}-${id}`) },
+  complete: {
+    id: (typed, settled) =>
+      ["one", "other"].filter((id) => id.startsWith(typed)).map((id) => `${settled.folder}-${id}`),
+  },
   handler: (uri, { params }) => (params.id === "none" ? undefined : `${params.folder}: ${params.id}`),
 });
 prompt({ name: "text", description: "d", handler: () => "hello" });
 prompt({
   name: "filled",
-  arguments: [{ name: "topic", required: true }, { name: "style", description: "how" }],
-  handler: ({ topic }) => [{ role: "assistant", content: { type: "text", text: topic } }, { role: "user", content: "go on" }],
+  arguments: [
+    { name: "topic", required: true },
+    { name: "style", description: "how" },
+  ],
+  handler: ({ topic }) => [
+    { role: "assistant", content: { type: "text", text: topic } },
+    { role: "user", content: "go on" },
+  ],
 });
-prompt({ name: "typed", input: z.object({ style: z.enum(["brief", "detailed"]).describe("The style"), n: z.coerce.number().default(1) }), handler: ({ style, n }) => `${style} ${n + 1}` });
-completion("ref/prompt", "filled", "topic", (typed) => ({ values: ["tea", "toast"].filter((one) => one.startsWith(typed)), total: 9, hasMore: true }));
+prompt({
+  name: "typed",
+  input: z.object({ style: z.enum(["brief", "detailed"]).describe("The style"), n: z.coerce.number().default(1) }),
+  handler: ({ style, n }) => `${style} ${n + 1}`,
+});
+completion("ref/prompt", "filled", "topic", (typed) => ({
+  values: ["tea", "toast"].filter((one) => one.startsWith(typed)),
+  total: 9,
+  hasMore: true,
+}));
 
 const stops = [];
-const counter = shared(async () => ({ n: 0 }), (value) => stops.push(value.n));
+const counter = shared(
+  async () => ({ n: 0 }),
+  (value) => stops.push(value.n),
+);
 onStart(() => void counter.value.n++);
 onStop(() => stops.push("last"));
 tool({ name: "counter", handler: () => counter.value.n });
@@ -47,15 +82,30 @@ before(async () => {
 });
 
 test("resources", async () => {
-  assert.deepEqual((await client.resources()).map(({ uri }) => uri), ["x://text", "x://bytes", "x://parts", "x://none", "x://broken", "ui://clock"]);
-  assert.deepEqual((await client.read("x://text")).map(({ text, mimeType }) => [text, mimeType]), [["body", "text/plain"]]);
+  assert.deepEqual(
+    (await client.resources()).map(({ uri }) => uri),
+    ["x://text", "x://bytes", "x://parts", "x://none", "x://broken", "ui://clock"],
+  );
+  assert.deepEqual(
+    (await client.read("x://text")).map(({ text, mimeType }) => [text, mimeType]),
+    [["body", "text/plain"]],
+  );
   assert.deepEqual([...(await client.read("x://bytes"))[0].blob], [1, 2]);
-  assert.deepEqual((await client.read("x://parts")).map(({ uri, text }) => [uri, text]), [["x://parts", "a"], ["x://b", "b"]]);
+  assert.deepEqual(
+    (await client.read("x://parts")).map(({ uri, text }) => [uri, text]),
+    [
+      ["x://parts", "a"],
+      ["x://b", "b"],
+    ],
+  );
   assert.deepEqual(await client.read("x://none"), []);
   await assert.rejects(client.read("x://broken"), /no disk/);
   assert.equal((await client.read("note://a/b%20c"))[0].text, "a: b c");
   assert.deepEqual(await client.read("note://a/none"), []);
-  assert.deepEqual(await client.complete("ref/resource", "note://{folder}/{id}", "id", "o", { folder: "f" }), ["f-one", "f-other"]);
+  assert.deepEqual(await client.complete("ref/resource", "note://{folder}/{id}", "id", "o", { folder: "f" }), [
+    "f-one",
+    "f-other",
+  ]);
 });
 
 test("templates of RFC 6570", () => {
@@ -70,20 +120,49 @@ test("templates of RFC 6570", () => {
     ["a://x.y", "a://xzy", undefined],
     ["a://{x}{#y}", "a://1#2", { x: "1", y: "2" }],
   ];
-  for (const [template, uri, params] of cases) assert.deepEqual(matchTemplate(template, uri), params, `${template} ${uri}`);
+  for (const [template, uri, params] of cases)
+    assert.deepEqual(matchTemplate(template, uri), params, `${template} ${uri}`);
 });
 
 test("prompts and completion", async () => {
   const listed = Object.fromEntries((await client.prompts()).map((prompt) => [prompt.name, prompt]));
-  assert.deepEqual(listed.typed.arguments.map(({ name, description, required }) => [name, description, required]), [["style", "The style", true], ["n", "", false]]);
-  assert.deepEqual(listed.filled.arguments.map(({ name, required }) => [name, required]), [["topic", true], ["style", false]]);
-  assert.deepEqual(await client.prompt("text"), { description: "d", messages: [{ role: "user", content: { type: "text", text: "hello" } }] });
-  assert.deepEqual((await client.prompt("filled", { topic: "tea" })).messages.map(({ role, content }) => [role, content.text]), [["assistant", "tea"], ["user", "go on"]]);
+  assert.deepEqual(
+    listed.typed.arguments.map(({ name, description, required }) => [name, description, required]),
+    [
+      ["style", "The style", true],
+      ["n", "", false],
+    ],
+  );
+  assert.deepEqual(
+    listed.filled.arguments.map(({ name, required }) => [name, required]),
+    [
+      ["topic", true],
+      ["style", false],
+    ],
+  );
+  assert.deepEqual(await client.prompt("text"), {
+    description: "d",
+    messages: [{ role: "user", content: { type: "text", text: "hello" } }],
+  });
+  assert.deepEqual(
+    (await client.prompt("filled", { topic: "tea" })).messages.map(({ role, content }) => [role, content.text]),
+    [
+      ["assistant", "tea"],
+      ["user", "go on"],
+    ],
+  );
   assert.equal((await client.prompt("typed", { style: "brief", n: "2" })).messages[0].content.text, "brief 3");
-  await assert.rejects(client.prompt("typed", { style: "long" }), /invalid arguments for prompt "typed":\n- at \/style/);
+  await assert.rejects(
+    client.prompt("typed", { style: "long" }),
+    /invalid arguments for prompt "typed":\n- at \/style/,
+  );
   await assert.rejects(client.prompt("texts"), /there is no prompt "texts"/);
   assert.deepEqual(await client.complete("ref/prompt", "filled", "topic", "t"), ["tea", "toast"]);
-  assert.deepEqual(await client.complete("ref/prompt", "typed", "style", "b"), ["brief"], "an enumeration completes itself");
+  assert.deepEqual(
+    await client.complete("ref/prompt", "typed", "style", "b"),
+    ["brief"],
+    "an enumeration completes itself",
+  );
   assert.deepEqual(await client.complete("ref/prompt", "filled", "style", "b"), []);
 });
 
@@ -99,9 +178,15 @@ toolGroup({ name: "maths", description: "Math", strategy: "union", actions });
 test("a group is several tools, or one", async () => {
   assert.equal((await client.call("math_add", { a: 1, b: 2 })).text, "3");
   const { inputSchema } = client.tools.find(({ name }) => name === "maths");
-  assert.deepEqual([inputSchema.required, inputSchema.properties.action.enum, Object.keys(inputSchema.properties)], [["action"], ["add", "negate"], ["action", "a", "b"]]);
+  assert.deepEqual(
+    [inputSchema.required, inputSchema.properties.action.enum, Object.keys(inputSchema.properties)],
+    [["action"], ["add", "negate"], ["action", "a", "b"]],
+  );
   assert.equal((await client.call("maths", { action: "negate", a: 1 })).text, "-1");
-  assert.match((await client.call("maths", { action: "add", a: 1 })).text, /invalid arguments for action "add" of tool "maths":\n- at \/b/);
+  assert.match(
+    (await client.call("maths", { action: "add", a: 1 })).text,
+    /invalid arguments for action "add" of tool "maths":\n- at \/b/,
+  );
   assert.match((await client.call("maths", { action: "negat" })).text, /did you mean "negate"/);
 });
 
@@ -111,7 +196,12 @@ workflow({
   first: "review",
   state: () => ({ pr: 0 }),
   steps: {
-    review: { description: "Reviews.", input: z.object({ pr: z.number() }), next: ["approve", "reject"], handler: ({ pr }, { run }) => ((run.state.pr = pr), { ok: true }) },
+    review: {
+      description: "Reviews.",
+      input: z.object({ pr: z.number() }),
+      next: ["approve", "reject"],
+      handler: ({ pr }, { run }) => ((run.state.pr = pr), { ok: true }),
+    },
     approve: { next: ["ship"], handler: (_, { run }) => `approved ${run.state.pr}` },
     reject: { handler: () => "rejected" },
     ship: { handler: (_, { run }) => Promise.reject(new ToolError(`cannot ship ${run.state.pr}`)) },
@@ -125,7 +215,10 @@ test("a workflow keeps its order by handles", async () => {
   assert.deepEqual(next, ["deploy_approve", "deploy_reject"]);
   assert.ok(first.text.includes(handle));
   const early = await client.call("deploy_ship", { handle });
-  assert.deepEqual([early.error.code, early.error.suggestion], ["OUT_OF_ORDER", "call deploy_approve or deploy_reject"]);
+  assert.deepEqual(
+    [early.error.code, early.error.suggestion],
+    ["OUT_OF_ORDER", "call deploy_approve or deploy_reject"],
+  );
   assert.match((await client.call("deploy_approve", { handle })).text, /^approved 7\nhandle: .*\nnext: deploy_ship$/);
   assert.equal((await client.call("deploy_approve", { handle })).error.code, "OUT_OF_ORDER");
   assert.match((await client.call("deploy_ship", { handle })).text, /cannot ship 7/);
@@ -155,7 +248,8 @@ test("middleware of the bridge changes arguments and results, and rejects", asyn
     before: ({ args }) => (args.text === "rude" ? { reject: "be polite" } : { args: { text: "please" } }),
     after: async ({ content }) => ({ content: `${content}!` }),
   });
-  const ask = (phase, argumentsJson, resultJson = "") => intercept(registry, { middlewareName: "polite", phase, toolName: "t", argumentsJson, resultJson, isError: false });
+  const ask = (phase, argumentsJson, resultJson = "") =>
+    intercept(registry, { middlewareName: "polite", phase, toolName: "t", argumentsJson, resultJson, isError: false });
   assert.equal((await ask("before", "{}")).argumentsJson, '{"text":"please"}');
   assert.equal((await ask("before", '{"text":"rude"}')).rejectReason, "be polite");
   assert.equal((await ask("after", "{}", '"hi"')).resultJson, '"hi!"');
@@ -183,26 +277,46 @@ test("tools that are declared later reach the clients", async () => {
   assert.equal((await client.call("late")).error.code, "NOT_FOUND");
 });
 
-tool({ name: "job", task: "required", handler: async (_, { progress }) => (await turn(), progress(1, 2, "half"), await turn(), "done") });
+tool({
+  name: "job",
+  task: "required",
+  handler: async (_, { progress }) => (await turn(), progress(1, 2, "half"), await turn(), "done"),
+});
 tool({ name: "quick", task: true, handler: () => "at once" });
 tool({ name: "explicit", task: "optional", handler: async (_, { beginTask }) => (beginTask(), await turn(), "later") });
-tool({ name: "failing", task: "required", handler: async () => (await turn(), Promise.reject(new ToolError("broken"))) });
+tool({
+  name: "failing",
+  task: "required",
+  handler: async () => (await turn(), Promise.reject(new ToolError("broken"))),
+});
 
 test("calls become tasks", async () => {
-  for (const [name, text] of [["job", "done"], ["quick", "at once"], ["explicit", "later"], ["failing", "broken"]]) {
+  for (const [name, text] of [
+    ["job", "done"],
+    ["quick", "at once"],
+    ["explicit", "later"],
+    ["failing", "broken"],
+  ]) {
     assert.equal((await client.call(name)).text, text);
   }
-  assert.deepEqual(client.tools.filter(({ task }) => task).map(({ name, task }) => `${name} ${task}`), ["job required", "quick optional", "explicit optional", "failing required"]);
+  assert.deepEqual(
+    client.tools.filter(({ task }) => task).map(({ name, task }) => `${name} ${task}`),
+    ["job required", "quick optional", "explicit optional", "failing required"],
+  );
 });
 
 const clock = app({ name: "clock", html: "<p>now</p>", csp: { connectDomains: ["https://x"] }, prefersBorder: true });
 tool({ name: "time", app: clock, visibility: ["app"], handler: () => "now" });
 
 test("a tool shows a page of MCP Apps", async () => {
-  assert.deepEqual(client.tools.find(({ name }) => name === "time").meta, { ui: { resourceUri: "ui://clock", visibility: ["app"] } });
+  assert.deepEqual(client.tools.find(({ name }) => name === "time").meta, {
+    ui: { resourceUri: "ui://clock", visibility: ["app"] },
+  });
   const [page] = await client.read("ui://clock");
   assert.deepEqual([page.text, page.mimeType], ["<p>now</p>", "text/html;profile=mcp-app"]);
-  assert.deepEqual(JSON.parse(page.metadataJson), { ui: { csp: { connectDomains: ["https://x"] }, prefersBorder: true } });
+  assert.deepEqual(JSON.parse(page.metadataJson), {
+    ui: { csp: { connectDomains: ["https://x"] }, prefersBorder: true },
+  });
 });
 
 test("two declarations cannot have one name", () => {

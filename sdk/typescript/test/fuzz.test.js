@@ -32,7 +32,9 @@ function frames(bytes, cuts) {
 
 /** Bytes that are likely to begin like an envelope. */
 const keys = fc.constantFrom(0x0a, 0x12, 0x1a, 0x2a, 0x32, 0x72, 0x3a, 0x62, 0x08, 0x10, 0x18, 0x82, 0xf2, 0x01, 0x05);
-const bytes = fc.array(fc.oneof(keys, fc.integer({ min: 0, max: 255 })), { maxLength: 120 }).map((list) => Buffer.from(list));
+const bytes = fc
+  .array(fc.oneof(keys, fc.integer({ min: 0, max: 255 })), { maxLength: 120 })
+  .map((list) => Buffer.from(list));
 
 test("bytes are read as an envelope or refused", () => {
   fc.assert(
@@ -62,9 +64,20 @@ test("an envelope that is written is read again", () => {
   const text = fc.string({ unit: "binary", maxLength: 300 }).filter((text) => text.isWellFormed());
   const whole = fc.maxSafeInteger();
   const message = fc.record({
-    name: text, argumentsJson: text, progressToken: text, metadataJson: text, resultJson: text,
-    structuredContentJson: text, level: text, logger: text, dataJson: text, progress: whole, total: whole,
-    message: text, isError: fc.boolean(), enableTools: fc.array(text, { maxLength: 5 }),
+    name: text,
+    argumentsJson: text,
+    progressToken: text,
+    metadataJson: text,
+    resultJson: text,
+    structuredContentJson: text,
+    level: text,
+    logger: text,
+    dataJson: text,
+    progress: whole,
+    total: whole,
+    message: text,
+    isError: fc.boolean(),
+    enableTools: fc.array(text, { maxLength: 5 }),
   });
   assert.ok(Object.values(KINDS).includes("callTool"));
   fc.assert(

@@ -45,7 +45,10 @@ function messageFromJson(type, json) {
 
 const isMessage = (field) => field.oneof;
 const FIELDS = MESSAGES.get("Envelope");
-MESSAGES.set("Rest", FIELDS.filter((field) => !field.oneof));
+MESSAGES.set(
+  "Rest",
+  FIELDS.filter((field) => !field.oneof),
+);
 
 export function envelopeToJson({ kind, message, ...rest }) {
   const field = FIELDS.filter(isMessage).find((field) => field.name === kind);

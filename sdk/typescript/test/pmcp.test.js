@@ -20,7 +20,11 @@ async function connect(file, mode = "run", { answers = {}, capabilities = {}, ..
   const transport = new StdioClientTransport({ command: PMCP, args: [mode, file], env: process.env, stderr: "pipe" });
   const client = new Client({ name: "the official client", version: "1" }, { capabilities, ...options });
   const told = [];
-  for (const method of ["notifications/message", "notifications/tools/list_changed", "notifications/resources/updated"]) {
+  for (const method of [
+    "notifications/message",
+    "notifications/tools/list_changed",
+    "notifications/resources/updated",
+  ]) {
     client.setNotificationHandler(method, (event) => void told.push(event));
   }
   for (const [method, answer] of Object.entries(answers)) client.setRequestHandler(method, answer);
@@ -28,7 +32,12 @@ async function connect(file, mode = "run", { answers = {}, capabilities = {}, ..
   transport.stderr?.on("data", (bytes) => (stderr += bytes));
   opened.push(client);
   await client.connect(transport);
-  return { client, told, log: () => stderr, call: (name, args = {}, options) => client.callTool({ name, arguments: args }, options) };
+  return {
+    client,
+    told,
+    log: () => stderr,
+    call: (name, args = {}, options) => client.callTool({ name, arguments: args }, options),
+  };
 }
 
 /** Waits for a condition, for as long as a slow machine may take. */
@@ -73,7 +82,9 @@ for (const modern of [false, true]) {
     const prompt = await client.getPrompt({ name: "explain", arguments: { style: "brief" } });
     assert.equal(prompt.messages[0].content.text, "Explain, brief");
     const ref = { type: "ref/prompt", name: "explain" };
-    assert.deepEqual((await client.complete({ ref, argument: { name: "style", value: "l" } })).completion.values, ["long"]);
+    assert.deepEqual((await client.complete({ ref, argument: { name: "style", value: "l" } })).completion.values, [
+      "long",
+    ]);
 
     await client.close();
     await eventually("the stop hook", () => log().includes("the stop hook has run"));
@@ -143,7 +154,9 @@ test("a save under load loses no call, and serves the new version", async () => 
   after(() => rmSync(join(file, ".."), { recursive: true, force: true }));
   writeFileSync(file, source);
   const { client, call } = await connect(file, "dev");
-  let last = "", done = false, calls = 0;
+  let last = "",
+    done = false,
+    calls = 0;
   const load = Array.from({ length: 8 }, async () => {
     while (!done) {
       const result = await call("version");

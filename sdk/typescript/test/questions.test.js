@@ -8,8 +8,15 @@ import { z } from "zod";
 
 const form = z.object({ sure: z.boolean(), mail: z.email().optional() });
 tool({ name: "confirm", handler: async (_, { ask }) => ask("Sure?", form, { key: "sure" }) });
-tool({ name: "visit", handler: async (_, { ask, visited }) => ((await ask("Log in", { url: "https://example.org", id: "v1" })).accepted ? visited("v1") : "no") });
-tool({ name: "write", handler: async (_, { sample }) => (await sample("Say hi", { maxTokens: 5, system: "short", temperature: 0 })).text });
+tool({
+  name: "visit",
+  handler: async (_, { ask, visited }) =>
+    (await ask("Log in", { url: "https://example.org", id: "v1" })).accepted ? visited("v1") : "no",
+});
+tool({
+  name: "write",
+  handler: async (_, { sample }) => (await sample("Say hi", { maxTokens: 5, system: "short", temperature: 0 })).text,
+});
 tool({ name: "folders", handler: async (_, { roots }) => roots() });
 tool({
   name: "together",
@@ -27,13 +34,25 @@ prompt({ name: "asks", handler: async (_, { ask }) => `sure: ${(await ask("Sure?
 
 test("forms are answered, declined, and checked", async () => {
   const seen = [];
-  const answers = [{ action: "accept", content: { sure: true } }, { action: "decline" }, { action: "accept", content: { sure: "yes" } }];
+  const answers = [
+    { action: "accept", content: { sure: true } },
+    { action: "decline" },
+    { action: "accept", content: { sure: "yes" } },
+  ];
   const client = await connect({ ask: (question) => (seen.push(question), answers.shift()) });
-  assert.deepEqual((await client.call("confirm")).structured, { action: "accept", content: { sure: true }, accepted: true });
+  assert.deepEqual((await client.call("confirm")).structured, {
+    action: "accept",
+    content: { sure: true },
+    accepted: true,
+  });
   assert.deepEqual((await client.call("confirm")).structured, { action: "decline", accepted: false });
   assert.match((await client.call("confirm")).text, /does not fit the form: at \/sure/);
   assert.deepEqual([seen[0].message, seen[0].key], ["Sure?", "sure"]);
-  assert.deepEqual(seen[0].schema.properties.mail, { type: "string", format: "email" }, "MCP allows no pattern beside a format");
+  assert.deepEqual(
+    seen[0].schema.properties.mail,
+    { type: "string", format: "email" },
+    "MCP allows no pattern beside a format",
+  );
 });
 
 test("pages, the model and roots", async () => {
@@ -63,7 +82,8 @@ test("questions that are asked at once go together", async () => {
 
 test("a question without an answer fails its call with the reason", async () => {
   const client = await connect();
-  for (const name of ["confirm", "write", "folders"]) assert.match((await client.call(name)).text, /the client (cannot|has no)/);
+  for (const name of ["confirm", "write", "folders"])
+    assert.match((await client.call(name)).text, /the client (cannot|has no)/);
   assert.match((await (await connect({ features: [] })).call("confirm")).text, /this bridge does not know questions/);
   await assert.rejects(client.prompt("asks"), /cannot ask its user/);
 });

@@ -24,11 +24,22 @@ const files = blocks
 for (const { name, code } of files) writeFileSync(join(folder, name), code);
 
 const CALLS = {
-  "schemas.ts": [["with_zod", { query: "x" }, "10 results for x"], ["with_arktype", { query: "x", limit: 2 }, "2 results for x"], ["with_json_schema", { query: "x" }, "newest results for x"]],
-  "results.ts": [["weather", { city: "Ulm" }, '{"celsius":3,"wind":"none"}'], ["chart", {}, "The last week:"], ["find_user", { id: 7 }, "there is no user 7"]],
+  "schemas.ts": [
+    ["with_zod", { query: "x" }, "10 results for x"],
+    ["with_arktype", { query: "x", limit: 2 }, "2 results for x"],
+    ["with_json_schema", { query: "x" }, "newest results for x"],
+  ],
+  "results.ts": [
+    ["weather", { city: "Ulm" }, '{"celsius":3,"wind":"none"}'],
+    ["chart", {}, "The last week:"],
+    ["find_user", { id: 7 }, "there is no user 7"],
+  ],
   "context.ts": [["clean_up", { folder: "tmp" }, "deleted"]],
   "notes.ts": [["write_note", { id: "three", text: "x" }, ""]],
-  "deploy.ts": [["db_query", { sql: "select 1" }, "ran select 1"], ["deploy_review", { version: "1.0" }, "1.0 changes 3 files"]],
+  "deploy.ts": [
+    ["db_query", { sql: "select 1" }, "ran select 1"],
+    ["deploy_review", { version: "1.0" }, "1.0 changes 3 files"],
+  ],
 };
 
 test("every file of the README is tried", () => {
@@ -37,38 +48,67 @@ test("every file of the README is tried", () => {
 });
 
 test("the files compile", async () => {
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({
-    compilerOptions: { strict: true, allowJs: true, checkJs: true, noEmit: true, target: "es2022", lib: ["es2023"], module: "nodenext", types: ["node"], skipLibCheck: true },
-    include: ["*"],
-  }));
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        allowJs: true,
+        checkJs: true,
+        noEmit: true,
+        target: "es2022",
+        lib: ["es2023"],
+        module: "nodenext",
+        types: ["node"],
+        skipLibCheck: true,
+      },
+      include: ["*"],
+    }),
+  );
   for (const project of [here(".."), folder]) {
-    const { stdout } = await run(process.execPath, [resolve("typescript/bin/tsc"), "-p", project]).catch((error) => error);
+    const { stdout } = await run(process.execPath, [resolve("typescript/bin/tsc"), "-p", project]).catch(
+      (error) => error,
+    );
     assert.equal(stdout, "");
   }
 });
 
 for (const [name, calls] of Object.entries(CALLS)) {
   test(`${name} runs`, async () => {
-    writeFileSync(join(folder, `run-${name}`), `
+    writeFileSync(
+      join(folder, `run-${name}`),
+      `
       import { connect } from "protomcp/testing";
       import "./${name}";
       const client = await connect({ ask: () => ({ action: "accept", content: { confirm: true } }) });
       for (const [tool, args] of ${JSON.stringify(calls)} as any[]) console.log(JSON.stringify((await client.call(tool, args)).text.split("\\n")[0]));
       await client.close();
-    `);
+    `,
+    );
     const { stdout } = await run(process.execPath, [resolve("tsx/cli"), join(folder, `run-${name}`)]);
-    assert.deepEqual(stdout.trim().split("\n").map((line) => JSON.parse(line)), calls.map(([, , text]) => text));
+    assert.deepEqual(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+      calls.map(([, , text]) => text),
+    );
   });
 }
 
 test("the test of the README passes", async () => {
-  const { stdout } = await run(process.execPath, ["--test", join(folder, "tools.test.js")], { env: { ...process.env, NODE_TEST_CONTEXT: undefined } });
+  const { stdout } = await run(process.execPath, ["--test", join(folder, "tools.test.js")], {
+    env: { ...process.env, NODE_TEST_CONTEXT: undefined },
+  });
   assert.match(stdout, /pass 1/);
 });
 
 test("the commands print what the README says", async () => {
   const [{ code }] = blocks.filter(({ language }) => language === "console");
-  const commands = code.split(/^\$ /m).slice(1).map((part) => part.split("\n"));
+  const commands = code
+    .split(/^\$ /m)
+    .slice(1)
+    .map((part) => part.split("\n"));
   assert.equal(commands.length, 2);
   for (const [command, ...output] of commands) {
     const [, ...args] = command.split(" ");

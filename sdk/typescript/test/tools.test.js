@@ -26,8 +26,14 @@ returns("object", () => ({ a: 1, big: 2n }));
 returns("blocks", () => ["look:", image(PNG)]);
 returns("one_block", () => audio(PNG, "audio/ogg"));
 returns("official", () => ({ content: [text("said")], structuredContent: { n: 1 }, _meta: { m: 1 } }));
-returns("whole", () => new ToolResult({ content: "c", structured: { s: 1 }, meta: { m: 2 }, enable: ["x"], disable: ["y"] }));
-returns("old_error", () => new ToolResult({ result: "broken", isError: true, errorCode: "PARSE", suggestion: "again", retryable: true }));
+returns(
+  "whole",
+  () => new ToolResult({ content: "c", structured: { s: 1 }, meta: { m: 2 }, enable: ["x"], disable: ["y"] }),
+);
+returns(
+  "old_error",
+  () => new ToolResult({ result: "broken", isError: true, errorCode: "PARSE", suggestion: "again", retryable: true }),
+);
 returns("large", () => "é".repeat(50_000));
 returns("large_error", () => new ToolResult({ content: "x".repeat(100_000), isError: true }));
 returns("throws", () => {
@@ -44,7 +50,14 @@ test("values become content and structured content", async () => {
     ["nothing", [], undefined],
     ["number", [{ type: "text", text: "42" }], undefined],
     ["list", [{ type: "text", text: '[1,"two"]' }], undefined],
-    ["blocks", [{ type: "text", text: "look:" }, { type: "image", data: PNG.toString("base64"), mimeType: "image/png" }], undefined],
+    [
+      "blocks",
+      [
+        { type: "text", text: "look:" },
+        { type: "image", data: PNG.toString("base64"), mimeType: "image/png" },
+      ],
+      undefined,
+    ],
     ["one_block", [{ type: "audio", data: PNG.toString("base64"), mimeType: "audio/ogg" }], undefined],
     ["official", [{ type: "text", text: "said" }], { n: 1 }],
     ["whole", [{ type: "text", text: "c" }], { s: 1 }],
@@ -56,7 +69,10 @@ test("values become content and structured content", async () => {
   const whole = await client.call("whole");
   assert.deepEqual([whole.meta, whole.enabled, whole.disabled], [{ m: 2 }, ["x"], ["y"]]);
   const { content } = await client.call("links");
-  assert.deepEqual(content.map(({ type }) => type), ["resource_link", "resource", "resource"]);
+  assert.deepEqual(
+    content.map(({ type }) => type),
+    ["resource_link", "resource", "resource"],
+  );
   assert.match((await client.call("file")).content[0].resource.text, /^\/\/ Tools/);
 });
 
@@ -86,7 +102,11 @@ test("errors tell the next step", async () => {
 // ---------------------------------------------------------------- schemas
 
 const echo = (args) => args;
-tool({ name: "zod", input: z.object({ n: z.number().int().min(1), mode: z.enum(["fast", "slow"]).default("fast") }), handler: echo });
+tool({
+  name: "zod",
+  input: z.object({ n: z.number().int().min(1), mode: z.enum(["fast", "slow"]).default("fast") }),
+  handler: echo,
+});
 tool({ name: "ark", input: type({ n: "number.integer > 0" }), handler: echo });
 tool({ name: "valibot", input: toStandardJsonSchema(v.object({ n: v.pipe(v.number(), v.integer()) })), handler: echo });
 const small = mini.object({ n: mini.number() });
@@ -95,7 +115,11 @@ tool({
   name: "json",
   input: {
     type: "object",
-    properties: { n: { type: "integer", description: "how many" }, mode: { enum: ["fast", "slow"] }, list: { type: "array", items: { $ref: "#/$defs/word" } } },
+    properties: {
+      n: { type: "integer", description: "how many" },
+      mode: { enum: ["fast", "slow"] },
+      list: { type: "array", items: { $ref: "#/$defs/word" } },
+    },
     required: ["n"],
     additionalProperties: false,
     $defs: { word: { type: "string", maxLength: 3 } },
@@ -104,7 +128,11 @@ tool({
 });
 tool({ name: "asynchronous", input: z.object({ n: z.number().refine(async (n) => n > 1, "too few") }), handler: echo });
 tool({ name: "date", input: z.object({ day: z.coerce.date() }), handler: ({ day }) => day.getUTCFullYear() });
-tool({ name: "tree", input: z.object({ node: z.lazy(() => z.object({ value: z.number(), next: z.any().optional() })) }), handler: echo });
+tool({
+  name: "tree",
+  input: z.object({ node: z.lazy(() => z.object({ value: z.number(), next: z.any().optional() })) }),
+  handler: echo,
+});
 tool({ name: "loose", input: z.looseObject({ n: z.number() }), handler: echo });
 tool({ name: "no_input", handler: () => "ok" });
 
@@ -124,9 +152,15 @@ test("every kind of schema is listed and checked", async () => {
 test("complaints are those that a model can act on", async () => {
   const complaint = async (name, args) => (await client.call(name, args)).text.split("\n").slice(1).join("\n");
   assert.equal(await complaint("json", {}), '- "n" is missing (integer: how many)');
-  assert.equal(await complaint("json", { n: 1, mode: "fats" }), '- at /mode: expected one of "fast", "slow", got "fats"; did you mean "fast"?');
+  assert.equal(
+    await complaint("json", { n: 1, mode: "fats" }),
+    '- at /mode: expected one of "fast", "slow", got "fats"; did you mean "fast"?',
+  );
   assert.equal(await complaint("json", { n: 1, liste: [] }), '- unknown argument "liste"; did you mean "list"?');
-  assert.equal(await complaint("json", { n: 1.5, list: ["a", "abcd"] }), "- at /n: expected integer, got 1.5\n- at /list/1: expected at most 3 characters, got 4");
+  assert.equal(
+    await complaint("json", { n: 1.5, list: ["a", "abcd"] }),
+    "- at /n: expected integer, got 1.5\n- at /list/1: expected at most 3 characters, got 4",
+  );
   assert.equal(await complaint("zod", { n: 1, mod: "fast" }), '- unknown argument "mod"; did you mean "mode"?');
   assert.match(await complaint("asynchronous", { n: 1 }), /^- at \/n: too few$/);
   assert.match(await complaint("no_input", { x: 1 }), /unknown argument "x"; there are none/);
@@ -139,14 +173,31 @@ test("defaults and transformations reach the handler", async () => {
   assert.equal((await client.call("tree", { node: { value: 1 } })).structured.node.value, 1);
 });
 
-tool({ name: "typed", input: { type: "object", properties: { ok: { type: "boolean" } } }, output: z.object({ n: z.number() }), handler: ({ ok }) => (ok ? { n: 1 } : { m: 1 }) });
+tool({
+  name: "typed",
+  input: { type: "object", properties: { ok: { type: "boolean" } } },
+  output: z.object({ n: z.number() }),
+  handler: ({ ok }) => (ok ? { n: 1 } : { m: 1 }),
+});
 tool({ name: "wrapped", output: z.array(z.string()), handler: () => ["a"] });
-tool({ name: "json_text", output: { type: "object", properties: { n: { type: "number" } } }, handler: () => new ToolResult({ result: '{"n":2}' }) });
-tool({ name: "rich", output: z.object({ n: z.number() }), handler: () => new ToolResult({ content: [image(PNG)], structured: { n: 1 } }) });
+tool({
+  name: "json_text",
+  output: { type: "object", properties: { n: { type: "number" } } },
+  handler: () => new ToolResult({ result: '{"n":2}' }),
+});
+tool({
+  name: "rich",
+  output: z.object({ n: z.number() }),
+  handler: () => new ToolResult({ content: [image(PNG)], structured: { n: 1 } }),
+});
 
 test("an output schema holds", async () => {
   const { outputSchema } = client.tools.find((tool) => tool.name === "wrapped");
-  assert.deepEqual(outputSchema, { type: "object", properties: { result: { type: "array", items: { type: "string" } } }, required: ["result"] });
+  assert.deepEqual(outputSchema, {
+    type: "object",
+    properties: { result: { type: "array", items: { type: "string" } } },
+    required: ["result"],
+  });
   assert.deepEqual((await client.call("typed", { ok: true })).structured, { n: 1 });
   const broken = await client.call("typed", { ok: false });
   assert.deepEqual([broken.isError, broken.error.code], [true, "OUTPUT_SCHEMA_MISMATCH"]);
@@ -165,7 +216,16 @@ test("a schema that cannot be said as JSON Schema names the cure", async () => {
 
 // ---------------------------------------------------------------- context
 
-tool({ name: "hints", title: "Hints", description: "d", readOnly: true, destructiveHint: false, icons: [{ src: "x://i" }], meta: { m: 1 }, handler: echo });
+tool({
+  name: "hints",
+  title: "Hints",
+  description: "d",
+  readOnly: true,
+  destructiveHint: false,
+  icons: [{ src: "x://i" }],
+  meta: { m: 1 },
+  handler: echo,
+});
 tool({
   name: "steps",
   handler: (_, { progress, log, wantsProgress }) => {
@@ -175,7 +235,10 @@ tool({
     return wantsProgress;
   },
 });
-tool({ name: "about", handler: (_, context) => ({ meta: context.meta, caller: context.caller, left: context.deadline - Date.now() }) });
+tool({
+  name: "about",
+  handler: (_, context) => ({ meta: context.meta, caller: context.caller, left: context.deadline - Date.now() }),
+});
 tool({
   name: "waits",
   handler: (_, { signal }) =>
@@ -191,21 +254,45 @@ test("definitions carry everything", () => {
 
 test("progress and log messages come before the result", async () => {
   const seen = [];
-  const { text } = await client.call("steps", {}, { onProgress: ({ progress, total, message }) => seen.push([progress, total, message]) });
-  assert.deepEqual([seen, text], [[[1, 2, "step 1"], [2, 2, "step 2"]], "true"]);
-  assert.deepEqual(client.logs.splice(0), [{ level: "warning", data: { slow: true }, logger: "db" }, { level: "info", data: "done", logger: "" }]);
+  const { text } = await client.call(
+    "steps",
+    {},
+    { onProgress: ({ progress, total, message }) => seen.push([progress, total, message]) },
+  );
+  assert.deepEqual(
+    [seen, text],
+    [
+      [
+        [1, 2, "step 1"],
+        [2, 2, "step 2"],
+      ],
+      "true",
+    ],
+  );
+  assert.deepEqual(client.logs.splice(0), [
+    { level: "warning", data: { slow: true }, logger: "db" },
+    { level: "info", data: "done", logger: "" },
+  ]);
   assert.equal((await client.call("steps")).text, "false");
 });
 
 test("a handler knows the caller, the deadline and the metadata", async () => {
   const context = {
-    timeoutMs: 5000, session: "s", protocolVersion: "2025-11-25", clientName: "c", clientVersion: "1", clientCapabilitiesJson: '{"roots":{}}',
+    timeoutMs: 5000,
+    session: "s",
+    protocolVersion: "2025-11-25",
+    clientName: "c",
+    clientVersion: "1",
+    clientCapabilitiesJson: '{"roots":{}}',
     principal: { subject: "ada", clientId: "app", issuer: "https://i", scopes: ["read"] },
   };
   const { structured } = await client.call("about", {}, { meta: { trace: "t" }, context });
   assert.deepEqual(structured.meta, { trace: "t" });
   assert.deepEqual(structured.caller, {
-    session: "s", protocolVersion: "2025-11-25", client: { name: "c", version: "1" }, capabilities: { roots: {} },
+    session: "s",
+    protocolVersion: "2025-11-25",
+    client: { name: "c", version: "1" },
+    capabilities: { roots: {} },
     user: { subject: "ada", clientId: "app", issuer: "https://i", scopes: ["read"] },
   });
   assert.ok(structured.left > 0 && structured.left <= 5000);

@@ -33,11 +33,22 @@ export function app(options) {
   const { name, html, file, title, description, uri = `ui://${name}` } = options;
   if ((html === undefined) === (file === undefined)) throw new TypeError("an app has either html or a file");
   const { csp, permissions, domain, prefersBorder } = options;
-  const ui = Object.fromEntries(Object.entries({ csp, permissions, domain, prefersBorder }).filter(([, value]) => value !== undefined));
+  const ui = Object.fromEntries(
+    Object.entries({ csp, permissions, domain, prefersBorder }).filter(([, value]) => value !== undefined),
+  );
   const meta = Object.keys(ui).length ? { ui } : undefined;
   const { remove } = resource({
-    uri, name, mimeType: MIME_TYPE, title, description, meta,
-    handler: async () => ({ text: html ?? (await readFile(/** @type {string | URL} */ (file), "utf8")), mimeType: MIME_TYPE, meta }),
+    uri,
+    name,
+    mimeType: MIME_TYPE,
+    title,
+    description,
+    meta,
+    handler: async () => ({
+      text: html ?? (await readFile(/** @type {string | URL} */ (file), "utf8")),
+      mimeType: MIME_TYPE,
+      meta,
+    }),
   });
   return { uri, remove };
 }

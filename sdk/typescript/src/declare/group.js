@@ -47,7 +47,10 @@ export function toolGroup({ name, strategy = "separate", separator = "_", action
  */
 function union(name, shared, entries) {
   const compiled = new Map(
-    entries.map(([action, options]) => [action, { options, input: compileInput(options.input ?? options.args, `${name}, ${action}`) }]),
+    entries.map(([action, options]) => [
+      action,
+      { options, input: compileInput(options.input ?? options.args, `${name}, ${action}`) },
+    ]),
   );
   /** @type {Record<string, unknown>} */
   const properties = { action: { type: "string", enum: [...compiled.keys()], description: describe(entries) } };
@@ -60,17 +63,19 @@ function union(name, shared, entries) {
     input: { type: "object", properties, required: ["action"] },
     handler: async (/** @type {any} */ { action, ...args }, context) => {
       const chosen = compiled.get(action);
-      if (!chosen) throw new ToolError(unknownName(String(action), [...compiled.keys()]), { code: "INVALID_ARGUMENTS" });
+      if (!chosen)
+        throw new ToolError(unknownName(String(action), [...compiled.keys()]), { code: "INVALID_ARGUMENTS" });
       const outcome = await chosen.input.check(args);
       if (!outcome.complaints) return chosen.options.handler(/** @type {any} */ (outcome).value, context);
       const list = outcome.complaints.map((/** @type {string} */ one) => `\n- ${one}`).join("");
-      throw new ToolError(`invalid arguments for action ${JSON.stringify(action)} of tool ${JSON.stringify(name)}:${list}`, { code: "INVALID_ARGUMENTS" });
+      throw new ToolError(
+        `invalid arguments for action ${JSON.stringify(action)} of tool ${JSON.stringify(name)}:${list}`,
+        { code: "INVALID_ARGUMENTS" },
+      );
     },
   });
 }
 
 /** @param {[string, Action<any, any>][]} entries */
 const describe = (entries) =>
-  entries
-    .map(([action, { description }]) => (description ? `${action}: ${description}` : action))
-    .join("; ");
+  entries.map(([action, { description }]) => (description ? `${action}: ${description}` : action)).join("; ");

@@ -43,6 +43,7 @@ export function use(wrap) {
  */
 export function middleware(options) {
   if (!options?.name) throw new TypeError("a middleware has a name");
-  if (registry.middleware.has(options.name)) throw new TypeError(`there are two middlewares ${JSON.stringify(options.name)}`);
+  if (registry.middleware.has(options.name))
+    throw new TypeError(`there are two middlewares ${JSON.stringify(options.name)}`);
   registry.middleware.set(options.name, options);
 }

@@ -54,7 +54,8 @@ const MOST_RUNS = 10_000;
 export function workflow(options) {
   const { name, steps, first } = options;
   for (const target of [first, ...Object.values(steps).flatMap((step) => step.next ?? [])]) {
-    if (!(target in steps)) throw new TypeError(`workflow ${JSON.stringify(name)} has no step ${JSON.stringify(target)}`);
+    if (!(target in steps))
+      throw new TypeError(`workflow ${JSON.stringify(name)} has no step ${JSON.stringify(target)}`);
   }
   const runs = new Runs(options);
   const tools = Object.entries(steps).map(([step, definition]) => declareStep(runs, options, step, definition));
@@ -83,9 +84,15 @@ function declareStep(runs, options, step, { input, next = [], handler, ...descri
       const run = isFirst ? runs.begin() : runs.at(handle, step);
       const outcome = await compiled.check(args);
       if (outcome.complaints) throw new ToolError(outcome.complaints.join("\n"), { code: "INVALID_ARGUMENTS" });
-      const value = await runs.guard(run, () => handler(/** @type {any} */ (outcome).value, Object.assign(context, { run })));
+      const value = await runs.guard(run, () =>
+        handler(/** @type {any} */ (outcome).value, Object.assign(context, { run })),
+      );
       runs.advance(run, next);
-      return withNext(value, run, next.map((one) => `${options.name}_${one}`));
+      return withNext(
+        value,
+        run,
+        next.map((one) => `${options.name}_${one}`),
+      );
     },
   });
 }
@@ -125,7 +132,9 @@ function withNext(value, run, next) {
   const hint = next.length ? `handle: ${run.handle}\nnext: ${next.join(", ")}` : "the workflow is complete";
   const result = value instanceof ToolResult ? value : new ToolResult({ content: value });
   const workflow = { handle: run.handle, next };
-  const blocks = [result.content ?? []].flat().map((part) => (isContent(part) || typeof part === "string" ? part : JSON.stringify(part)));
+  const blocks = [result.content ?? []]
+    .flat()
+    .map((part) => (isContent(part) || typeof part === "string" ? part : JSON.stringify(part)));
   return Object.assign(result, {
     content: [...blocks, { type: "text", text: hint }],
     meta: { ...result.meta, "protomcp/workflow": workflow },
@@ -180,11 +189,14 @@ class Runs {
   at(handle, step) {
     const run = this.get(handle);
     if (!run.busy && run.next.includes(step)) return run;
-    throw new ToolError(run.busy ? "another step of this run has not ended" : `"${step}" is not the next step of this run`, {
-      code: "OUT_OF_ORDER",
-      suggestion: `call ${run.next.map((one) => `${this.#name}_${one}`).join(" or ")}`,
-      retryable: run.busy,
-    });
+    throw new ToolError(
+      run.busy ? "another step of this run has not ended" : `"${step}" is not the next step of this run`,
+      {
+        code: "OUT_OF_ORDER",
+        suggestion: `call ${run.next.map((one) => `${this.#name}_${one}`).join(" or ")}`,
+        retryable: run.busy,
+      },
+    );
   }
 
   /**

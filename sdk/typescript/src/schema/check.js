@@ -36,7 +36,9 @@ export function quote(value) {
   const text = JSON.stringify(value) ?? String(value);
   if (text.length <= 80) return text;
   if (Array.isArray(value)) return `an array of ${value.length} elements`;
-  return typeof value === "string" ? `a string of ${value.length} characters` : `an object of ${Object.keys(Object(value)).length} members`;
+  return typeof value === "string"
+    ? `a string of ${value.length} characters`
+    : `an object of ${Object.keys(Object(value)).length} members`;
 }
 
 /**
@@ -55,7 +57,14 @@ export const at = (path, text) => (path ? `at ${path}: ${text}` : text);
  */
 export function unknownName(name, known) {
   const near = nearest(name, known);
-  const hint = near ? `did you mean ${JSON.stringify(near)}?` : known.length ? `expected ${known.slice(0, 20).map((one) => JSON.stringify(one)).join(", ")}` : "there are none";
+  const hint = near
+    ? `did you mean ${JSON.stringify(near)}?`
+    : known.length
+      ? `expected ${known
+          .slice(0, 20)
+          .map((one) => JSON.stringify(one))
+          .join(", ")}`
+      : "there are none";
   return `unknown argument ${JSON.stringify(name)}; ${hint}`;
 }
 
@@ -94,7 +103,8 @@ class Check {
     if (typeof value === "string") this.text(schema, value, path);
     else if (typeof value === "number") this.number(schema, value, path);
     else if (Array.isArray(value)) this.array(schema, value, path, depth);
-    else if (typeof value === "object" && value !== null) this.object(schema, /** @type {Record<string, unknown>} */ (value), path, depth);
+    else if (typeof value === "object" && value !== null)
+      this.object(schema, /** @type {Record<string, unknown>} */ (value), path, depth);
     this.combined(schema, value, path, depth);
   }
 
@@ -128,12 +138,16 @@ class Check {
    * @param {string} path
    */
   choices(schema, value, path) {
-    if ("const" in schema && !same(schema.const, value)) this.complain(path, `expected ${quote(schema.const)}, got ${quote(value)}`);
+    if ("const" in schema && !same(schema.const, value))
+      this.complain(path, `expected ${quote(schema.const)}, got ${quote(value)}`);
     if (!Array.isArray(schema.enum) || schema.enum.some((/** @type {unknown} */ one) => same(one, value))) return;
     const texts = schema.enum.filter((/** @type {unknown} */ one) => typeof one === "string");
     const near = typeof value === "string" ? nearest(value, texts) : undefined;
     const hint = near ? `; did you mean ${JSON.stringify(near)}?` : "";
-    this.complain(path, `expected one of ${schema.enum.slice(0, 20).map(quote).join(", ")}, got ${quote(value)}${hint}`);
+    this.complain(
+      path,
+      `expected one of ${schema.enum.slice(0, 20).map(quote).join(", ")}, got ${quote(value)}${hint}`,
+    );
   }
 
   /**
@@ -143,8 +157,10 @@ class Check {
    */
   text(schema, value, path) {
     const length = schema.minLength === undefined && schema.maxLength === undefined ? 0 : [...value].length;
-    if (length < schema.minLength) this.complain(path, `expected at least ${schema.minLength} characters, got ${quote(value)}`);
-    if (length > schema.maxLength) this.complain(path, `expected at most ${schema.maxLength} characters, got ${length}`);
+    if (length < schema.minLength)
+      this.complain(path, `expected at least ${schema.minLength} characters, got ${quote(value)}`);
+    if (length > schema.maxLength)
+      this.complain(path, `expected at most ${schema.maxLength} characters, got ${length}`);
     if (typeof schema.pattern === "string" && compile(schema.pattern)?.test(value) === false) {
       this.complain(path, `expected text that matches ${schema.pattern}, got ${quote(value)}`);
     }
@@ -158,10 +174,13 @@ class Check {
   number(schema, value, path) {
     if (value < schema.minimum) this.complain(path, `expected at least ${schema.minimum}, got ${value}`);
     if (value > schema.maximum) this.complain(path, `expected at most ${schema.maximum}, got ${value}`);
-    if (value <= schema.exclusiveMinimum) this.complain(path, `expected more than ${schema.exclusiveMinimum}, got ${value}`);
-    if (value >= schema.exclusiveMaximum) this.complain(path, `expected less than ${schema.exclusiveMaximum}, got ${value}`);
+    if (value <= schema.exclusiveMinimum)
+      this.complain(path, `expected more than ${schema.exclusiveMinimum}, got ${value}`);
+    if (value >= schema.exclusiveMaximum)
+      this.complain(path, `expected less than ${schema.exclusiveMaximum}, got ${value}`);
     const steps = value / schema.multipleOf;
-    if (Math.abs(steps - Math.round(steps)) > 1e-9) this.complain(path, `expected a multiple of ${schema.multipleOf}, got ${value}`);
+    if (Math.abs(steps - Math.round(steps)) > 1e-9)
+      this.complain(path, `expected a multiple of ${schema.multipleOf}, got ${value}`);
   }
 
   /**
@@ -171,8 +190,10 @@ class Check {
    * @param {number} depth
    */
   array(schema, value, path, depth) {
-    if (value.length < schema.minItems) this.complain(path, `expected at least ${schema.minItems} elements, got ${value.length}`);
-    if (value.length > schema.maxItems) this.complain(path, `expected at most ${schema.maxItems} elements, got ${value.length}`);
+    if (value.length < schema.minItems)
+      this.complain(path, `expected at least ${schema.minItems} elements, got ${value.length}`);
+    if (value.length > schema.maxItems)
+      this.complain(path, `expected at most ${schema.maxItems} elements, got ${value.length}`);
     const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
     for (let index = 0; index < value.length && this.found.length < MOST; index++) {
       const element = index < first.length ? first[index] : schema.items;
@@ -189,14 +210,16 @@ class Check {
   object(schema, value, path, depth) {
     const properties = schema.properties ?? {};
     for (const name of Array.isArray(schema.required) ? schema.required : []) {
-      if (!Object.hasOwn(value, name)) this.complain(path, `${JSON.stringify(name)} is missing${describe(properties[name])}`);
+      if (!Object.hasOwn(value, name))
+        this.complain(path, `${JSON.stringify(name)} is missing${describe(properties[name])}`);
     }
     for (const name of Object.keys(value)) {
       if (value[name] === undefined) continue;
       if (Object.hasOwn(properties, name)) this.visit(properties[name], value[name], `${path}/${name}`, depth + 1);
       else if (schema.patternProperties) continue;
       else if (schema.additionalProperties === false) this.complain(path, unknownName(name, Object.keys(properties)));
-      else if (schema.additionalProperties) this.visit(schema.additionalProperties, value[name], `${path}/${name}`, depth + 1);
+      else if (schema.additionalProperties)
+        this.visit(schema.additionalProperties, value[name], `${path}/${name}`, depth + 1);
     }
   }
 

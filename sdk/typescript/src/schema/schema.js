@@ -23,7 +23,7 @@ import { at, complaints, unknownName } from "./check.js";
 /** The library cannot say its schema as JSON Schema. */
 const WRAPPERS = /** @type {Record<string, string>} */ ({
   valibot: "wrap it: toStandardJsonSchema(schema) of @valibot/to-json-schema",
-  zod: "use zod 4.2 or later; for zod/mini: withJsonSchema(schema, z.toJSONSchema(schema, { io: \"input\" }))",
+  zod: 'use zod 4.2 or later; for zod/mini: withJsonSchema(schema, z.toJSONSchema(schema, { io: "input" }))',
 });
 
 /**
@@ -72,7 +72,9 @@ export function compileInput(schema, about) {
  */
 export function compileOutput(schema, about) {
   const json = toJson(schema, "output", about);
-  const check = isStandard(schema) ? (/** @type {unknown} */ value) => checkStandard(schema, value) : compilePlain(json).check;
+  const check = isStandard(schema)
+    ? (/** @type {unknown} */ value) => checkStandard(schema, value)
+    : compilePlain(json).check;
   const whole = asObject(json);
   if (whole) return { json: whole, check, wraps: false };
   return { json: { type: "object", properties: { result: json }, required: ["result"] }, check, wraps: true };
@@ -122,7 +124,8 @@ function checkStandard(schema, value) {
  * @param {{ value?: unknown, issues?: readonly Issue[] | undefined }} outcome
  * @returns {Outcome}
  */
-const ofStandard = (outcome) => (outcome.issues ? { complaints: outcome.issues.slice(0, 10).map(explain) } : { value: outcome.value });
+const ofStandard = (outcome) =>
+  outcome.issues ? { complaints: outcome.issues.slice(0, 10).map(explain) } : { value: outcome.value };
 
 /** @param {Issue} issue */
 function explain({ path = [], message }) {
@@ -150,8 +153,18 @@ function compilePlain(json) {
  * @param {any} json
  */
 function namesOf(json) {
-  const open = ["additionalProperties", "patternProperties", "allOf", "anyOf", "oneOf", "$ref", "unevaluatedProperties"];
-  return json.properties && !open.some((keyword) => keyword in json) ? new Set(Object.keys(json.properties)) : undefined;
+  const open = [
+    "additionalProperties",
+    "patternProperties",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "$ref",
+    "unevaluatedProperties",
+  ];
+  return json.properties && !open.some((keyword) => keyword in json)
+    ? new Set(Object.keys(json.properties))
+    : undefined;
 }
 
 /**
@@ -178,7 +191,8 @@ function unknownNames(known, value) {
 function asObject(json) {
   if (json.type === "object") return json;
   const members = json.anyOf ?? json.oneOf ?? json.allOf;
-  const isObject = json.type === undefined && (json.properties || json.$ref || (Array.isArray(members) && members.every(asObject)));
+  const isObject =
+    json.type === undefined && (json.properties || json.$ref || (Array.isArray(members) && members.every(asObject)));
   return isObject || Object.keys(json).length === 0 ? { type: "object", ...json } : undefined;
 }
 
@@ -195,7 +209,11 @@ function tidy(json) {
   const kept = {};
   for (const [name, value] of Object.entries(json)) {
     if (name === "$schema" || name === "~standard") continue;
-    if ((name === "maximum" && value === Number.MAX_SAFE_INTEGER) || (name === "minimum" && value === Number.MIN_SAFE_INTEGER)) continue;
+    if (
+      (name === "maximum" && value === Number.MAX_SAFE_INTEGER) ||
+      (name === "minimum" && value === Number.MIN_SAFE_INTEGER)
+    )
+      continue;
     kept[name] = ["enum", "const", "default", "examples"].includes(name) ? value : tidy(value);
   }
   return kept;

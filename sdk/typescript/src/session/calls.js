@@ -55,7 +55,11 @@ export class Calls {
     const work = () => this.#invoke(tool, request.argumentsJson, call);
     try {
       const value = ambient ? ambient(call, work) : work();
-      if (isPromise(value)) value.then((value) => this.#succeed(call, tool, value), (error) => this.#fail(call, error));
+      if (isPromise(value))
+        value.then(
+          (value) => this.#succeed(call, tool, value),
+          (error) => this.#fail(call, error),
+        );
       else this.#succeed(call, tool, value);
     } catch (error) {
       this.#fail(call, error);
@@ -87,7 +91,9 @@ export class Calls {
     if (!tool.input) compileTool(tool);
     const input = /** @type {NonNullable<ToolEntry["input"]>} */ (tool.input);
     const outcome = input.check(JSON.parse(argumentsJson || "{}"));
-    return outcome instanceof Promise ? outcome.then((outcome) => this.#handle(tool, outcome, call)) : this.#handle(tool, outcome, call);
+    return outcome instanceof Promise
+      ? outcome.then((outcome) => this.#handle(tool, outcome, call))
+      : this.#handle(tool, outcome, call);
   }
 
   /**
@@ -98,7 +104,9 @@ export class Calls {
   #handle(tool, outcome, call) {
     if (outcome.complaints) {
       const list = outcome.complaints.map((complaint) => `\n- ${complaint}`).join("");
-      throw new ToolError(`invalid arguments for tool ${JSON.stringify(tool.name)}:${list}`, { code: "INVALID_ARGUMENTS" });
+      throw new ToolError(`invalid arguments for tool ${JSON.stringify(tool.name)}:${list}`, {
+        code: "INVALID_ARGUMENTS",
+      });
     }
     const { local } = this.#session.registry;
     const { value } = /** @type {any} */ (outcome);
@@ -117,7 +125,11 @@ export class Calls {
     } catch (error) {
       return this.#fail(call, error);
     }
-    if (wire instanceof Promise) wire.then((wire) => this.#end(call, wire), (error) => this.#fail(call, error));
+    if (wire instanceof Promise)
+      wire.then(
+        (wire) => this.#end(call, wire),
+        (error) => this.#fail(call, error),
+      );
     else this.#end(call, wire);
   }
 
@@ -127,7 +139,8 @@ export class Calls {
    */
   #fail(call, error) {
     // An author looks for the place of an unexpected error; a ToolError is meant for the caller alone.
-    if (!call.cancelled && !(error instanceof ToolError)) console.error(`tool ${JSON.stringify(call.tool)} failed:`, error);
+    if (!call.cancelled && !(error instanceof ToolError))
+      console.error(`tool ${JSON.stringify(call.tool)} failed:`, error);
     this.#end(call, failure(error), error instanceof TaskError ? error.message : undefined);
   }
 
@@ -209,20 +222,32 @@ export function sendResult({ output, features, rawAbove }, requestId, wire) {
   const { resultJson = "", structuredContentJson = "", ...rest } = wire;
   /** @type {{ fieldName: string, payload: Buffer }[]} */
   const large = [];
-  for (const [fieldName, text] of /** @type {const} */ ([["result_json", resultJson], ["structured_content_json", structuredContentJson]])) {
+  for (const [fieldName, text] of /** @type {const} */ ([
+    ["result_json", resultJson],
+    ["structured_content_json", structuredContentJson],
+  ])) {
     // UTF-8 has at most three bytes for each unit of UTF-16.
-    if (text && text.length * 3 > rawAbove && Buffer.byteLength(text) > rawAbove) large.push({ fieldName, payload: Buffer.from(text) });
+    if (text && text.length * 3 > rawAbove && Buffer.byteLength(text) > rawAbove)
+      large.push({ fieldName, payload: Buffer.from(text) });
   }
-  const isWhole = large.length === 1 && !structuredContentJson && !Object.values(rest).some((value) => value && (!Array.isArray(value) || value.length));
-  if (!large.length || (!isWhole && !features.has("raw-with-result"))) return output.send("callResult", wire, { requestId });
+  const isWhole =
+    large.length === 1 &&
+    !structuredContentJson &&
+    !Object.values(rest).some((value) => value && (!Array.isArray(value) || value.length));
+  if (!large.length || (!isWhole && !features.has("raw-with-result")))
+    return output.send("callResult", wire, { requestId });
   for (const { fieldName, payload } of large) output.raw({ requestId, fieldName, followedByResult: !isWhole }, payload);
   if (isWhole) return;
   const isLarge = (/** @type {string} */ name) => large.some(({ fieldName }) => fieldName === name);
-  output.send("callResult", {
-    ...rest,
-    resultJson: isLarge("result_json") ? "" : resultJson,
-    structuredContentJson: isLarge("structured_content_json") ? "" : structuredContentJson,
-  }, { requestId });
+  output.send(
+    "callResult",
+    {
+      ...rest,
+      resultJson: isLarge("result_json") ? "" : resultJson,
+      structuredContentJson: isLarge("structured_content_json") ? "" : structuredContentJson,
+    },
+    { requestId },
+  );
 }
 
 /**

@@ -52,7 +52,8 @@ export class RequestContext {
 
   get signal() {
     this._controller ??= new AbortController();
-    if (this.cancelled && !this._controller.signal.aborted) this._controller.abort(new DOMException(CANCELLED, "AbortError"));
+    if (this.cancelled && !this._controller.signal.aborted)
+      this._controller.abort(new DOMException(CANCELLED, "AbortError"));
     return this._controller.signal;
   }
 
@@ -91,8 +92,10 @@ export class RequestContext {
 
   /** @returns {Context["ask"]} */
   get ask() {
-    return /** @type {any} */ ((/** @type {string} */ message, /** @type {any} */ about, /** @type {AskOptions | undefined} */ options) =>
-      "url" in about ? askPage(this, message, about, options) : askForm(this, message, about, options));
+    return /** @type {any} */ (
+      (/** @type {string} */ message, /** @type {any} */ about, /** @type {AskOptions | undefined} */ options) =>
+        "url" in about ? askPage(this, message, about, options) : askForm(this, message, about, options)
+    );
   }
 
   get visited() {
@@ -180,7 +183,10 @@ export class CallContext extends RequestContext {
  * @returns {Log}
  */
 export function makeLog(send) {
-  const byLevel = LEVELS.map((level) => [level, (/** @type {unknown} */ data, /** @type {string | undefined} */ logger) => send(level, data, logger)]);
+  const byLevel = LEVELS.map((level) => [
+    level,
+    (/** @type {unknown} */ data, /** @type {string | undefined} */ logger) => send(level, data, logger),
+  ]);
   return Object.assign(send, Object.fromEntries(byLevel));
 }
 
@@ -192,7 +198,10 @@ export function makeLog(send) {
 export function makeToolList(session, request) {
   const send = async (/** @type {any} */ kind, /** @type {any} */ message) =>
     (await session.questions.control(request, kind, message)).toolNames;
-  const named = (/** @type {string} */ kind) => (/** @type {(string | readonly string[])[]} */ ...names) => send(kind, { toolNames: names.flat() });
+  const named =
+    (/** @type {string} */ kind) =>
+    (/** @type {(string | readonly string[])[]} */ ...names) =>
+      send(kind, { toolNames: names.flat() });
   return {
     enable: named("enableTools"),
     disable: named("disableTools"),
@@ -214,7 +223,12 @@ async function askForm(context, message, schema, options) {
   context._session.needs("elicitation", "questions for the user");
   const compiled = compileInput(schema, "the form of a question");
   const requestedSchemaJson = JSON.stringify(formSchema(compiled.json));
-  const answer = await context._session.questions.ask(context.id, "elicitationRequest", { mode: "form", message, requestedSchemaJson }, options?.key);
+  const answer = await context._session.questions.ask(
+    context.id,
+    "elicitationRequest",
+    { mode: "form", message, requestedSchemaJson },
+    options?.key,
+  );
   if (answer.action !== "accept") return { action: answer.action, accepted: false };
   const outcome = await compiled.check(known(parseObject(answer.contentJson), compiled.json.properties));
   if (outcome.complaints) throw new QuestionError(`the answer does not fit the form: ${outcome.complaints.join("; ")}`);
@@ -244,8 +258,12 @@ async function askPage(context, message, page, options) {
  */
 async function sample(context, prompt, { key, messages, system, maxTokens, modelPreferences, ...params }) {
   const all = [...(messages ?? []), ...(typeof prompt === "string" ? [{ role: "user", content: prompt }] : prompt)];
-  const blocks = all.map(({ role, content }) => ({ role, content: typeof content === "string" ? { type: "text", text: content } : content }));
-  if (Object.keys(params).length) context._session.needs("sampling-params", `the options ${Object.keys(params).join(", ")}`);
+  const blocks = all.map(({ role, content }) => ({
+    role,
+    content: typeof content === "string" ? { type: "text", text: content } : content,
+  }));
+  if (Object.keys(params).length)
+    context._session.needs("sampling-params", `the options ${Object.keys(params).join(", ")}`);
   const answer = await context._session.questions.ask(
     context.id,
     "samplingRequest",
@@ -269,7 +287,8 @@ async function sample(context, prompt, { key, messages, system, maxTokens, model
  * @param {Record<string, unknown>} content
  * @param {unknown} properties
  */
-const known = (content, properties) => Object.fromEntries(Object.entries(content).filter(([name]) => Object.hasOwn(Object(properties), name)));
+const known = (content, properties) =>
+  Object.fromEntries(Object.entries(content).filter(([name]) => Object.hasOwn(Object(properties), name)));
 
 /**
  * The schema of a form as MCP allows it: libraries add patterns to formats.

@@ -50,7 +50,10 @@ export function contentJson(value) {
   if (typeof value === "string") return JSON.stringify(value);
   if (isContent(value)) return JSON.stringify([value]);
   if (isBlocks(value)) return JSON.stringify(value);
-  if (value instanceof Uint8Array) throw new TypeError("bytes are not content by themselves: return image(bytes), audio(bytes) or embedded(uri, bytes)");
+  if (value instanceof Uint8Array)
+    throw new TypeError(
+      "bytes are not content by themselves: return image(bytes), audio(bytes) or embedded(uri, bytes)",
+    );
   return JSON.stringify(stringify(value));
 }
 
@@ -102,11 +105,15 @@ function structured(tool, value, content) {
   const finish = (/** @type {Outcome} */ outcome) => {
     if (outcome.complaints) {
       const list = outcome.complaints.map((complaint) => `\n- ${complaint}`).join("");
-      throw new ToolError(`the result of tool ${JSON.stringify(tool.name)} does not fit its own output schema:${list}`, { code: "OUTPUT_SCHEMA_MISMATCH" });
+      throw new ToolError(
+        `the result of tool ${JSON.stringify(tool.name)} does not fit its own output schema:${list}`,
+        { code: "OUTPUT_SCHEMA_MISMATCH" },
+      );
     }
     const whole = stringify(output.wraps ? { result: outcome.value } : outcome.value);
     // A client that knows no structured content reads the same as text.
-    const mirror = content === undefined ? JSON.stringify(output.wraps ? stringify(outcome.value) : whole) : contentJson(content);
+    const mirror =
+      content === undefined ? JSON.stringify(output.wraps ? stringify(outcome.value) : whole) : contentJson(content);
     return { resultJson: mirror, structuredContentJson: whole };
   };
   const outcome = output.check(value);
@@ -129,10 +136,12 @@ function parsed(content) {
  * @param {any} value
  * @returns {value is { content: unknown[], structuredContent?: unknown, isError?: boolean, _meta?: Record<string, unknown> }}
  */
-const isOfficial = (value) => isPlain(value) && Array.isArray(value.content) && value.content.length > 0 && value.content.every(isContent);
+const isOfficial = (value) =>
+  isPlain(value) && Array.isArray(value.content) && value.content.length > 0 && value.content.every(isContent);
 
 /** @param {unknown} value */
-const isBlocks = (value) => Array.isArray(value) && value.some(isContent) && value.every((one) => isContent(one) || typeof one === "string");
+const isBlocks = (value) =>
+  Array.isArray(value) && value.some(isContent) && value.every((one) => isContent(one) || typeof one === "string");
 
 /**
  * JSON text; bigints become numbers where they fit, else text.
@@ -145,6 +154,8 @@ function stringify(value) {
     return JSON.stringify(value) ?? "null";
   } catch (error) {
     if (!(error instanceof TypeError) || !/BigInt/i.test(error.message)) throw error;
-    return JSON.stringify(value, (_, one) => (typeof one !== "bigint" ? one : Number.isSafeInteger(Number(one)) ? Number(one) : String(one)));
+    return JSON.stringify(value, (_, one) =>
+      typeof one !== "bigint" ? one : Number.isSafeInteger(Number(one)) ? Number(one) : String(one),
+    );
   }
 }

@@ -33,7 +33,8 @@ export const toolDefinitions = (registry) => [...registry.tools].map(toolDefinit
  *
  * @param {Registry} registry
  */
-export const hiddenTools = (registry) => [...registry.tools].filter(({ options }) => options.hidden).map(({ name }) => name);
+export const hiddenTools = (registry) =>
+  [...registry.tools].filter(({ options }) => options.hidden).map(({ name }) => name);
 
 /**
  * @param {ToolEntry} tool
@@ -43,7 +44,10 @@ function toolDefinition(tool) {
   compileTool(tool);
   const { options } = tool;
   const task = options.task ?? options.taskSupport ?? false;
-  const ui = { ...(options.app && { resourceUri: options.app.uri }), ...(options.visibility && { visibility: options.visibility }) };
+  const ui = {
+    ...(options.app && { resourceUri: options.app.uri }),
+    ...(options.visibility && { visibility: options.visibility }),
+  };
   const meta = Object.keys(ui).length ? { ...options.meta, ui } : options.meta;
   return {
     name: tool.name,
@@ -133,7 +137,12 @@ export function promptSchema(prompt) {
  * @param {Described} options
  * @param {Record<string, unknown> | undefined} meta
  */
-const described = ({ title, description, icons }, meta) => ({ title, description, iconsJson: json(icons), metadataJson: json(meta) });
+const described = ({ title, description, icons }, meta) => ({
+  title,
+  description,
+  iconsJson: json(icons),
+  metadataJson: json(meta),
+});
 
 /** @param {unknown} value */
 const json = (value) => (value === undefined ? "" : JSON.stringify(value));

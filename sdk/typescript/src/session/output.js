@@ -1,5 +1,5 @@
 /**
- * What a session writes: frames, joined into few writes.
+ * The frames that a session writes, joined into few writes.
  *
  * @module
  */

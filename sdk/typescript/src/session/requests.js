@@ -63,13 +63,17 @@ export async function getPrompt(registry, request, context) {
   const prompt = findPrompt(registry, request.name);
   const args = await promptArguments(prompt, parseObject(request.argumentsJson));
   const body = /** @type {any} */ (await prompt.options.handler(args, context));
-  const { messages = body, description = prompt.options.description } = Array.isArray(body) || typeof body === "string" ? {} : Object(body);
+  const { messages = body, description = prompt.options.description } =
+    Array.isArray(body) || typeof body === "string" ? {} : Object(body);
   const list = Array.isArray(messages) ? messages : [messages];
   return {
     description,
     messages: list.map((message) => {
       const { role = "user", content = message } = typeof message === "string" ? {} : message;
-      return { role, contentJson: JSON.stringify(isContent(content) ? content : { type: "text", text: String(content) }) };
+      return {
+        role,
+        contentJson: JSON.stringify(isContent(content) ? content : { type: "text", text: String(content) }),
+      };
     }),
   };
 }
@@ -80,8 +84,14 @@ export async function getPrompt(registry, request, context) {
  */
 function findPrompt(registry, name) {
   for (const prompt of registry.prompts) if (prompt.name === name) return prompt;
-  const near = nearest(name, [...registry.prompts].map((prompt) => prompt.name));
-  throw new ToolError(`there is no prompt ${JSON.stringify(name)}`, { code: "NOT_FOUND", suggestion: near ? `did you mean ${JSON.stringify(near)}?` : "" });
+  const near = nearest(
+    name,
+    [...registry.prompts].map((prompt) => prompt.name),
+  );
+  throw new ToolError(`there is no prompt ${JSON.stringify(name)}`, {
+    code: "NOT_FOUND",
+    suggestion: near ? `did you mean ${JSON.stringify(near)}?` : "",
+  });
 }
 
 /**
@@ -93,9 +103,12 @@ async function promptArguments(prompt, args) {
   if (!schema) return args;
   const outcome = await schema.check(args);
   if (!outcome.complaints) return outcome.value;
-  throw new ToolError(`invalid arguments for prompt ${JSON.stringify(prompt.name)}:${outcome.complaints.map((one) => `\n- ${one}`).join("")}`, {
-    code: "INVALID_ARGUMENTS",
-  });
+  throw new ToolError(
+    `invalid arguments for prompt ${JSON.stringify(prompt.name)}:${outcome.complaints.map((one) => `\n- ${one}`).join("")}`,
+    {
+      code: "INVALID_ARGUMENTS",
+    },
+  );
 }
 
 /**
@@ -124,7 +137,9 @@ function findCompleter(registry, { refType, refName, argumentName }) {
   const declared = registry.completions.get(completionKey(refType, refName, argumentName));
   if (declared) return declared;
   if (refType !== "ref/prompt") {
-    const template = registry.templates.get(refName) ?? [...registry.templates.values()].find(({ uriTemplate }) => matchTemplate(uriTemplate, refName));
+    const template =
+      registry.templates.get(refName) ??
+      [...registry.templates.values()].find(({ uriTemplate }) => matchTemplate(uriTemplate, refName));
     return template?.complete?.[argumentName];
   }
   for (const prompt of registry.prompts) {
@@ -143,5 +158,8 @@ function findCompleter(registry, { refType, refName, argumentName }) {
 function ofEnumeration(prompt, argument) {
   const schema = /** @type {any} */ (promptSchema(prompt)?.json)?.properties?.[argument];
   if (!Array.isArray(schema?.enum)) return undefined;
-  return (typed) => schema.enum.filter((/** @type {unknown} */ one) => String(one).toLowerCase().startsWith(typed.toLowerCase())).map(String);
+  return (typed) =>
+    schema.enum
+      .filter((/** @type {unknown} */ one) => String(one).toLowerCase().startsWith(typed.toLowerCase()))
+      .map(String);
 }

@@ -7,7 +7,13 @@
 import { Calls, sendResult } from "./calls.js";
 import { RequestContext } from "./context.js";
 import { describeError, QuestionError } from "../errors.js";
-import { hiddenTools, promptDefinitions, resourceDefinitions, templateDefinitions, toolDefinitions } from "./definitions.js";
+import {
+  hiddenTools,
+  promptDefinitions,
+  resourceDefinitions,
+  templateDefinitions,
+  toolDefinitions,
+} from "./definitions.js";
 import { intercept } from "./intercept.js";
 import { complete, getPrompt, readResource } from "./requests.js";
 import { Questions } from "./questions.js";
@@ -59,7 +65,13 @@ export class Session {
   /** Says who this is. */
   begin() {
     const maxConcurrentCalls = this.#concurrency;
-    this.output.send("sdkInfo", { name: "protomcp", version: VERSION, language: "javascript", maxConcurrentCalls, features: FEATURES });
+    this.output.send("sdkInfo", {
+      name: "protomcp",
+      version: VERSION,
+      language: "javascript",
+      maxConcurrentCalls,
+      features: FEATURES,
+    });
   }
 
   /** Ends all calls and questions. */
@@ -107,18 +119,31 @@ export class Session {
       case "taskStatus":
         return this.output.send("taskStatusResponse", this.tasks.status(message.taskId), { requestId });
       case "taskResult":
-        return this.result(requestId, this.tasks.result(message.taskId) ?? { isError: true, resultJson: '"the task has no result"' });
+        return this.result(
+          requestId,
+          this.tasks.result(message.taskId) ?? { isError: true, resultJson: '"the task has no result"' },
+        );
       case "taskCancel":
         this.questions.fail(message.taskId, "the task that asks was cancelled");
         return this.output.send("taskStatusResponse", this.tasks.cancel(message.taskId), { requestId });
       case "listResourcesRequest":
-        return this.output.send("resourceListResponse", { resources: resourceDefinitions(this.registry) }, { requestId });
+        return this.output.send(
+          "resourceListResponse",
+          { resources: resourceDefinitions(this.registry) },
+          { requestId },
+        );
       case "listResourceTemplatesRequest":
-        return this.output.send("resourceTemplateListResponse", { templates: templateDefinitions(this.registry) }, { requestId });
+        return this.output.send(
+          "resourceTemplateListResponse",
+          { templates: templateDefinitions(this.registry) },
+          { requestId },
+        );
       case "listPromptsRequest":
         return this.output.send("promptListResponse", { prompts: promptDefinitions(this.registry) }, { requestId });
       case "readResourceRequest":
-        return this.#answer(envelope, "readResourceResponse", (context) => readResource(this.registry, message.uri, context));
+        return this.#answer(envelope, "readResourceResponse", (context) =>
+          readResource(this.registry, message.uri, context),
+        );
       case "getPromptRequest":
         return this.#answer(envelope, "getPromptResponse", (context) => getPrompt(this.registry, message, context));
       case "completionRequest":
@@ -140,7 +165,10 @@ export class Session {
       answer = await work(new RequestContext(this, envelope));
     } catch (error) {
       console.error(`${envelope.kind} failed:`, error);
-      answer = kind === "middlewareInterceptResponse" ? { reject: true, rejectReason: describeError(error).message } : { error: describeError(error) };
+      answer =
+        kind === "middlewareInterceptResponse"
+          ? { reject: true, rejectReason: describeError(error).message }
+          : { error: describeError(error) };
     }
     this.questions.fail(requestId, "the request that asks has ended");
     this.output.send(kind, answer, { requestId });
@@ -171,7 +199,8 @@ export class Session {
     if (!this.#registering) return;
     const { left, id } = this.#registering;
     const name = left.shift();
-    if (name !== undefined) return this.output.send("registerMiddleware", { name, priority: this.registry.middleware.get(name)?.priority });
+    if (name !== undefined)
+      return this.output.send("registerMiddleware", { name, priority: this.registry.middleware.get(name)?.priority });
     this.#registering = undefined;
     this.#ready = true;
     this.output.send("reloadResponse", { success: true }, { requestId: id });

@@ -32,7 +32,15 @@ export class Tasks {
   /** @param {CallContext} call */
   begin(call) {
     this.#forget();
-    this.#tasks.set(call.id, { call, state: "running", progress: 0, total: 0, message: "", result: undefined, until: Infinity });
+    this.#tasks.set(call.id, {
+      call,
+      state: "running",
+      progress: 0,
+      total: 0,
+      message: "",
+      result: undefined,
+      until: Infinity,
+    });
   }
 
   /**

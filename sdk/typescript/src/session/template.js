@@ -36,7 +36,9 @@ function compile(template) {
   /** @type {string[]} */
   const names = [];
   const parts = template.split(/\{([^}]*)\}/);
-  const pattern = parts.map((part, index) => (index % 2 ? expression(part, names) : part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&")));
+  const pattern = parts.map((part, index) =>
+    index % 2 ? expression(part, names) : part.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"),
+  );
   return { pattern: new RegExp(`^${pattern.join("")}$`, "u"), names };
 }
 
@@ -46,7 +48,10 @@ function compile(template) {
  */
 function expression(text, names) {
   const operator = /^[+#./;?&]/.exec(text)?.[0] ?? "";
-  const variables = text.slice(operator.length).split(",").map((one) => one.replace(/\*$|:\d+$/, ""));
+  const variables = text
+    .slice(operator.length)
+    .split(",")
+    .map((one) => one.replace(/\*$|:\d+$/, ""));
   names.push(...variables);
   const one = "+#".includes(operator) && operator ? "(.+?)" : "([^/?#&,;]+)";
   switch (operator) {

@@ -82,7 +82,8 @@ export class FrameReader {
    * @param {Buffer} piece
    */
   feed(piece) {
-    let bytes = piece, at = 0;
+    let bytes = piece,
+      at = 0;
     if (this.#size > 0) {
       this.#parts.push(piece);
       this.#size += piece.length;
@@ -142,7 +143,10 @@ export class FrameReader {
     let envelope;
     try {
       // A view, so that a value beyond the end is not read.
-      envelope = readEnvelope(new Reader(end === bytes.length ? bytes : bytes.subarray(0, end), start, this.#limits.maxEntries), end);
+      envelope = readEnvelope(
+        new Reader(end === bytes.length ? bytes : bytes.subarray(0, end), start, this.#limits.maxEntries),
+        end,
+      );
     } catch (error) {
       if (error instanceof Malformed) return this.#refuse("malformed", bytes.subarray(start, end));
       if (error instanceof TooManyEntries) return this.#refuse("too_many_entries", bytes.subarray(start, end));

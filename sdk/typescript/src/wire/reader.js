@@ -49,13 +49,14 @@ export class Reader {
   }
 
   #longVarint() {
-    let low = 0, high = 0;
+    let low = 0,
+      high = 0;
     for (let index = 0; index < 10; index++) {
       const byte = this.bytes[this.at++];
       if (byte === undefined) throw new Malformed("a varint is cut off");
       const bits = byte & 127;
       if (index < 4) low |= bits << (7 * index);
-      else if (index === 4) (low |= bits << 28), (high = bits >>> 4);
+      else if (index === 4) ((low |= bits << 28), (high = bits >>> 4));
       else if (index < 10) high |= bits << (7 * index - 32);
       if (byte < 128) {
         this.#high = high >>> 0;
@@ -85,10 +86,13 @@ export class Reader {
 
   /** @param {number} end */
   text(end) {
-    const from = this.at, stop = this.length(end), start = this.at;
+    const from = this.at,
+      stop = this.length(end),
+      start = this.at;
     this.at = stop;
     if (stop - start <= SHORT) {
-      let text = "", at = start;
+      let text = "",
+        at = start;
       for (; at < stop; at++) {
         const byte = /** @type {number} */ (this.bytes[at]);
         if (byte > 127) break;
@@ -109,14 +113,16 @@ export class Reader {
    * @param {number} end
    */
   json(end) {
-    const stop = this.length(end), start = this.at;
+    const stop = this.length(end),
+      start = this.at;
     this.at = stop;
     return this.bytes.toString("utf8", start, stop);
   }
 
   /** @param {number} end */
   blob(end) {
-    const stop = this.length(end), start = this.at;
+    const stop = this.length(end),
+      start = this.at;
     this.at = stop;
     return this.bytes.subarray(start, stop);
   }
@@ -142,7 +148,8 @@ export class Reader {
    * @param {number} _end
    */
   int64(_end) {
-    const low = this.#varint(), high = this.#high | 0;
+    const low = this.#varint(),
+      high = this.#high | 0;
     const exact = high * 0x1_0000_0000 + low;
     return Number.isSafeInteger(exact) ? exact : (BigInt(high) << 32n) | BigInt(low);
   }
@@ -153,7 +160,8 @@ export class Reader {
    * @param {number} _end
    */
   uint64(_end) {
-    const low = this.#varint(), high = this.#high;
+    const low = this.#varint(),
+      high = this.#high;
     const exact = high * 0x1_0000_0000 + low;
     return Number.isSafeInteger(exact) ? exact : (BigInt(high) << 32n) | BigInt(low);
   }

@@ -68,7 +68,8 @@ export class Writer {
     this.varint(key);
     // UTF-8 takes at most three bytes for each unit of UTF-16. The length is guessed for ASCII.
     this.reserve(value.length * 3 + 10);
-    const guess = sizeOf(value.length), start = this.at + guess;
+    const guess = sizeOf(value.length),
+      start = this.at + guess;
     const size = this.bytes.write(value, start);
     this.#size(start, guess, size);
     this.at += size;

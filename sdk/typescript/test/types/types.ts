@@ -1,5 +1,16 @@
 // Types as authors see them: compiled, never run. Each expected error is an error.
-import { app, image, prompt, resource, resourceTemplate, tool, toolGroup, ToolResult, withJsonSchema, workflow } from "protomcp";
+import {
+  app,
+  image,
+  prompt,
+  resource,
+  resourceTemplate,
+  tool,
+  toolGroup,
+  ToolResult,
+  withJsonSchema,
+  workflow,
+} from "protomcp";
 import type { Answer, Checked, FromSchema, StandardSchema, ToolContext } from "protomcp";
 import { connect } from "protomcp/testing";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
@@ -23,16 +34,28 @@ tool({
 });
 tool({ name: "args", args: z.object({ q: z.string() }), handler: ({ q }) => (same<typeof q, string>(), q) });
 tool({ name: "ark", input: type({ n: "number" }), handler: (args) => (same<typeof args, { n: number }>(), args.n) });
-tool({ name: "valibot", input: toStandardJsonSchema(v.object({ n: v.number() })), handler: ({ n }) => (same<typeof n, number>(), n) });
+tool({
+  name: "valibot",
+  input: toStandardJsonSchema(v.object({ n: v.number() })),
+  handler: ({ n }) => (same<typeof n, number>(), n),
+});
 const small = mini.object({ n: mini.number() });
-tool({ name: "mini", input: withJsonSchema(small, mini.toJSONSchema(small)), handler: ({ n }) => (same<typeof n, number>(), n) });
+tool({
+  name: "mini",
+  input: withJsonSchema(small, mini.toJSONSchema(small)),
+  handler: ({ n }) => (same<typeof n, number>(), n),
+});
 
 // JSON Schema gives types as well.
 tool({
   name: "json",
   input: {
     type: "object",
-    properties: { a: { type: "number" }, tags: { type: "array", items: { enum: ["x", "y"] } }, on: { type: ["boolean", "null"] } },
+    properties: {
+      a: { type: "number" },
+      tags: { type: "array", items: { enum: ["x", "y"] } },
+      on: { type: ["boolean", "null"] },
+    },
     required: ["a"],
   },
   handler(args) {
@@ -59,11 +82,19 @@ tool({ name: "wrong", readOnly: "yes", handler: () => "" });
 const Weather = z.object({ celsius: z.number(), wind: z.number().default(0) });
 tool({ name: "weather", output: Weather, handler: () => ({ celsius: 3 }) });
 tool({ name: "weather", output: Weather, handler: async () => new ToolResult({ structured: { celsius: 3 } }) });
-tool({ name: "weather", output: { type: "object", properties: { n: { type: "number" } }, required: ["n"] }, handler: () => ({ n: 1 }) });
+tool({
+  name: "weather",
+  output: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+  handler: () => ({ n: 1 }),
+});
 // @ts-expect-error: not a number
 tool({ name: "wrong", output: Weather, handler: () => ({ celsius: "3" }) });
-// @ts-expect-error: a member is missing
-tool({ name: "wrong", output: { type: "object", properties: { n: { type: "number" } }, required: ["n"] }, handler: () => ({}) });
+tool({
+  name: "wrong",
+  output: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+  // @ts-expect-error: a member is missing
+  handler: () => ({}),
+});
 
 // Questions have typed answers.
 tool({
@@ -98,8 +129,16 @@ resourceTemplate({
 resourceTemplate({ uriTemplate: "a://{b}", complete: { c: () => [] }, handler: () => "" });
 resource({ uri: "a://b", handler: async () => new Uint8Array(3) });
 
-prompt({ name: "typed", input: z.object({ n: z.coerce.number() }), handler: ({ n }) => (same<typeof n, number>(), `${n}`) });
-prompt({ name: "plain", arguments: [{ name: "topic" }], handler: (args) => [{ role: "user", content: args.topic ?? "" }] });
+prompt({
+  name: "typed",
+  input: z.object({ n: z.coerce.number() }),
+  handler: ({ n }) => (same<typeof n, number>(), `${n}`),
+});
+prompt({
+  name: "plain",
+  arguments: [{ name: "topic" }],
+  handler: (args) => [{ role: "user", content: args.topic ?? "" }],
+});
 // @ts-expect-error: no such role
 prompt({ name: "wrong", handler: () => [{ role: "system", content: "" }] });
 
