@@ -2,6 +2,7 @@
 
 pub mod convert;
 mod editions;
+mod json_weight;
 mod limits;
 mod message_error;
 mod message_type;

@@ -8,10 +8,11 @@ use prost::Message as _;
 use prost_reflect::{DeserializeOptions, DynamicMessage, MessageDescriptor, ReflectMessage, SerializeOptions};
 use serde_json::ser::{CompactFormatter, Formatter};
 
+use crate::json_weight::check_json_values;
 use crate::limits::MessageLimits;
 use crate::message_error::{MessageError, check};
 use crate::schema_error::SchemaError;
-use crate::weight;
+use crate::weight::Weight;
 use crate::wide_numbers::{first_lost, wide_integers};
 
 /// The prefix of a type URL that has none of its own.
@@ -81,14 +82,17 @@ impl MessageType {
     ///
     /// # Errors
     ///
-    /// Fails if the bytes are not a message of this type, or exceed a limit.
+    /// Fails if the bytes are not a message of this type, or exceed a limit. The value of a `google.protobuf.Any` counts
+    /// like a message, if the schema has its type.
     pub fn decode(&self, bytes: &[u8], limits: &MessageLimits) -> Result<Message, MessageError> {
         check("bytes", bytes.len(), limits.bytes)?;
-        weight::check_values(&self.0, bytes, limits.values)?;
+        let mut weight = Weight::of(&self.0, bytes, limits)?;
         let malformed = |reason| MessageError::Malformed { message: self.full_name().to_owned(), reason };
         let decoded = catch_unwind(AssertUnwindSafe(|| DynamicMessage::decode(self.0.clone(), bytes)));
         let decoded = decoded.map_err(|_| malformed("the decoder failed".to_owned()))?;
-        decoded.map(Message).map_err(|error| malformed(SchemaError::quote(&error.to_string())))
+        let decoded = decoded.map_err(|error| malformed(SchemaError::quote(&error.to_string())))?;
+        weight.add_any_values(&decoded)?;
+        Ok(Message(decoded))
     }
 
     /// Reads the JSON form. Keys are JSON names or names of fields; an unknown key is an error.
@@ -99,7 +103,7 @@ impl MessageType {
     /// not keep, such as 2^53 + 1 in a `double` or a `google.protobuf.Value`.
     pub fn parse_json(&self, json: &str, limits: &MessageLimits) -> Result<Message, MessageError> {
         check("bytes of JSON", json.len(), limits.json_bytes)?;
-        weight::check_json_values(json, limits.values)?;
+        check_json_values(&self.0, json, limits.values)?;
         let unfit = |reason| MessageError::Json { message: self.full_name().to_owned(), reason };
         let read = || {
             let mut reader = serde_json::Deserializer::from_str(json);

@@ -13,8 +13,9 @@ pub(crate) enum Payload<'a> {
     /// Four or eight bytes.
     Fixed(&'a [u8]),
     Bytes(&'a [u8]),
-    /// The start or the end of a group. The fields between them follow one by one.
-    Group,
+    /// The start of a group. Its fields follow one by one.
+    GroupStart,
+    GroupEnd,
 }
 
 /// The fields of a message, in their order. Ends after the first malformed one.
@@ -41,7 +42,8 @@ impl<'a> Fields<'a> {
                 let len = usize::try_from(self.varint()?).map_err(|_| Malformed)?;
                 Payload::Bytes(self.take(len)?)
             }
-            3 | 4 => Payload::Group,
+            3 => Payload::GroupStart,
+            4 => Payload::GroupEnd,
             5 => Payload::Fixed(self.take(4)?),
             _ => return Err(Malformed),
         };
@@ -96,8 +98,8 @@ mod tests {
             (2, Payload::Bytes(b"x")),
             (3, Payload::Fixed(&[0; 4])),
             (4, Payload::Fixed(&[0; 8])),
-            (5, Payload::Group),
-            (5, Payload::Group),
+            (5, Payload::GroupStart),
+            (5, Payload::GroupEnd),
         ];
         assert_eq!(fields, Ok(expected));
     }

@@ -174,6 +174,107 @@ fn values_are_counted_before_they_are_made() {
     assert!(search().parse_json(&commas, &limits).is_ok(), "a comma in a text does not count");
 }
 
+/// A field with bytes in the binary form.
+fn field(number: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut field = Vec::new();
+    prost::encoding::encode_key(number, prost::encoding::WireType::LengthDelimited, &mut field);
+    prost::encoding::encode_varint(bytes.len() as u64, &mut field);
+    field.extend_from_slice(bytes);
+    field
+}
+
+/// A `google.protobuf.Any`.
+fn any(name: &str, value: &[u8]) -> Vec<u8> {
+    [field(1, format!("x/{name}").as_bytes()), field(2, value)].concat()
+}
+
+#[test]
+fn values_outside_of_plain_fields_are_counted() {
+    let message = schema(
+        r#"syntax = "proto2"; import "google/protobuf/any.proto"; import "google/protobuf/struct.proto";
+        message R { extensions 100 to 200; optional google.protobuf.Any any = 1; optional group G = 2 { repeated bool x = 3 [packed = true]; } }
+        message Inner { optional google.protobuf.Any any = 1; repeated bool x = 2 [packed = true]; }
+        extend R { repeated bool x = 100 [packed = true]; }"#,
+    );
+    let message = message.message("R").expect("there");
+    let limits = MessageLimits { values: 1000, ..MessageLimits::default() };
+    let too_many = vec![0; 2000];
+    let few = vec![0; 500];
+    let group = |packed: &[u8]| [&[0x13][..], &field(3, packed), &[0x14]].concat();
+    let in_any = |packed: &[u8]| field(1, &any("Inner", &field(2, packed)));
+    let in_two = |packed: &[u8]| field(1, &any("Inner", &field(1, &any("Inner", &field(2, packed)))));
+    let list = |nulls: usize| field(1, &any("google.protobuf.ListValue", &[0x0a, 0x02, 0x08, 0x00].repeat(nulls)));
+    // The same `Any` in two parts, the type behind the value.
+    let split = |packed: &[u8]| {
+        let parts = [field(2, &field(2, packed)), field(1, b"x/Inner")];
+        [field(1, &parts[0]), field(1, &parts[1])].concat()
+    };
+    for (kind, refused, accepted) in [
+        ("an extension", field(100, &too_many), field(100, &few)),
+        ("a group", group(&too_many), group(&few)),
+        ("an Any", in_any(&too_many), in_any(&few)),
+        ("an Any in an Any", in_two(&too_many), in_two(&few)),
+        ("a list in an Any", list(1000), list(100)),
+        ("an Any in two parts", split(&too_many), split(&few)),
+    ] {
+        assert!(message.decode(&accepted, &limits).is_ok(), "{kind}");
+        let found = message.decode(&refused, &limits);
+        assert_eq!(found, Err(MessageError::TooLarge { quantity: "values", limit: 1000 }), "{kind}");
+    }
+}
+
+#[test]
+fn messages_in_messages_of_any_type_end() {
+    let message =
+        schema(r#"syntax = "proto3"; import "google/protobuf/any.proto"; message M { google.protobuf.Any any = 1; }"#);
+    let message = message.message("M").expect("there");
+    let limits = MessageLimits { bytes: 1 << 20, ..MessageLimits::default() };
+    let nested = |levels: usize, innermost: &[u8]| {
+        let inner = (1..levels).fold(any("M", innermost), |inner, _| any("M", &field(1, &inner)));
+        field(1, &inner)
+    };
+    let decoded = message.decode(&nested(16, b""), &limits).expect("a few levels");
+    assert!(decoded.to_json(WideIntegers::Numbers, &limits).is_ok());
+    for levels in [17, 500] {
+        let found = message.decode(&nested(levels, b""), &limits);
+        assert!(matches!(found, Err(MessageError::TooLarge { .. })), "{levels}: {found:?}");
+    }
+    // Each level has a copy of the bytes inside of it.
+    let unknown = field(15, &vec![0; 400_000]);
+    assert!(message.decode(&nested(1, &unknown), &limits).is_ok());
+    let found = message.decode(&nested(4, &unknown), &limits);
+    assert!(
+        matches!(found, Err(MessageError::TooLarge { quantity, .. }) if quantity.starts_with("bytes")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn the_paths_of_masks_are_values() {
+    let message = schema(
+        r#"syntax = "proto3"; import "google/protobuf/field_mask.proto"; import "google/protobuf/any.proto";
+        message M { google.protobuf.FieldMask mask = 1; repeated google.protobuf.FieldMask all = 2; string text = 3;
+          map<string, google.protobuf.FieldMask> by_name = 4; google.protobuf.Any any = 5; M inner = 6; }"#,
+    );
+    let message = message.message("M").expect("there");
+    let limits = MessageLimits { values: 1000, ..MessageLimits::default() };
+    let mask = |paths: usize| vec!["a"; paths].join(",");
+    let escaped = vec!["a"; 2000].join("\\u002c");
+    for refused in [
+        format!(r#"{{"mask":"{}"}}"#, mask(2000)),
+        format!(r#"{{"mask":"{escaped}"}}"#),
+        format!(r#"{{"text":"{}","inner":{{"mask":"{}"}}}}"#, mask(2000), mask(2000)),
+        format!(r#"{{"all":["{}","{}"]}}"#, mask(600), mask(600)),
+        format!(r#"{{"byName":{{"a":"{}"}}}}"#, mask(2000)),
+        format!(r#"{{"any":{{"value":"{}","@type":"x/google.protobuf.FieldMask"}}}}"#, mask(2000)),
+    ] {
+        let found = message.parse_json(&refused, &limits);
+        assert_eq!(found, Err(MessageError::TooLarge { quantity: "values", limit: 1000 }), "{}", &refused[..30]);
+    }
+    let long = format!(r#"{{"text":"{}","mask":"{}"}}"#, mask(2000), mask(500));
+    assert!(message.parse_json(&long, &limits).is_ok(), "a comma in a text is not a value");
+}
+
 #[test]
 fn long_names_do_not_multiply() {
     let name = format!("LONG_{}", "X".repeat(1 << 20));

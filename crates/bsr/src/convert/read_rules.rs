@@ -43,7 +43,7 @@ impl RuleSet {
                 Payload::Varint(value) => Leaf::Varint(value),
                 Payload::Fixed(bytes) => Leaf::Fixed(bytes.to_vec()),
                 Payload::Bytes(bytes) => Leaf::Bytes(bytes.to_vec()),
-                Payload::Group => return None,
+                Payload::GroupStart | Payload::GroupEnd => return None,
             };
             Some((number, leaf))
         });
