@@ -1,0 +1,42 @@
+"""Each test has registries of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from protomcp import (
+    _lifespan,
+    clear_context_registry,
+    clear_group_registry,
+    clear_local_middleware,
+    clear_middleware_registry,
+    clear_registry,
+    clear_sidecar_registry,
+    clear_telemetry_sinks,
+    clear_workflow_registry,
+    discovery,
+)
+from protomcp.completion import clear_completion_registry
+from protomcp.prompt import clear_prompt_registry
+from protomcp.resource import clear_resource_registry, clear_template_registry
+
+
+@pytest.fixture(autouse=True)
+def registries() -> Iterator[None]:
+    yield
+    clear_registry()
+    clear_group_registry()
+    clear_workflow_registry()
+    clear_context_registry()
+    clear_local_middleware()
+    clear_middleware_registry()
+    clear_telemetry_sinks()
+    clear_sidecar_registry()
+    clear_completion_registry()
+    clear_prompt_registry()
+    clear_resource_registry()
+    clear_template_registry()
+    _lifespan.clear_lifespans()
+    discovery.reset_config()

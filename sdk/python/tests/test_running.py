@@ -1,0 +1,244 @@
+"""Where handlers run: which overlap, what is answered meanwhile, and what a cancellation does."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from protomcp import AsyncContext, ToolContext, configure, lifespan, tool, tool_manager
+from protomcp.errors import Cancelled
+from protomcp.testing import Harness
+
+MANY = 64
+
+
+def test_async_handlers_wait_together() -> None:
+    """None of them ends before all have begun."""
+    begun = 0
+    all_begun = asyncio.Event()
+
+    @tool
+    async def wait() -> str:
+        nonlocal begun
+        begun += 1
+        if begun == MANY:
+            all_begun.set()
+        await all_begun.wait()
+        return "done"
+
+    with Harness() as tools:
+        calls = [tools.start(wait) for _ in range(MANY)]
+        assert {each.result().text for each in calls} == {"done"}
+
+
+def test_plain_handlers_run_one_at_a_time_on_one_thread() -> None:
+    running, most, threads = 0, 0, set()
+
+    @tool
+    def work() -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        threads.add(threading.get_ident())
+        time.sleep(0.003)
+        running -= 1
+        return "done"
+
+    with Harness() as tools:
+        calls = [tools.start(work) for _ in range(20)]
+        assert {each.result().text for each in calls} == {"done"}
+    assert most == 1 and len(threads) == 1
+
+
+@pytest.mark.parametrize("by", ["tool", "configure"])
+def test_plain_handlers_overlap_if_they_say_so(by: str) -> None:
+    barrier = threading.Barrier(8)
+    if by == "configure":
+        configure(concurrency=8)
+
+    @tool(concurrent=True if by == "tool" else None)
+    def wait() -> str:
+        barrier.wait(30)
+        return "done"
+
+    with Harness() as tools:
+        calls = [tools.start(wait) for _ in range(8)]
+        assert {each.result().text for each in calls} == {"done"}
+
+
+@pytest.mark.parametrize("has_loop", [False, True])
+def test_lists_are_answered_and_calls_kept_while_a_plain_handler_works(has_loop: bool) -> None:
+    ends = threading.Event()
+    order = []
+
+    @tool
+    def slow() -> str:
+        assert ends.wait(30)
+        order.append("slow")
+        return "slow"
+
+    @tool
+    def fast() -> str:
+        order.append("fast")
+        return "fast"
+
+    if has_loop:
+
+        @tool
+        async def other() -> str:
+            return "other"
+
+    with Harness() as tools:
+        first = tools.start(slow)
+        assert tools.prompts() == []
+        second = tools.start(fast)
+        assert tools.resources() == []
+        assert order == []
+        ends.set()
+        assert (first.result().text, second.result().text) == ("slow", "fast")
+        assert order == ["slow", "fast"]
+        # The main thread reads again.
+        assert [tools.call(fast).text for _ in range(200)] == ["fast"] * 200
+
+
+def test_plain_handlers_are_quick_and_stuck_in_turns() -> None:
+    """The two threads hand the reading over and back, again and again."""
+
+    @tool
+    def nap(ms: int) -> int:
+        time.sleep(ms / 1000)
+        return ms
+
+    with Harness() as tools:
+        for round in range(12):
+            calls = [tools.start(nap, ms=(5 if (round + at) % 4 == 0 else 0)) for at in range(12)]
+            assert [each.result().text for each in calls] == ["5" if (round + at) % 4 == 0 else "0" for at in range(12)]
+
+
+def test_a_cancelled_async_handler_stops() -> None:
+    ended = threading.Event()
+    begun = threading.Event()
+
+    @tool
+    async def wait() -> None:
+        try:
+            begun.set()
+            await asyncio.sleep(600)
+        finally:
+            ended.set()
+
+    with Harness() as tools:
+        call = tools.start(wait)
+        assert begun.wait(30)
+        call.cancel()
+        assert ended.wait(30)
+        assert call.result().is_error
+
+
+def test_a_plain_handler_can_ask_for_its_cancellation() -> None:
+    seen = []
+
+    @tool
+    def spin(ctx: ToolContext) -> None:
+        ctx.report_progress(1)
+        try:
+            while True:
+                ctx.check()
+                time.sleep(0.001)
+        except Cancelled:
+            seen.append("cancelled")
+            raise
+
+    with Harness() as tools:
+        call = tools.start(spin)
+        call.cancel()
+        assert call.result().is_error
+    assert seen == ["cancelled"]
+
+
+def test_the_end_of_the_connection_cancels_handlers() -> None:
+    seen = []
+
+    @tool
+    async def wait() -> None:
+        try:
+            await asyncio.sleep(600)
+        finally:
+            seen.append("ended")
+
+    with Harness() as tools:
+        tools.start(wait)
+        assert tools.prompts() == []
+    assert seen == ["ended"]
+
+
+def test_handlers_of_both_kinds_see_their_own_context() -> None:
+    @tool
+    async def waits(ctx: AsyncContext) -> str:
+        await asyncio.sleep(0.001)
+        ctx.log.info("from async")
+        return ctx.request_id
+
+    @tool
+    def plain(ctx: ToolContext) -> str:
+        ctx.log.info("from plain")
+        return ctx.request_id
+
+    with Harness() as tools:
+        calls = [tools.start(waits if at % 2 else plain) for at in range(20)]
+        assert [each.result().text for each in calls] == [each.id for each in calls]
+        assert len(tools.logs) == 20
+
+
+def test_a_lifespan_surrounds_the_calls() -> None:
+    steps = []
+
+    @lifespan
+    def connection() -> Iterator[None]:
+        steps.append("open")
+        yield
+        steps.append("close")
+
+    @tool
+    def use() -> None:
+        steps.append("use")
+
+    with Harness() as tools:
+        tools.call(use)
+    assert steps == ["open", "use", "close"]
+
+
+def test_an_error_of_a_handler_is_an_error_of_its_call() -> None:
+    @tool
+    def fail(how: str) -> None:
+        if how == "exit":
+            raise SystemExit(3)
+        raise LookupError(how)
+
+    with Harness() as tools:
+        assert tools.call(fail, how="exit").text == "the tool has called sys.exit(3)"
+        assert tools.call(fail, how="not here").text == "not here"
+        assert tools.call("missing").text == "Tool not found: missing"
+
+
+def test_large_results_arrive_whole() -> None:
+    @tool
+    def large(size: int, fails: bool = False) -> str:
+        if fails:
+            raise ValueError("x" * size)
+        return "é" * size
+
+    with Harness() as tools:
+        for size in (10, 20_000, 40_000, 70_000, 3_000_000):
+            assert tools.call(large, size=size).text == "é" * size
+            failed = tools.call(large, size=size, fails=True)
+            assert failed.is_error and failed.text == "x" * size
+
+
+def test_the_manager_needs_a_connection() -> None:
+    with pytest.raises(RuntimeError, match="not connected"):
+        tool_manager.enable(["a"])
