@@ -30,9 +30,16 @@ def parse(text: str) -> Any:
     return _decode(text)
 
 
+def _plain_value(value: Any) -> Any:
+    return to_plain(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain_value, separators=(",", ":")).encode
+
+
 def dump(value: Any) -> str:
     """The JSON text of any value that has one; raises TypeError or ValueError."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=to_plain, separators=(",", ":"))
+    text = _encode(value)
     try:
         if not text.isascii():
             text.encode()

@@ -69,12 +69,14 @@ class Output:
             structured = None
         if structured is None:
             return CallToolResponse(result_json=content_json(value))
-        text = dump(structured)
-        if type(value) is str and not self.is_wrapped:
-            return CallToolResponse(result_json=content_json(value), structured_content_json=text)
-        shown = dump(structured["result"]) if self.is_wrapped else text
-        if self.is_wrapped and type(structured["result"]) is str:
-            shown = structured["result"]
+        if self.is_wrapped:
+            inner = structured["result"]
+            text = dump(inner)
+            shown = inner if type(inner) is str else text
+            text = f'{{"result":{text}}}'
+        else:
+            text = dump(structured)
+            shown = value if type(value) is str else text
         return CallToolResponse(result_json=_HEAD + quote(shown) + _TAIL, structured_content_json=text)
 
     def _structured(self, value: Any) -> dict[str, Any] | None:

@@ -215,11 +215,11 @@ class Types:
 
         def make() -> Kind:
             schema = cls.model_json_schema(ref_template="#/$defs/{model}")
-            for name, definition in schema.pop("$defs", {}).items():
-                self.definitions.setdefault(name, definition)
             if schema.get("$ref") == f"#/$defs/{cls.__name__}":
                 # The model refers to itself.
-                schema = self.definitions[cls.__name__]
+                schema = schema["$defs"].pop(cls.__name__) | {"$defs": schema["$defs"]}
+            for name, definition in schema.pop("$defs", {}).items():
+                self.definitions.setdefault(name, definition)
 
             def load(value: Any, place: str, faults: Faults) -> Any:
                 try:
@@ -441,7 +441,7 @@ def union(kinds: list[Kind]) -> Kind:
                 return found
             tried.append(here)
         # For an object, the faults of the type that it resembles most say more than a list of types.
-        own = f"at {place}: expected"
+        own = f"at {place}: expected" if place else "expected"
         if close := [here for here in tried if not here.described[0].startswith(own)]:
             return faults.extend(min(close, key=Faults.count))
         return faults.expected(place, expected, value)

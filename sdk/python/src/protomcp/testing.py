@@ -213,8 +213,13 @@ class Harness:
                 self._changed.notify_all()
 
     def _send(self, envelope: Envelope) -> None:
-        with self._write:
-            self._stream.sendall(write_envelope(envelope))
+        try:
+            with self._write:
+                self._stream.sendall(write_envelope(envelope))
+        except OSError:
+            # The process has ended; the reason is more use.
+            self._wait(lambda: self._failure is not None, 5.0, "the end of the process")
+            raise self._failure or ConnectionError("the process has ended") from None
 
     def _request(self, kind: str, message: Any) -> Any:
         id = f"req-{next(self._ids)}"
