@@ -103,6 +103,8 @@ class Form(Question):
         if self._loads is None:
             return Answer("accept", value)
         faults = Faults()
+        # A client may add members of its own.
+        value = {name: each for name, each in value.items() if name in self._form["properties"]}
         loaded = self._loads.load(value, "", faults)
         if faults:
             raise Refused(f"the form was not filled in as asked:\n{faults.list()}")
