@@ -191,6 +191,20 @@ mod tests {
         }
     }
 
+    /// A parser that rounds twice reads the first one a unit in the last place off.
+    #[test]
+    fn numbers_are_the_nearest_doubles_of_their_texts() {
+        for text in
+            ["-4.713675121146495e307", "2.3556e-308", "51.24817837550540", "5e-324", "0.1", "1.7976931348623157e308"]
+        {
+            let wanted = Value { kind: Some(Kind::NumberValue(text.parse().unwrap())) };
+            let converted = to_any(&json(text)).unwrap().value;
+            assert_eq!(Value::decode(&converted.value[..]).unwrap(), wanted, "{text}");
+            let back = to_json(&converted).unwrap().unwrap();
+            assert_eq!(back.as_str().parse::<f64>(), text.parse::<f64>());
+        }
+    }
+
     #[test]
     fn integers_that_a_double_does_not_hold_are_reported() {
         let converted =
