@@ -1,5 +1,6 @@
 //! Any bytes as a descriptor set, and any bytes as each of its messages: refused or read, and never a panic. What is
-//! read has a binary form that is read as the same message.
+//! read has a binary form that is read as the same message. Each message has a JSON Schema, and that schema is refused or
+//! converted to a set that loads.
 //!
 //! The first two bytes are the length of the message behind the set.
 //!
@@ -8,6 +9,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use protomcp_bsr::convert::{Converter, FieldLock, to_json_schema};
 use protomcp_bsr::{MessageLimits, Schema, SchemaLimits, WideIntegers};
 
 fuzz_target!(|input: &[u8]| {
@@ -17,6 +19,11 @@ fuzz_target!(|input: &[u8]| {
     let Ok(schema) = Schema::decode(set.to_vec(), &SchemaLimits::default()) else { return };
     let limits = MessageLimits::default();
     for message_type in schema.messages().take(8) {
+        let json_schema = to_json_schema(&message_type);
+        let converter = Converter::new("fuzz.v1").expect("a package");
+        if let Ok(converted) = converter.convert("tool", &json_schema, None, &mut FieldLock::default()) {
+            Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
+        }
         let Ok(read) = message_type.decode(message, &limits) else { continue };
         let again = message_type.decode(&read.encode(), &limits).expect("what was written is read");
         assert_eq!(again.encode(), read.encode());
