@@ -397,6 +397,9 @@ impl Serve {
 
     /// The options; `network_flags` are the network flags on the command line.
     fn options(self, source: Source, network_flags: &[String]) -> Result<Parsed, Failure> {
+        if self.tool.lazy_tools().is_some() && matches!(self.transport, Transport::Grpc | Transport::WebSocket) {
+            return Err(Failure::usage("--lazy-tools has no effect on grpc and ws: clients of proto-mcp see the list"));
+        }
         let is_http = !matches!(self.transport, Transport::Stdio | Transport::Tcp);
         if self.max_line.is_some() && is_http {
             return Err(Failure::usage("--max-line applies to stdio and tcp; over HTTP use --max-body"));

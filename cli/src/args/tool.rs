@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use protomcp_bridge::{Bridge, Builder, Setting, ToolFile, Watch};
 use protomcp_server::Limits;
+use protomcp_server::layer::lazy_tools::LazyTools;
 
 use crate::args::choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
 use crate::args::registry::RegistryFlags;
@@ -66,6 +67,11 @@ pub(crate) struct ToolFlags {
     #[arg(long, value_name = "DURATION", value_parser = time)]
     pub(super) poll: Option<Duration>,
 
+    /// Show hosts three tools in place of the list: search_tools, describe_tools and call_tool. Saves tokens if there are
+    /// many tools; clients of proto-mcp still see the list
+    #[arg(long)]
+    lazy_tools: bool,
+
     #[command(flatten)]
     pub(crate) registry: RegistryFlags,
 
@@ -121,6 +127,11 @@ pub(crate) struct LimitFlags {
 }
 
 impl ToolFlags {
+    /// The settings of lazy discovery, if hosts see three tools.
+    pub(crate) fn lazy_tools(&self) -> Option<LazyTools> {
+        self.lazy_tools.then(LazyTools::default)
+    }
+
     /// The bridge to the tool file.
     pub(crate) fn bridge(&self, path: &Path, watch: bool) -> Builder {
         let mut file = ToolFile::new(path);

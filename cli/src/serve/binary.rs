@@ -3,18 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{BinaryServer, ToolSchemas};
+use protomcp_binary::{AnyServer, BinaryServer, ToolSchemas};
+use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
 
 use crate::args::ToolFlags;
 use crate::registries;
 
-/// The terms on which clients of proto-mcp are served.
+/// The terms on which clients are served.
 #[derive(Clone)]
 pub(super) struct Terms {
     call_timeout: Duration,
     drain_timeout: Duration,
     schemas: Arc<dyn ToolSchemas>,
+    /// Clients of JSON-RPC see three tools.
+    lazy_tools: Option<LazyTools>,
 }
 
 impl Terms {
@@ -24,11 +27,22 @@ impl Terms {
             call_timeout: limits.call_timeout,
             drain_timeout: limits.drain_timeout,
             schemas: Arc::new(registries::schemas(&tool.registry)),
+            lazy_tools: tool.lazy_tools(),
         }
     }
 
-    /// Serves clients of both protocols. A call in proto-mcp has the time of any other call.
-    pub(super) fn both<S: Service>(&self, server: Server<S>) -> BinaryServer<S> {
+    /// Serves clients of both protocols.
+    pub(super) fn both<S: Service>(&self, server: Server<S>) -> AnyServer<S, WithLazyTools<Arc<S>>> {
+        self.binary(server.clone()).with_json(self.json(server))
+    }
+
+    /// Serves clients of JSON-RPC.
+    pub(super) fn json<S: Service>(&self, server: Server<S>) -> Server<WithLazyTools<Arc<S>>> {
+        server.lazy_tools(self.lazy_tools)
+    }
+
+    /// Serves clients of proto-mcp. A call has the time of any other call.
+    pub(super) fn binary<S: Service>(&self, server: Server<S>) -> BinaryServer<S> {
         BinaryServer::new(server).schemas(Arc::clone(&self.schemas)).configure(|config| {
             config.limits.call_timeout = self.call_timeout;
             config.limits.max_call_timeout = self.call_timeout;
@@ -38,7 +52,7 @@ impl Terms {
 
     /// The same over gRPC and WebSocket, whose messages keep to the limit of bodies.
     pub(super) fn over_http<S: Service>(&self, server: Server<S>, max_body: usize) -> BinaryServer<S> {
-        self.both(server).configure(|config| config.frames.max_frame = config.frames.max_frame.min(max_body))
+        self.binary(server).configure(|config| config.frames.max_frame = config.frames.max_frame.min(max_body))
     }
 }
 
@@ -60,8 +74,8 @@ mod tests {
     #[test]
     fn the_flags_hold_in_proto_mcp() {
         let (call_timeout, drain_timeout) = (Duration::from_secs(7), Duration::from_secs(3));
-        let terms = Terms { call_timeout, drain_timeout, schemas: Arc::new(StructSchemas) };
-        let server = terms.both(Server::from_handler(Nothing));
+        let terms = Terms { call_timeout, drain_timeout, schemas: Arc::new(StructSchemas), lazy_tools: None };
+        let server = terms.binary(Server::from_handler(Nothing));
         let (limits, usual) = (server.config().limits, server.config().frames.max_frame);
         assert_eq!((limits.call_timeout, limits.max_call_timeout), (call_timeout, call_timeout));
         assert_eq!(limits.drain_timeout, drain_timeout);

@@ -107,7 +107,7 @@ impl Front {
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
         let Self { http, sockets, monitoring, config, terms, url } = self;
         let binary = terms.over_http(server.clone(), http.config.limits.max_body);
-        let service = StreamableHttp::new(server.clone(), http.config);
+        let service = StreamableHttp::new(terms.json(server.clone()), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service);
         let mut routes = Routes::new(service.clone());

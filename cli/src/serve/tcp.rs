@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{BinaryPeer, BinaryServer, DetectOptions, JsonLines, Tokens};
+use protomcp_binary::{AnyServer, BinaryPeer, DetectOptions, JsonLines, Tokens};
 use protomcp_bridge::open_files;
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
 use protomcp_server::{Server, Service};
@@ -85,7 +85,9 @@ impl Front {
         let Self { sockets, config, tokens, max_line, terms } = self;
         let json = if tokens.is_some() { JsonLines::Refused } else { JsonLines::Served };
         let ended = server.handle().shutdown_token().cancelled_owned();
-        let server = terms.both(server).configure(|session| session.tokens = tokens.map(Arc::new));
+        let (json_server, tokens) = (terms.json(server.clone()), tokens.map(Arc::new));
+        let binary = terms.binary(server).configure(|session| session.tokens = tokens);
+        let server = binary.with_json(json_server);
         let service = AnyProtocol { server, options: DetectOptions { json, max_line, ..DetectOptions::NETWORK } };
         let listener = Listener::from_sockets(sockets).with_config(config);
         listener.serve_streams(service).with_graceful_shutdown(ended).into_future()
@@ -93,12 +95,12 @@ impl Front {
 }
 
 /// Serves a connection in proto-mcp or in JSON-RPC.
-struct AnyProtocol<S> {
-    server: BinaryServer<S>,
+struct AnyProtocol<S, J> {
+    server: AnyServer<S, J>,
     options: DetectOptions,
 }
 
-impl<S: Service> StreamService for AnyProtocol<S> {
+impl<S: Service, J: Service> StreamService for AnyProtocol<S, J> {
     async fn serve(self, stream: Stream, info: ConnectionInfo) {
         let principal = stream.client_name().map(|name| name.as_str().into());
         let (reader, writer) = tokio::io::split(stream);
@@ -109,7 +111,7 @@ impl<S: Service> StreamService for AnyProtocol<S> {
     }
 }
 
-impl<S> Clone for AnyProtocol<S> {
+impl<S, J> Clone for AnyProtocol<S, J> {
     fn clone(&self) -> Self {
         Self { server: self.server.clone(), options: self.options }
     }

@@ -54,8 +54,8 @@ pub use reference::Numbering;
 pub use schemas::{Converted, Imports, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
 pub use selection::PageLimits;
 pub use serve::{
-    BinaryAnswer, BinaryCaller, BinaryEndpoint, BinaryPeer, BinaryServeError, BinaryServer, DetectOptions, JsonLines,
-    Permission, ServeAnyError,
+    AnyServer, BinaryAnswer, BinaryCaller, BinaryEndpoint, BinaryPeer, BinaryServeError, BinaryServer, DetectOptions,
+    JsonLines, Permission, ServeAnyError,
 };
 pub use session::{
     Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,

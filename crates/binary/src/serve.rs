@@ -37,7 +37,7 @@ use crate::serve::shared::Shared;
 use crate::session::{Changes, Features, SessionConfig};
 use crate::struct_schemas::StructSchemas;
 
-pub use crate::serve::any_protocol::{DetectOptions, JsonLines, ServeAnyError};
+pub use crate::serve::any_protocol::{AnyServer, DetectOptions, JsonLines, ServeAnyError};
 pub use crate::serve::endpoint::{BinaryAnswer, BinaryCaller, BinaryEndpoint};
 pub use crate::serve::error::BinaryServeError;
 pub use crate::serve::peer::{BinaryPeer, Permission};

@@ -7,7 +7,8 @@ use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Scopes};
 use protomcp_server::ServerHandle;
-use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter, header};
+use protomcp_server::layer::lazy_tools::RequestTarget;
+use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
 
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
@@ -46,15 +47,20 @@ fn peer(parts: &Parts) -> PeerKey {
     Caller::of(parts).address.map_or_else(PeerKey::default, PeerKey::of_address)
 }
 
-/// Checks that the token of this request grants the scopes that the request needs.
-pub(crate) fn authorize(config: &Config, parts: &Parts, request: &Request) -> Result<(), Refusal> {
+/// Checks that the token of the request with this id grants the scopes that its target needs.
+pub(crate) fn authorize(
+    config: &Config,
+    parts: &Parts,
+    id: &RequestId,
+    target: impl FnOnce() -> RequestTarget,
+) -> Result<(), Refusal> {
     if !config.access.oauth.as_ref().is_some_and(ResourceServer::has_policy) {
         return Ok(());
     }
     // A name that is missing or not text is an error of the request, not of its scopes.
-    let name = header::name_member(&request.method).and_then(|member| request.params.required::<String>(member).ok());
-    let permitted = permit(config, parts, &request.method, name.as_deref());
-    permitted.map_err(|rejection| Box::new(deny(rejection, Some(request.id.clone()))))
+    let RequestTarget { method, name } = target();
+    let permitted = permit(config, parts, &method, name.as_deref());
+    permitted.map_err(|rejection| Box::new(deny(rejection, Some(id.clone()))))
 }
 
 /// Checks that the token of this request grants the scopes that a method needs for the tool, prompt or resource `name`.

@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
+use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Service, StatelessMeta};
 use protomcp_types::{RawJson, Request};
 use tokio::time::Instant;
@@ -50,6 +51,9 @@ pub(crate) trait Serve: Send + Sync {
     /// Serves a request without a session.
     fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies;
 
+    /// The method and the name by which the access to a request with this head is decided.
+    fn target(&self, request: &Request, head: &Parts) -> RequestTarget;
+
     /// The definition of a tool as every client reads it, if it is the same in all sessions.
     fn tool_definition(&self, tool: &str) -> Option<RawJson> {
         let _ = tool;
@@ -72,6 +76,10 @@ impl<S: Service> Serve for Server<S> {
         Self::answer(self, request, meta, Caller::of(&source.head).peer(), source.clone().extensions())
     }
 
+    fn target(&self, request: &Request, _: &Parts) -> RequestTarget {
+        Self::target(self, request)
+    }
+
     fn tool_definition(&self, tool: &str) -> Option<RawJson> {
         Self::tool_definition(self, tool)
     }
@@ -90,6 +98,12 @@ impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve 
 
     fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
         Serve::answer(&(self.make)(&source.head, &self.sessions), request, meta, source)
+    }
+
+    /// Only the server knows its lazy tools: one is made if the request may be about them.
+    fn target(&self, request: &Request, head: &Parts) -> RequestTarget {
+        let target = RequestTarget::of(request);
+        if target.may_be_lazy() { (self.make)(head, &self.sessions).target(request) } else { target }
     }
 }
 
@@ -185,7 +199,7 @@ impl Endpoint {
     /// can still be cancelled.
     pub(crate) fn authorize(&self, parts: &Parts, request: &Request) -> Result<(), Refusal> {
         self.may_begin()?;
-        auth::authorize(&self.config, parts, request)
+        auth::authorize(&self.config, parts, &request.id, || self.server.target(request, parts))
     }
 
     /// Refuses everything new during a shutdown.

@@ -8,6 +8,7 @@ mod call;
 mod clock;
 mod drive;
 mod handle;
+mod lazy_tools;
 mod open_sessions;
 mod parts;
 mod peer;
@@ -24,6 +25,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::handler::Handler;
+use crate::layer::lazy_tools::RequestTarget;
 use crate::observer::{Observers, SessionObserver};
 use crate::outgoing_layer::OutgoingLayer;
 use crate::router::Router;
@@ -52,15 +54,23 @@ impl<S: Service> Server<S> {
 
     fn shared(sessions: ServerHandle, service: Arc<S>) -> Self {
         let observers = Observers::default();
-        Self(Parts { sessions, service, observers, definitions: None, sending: Vec::new(), inline_calls: false })
+        Self(Parts {
+            sessions,
+            service,
+            observers,
+            definitions: None,
+            targets: RequestTarget::of,
+            sending: Vec::new(),
+            inline_calls: false,
+        })
     }
 
     /// Wraps the service. The layer that was added last sees a request first.
     #[must_use]
     pub fn layer<L: Layer<Arc<S>>>(self, layer: L) -> Server<L::Service> {
-        let Parts { sessions, service, observers, definitions, sending, inline_calls } = self.0;
+        let Parts { sessions, service, observers, definitions, targets, sending, inline_calls } = self.0;
         let service = Arc::new(layer.layer(service));
-        Server(Parts { sessions, service, observers, definitions, sending, inline_calls })
+        Server(Parts { sessions, service, observers, definitions, targets, sending, inline_calls })
     }
 
     /// Registers an observer of the sessions, beside those that are registered already.

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use protomcp_server::{ServeError, Service};
+use protomcp_server::{ServeError, Server, Service};
 use protomcp_transport::lines::{Lines, MAX_LINE};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy, sink};
 
@@ -16,7 +16,7 @@ use crate::serve::line_budget::LineBudget;
 use crate::serve::peer::BinaryPeer;
 use crate::serve::peer_transport::PeerTransport;
 
-/// The settings of [`BinaryServer::serve_any`].
+/// The settings of [`AnyServer::serve_any`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DetectOptions {
     /// The time that a client has for the bytes that decide; `None`: any time.
@@ -47,7 +47,7 @@ impl DetectOptions {
         Self { timeout: Some(Duration::from_secs(10)), json: JsonLines::Served, max_line: MAX_LINE };
 }
 
-/// The reason why [`BinaryServer::serve_any`] has ended early.
+/// The reason why [`AnyServer::serve_any`] has ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeAnyError {
@@ -81,7 +81,53 @@ fn name(protocol: StreamProtocol) -> &'static str {
     }
 }
 
+/// Serves clients of proto-mcp, and clients of JSON-RPC with a server of their own: one that shows them three tools in
+/// place of the list, for example. Cloning is cheap.
+#[derive(Debug)]
+pub struct AnyServer<S, J> {
+    binary: BinaryServer<S>,
+    json: Server<J>,
+}
+
+impl<S, J> Clone for AnyServer<S, J> {
+    fn clone(&self) -> Self {
+        Self { binary: self.binary.clone(), json: self.json.clone() }
+    }
+}
+
 impl<S: Service> BinaryServer<S> {
+    /// Serves clients of JSON-RPC with `json`, which has the same sessions.
+    #[must_use]
+    pub fn with_json<J: Service>(self, json: Server<J>) -> AnyServer<S, J> {
+        AnyServer { binary: self, json }
+    }
+
+    /// As [`AnyServer::serve_any`], with one server for both protocols.
+    ///
+    /// # Errors
+    /// As [`AnyServer::serve_any`].
+    pub async fn serve_any<R, W>(
+        &self,
+        reader: R,
+        writer: W,
+        peer: BinaryPeer,
+        options: DetectOptions,
+    ) -> Result<(), ServeAnyError>
+    where
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        self.clone().with_json(self.server.clone()).serve_any(reader, writer, peer, options).await
+    }
+}
+
+impl<S: Service, J: Service> AnyServer<S, J> {
+    /// The server for clients of proto-mcp.
+    #[must_use]
+    pub fn binary(&self) -> &BinaryServer<S> {
+        &self.binary
+    }
+
     /// Serves one client in proto-mcp or in JSON-RPC, whichever its first bytes are. The choice holds for the stream.
     ///
     /// # Errors
@@ -97,7 +143,7 @@ impl<S: Service> BinaryServer<S> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let shutdown = self.server.handle().shutdown_token();
+        let shutdown = self.json.handle().shutdown_token();
         let detected = tokio::select! {
             detected = detect(reader) => detected?,
             () = shutdown.cancelled() => return Ok(()),
@@ -105,7 +151,7 @@ impl<S: Service> BinaryServer<S> {
         };
         let (detection, stream) = detected;
         match (detection, options.json) {
-            (Detection::Protocol(StreamProtocol::Binary), _) => Ok(self.serve(stream, writer, peer).await?),
+            (Detection::Protocol(StreamProtocol::Binary), _) => Ok(self.binary.serve(stream, writer, peer).await?),
             (Detection::Protocol(StreamProtocol::JsonLines), JsonLines::Served | JsonLines::ServedUnlessBinary)
             | (Detection::Undecided | Detection::Refused(Refusal::Unknown), JsonLines::ServedUnlessBinary) => {
                 self.serve_lines(stream, writer, peer, options.max_line).await
@@ -133,9 +179,9 @@ impl<S: Service> BinaryServer<S> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let room = Account::open(self.server.handle(), &peer).map(|account| account.inbound);
+        let room = Account::open(self.json.handle(), &peer).map(|account| account.inbound);
         let lines = Lines::new(LineBudget::new(stream, room), writer).with_max_line(max_line);
-        Ok(self.server.serve(PeerTransport { inner: lines, peer }).await?)
+        Ok(self.json.serve(PeerTransport { inner: lines, peer }).await?)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{Handler, Limits, Replies, ServerInfo, StatelessMeta};
 use protomcp_transport::{Delivery, Sink, Source, Transport};
 use protomcp_types::{
@@ -41,6 +42,10 @@ impl Serve for Arc<Still> {
 
     fn answer(&self, _: protomcp_types::Request, _: &StatelessMeta, _: &SourceRequest) -> Replies {
         unreachable!("no request without a session comes here")
+    }
+
+    fn target(&self, request: &protomcp_types::Request, _: &Parts) -> RequestTarget {
+        RequestTarget::of(request)
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use protomcp_types::RawJson;
+use protomcp_types::{RawJson, Request};
 
+use crate::layer::lazy_tools::RequestTarget;
 use crate::observer::Observers;
 use crate::outgoing_layer::OutgoingLayer;
 use crate::server::handle::ServerHandle;
@@ -17,6 +18,8 @@ pub(super) struct Parts<S> {
     pub(super) observers: Observers,
     /// `None`: no transport needs them.
     pub(super) definitions: Option<Definitions>,
+    /// The access that a request needs.
+    pub(super) targets: fn(&Request) -> RequestTarget,
     /// Those that see first what is sent first.
     pub(super) sending: Vec<Arc<dyn OutgoingLayer>>,
     /// Calls run in the task of their session instead of a task each.
@@ -30,6 +33,7 @@ impl<S> Clone for Parts<S> {
             service: Arc::clone(&self.service),
             observers: self.observers.clone(),
             definitions: self.definitions.clone(),
+            targets: self.targets,
             sending: self.sending.clone(),
             inline_calls: self.inline_calls,
         }

@@ -14,6 +14,7 @@ mod eras;
 mod flood;
 mod handler;
 mod initialize;
+mod lazy_tools;
 mod limits;
 mod listen;
 mod listener_store;
