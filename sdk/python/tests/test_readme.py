@@ -89,7 +89,9 @@ def module() -> Iterator[types.ModuleType]:
     del sys.modules["readme"]
 
 
-@pytest.mark.parametrize(("block", "check"), zip(BLOCKS, CHECKS, strict=True), ids=[each.__name__ for each in CHECKS])
+@pytest.mark.parametrize(
+    ("block", "check"), list(zip(BLOCKS, CHECKS, strict=True)), ids=[each.__name__ for each in CHECKS]
+)
 def test_a_block_runs(block: str, check: Callable[[Harness], None], module: types.ModuleType) -> None:
     exec(compile(block, str(README), "exec"), vars(module))
     with Harness(ask=confirm, roots=["file:///work"]) as tools:

@@ -1,0 +1,348 @@
+"""Questions, log messages, the caller; resources, prompts, apps and workflows as a bridge sees them."""
+
+from __future__ import annotations
+
+import enum
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import protomcp
+from protomcp import (
+    App,
+    AppOnly,
+    AsyncContext,
+    Form,
+    PromptMessage,
+    Refused,
+    ResourceContent,
+    Roots,
+    Sample,
+    StepResult,
+    ToolContext,
+    local_middleware,
+    middleware,
+    prompt,
+    resource,
+    resource_template,
+    server_context,
+    step,
+    tool,
+    workflow,
+)
+from protomcp._requests import match
+from protomcp.testing import Harness
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Order:
+    color: Color
+    count: int = 1
+    note: str | None = None
+
+
+def test_a_form_is_filled_in() -> None:
+    @tool
+    def plain(ctx: ToolContext) -> str:
+        answer = ctx.ask("What?", Order, key="order")
+        return f"{answer.action} {answer.value}"
+
+    @tool
+    async def later(ctx: AsyncContext) -> str:
+        answer = await ctx.ask("What?", Order)
+        return f"{answer.action} {answer.value}"
+
+    schemas = []
+
+    def fill(message: str, schema: Any) -> dict[str, Any] | None:
+        schemas.append(schema)
+        return {"color": "red"}
+
+    with Harness(ask=fill) as tools:
+        expected = f"accept {Order(Color.RED)}"
+        assert (tools.call(plain).text, tools.call(later).text) == (expected, expected)
+        assert tools.questions[0].question_key == "order"
+        assert tools.questions[0].for_call == "req-2"
+    assert schemas[0] == {
+        "type": "object",
+        "properties": {
+            "color": {"type": "string", "enum": ["red", "blue"]},
+            "count": {"type": "integer", "default": 1},
+            "note": {"type": "string"},
+        },
+        "required": ["color"],
+    }
+    with Harness(ask=lambda *_: None) as tools:
+        assert tools.call(plain).text == "decline None"
+    with Harness() as tools:
+        refused = tools.call(plain)
+        assert refused.error and refused.error["message"] == "the client cannot ask its user"
+
+
+def test_a_nested_form_is_refused() -> None:
+    with pytest.raises(TypeError, match="the field order of the form"):
+        Form("?", Outer)
+
+
+@dataclass
+class Outer:
+    order: Order
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_several_questions_are_asked_together(is_async: bool) -> None:
+    questions = (Form("?", Order, key="a"), Sample("Hello", key="b", temperature=0.5), Roots("c"))
+
+    if is_async:
+
+        @tool
+        async def several(ctx: AsyncContext) -> str:
+            form, sample, roots = await ctx.ask_all(*questions)
+            return f"{form.value.count} {sample['content']} {roots[0].uri}"
+    else:
+
+        @tool
+        def several(ctx: ToolContext) -> str:  # type: ignore[misc]
+            form, sample, roots = ctx.ask_all(*questions)
+            return f"{form.value.count} {sample['content']} {roots[0].uri}"
+
+    with Harness(ask=lambda *_: {"color": "blue", "count": 2}, sample=lambda _: "hi", roots=["file:///a"]) as tools:
+        assert tools.call("several").text == "2 hi file:///a"
+        assert [each.more_questions for each in tools.questions] == [True, True, False]
+        assert [each.question_key for each in tools.questions] == ["a", "b", "c"]
+        assert json.loads(tools.questions[1].message.params_json) == {"temperature": 0.5}
+
+
+def test_the_published_way_to_ask_the_model() -> None:
+    @tool
+    def ask(ctx: ToolContext) -> str:
+        return json.dumps(ctx.sample([{"role": "user", "content": "hello"}], system_prompt="brief", timeout=20))
+
+    with Harness(sample=lambda messages: messages[0]["content"].upper()) as tools:
+        assert json.loads(tools.call(ask).text) == {
+            "role": "assistant",
+            "content": "HELLO",
+            "model": "test",
+            "stop_reason": "endTurn",
+        }
+    with Harness() as tools:
+        assert json.loads(tools.call(ask).text) == {"error": "the client has no model"}
+
+
+def test_a_context_of_a_test_has_no_client() -> None:
+    with pytest.raises(Refused, match="no client"):
+        ToolContext("", lambda envelope: None).ask("?")
+
+
+def test_who_calls_and_until_when() -> None:
+    @tool
+    def who(ctx: ToolContext) -> str:
+        caller = ctx.caller
+        user = caller.principal.subject if caller.principal else ""
+        assert ctx.time_left is not None and 0 < ctx.time_left <= 20
+        return f"{caller.client_name} {caller.session} {user} {caller.shows_apps}"
+
+    with Harness(user="ann", session="s", timeout=20) as tools:
+        assert tools.call(who).text == "protomcp-testing s ann False"
+
+
+def test_log_messages_name_their_call() -> None:
+    @tool
+    def speak(ctx: ToolContext) -> None:
+        ctx.log.warning("one")
+        protomcp.log.info("", data={"two": 2})
+        logging.getLogger("mine").error("three %d", 3)
+
+    root = logging.getLogger()
+    handlers, root.handlers = root.handlers, []
+    try:
+        with Harness() as tools:
+            tools.call(speak)
+            assert tools.logs == [("warning", {"message": "one"}), ("info", {"two": 2}), ("error", "three 3")]
+        assert root.handlers == []
+    finally:
+        root.handlers = handlers
+
+
+def test_resources_return_anything() -> None:
+    @resource("notes://all")
+    def everything() -> list[Any]:
+        return [ResourceContent("notes://a", "a"), b"\1"]
+
+    @resource("notes://data")
+    async def data(ctx: AsyncContext) -> dict[str, int]:
+        return {"a": 1}
+
+    @resource_template("notes://{kind}/{number}")
+    def one(kind: str, number: int, uri: str) -> str:
+        return f"{kind} {number + 1} {uri}"
+
+    @resource("notes://broken")
+    def broken() -> str:
+        raise OSError("it burnt down")
+
+    with Harness() as tools:
+        assert tools.read("notes://all") == ["a", b"\1"]
+        assert tools.read("notes://data") == ['{"a":1}']
+        assert tools.read("notes://x%20y/4") == ["x y 5 notes://x%20y/4"]
+        for uri, reason in (
+            ("notes://broken", "it burnt down"),
+            ("notes://x/y", 'expected integer, got "y"'),
+            ("other://", "Resource not found: other://"),
+        ):
+            with pytest.raises(LookupError, match=reason):
+                tools.read(uri)
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "values"),
+    [
+        ("a://{x}", "a://1", {"x": "1"}),
+        ("a://{x}", "a://1/2", None),
+        ("a://{+x}", "a://1/2", {"x": "1/2"}),
+        ("a://{x}/b{?q,r}", "a://1/b?q=2", {"x": "1", "q": "2"}),
+        ("a://{x}.{y}", "a://1.2", {"x": "1", "y": "2"}),
+        ("a://b", "a://c", None),
+    ],
+)
+def test_a_template_matches(template: str, uri: str, values: dict[str, str] | None) -> None:
+    assert match(template, uri) == values
+
+
+def test_prompts_have_the_arguments_of_their_functions() -> None:
+    @prompt()
+    def review(code: str, tone: str = "plain") -> list[Any]:
+        """Reviews.
+
+        Args:
+            code: The code.
+        """
+        return ["look", PromptMessage("assistant", f"{code} {tone}")]
+
+    with Harness() as tools:
+        assert tools.prompts() == ["review"]
+        texts = [(role, block["text"]) for role, block in tools.get("review", code="x")]
+        assert texts == [("user", "look"), ("assistant", "x plain")]
+        with pytest.raises(LookupError, match="tone_of"):
+            tools.get("review", code="x", tone_of="y")
+    (found,) = protomcp.prompt.__globals__["get_registered_prompts"]()
+    assert [(each.name, each.description, each.required) for each in found.arguments] == [
+        ("code", "The code.", True),
+        ("tone", "", False),
+    ]
+
+
+def test_an_app_is_a_resource_of_its_tools(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("<p>one</p>")
+    clock = App("clock", page, csp={"connectDomains": ["https://example.org"]})
+
+    @tool(app=clock)
+    def now() -> str:
+        return "12:00"
+
+    @tool(app=AppOnly(clock))
+    def wind() -> str:
+        return "wound"
+
+    with Harness() as tools:
+        assert json.loads(tools.tools["now"].metadata_json) == {"ui": {"resourceUri": "ui://clock"}}
+        assert json.loads(tools.tools["wind"].metadata_json)["ui"]["visibility"] == ["app"]
+        assert tools.read("ui://clock") == ["<p>one</p>"]
+        page.write_text("<p>two</p>")
+        assert tools.read("ui://clock") == ["<p>two</p>"]
+
+
+def test_contexts_of_the_server_and_middleware() -> None:
+    seen = []
+
+    @server_context("user", expose=False)
+    def user(arguments: dict[str, Any]) -> str:
+        return str(arguments.pop("as", "guest"))
+
+    @local_middleware(10)
+    def outer(ctx: Any, name: str, arguments: dict[str, Any], following: Any) -> Any:
+        seen.append(name)
+        return following(ctx, arguments) + "!"
+
+    @middleware("audit", 5)
+    def audit(phase: str, tool_name: str, args_json: str, result_json: str, is_error: bool) -> dict[str, Any]:
+        return {}
+
+    @tool
+    def whoami(user: str) -> str:
+        return user
+
+    with Harness() as tools:
+        assert "user" not in tools.tools["whoami"].input_schema_json
+        assert (tools.call(whoami).text, tools.call(whoami, **{"as": "ann"}).text) == ("guest!", "ann!")
+    assert seen == ["whoami", "whoami"]
+
+
+def test_a_workflow_of_a_session_is_its_own() -> None:
+    @workflow("deploy")
+    class Deploy:
+        @step(initial=True, next=["approve"])
+        def review(self, version: str) -> StepResult:
+            return StepResult(version)
+
+        @step(terminal=True)
+        async def approve(self) -> str:
+            return "approved"
+
+    with Harness(session="a") as tools:
+        begun = tools.call("deploy.review", version="1")
+        assert begun.enable_tools == ["deploy.approve", "deploy.cancel"]
+        assert begun.disable_tools == ["deploy.review"]
+        tools._context.session = "b"
+        assert tools.call("deploy.approve").text == "No active workflow 'deploy' to continue"
+        tools._context.session = "a"
+        assert tools.call("deploy.approve").text == "approved"
+
+
+@pytest.mark.parametrize(
+    ("steps", "problem"),
+    [
+        ({"a": {"next": ["a"]}}, "no initial step"),
+        ({"a": {"initial": True}}, "dead end"),
+        ({"a": {"initial": True, "next": ["b"]}}, "nonexistent step 'b'"),
+        ({"a": {"initial": True, "terminal": True, "next": []}}, "terminal step 'a' has next"),
+    ],
+)
+def test_a_workflow_that_cannot_end_is_refused(steps: dict[str, Any], problem: str) -> None:
+    methods = {name: step(name, **about)(lambda self: "") for name, about in steps.items()}
+    with pytest.raises(ValueError, match=problem):
+        workflow("broken")(type("Broken", (), methods))
+
+
+def test_a_generator_is_a_lifespan_with_a_loop() -> None:
+    steps = []
+
+    @protomcp.lifespan
+    async def around() -> Any:
+        steps.append("open")
+        yield
+        steps.append("close")
+
+    @protomcp.lifespan
+    def inner() -> Iterator[None]:
+        steps.append("inner")
+        yield
+
+    @tool
+    def use() -> str:
+        return ",".join(steps)
+
+    with Harness() as tools:
+        assert tools.call(use).text == "open,inner"
+    assert steps == ["open", "inner", "close"]
