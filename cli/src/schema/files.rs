@@ -9,7 +9,9 @@ use crate::exit::{self, Failure};
 
 /// Prints the JSON Schema of a message.
 pub(super) fn print_schema(message: &MessageType) -> Result<(), Failure> {
-    exit::print(&format!("{:#}\n", to_json_schema(message)))
+    let schema = to_json_schema(message)
+        .map_err(|error| Failure::usage(format!("{} has no JSON Schema: {error}", message.full_name())))?;
+    exit::print(&format!("{schema:#}\n"))
 }
 
 /// The failure of a file that cannot be read.

@@ -384,7 +384,7 @@ fn recursion_becomes_a_message_of_its_own() {
     let message = set.message(converted.input_type()).expect("there");
     let limits = MessageLimits::default();
     message.parse_json(r#"{"tree":{"children":[{"children":[]},{}]},"self":{"self":{}}}"#, &limits).expect("a tree");
-    let back = to_json_schema(&message);
+    let back = to_json_schema(&message).expect("it is small");
     assert_eq!(back["properties"]["tree"]["$ref"], "#/$defs/acme.tools.v1.WebSearchRequestNode");
     assert_eq!(back["properties"]["self"]["$ref"], "#/$defs/acme.tools.v1.WebSearchRequest");
 }
@@ -420,7 +420,7 @@ fn comments_reach_the_descriptors_and_come_back() {
         converted.text()
     );
     let set = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
-    let back = to_json_schema(&set.message(converted.input_type()).expect("there"));
+    let back = to_json_schema(&set.message(converted.input_type()).expect("there")).expect("it is small");
     assert_eq!(back["description"], "Searches.");
     assert_eq!(back["properties"]["q"]["description"], "The query.\nTwo lines. */\nDefault: \"x\"");
 }

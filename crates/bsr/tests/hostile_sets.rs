@@ -6,10 +6,12 @@ use proptest::prelude::*;
 use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
-    DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FieldOptions, FileDescriptorProto, FileDescriptorSet,
-    OneofDescriptorProto, SourceCodeInfo, UninterpretedOption, source_code_info::Location,
+    DescriptorProto, EnumDescriptorProto, EnumValueDescriptorProto, FieldDescriptorProto, FieldOptions,
+    FileDescriptorProto, FileDescriptorSet, OneofDescriptorProto, SourceCodeInfo, UninterpretedOption,
+    source_code_info::Location,
 };
-use protomcp_bsr::{MessageLimits, Schema, SchemaError, SchemaLimits};
+use protomcp_bsr::convert::to_json_schema;
+use protomcp_bsr::{MessageError, MessageLimits, Schema, SchemaError, SchemaLimits};
 
 /// The longest time for a set within the limits, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -271,4 +273,48 @@ fn edition_2023_is_read_or_refused() {
             assert!(matches!(&error, SchemaError::Syntax { syntax, .. } if syntax == "edition 1000"), "{error}");
         }
     }
+}
+
+/// A message with `fields` fields of an enum with `values` names, each of `bytes` bytes.
+fn choices(fields: i32, values: i32, bytes: usize) -> Vec<u8> {
+    let value = |number| EnumValueDescriptorProto {
+        name: Some(format!("{}{number}", "V".repeat(bytes))),
+        number: Some(number),
+        ..EnumValueDescriptorProto::default()
+    };
+    let choice = EnumDescriptorProto {
+        name: Some("E".to_owned()),
+        value: (0..values).map(value).collect(),
+        ..EnumDescriptorProto::default()
+    };
+    let of_enum = |number| FieldDescriptorProto {
+        r#type: Some(Type::Enum.into()),
+        type_name: Some("E".to_owned()),
+        ..field(&format!("f{number}"), number)
+    };
+    let mut file = file("a.proto", &[], vec![message("M", (1..=fields).map(of_enum).collect())]);
+    file.enum_type = vec![choice];
+    set(vec![file])
+}
+
+#[test]
+fn json_schemas_are_not_out_of_proportion() {
+    let schema_of = |set: Vec<u8>| {
+        let schema = Schema::decode(set, &SchemaLimits::default()).expect("within the limits");
+        to_json_schema(&schema.message("hostile.v1.M").expect("there"))
+    };
+    let few = schema_of(choices(2, 3, 4)).expect("small");
+    assert_eq!(few["properties"]["f2"]["enum"], serde_json::json!(["VVVV0", "VVVV1", "VVVV2"]));
+    let many = schema_of(choices(1000, 1000, 16)).expect("the names occur once");
+    assert_eq!(many["properties"]["f1000"], serde_json::json!({"$ref": "#/$defs/hostile.v1.E"}));
+    assert_eq!(many["$defs"]["hostile.v1.E"]["enum"].as_array().map(Vec::len), Some(1000));
+    assert!(many.to_string().len() < 100_000);
+    // The name of the package is in each reference.
+    let fields = (1..=2000).map(|number| reference(&format!("f{number}"), number, "M")).collect();
+    let mut long = file("a.proto", &[], vec![message("M", fields)]);
+    long.package = Some("p".repeat(100_000));
+    let schema = Schema::decode(set(vec![long]), &SchemaLimits::default()).expect("within the limits");
+    let message = schema.messages().next().expect("there");
+    let refused = to_json_schema(&message).expect_err("200 MB");
+    assert!(matches!(refused, MessageError::TooLarge { quantity: "bytes of JSON Schema", .. }), "{refused}");
 }

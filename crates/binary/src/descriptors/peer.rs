@@ -46,10 +46,10 @@ pub(super) fn messages(
         None => schema.default_output(&input),
     };
     let input_schema =
-        object_schema(&input).ok_or_else(|| unusable(format!("{} is not an object in JSON", input.full_name())))?;
+        object_schema(&input)?.ok_or_else(|| unusable(format!("{} is not an object in JSON", input.full_name())))?;
     let output_schema = match &output_type {
         Some(name) if name.full_name() == STRUCT_NAME && output.is_some() => output,
-        Some(message) => object_schema(message),
+        Some(message) => object_schema(message)?,
         None => None,
     };
     let names = MessageNames {
@@ -66,8 +66,8 @@ pub(super) fn messages(
 }
 
 /// The JSON Schema of a message that is an object in JSON: MCP takes no others.
-fn object_schema(message: &MessageType) -> Option<RawJson> {
-    let schema = to_json_schema(message);
+fn object_schema(message: &MessageType) -> Result<Option<RawJson>, SchemaError> {
+    let schema = to_json_schema(message).map_err(|error| unusable(format!("{}: {error}", message.full_name())))?;
     let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
-    if is_object { RawJson::of(&schema).ok() } else { None }
+    Ok(if is_object { RawJson::of(&schema).ok() } else { None })
 }

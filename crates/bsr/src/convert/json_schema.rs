@@ -1,14 +1,16 @@
 //! Messages as JSON Schemas (draft 2020-12).
 //!
 //! The schema describes the JSON form that this crate writes and reads, with 64-bit integers as numbers. Each message is a
-//! definition of its own, so recursion ends. A rule without a counterpart becomes a sentence of the description.
+//! definition of its own, so recursion ends, and so is each enum with long names. A rule without a counterpart becomes a
+//! sentence of the description.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prost_reflect::{FieldDescriptor, Kind, MessageDescriptor};
+use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
 use crate::convert::read_rules::RuleSet;
+use crate::message_error::{MessageError, check};
 use crate::message_type::MessageType;
 
 mod comments;
@@ -16,33 +18,51 @@ mod values;
 
 use comments::Comments;
 
+/// The most bytes of a schema, about. Names of types and of values occur once for each field, so that a small descriptor
+/// set can have a schema out of proportion.
+const MAX_BYTES: usize = 4 << 20;
+
 /// The JSON Schema of a message.
-#[must_use]
-pub fn to_json_schema(message: &MessageType) -> Value {
+///
+/// # Errors
+///
+/// Fails if it has more than about 4 MiB.
+pub fn to_json_schema(message: &MessageType) -> Result<Value, MessageError> {
     let descriptor = message.descriptor();
     let mut writer = Writer::default();
     let mut schema = match values::well_known(descriptor.full_name()) {
         Some(schema) => schema,
         None => {
             writer.names.insert(descriptor.full_name().to_owned());
-            writer.message(descriptor)
+            writer.message(descriptor)?
         }
     };
     // One after the other: a chain of messages may be longer than the stack is deep.
     let mut definitions = BTreeMap::new();
     while let Some(next) = writer.pending.pop() {
-        let definition = writer.message(&next);
+        let definition = writer.message(&next)?;
         definitions.insert(next.full_name().to_owned(), Value::Object(definition));
     }
     let root = format!("#/$defs/{}", descriptor.full_name());
     if mentions(&schema, &root) || definitions.values().any(|found| refers(found, &root)) {
         definitions.insert(descriptor.full_name().to_owned(), schema.clone().into());
     }
+    definitions.append(&mut writer.enums);
     if !definitions.is_empty() {
         schema.insert("$defs".to_owned(), definitions.into_iter().collect::<Map<_, _>>().into());
     }
     schema.shift_insert(0, "$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
-    schema.into()
+    Ok(schema.into())
+}
+
+/// The bytes of a value as text, about.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => members.iter().map(|(key, value)| key.len() + size(value) + 4).sum(),
+        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum(),
+        Value::String(text) => text.len() + 2,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+    }
 }
 
 fn mentions(schema: &Map<String, Value>, reference: &str) -> bool {
@@ -64,25 +84,35 @@ fn refers(value: &Value, reference: &str) -> bool {
 struct Writer {
     names: BTreeSet<String>,
     pending: Vec<MessageDescriptor>,
+    /// The definitions of enums.
+    enums: BTreeMap<String, Value>,
     comments: Comments,
+    bytes: usize,
 }
 
 impl Writer {
-    fn message(&mut self, message: &MessageDescriptor) -> Map<String, Value> {
+    fn spend(&mut self, bytes: usize) -> Result<(), MessageError> {
+        self.bytes += bytes;
+        check("bytes of JSON Schema", self.bytes, MAX_BYTES)
+    }
+
+    fn message(&mut self, message: &MessageDescriptor) -> Result<Map<String, Value>, MessageError> {
         let rules = RuleSet::of_message(message);
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in message.fields() {
             let field_rules = RuleSet::of_field(&field);
-            let schema = self.field(&field, &field_rules);
+            let schema = Value::from(self.field(&field, &field_rules)?);
+            self.spend(size(&schema) + 2 * field.json_name().len())?;
             if field_rules.is_true(25) && field_rules.unsigned(27) != Some(3) || needs_value(&field, &field_rules) {
                 required.push(field.json_name().to_owned());
             }
-            properties.insert(field.json_name().to_owned(), schema.into());
+            properties.insert(field.json_name().to_owned(), schema);
         }
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
         let description = described(self.comments.at(message.path(), &message.parent_file()), &rules, 3);
+        self.spend(description.len())?;
         if !description.is_empty() {
             schema.insert("description".to_owned(), description.into());
         }
@@ -104,27 +134,27 @@ impl Writer {
                 schema.insert("allOf".to_owned(), choices.into());
             }
         }
-        schema
+        Ok(schema)
     }
 
-    fn field(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Map<String, Value> {
+    fn field(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Result<Map<String, Value>, MessageError> {
         // `IGNORE_ALWAYS`
         let ignored = RuleSet::default();
         let rules = if rules.unsigned(27) == Some(3) { &ignored } else { rules };
         let mut schema = if field.is_map() {
-            self.map(field, &rules.inner(19))
+            self.map(field, &rules.inner(19))?
         } else if field.is_list() {
             let list = rules.inner(18);
             let mut schema = Map::new();
             schema.insert("type".to_owned(), "array".into());
-            schema.insert("items".to_owned(), self.value(field, &list.inner(4)).into());
+            schema.insert("items".to_owned(), self.value(field, &list.inner(4))?.into());
             let is_lenient = rules.unsigned(27) == Some(1);
             insert(&mut schema, "minItems", list.unsigned(1).filter(|_| !is_lenient));
             insert(&mut schema, "maxItems", list.unsigned(2));
             insert(&mut schema, "uniqueItems", list.is_true(3).then_some(true));
             schema
         } else {
-            self.value(field, rules)
+            self.value(field, rules)?
         };
         // A text, number or list that may be empty although its rules exclude that.
         if rules.unsigned(27) == Some(1) && !field.is_list() && !field.is_map() {
@@ -137,38 +167,68 @@ impl Writer {
             let text = lines.join("\n");
             schema.insert("description".to_owned(), text.into());
         }
-        schema
+        Ok(schema)
     }
 
-    fn map(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Map<String, Value> {
+    fn map(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Result<Map<String, Value>, MessageError> {
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
-        let Kind::Message(entry) = field.kind() else { return schema };
+        let Kind::Message(entry) = field.kind() else { return Ok(schema) };
         let keys = values::key(&entry.map_entry_key_field().kind(), &rules.inner(4));
         if let Some(keys) = keys {
             schema.insert("propertyNames".to_owned(), keys.into());
         }
-        let value = self.value(&entry.map_entry_value_field(), &rules.inner(5));
+        let value = self.value(&entry.map_entry_value_field(), &rules.inner(5))?;
         schema.insert("additionalProperties".to_owned(), value.into());
         insert(&mut schema, "minProperties", rules.unsigned(1));
         insert(&mut schema, "maxProperties", rules.unsigned(2));
-        schema
+        Ok(schema)
     }
 
     /// One value of a field.
-    fn value(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Map<String, Value> {
-        let Kind::Message(message) = field.kind() else { return values::scalar(&field.kind(), rules) };
+    fn value(&mut self, field: &FieldDescriptor, rules: &RuleSet) -> Result<Map<String, Value>, MessageError> {
+        let message = match field.kind() {
+            Kind::Message(message) => message,
+            Kind::Enum(of) if of.full_name() != values::NULL => return self.choice(&of, rules),
+            kind => return Ok(values::scalar(&kind, rules)),
+        };
         let name = message.full_name();
         if let Some(schema) = values::well_known(name) {
-            return schema;
+            return Ok(schema);
         }
         if self.names.insert(name.to_owned()) {
             self.pending.push(message.clone());
         }
-        let mut schema = Map::new();
-        schema.insert("$ref".to_owned(), format!("#/$defs/{name}").into());
-        schema
+        Ok(reference(name))
     }
+
+    /// A value of an enum. The names are a definition if they are long and no rule excludes any.
+    fn choice(&mut self, of: &EnumDescriptor, rules: &RuleSet) -> Result<Map<String, Value>, MessageError> {
+        let rules = rules.inner(16);
+        let name = of.full_name();
+        if self.enums.contains_key(name) && values::allows_all_names(&rules) {
+            return Ok(reference(name));
+        }
+        // Each value takes time, also one that is excluded.
+        self.spend(of.values().len())?;
+        let schema = values::choice(of, &rules);
+        let bytes = schema.get("enum").map_or(0, size);
+        if bytes <= INLINE_NAMES || !values::allows_all_names(&rules) {
+            return Ok(schema);
+        }
+        self.spend(bytes)?;
+        self.enums.insert(name.to_owned(), schema.into());
+        Ok(reference(name))
+    }
+}
+
+/// The most bytes of the names of an enum that are written into each of its fields.
+const INLINE_NAMES: usize = 512;
+
+fn reference(name: &str) -> Map<String, Value> {
+    let mut schema = Map::new();
+    schema.insert("$ref".to_owned(), format!("#/$defs/{name}").into());
+    schema
 }
 
 fn insert(schema: &mut Map<String, Value>, keyword: &str, value: Option<impl Into<Value>>) {

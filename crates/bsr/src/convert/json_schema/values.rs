@@ -1,11 +1,16 @@
 //! Values that are not messages of a schema: scalars, and the well-known types.
 
-use prost_reflect::Kind;
+use std::collections::BTreeSet;
+
+use prost_reflect::{EnumDescriptor, Kind};
 use serde_json::{Map, Value, json};
 
 use super::insert;
 use crate::convert::read_rules::RuleSet;
 use crate::convert::regex::to_ecma;
+
+/// The enum whose only value is null.
+pub(super) const NULL: &str = "google.protobuf.NullValue";
 
 /// The schema of a well-known type.
 pub(super) fn well_known(name: &str) -> Option<Map<String, Value>> {
@@ -56,28 +61,37 @@ pub(super) fn scalar(kind: &Kind, rules: &RuleSet) -> Map<String, Value> {
         Kind::Float => {
             floating(&mut schema, &rules.inner(1), |bytes| Some(f32::from_le_bytes(bytes.try_into().ok()?).into()));
         }
-        Kind::Enum(descriptor) if descriptor.full_name() == "google.protobuf.NullValue" => {
+        Kind::Enum(descriptor) if descriptor.full_name() == NULL => {
             schema.insert("type".to_owned(), "null".into());
         }
-        Kind::Enum(descriptor) => {
-            let rules = rules.inner(16);
-            let refused = rules.integers(4);
-            let allowed = rules.integers(3);
-            let number = |number: i32| i64::from(number).cast_unsigned();
-            let names = descriptor.values().filter(|value| {
-                let number = number(value.number());
-                !refused.contains(&number)
-                    && (allowed.is_empty() || allowed.contains(&number))
-                    && rules.unsigned(1).is_none_or(|only| only == number)
-            });
-            let names: Vec<Value> = names.map(|value| value.name().into()).collect();
-            schema.insert("type".to_owned(), "string".into());
-            schema.insert("enum".to_owned(), names.into());
-        }
+        Kind::Enum(descriptor) => return choice(descriptor, &rules.inner(16)),
         Kind::Message(_) => {}
         integer => self::integer(&mut schema, integer, rules),
     }
     schema
+}
+
+/// The names of an enum, without those that its rules exclude.
+pub(super) fn choice(of: &EnumDescriptor, rules: &RuleSet) -> Map<String, Value> {
+    let refused: BTreeSet<u64> = rules.integers(4).into_iter().collect();
+    let allowed: BTreeSet<u64> = rules.integers(3).into_iter().collect();
+    let only = rules.unsigned(1);
+    let names = of.values().filter(|value| {
+        let number = i64::from(value.number()).cast_unsigned();
+        !refused.contains(&number)
+            && (allowed.is_empty() || allowed.contains(&number))
+            && only.is_none_or(|only| only == number)
+    });
+    let names: Vec<Value> = names.map(|value| value.name().into()).collect();
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "string".into());
+    schema.insert("enum".to_owned(), names.into());
+    schema
+}
+
+/// True if the rules of an enum exclude no value that has a name.
+pub(super) fn allows_all_names(rules: &RuleSet) -> bool {
+    rules.integers(4).is_empty() && rules.integers(3).is_empty() && rules.unsigned(1).is_none()
 }
 
 fn string(schema: &mut Map<String, Value>, rules: &RuleSet) {
