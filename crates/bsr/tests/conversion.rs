@@ -407,6 +407,35 @@ fn schemas_that_do_not_end_are_refused() {
 }
 
 #[test]
+fn small_schemas_make_no_large_messages() {
+    let converter = Converter::new("p").expect("a package");
+    let convert = |properties: usize, property: &Value, big: &Value| {
+        let properties: serde_json::Map<_, _> =
+            (0..properties).map(|index| (format!("p{index}"), property.clone())).collect();
+        let schema = json!({"properties": properties, "$defs": {"big": big}});
+        converter.convert("t", &schema, None, &mut FieldLock::default())
+    };
+    let texts: Vec<String> = (0..2000).map(|index| format!("{index:028}")).collect();
+    let big = json!({"type": "string", "enum": texts});
+    let reference = json!({"$ref": "#/$defs/big"});
+    assert!(convert(2, &reference, &big).is_ok());
+    let list = json!({"type": "array", "items": reference});
+    let all_of = json!({"allOf": [{"$ref": "#/$defs/big"}]});
+    let long = json!({"type": "string", "examples": [texts.concat()]});
+    for (property, big) in [(&reference, &big), (&list, &big), (&all_of, &big), (&reference, &long)] {
+        assert_eq!(convert(1000, property, big).map(drop), Err(ConvertError::TooLarge), "{property}");
+    }
+    let plain = json!({"type": "string", "minLength": 1, "maxLength": 100, "description": "Some text."});
+    assert!(convert(4000, &reference, &plain).is_ok());
+    // A long key is part of the names of all messages inside.
+    let inner: serde_json::Map<_, _> =
+        (0..1000).map(|index| (format!("o{index}"), json!({"properties": {"a": {}}}))).collect();
+    let nested = json!({"properties": {"k".repeat(100_000): {"properties": inner}}});
+    let refused = converter.convert("t", &nested, None, &mut FieldLock::default());
+    assert_eq!(refused.map(drop), Err(ConvertError::TooLarge));
+}
+
+#[test]
 fn comments_reach_the_descriptors_and_come_back() {
     let schema = json!({
         "type": "object",

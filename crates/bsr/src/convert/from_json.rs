@@ -23,6 +23,12 @@ const MAX_DEPTH: usize = 24;
 /// The fields of all messages of a tool.
 const MAX_FIELDS: usize = 4096;
 
+/// The bytes of the rules of all fields of a tool, about.
+const MAX_RULES: usize = 512 << 10;
+
+/// The bytes of names, of pointers and of schemas behind references that a tool may take: each field has copies of its own.
+const MAX_COPIED: usize = 4 << 20;
+
 /// The keywords of an object with properties that its message expresses. Keys that no schema mentions are refused.
 const OBJECT_KEYWORDS: &[&str] = &["properties", "required", "additionalProperties", "dependentRequired"];
 
@@ -64,8 +70,11 @@ pub enum ConvertError {
     /// The package is not made of identifiers, or has a part inside that hides the packages of other files.
     #[error("{0:?} is not the name of a package for tools")]
     Package(String),
-    /// The schema has more fields, or is nested deeper, than is converted.
-    #[error("the schema has more than {MAX_FIELDS} properties, or more than {MAX_DEPTH} schemas inside each other")]
+    /// The schema has more fields or rules, or is nested deeper, than is converted.
+    #[error(
+        "the schema has more than {MAX_FIELDS} properties, more than {MAX_DEPTH} schemas inside each other, or too many \
+         bytes of names and rules, of which each field has copies"
+    )]
     TooLarge,
 }
 
@@ -213,6 +222,10 @@ struct Reading<'a> {
     taken: BTreeSet<String>,
     depth: usize,
     fields: usize,
+    /// The bytes of the rules of all fields.
+    rules: usize,
+    /// The bytes of copies.
+    copied: usize,
     is_too_large: bool,
     /// The root takes keys that are not among its properties.
     is_open: bool,
@@ -266,6 +279,8 @@ impl<'a> Reading<'a> {
             taken: BTreeSet::new(),
             depth: 0,
             fields: 0,
+            rules: 0,
+            copied: 0,
             is_too_large: false,
             is_open: false,
         }
@@ -295,6 +310,11 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    fn copy(&mut self, bytes: usize) {
+        self.copied += bytes;
+        self.is_too_large |= self.copied > MAX_COPIED;
+    }
+
     /// Makes the message of an object with properties. Its name is that of the place.
     fn object(&mut self, schema: &Map<String, Value>, place: &Place) {
         let at = self.messages.len();
@@ -311,8 +331,8 @@ impl<'a> Reading<'a> {
         let mut names = BTreeSet::new();
         for (key, property) in properties {
             self.fields += 1;
-            if self.fields > MAX_FIELDS {
-                self.is_too_large = true;
+            self.is_too_large |= self.fields > MAX_FIELDS;
+            if self.is_too_large {
                 break;
             }
             let name = unique(&snake_case(key), &mut names, folded);
@@ -330,10 +350,13 @@ impl<'a> Reading<'a> {
 
     fn field(&mut self, (key, name): (&str, &str), schema: &Value, presence: Presence, place: &Place) -> ProtoField {
         let inner = place.member("properties", key);
+        self.copy(inner.pointer.len() + inner.name.len());
         let mut mapped = self.mapped(schema, &inner);
         let number = self.lock.number(&place.name, key);
         let json_name = self.json_name((key, name), &inner);
         self.present(&mut mapped, presence, &inner);
+        self.rules += mapped.rules.size();
+        self.is_too_large |= self.rules > MAX_RULES;
         let comment = schema.as_object().map(comment).unwrap_or_default();
         ProtoField { name: name.to_owned(), json_name, number, shape: mapped.shape, rules: mapped.rules, comment }
     }

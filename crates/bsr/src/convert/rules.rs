@@ -53,6 +53,16 @@ impl Rules {
         self.0.is_empty()
     }
 
+    /// The bytes of the rules, about.
+    pub(crate) fn size(&self) -> usize {
+        let text = |value: &RuleValue| match value {
+            RuleValue::Text(text) => text.len(),
+            RuleValue::Cel(id, message, expression) => id.len() + message.len() + expression.len(),
+            _ => 8,
+        };
+        self.0.iter().map(|rule| 16 + text(&rule.value)).sum()
+    }
+
     /// The bytes of the options of the field or message.
     pub(crate) fn encode(&self) -> Vec<u8> {
         self.0.iter().flat_map(Rule::encode).collect()

@@ -14,8 +14,8 @@ const MAX_REFERENCES: usize = 16;
 impl<'a> Reading<'a> {
     /// The type and the rules of a schema.
     pub(super) fn mapped(&mut self, schema: &Value, place: &Place) -> Mapped {
-        if self.depth >= MAX_DEPTH {
-            self.is_too_large = true;
+        self.is_too_large |= self.depth >= MAX_DEPTH;
+        if self.is_too_large {
             return Mapped::any("Value");
         }
         self.depth += 1;
@@ -116,6 +116,7 @@ impl<'a> Reading<'a> {
         let last = pointer.rsplit('/').next().unwrap_or_default();
         let root = self.messages.first().map(|message| message.name.clone()).unwrap_or_default();
         let name = format!("{root}{}", crate::convert::names::pascal_case(last));
+        self.copy(size(found) + pointer.len() + name.len());
         self.mapped(found, &Place { pointer, name })
     }
 
@@ -131,6 +132,10 @@ impl<'a> Reading<'a> {
                     .pointer(part["$ref"].as_str().and_then(|text| text.strip_prefix('#')).unwrap_or("/?"))
                     .cloned(),
             };
+            self.copy(part.as_ref().map_or(0, size));
+            if self.is_too_large {
+                break;
+            }
             let Some(Value::Object(part)) = part else {
                 self.lossy(place, "allOf", "a part is not a schema of this document");
                 continue;
@@ -266,6 +271,16 @@ impl<'a> Reading<'a> {
                 Some(None) => self.lossy(place, keyword, "it is not a number of elements"),
             }
         }
+    }
+}
+
+/// The bytes of a schema as text, about.
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => members.iter().map(|(key, value)| key.len() + size(value) + 4).sum(),
+        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum(),
+        Value::String(text) => text.len() + 2,
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
 
