@@ -78,11 +78,13 @@ fn files_that_cannot_be_converted_write_nothing() {
     let sandbox = Sandbox::new();
     let nested = tool("a", &json!({"b_request": {"type": "object", "properties": {"c": {}}}}));
     let collision = json!([nested, tool("a_request_b", &json!({}))]).to_string();
+    let same_file = json!([tool("getURL", &json!({})), tool("getUrl", &json!({}))]).to_string();
     for (content, words) in [
         ("{", "tools.json"),
         (r#"{"type": "string"}"#, "object"),
         (r#"[{"name": "x"}]"#, "inputSchema"),
         (collision.as_str(), "ARequestBRequest"),
+        (same_file.as_str(), "get_url.proto"),
     ] {
         sandbox.write("tools.json", content);
         let (code, text) = error(&sandbox, &["to-proto", "tools.json", "--out", "proto"]);

@@ -58,6 +58,8 @@ struct Made {
     files: BTreeMap<String, String>,
     /// The tools by message: all messages are in one package.
     owners: BTreeMap<String, String>,
+    /// The tools by path: names that differ in capitals have one.
+    file_owners: BTreeMap<String, String>,
     reports: Map<String, Value>,
     table: String,
 }
@@ -72,6 +74,9 @@ impl Made {
             }
         }
         let file = converted.file_name();
+        if let Some(other) = self.file_owners.insert(file.clone(), name.to_owned()) {
+            return Err(Failure::usage(format!("{other} and {name} both need the file {file}: rename a tool")));
+        }
         let report = converted.report();
         let verdict = match report.verdict() {
             Verdict::Lossless => "lossless",
