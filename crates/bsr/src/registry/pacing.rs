@@ -37,12 +37,17 @@ impl Pacer {
         Self { interval, burst: burst.max(1), restored: Duration::ZERO }
     }
 
-    /// Registers a request, and returns the time that it has to wait.
-    pub fn register(&mut self, now: Duration) -> Duration {
+    /// Registers a request, and returns the time that it has to wait. `None` means that it would have to wait until
+    /// `latest` or longer; it is not registered then, and takes nothing from others.
+    pub fn register(&mut self, now: Duration, latest: Duration) -> Option<Duration> {
         let tolerance = self.interval * (self.burst - 1);
         let due = self.restored.max(now);
+        let delay = due.saturating_sub(now + tolerance);
+        if now + delay >= latest {
+            return None;
+        }
         self.restored = due + self.interval;
-        due.saturating_sub(now + tolerance)
+        Some(delay)
     }
 }
 
@@ -83,9 +88,19 @@ mod tests {
     fn a_burst_is_followed_by_one_request_each_interval() {
         let mut pacer = Pacer::new(2, SECOND);
         let start = SECOND * 100;
-        let delays: Vec<_> = (0..5).map(|_| pacer.register(start)).collect();
+        let delays: Vec<_> = (0..5).filter_map(|_| pacer.register(start, Duration::MAX)).collect();
         assert_eq!(delays, [Duration::ZERO, Duration::ZERO, SECOND, SECOND * 2, SECOND * 3]);
-        assert_eq!(pacer.register(start + SECOND * 60), Duration::ZERO);
+        assert_eq!(pacer.register(start + SECOND * 60, Duration::MAX), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn requests_that_are_refused_take_no_time_from_others() {
+        let mut pacer = Pacer::new(2, SECOND);
+        let start = SECOND * 100;
+        let sent = (0..60).filter_map(|_| pacer.register(start, start + SECOND * 30)).count();
+        assert_eq!(sent, 31);
+        let later = start + SECOND * 31;
+        assert_eq!(pacer.register(later, later + SECOND * 30), Some(Duration::ZERO));
     }
 
     #[test]

@@ -229,12 +229,11 @@ impl Inner {
         let mut attempts = Attempts::new(5, deadline);
         let mut last = None;
         loop {
-            let delay = self.register(host);
-            if self.now() + delay >= deadline {
+            let Some(delay) = self.register(host, deadline) else {
                 let waiting =
                     || ResolveError::new(Cause::RateLimited, format!("too many requests to {host} are waiting"));
                 return Err(last.unwrap_or_else(waiting));
-            }
+            };
             tokio::time::sleep(delay).await;
             let request = settings.api.request(settings.codec, key, etag);
             let left = deadline.saturating_sub(self.now());
@@ -259,11 +258,11 @@ impl Inner {
         }
     }
 
-    fn register(&self, host: &Host) -> Duration {
+    fn register(&self, host: &Host, latest: Duration) -> Option<Duration> {
         let now = self.now();
         let (burst, interval) = self.settings.pace;
         let mut state = self.state();
-        state.pacers.entry(host.clone()).or_insert_with(|| Pacer::new(burst, interval)).register(now)
+        state.pacers.entry(host.clone()).or_insert_with(|| Pacer::new(burst, interval)).register(now, latest)
     }
 
     async fn load(&self, bytes: bytes::Bytes) -> Result<Schema, ResolveError> {
