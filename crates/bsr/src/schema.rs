@@ -76,15 +76,15 @@ impl Schema {
         &self.0.bytes
     }
 
-    /// The bytes of the set without the files of `google/protobuf` and `buf/validate/validate.proto`, for a reader that
-    /// has them.
+    /// The bytes of the set without the well-known files that this crate brings along, for a reader that has them. A
+    /// reader need not have other files of `google/protobuf`, such as `cpp_features.proto`.
     #[must_use]
     pub fn bytes_without_common_files(&self) -> Bytes {
         let mut kept = Vec::new();
         for field in Fields::new(&self.0.bytes) {
             // The set was read before, so it is not malformed.
             if let Ok((1, Payload::Bytes(file))) = field
-                && !file_name(file).is_some_and(well_known::is_common)
+                && !file_name(file).is_some_and(well_known::is_known)
             {
                 well_known::push_file(&mut kept, file);
             }

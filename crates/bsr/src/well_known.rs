@@ -55,6 +55,7 @@ pub(crate) fn is_known(name: &str) -> bool {
 }
 
 /// True for a file that every implementation of protobuf, or of `buf.validate`, brings along.
+#[cfg(feature = "validation")]
 pub(crate) fn is_common(name: &str) -> bool {
     name.starts_with("google/protobuf/") || name == RULES
 }

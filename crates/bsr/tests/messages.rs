@@ -309,6 +309,23 @@ fn bytes_of_a_set_stay_as_they_came() {
 }
 
 #[test]
+fn only_files_that_every_reader_has_are_left_out() {
+    let features = "google/protobuf/cpp_features.proto";
+    let file = |name: &str, imports: &[&str]| prost_types::FileDescriptorProto {
+        name: Some(name.to_owned()),
+        dependency: imports.iter().map(|name| (*name).to_owned()).collect(),
+        ..prost_types::FileDescriptorProto::default()
+    };
+    let timestamp = "google/protobuf/timestamp.proto";
+    let file = vec![file(features, &[]), file(timestamp, &[]), file("a.proto", &[features, timestamp])];
+    let set = prost_types::FileDescriptorSet { file }.encode_to_vec();
+    let whole = Schema::decode(set, &SchemaLimits::default()).expect("sound");
+    let cut = whole.bytes_without_common_files();
+    assert!(cut.len() < whole.bytes().len());
+    Schema::decode(cut, &SchemaLimits::default()).expect("nothing is missing");
+}
+
+#[test]
 fn a_tool_that_names_no_types_gets_the_obvious_ones() {
     let loaded = schema(SEARCH);
     let input = loaded.default_input().expect("one message ends in Request");
