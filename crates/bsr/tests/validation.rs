@@ -1,6 +1,7 @@
 //! Rules of `buf.validate`: each kind with a message that satisfies it and one that violates it, by path and id.
 
 use prost_protovalidate::types::DESCRIPTOR_POOL;
+use protomcp_bsr::convert::to_json_schema;
 use protomcp_bsr::{
     EntryPart, Message, MessageLimits, Protovalidate, Schema, SchemaError, SchemaLimits, ValidationError, Validator,
 };
@@ -25,6 +26,10 @@ const RULES: &str = r#"
     syntax = "proto3";
     package rules.v1;
     import "buf/validate/validate.proto";
+    import "google/protobuf/any.proto";
+    import "google/protobuf/duration.proto";
+    import "google/protobuf/timestamp.proto";
+    import "google/protobuf/wrappers.proto";
     enum Color { COLOR_UNSPECIFIED = 0; COLOR_RED = 1; }
     message MinLen { string a = 1 [(buf.validate.field).string.min_len = 2]; }
     message Range { double a = 1 [(buf.validate.field).double = { gt: 0, lt: 1 }]; }
@@ -53,6 +58,24 @@ const RULES: &str = r#"
     }
     message Zero { string a = 1 [(buf.validate.field).string.min_len = 2, (buf.validate.field).ignore = IGNORE_IF_ZERO_VALUE]; }
     message Nested { repeated MinLen inner = 1; }
+    message Prefix { string a = 1 [(buf.validate.field).string.prefix = "abc"]; }
+    message NotIn { string a = 1 [(buf.validate.field).string.not_in = "x"]; }
+    message LenBytes { string a = 1 [(buf.validate.field).string.len_bytes = 3]; }
+    message Header { string a = 1 [(buf.validate.field).string.well_known_regex = KNOWN_REGEX_HTTP_HEADER_NAME]; }
+    message Raw { bytes a = 1 [(buf.validate.field).bytes.min_len = 2]; }
+    message NotTwo { optional int32 a = 1 [(buf.validate.field).int32.not_in = 2]; }
+    message Outside { optional int32 a = 1 [(buf.validate.field).int32 = { lt: 1, gt: 5 }]; }
+    message Doubles { optional double a = 1 [(buf.validate.field).double = { in: [0.5] }]; }
+    message Time { google.protobuf.Timestamp a = 1 [(buf.validate.field).timestamp.lt.seconds = 5]; }
+    message Span { google.protobuf.Duration a = 1 [(buf.validate.field).duration.gte.seconds = 5]; }
+    message AnyOf { google.protobuf.Any a = 1 [(buf.validate.field).any.in = "x/rules.v1.In"]; }
+    message Wrapped { google.protobuf.StringValue a = 1 [(buf.validate.field).string.min_len = 2]; }
+    message RequiredText { string a = 1 [(buf.validate.field).required = true]; }
+    message RequiredList { repeated string a = 1 [(buf.validate.field).required = true]; }
+    message RequiredMap { map<string, string> a = 1 [(buf.validate.field).required = true]; }
+    message RequiredNumber { int32 a = 1 [(buf.validate.field).required = true]; }
+    message RequiredChoice { Color a = 1 [(buf.validate.field).required = true]; }
+    message ItemCel { repeated int32 a = 1 [(buf.validate.field).repeated.items.cel = { id: "even", expression: "this % 2 == 0" }]; }
 "#;
 
 struct Sources(&'static str);
@@ -95,31 +118,84 @@ fn violations(schema: &Schema, name: &str, json: &str) -> Vec<(String, String)> 
     }
 }
 
+/// A message, a value that satisfies its rules and one that violates them, with the field and the id of the rule.
+const CASES: &[(&str, &str, &str, &str, &str)] = &[
+    ("MinLen", r#"{"a":"äß"}"#, r#"{"a":"ä"}"#, "a", "string.min_len"),
+    ("Range", r#"{"a":0.5}"#, r#"{"a":1}"#, "a", "double.gt_lt"),
+    ("In", r#"{"a":"y"}"#, r#"{"a":"z"}"#, "a", "string.in"),
+    ("Pattern", r#"{"a":"abc"}"#, r#"{"a":"a1"}"#, "a", "string.pattern"),
+    ("Email", r#"{"a":"a@example.com"}"#, r#"{"a":"a"}"#, "a", "string.email"),
+    ("Items", r#"{"a":["x"]}"#, "{}", "a", "repeated.min_items"),
+    ("Items", r#"{"a":["x","y"]}"#, r#"{"a":["x","x"]}"#, "a", "repeated.unique"),
+    ("Items", r#"{"a":["x","y"]}"#, r#"{"a":["x","long"]}"#, "a[1]", "string.max_len"),
+    ("Map", r#"{"a":{"xy":1}}"#, r#"{"a":{"xy":0}}"#, r#"a["xy"]"#, "int32.gt"),
+    ("Enum", r#"{"a":"COLOR_RED"}"#, r#"{"a":7}"#, "a", "enum.defined_only"),
+    ("Enum", r#"{"a":"COLOR_RED"}"#, "{}", "a", "enum.not_in"),
+    ("Oneof", r#"{"a":""}"#, "{}", "choice", "required"),
+    ("Required", r#"{"a":{"a":"x"}}"#, "{}", "a", "required"),
+    ("Cel", r#"{"low":1,"high":2}"#, r#"{"low":2,"high":1}"#, "", "range.order"),
+    ("FieldCel", r#"{"a":2}"#, r#"{"a":1}"#, "a", "even"),
+    ("Zero", "{}", r#"{"a":"x"}"#, "a", "string.min_len"),
+    ("Nested", r#"{"inner":[{"a":"xy"}]}"#, r#"{"inner":[{"a":"xy"},{"a":"x"}]}"#, "inner[1].a", "string.min_len"),
+    ("Prefix", r#"{"a":"abcd"}"#, r#"{"a":"ab"}"#, "a", "string.prefix"),
+    ("NotIn", r#"{"a":"y"}"#, r#"{"a":"x"}"#, "a", "string.not_in"),
+    ("LenBytes", r#"{"a":"abc"}"#, r#"{"a":"ab"}"#, "a", "string.len_bytes"),
+    ("Header", r#"{"a":"x-y"}"#, r#"{"a":"x y"}"#, "a", "string.well_known_regex.header_name"),
+    ("Raw", r#"{"a":"AAEC"}"#, r#"{"a":"AA=="}"#, "a", "bytes.min_len"),
+    ("NotTwo", r#"{"a":1}"#, r#"{"a":2}"#, "a", "int32.not_in"),
+    ("Outside", r#"{"a":6}"#, r#"{"a":3}"#, "a", "int32.gt_lt_exclusive"),
+    ("Doubles", r#"{"a":0.5}"#, r#"{"a":1}"#, "a", "double.in"),
+    ("Time", r#"{"a":"1970-01-01T00:00:01Z"}"#, r#"{"a":"1970-01-01T00:00:09Z"}"#, "a", "timestamp.lt"),
+    ("Span", r#"{"a":"9s"}"#, r#"{"a":"1s"}"#, "a", "duration.gte"),
+    ("AnyOf", r#"{"a":{"@type":"x/rules.v1.In"}}"#, r#"{"a":{"@type":"x/rules.v1.Map"}}"#, "a", "any.in"),
+    ("Wrapped", r#"{"a":"xy"}"#, r#"{"a":"x"}"#, "a", "string.min_len"),
+    ("RequiredText", r#"{"a":"x"}"#, r#"{"a":""}"#, "a", "required"),
+    ("RequiredText", r#"{"a":"x"}"#, "{}", "a", "required"),
+    ("RequiredList", r#"{"a":["x"]}"#, r#"{"a":[]}"#, "a", "required"),
+    ("RequiredMap", r#"{"a":{"x":"y"}}"#, r#"{"a":{}}"#, "a", "required"),
+    ("RequiredNumber", r#"{"a":1}"#, r#"{"a":0}"#, "a", "required"),
+    ("RequiredChoice", r#"{"a":"COLOR_RED"}"#, r#"{"a":"COLOR_UNSPECIFIED"}"#, "a", "required"),
+    ("ItemCel", r#"{"a":[2]}"#, r#"{"a":[1]}"#, "a[0]", "even"),
+    ("Pattern", r#"{"a":"x"}"#, "{}", "a", "string.pattern"),
+    ("Range", r#"{"a":0.5}"#, "{}", "a", "double.gt_lt"),
+    ("Prefix", r#"{"a":"abcd"}"#, "{}", "a", "string.prefix"),
+    ("Raw", r#"{"a":"AAEC"}"#, "{}", "a", "bytes.min_len"),
+];
+
+#[test]
+fn the_json_schema_of_a_message_refuses_what_its_rules_refuse_or_names_the_rule() {
+    let rules = schema(RULES);
+    for (name, good, bad, _, _) in CASES {
+        let message = rules.message(&format!("rules.v1.{name}")).expect("there");
+        let made = to_json_schema(&message).expect("it is small");
+        let validator =
+            jsonschema::draft202012::options().should_validate_formats(true).build(&made).expect("a schema");
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert!(validator.is_valid(&read(good)), "{name} {good}: {made}");
+        let is_numeric = *name == "Enum" && bad.contains('7');
+        assert!(
+            is_numeric || !validator.is_valid(&read(bad)) || made.to_string().contains("Rule: "),
+            "{name} {bad}: {made}"
+        );
+    }
+    let text = |name: &str| to_json_schema(&rules.message(name).expect("there")).expect("it is small").to_string();
+    for (name, words) in [
+        ("rules.v1.Prefix", r#"Rule: string.prefix = \"abc\""#),
+        ("rules.v1.Outside", "Rule: less than 1, or more than 5"),
+        ("rules.v1.Doubles", "Rule: double.in = 0.5"),
+        ("rules.v1.Time", "Rule: timestamp.lt = 5 s 0 ns"),
+    ] {
+        assert!(text(name).contains(words), "{name}: {}", text(name));
+    }
+}
+
 #[test]
 fn each_kind_of_rule_accepts_and_refuses() {
     let rules = schema(RULES);
-    for (name, good, bad, field, rule) in [
-        ("MinLen", r#"{"a":"äß"}"#, r#"{"a":"ä"}"#, "a", "string.min_len"),
-        ("Range", r#"{"a":0.5}"#, r#"{"a":1}"#, "a", "double.gt_lt"),
-        ("In", r#"{"a":"y"}"#, r#"{"a":"z"}"#, "a", "string.in"),
-        ("Pattern", r#"{"a":"abc"}"#, r#"{"a":"a1"}"#, "a", "string.pattern"),
-        ("Email", r#"{"a":"a@example.com"}"#, r#"{"a":"a"}"#, "a", "string.email"),
-        ("Items", r#"{"a":["x"]}"#, "{}", "a", "repeated.min_items"),
-        ("Items", r#"{"a":["x","y"]}"#, r#"{"a":["x","x"]}"#, "a", "repeated.unique"),
-        ("Items", r#"{"a":["x","y"]}"#, r#"{"a":["x","long"]}"#, "a[1]", "string.max_len"),
-        ("Map", r#"{"a":{"xy":1}}"#, r#"{"a":{"xy":0}}"#, r#"a["xy"]"#, "int32.gt"),
-        ("Enum", r#"{"a":"COLOR_RED"}"#, r#"{"a":7}"#, "a", "enum.defined_only"),
-        ("Enum", r#"{"a":1}"#, "{}", "a", "enum.not_in"),
-        ("Oneof", r#"{"a":""}"#, "{}", "choice", "required"),
-        ("Required", r#"{"a":{"a":"x"}}"#, "{}", "a", "required"),
-        ("Cel", r#"{"low":1,"high":2}"#, r#"{"low":2,"high":1}"#, "", "range.order"),
-        ("FieldCel", r#"{"a":2}"#, r#"{"a":1}"#, "a", "even"),
-        ("Zero", "{}", r#"{"a":"x"}"#, "a", "string.min_len"),
-        ("Nested", r#"{"inner":[{"a":"xy"}]}"#, r#"{"inner":[{"a":"xy"},{"a":"x"}]}"#, "inner[1].a", "string.min_len"),
-    ] {
+    for (name, good, bad, field, rule) in CASES {
         let full_name = format!("rules.v1.{name}");
         assert_eq!(violations(&rules, &full_name, good), [], "{name} {good}");
-        assert_eq!(violations(&rules, &full_name, bad), [(field.to_owned(), rule.to_owned())], "{name} {bad}");
+        assert_eq!(violations(&rules, &full_name, bad), [((*field).to_owned(), (*rule).to_owned())], "{name} {bad}");
     }
 }
 

@@ -14,6 +14,7 @@ use crate::message_error::{MessageError, check};
 use crate::message_type::MessageType;
 
 mod comments;
+mod sentences;
 mod values;
 
 use comments::Comments;
@@ -30,7 +31,7 @@ const MAX_BYTES: usize = 4 << 20;
 pub fn to_json_schema(message: &MessageType) -> Result<Value, MessageError> {
     let descriptor = message.descriptor();
     let mut writer = Writer::default();
-    let mut schema = match values::well_known(descriptor.full_name()) {
+    let mut schema = match values::well_known(descriptor.full_name(), &RuleSet::default()) {
         Some(schema) => schema,
         None => {
             writer.names.insert(descriptor.full_name().to_owned());
@@ -104,7 +105,7 @@ impl Writer {
             let field_rules = RuleSet::of_field(&field);
             let schema = Value::from(self.field(&field, &field_rules)?);
             self.spend(size(&schema) + 2 * field.json_name().len())?;
-            if field_rules.is_true(25) && field_rules.unsigned(27) != Some(3) || needs_value(&field, &field_rules) {
+            if is_required(&field_rules) || needs_value(&field, &field_rules) {
                 required.push(field.json_name().to_owned());
             }
             properties.insert(field.json_name().to_owned(), schema);
@@ -147,8 +148,11 @@ impl Writer {
             let list = rules.inner(18);
             let mut schema = Map::new();
             schema.insert("type".to_owned(), "array".into());
-            schema.insert("items".to_owned(), self.value(field, &list.inner(4))?.into());
-            let is_lenient = rules.unsigned(27) == Some(1);
+            let rules_of_items = list.inner(4);
+            let mut items = self.value(field, &rules_of_items)?;
+            describe_cel(&mut items, &rules_of_items);
+            schema.insert("items".to_owned(), items.into());
+            let is_lenient = rules.unsigned(27) == Some(1) && !is_required(rules);
             insert(&mut schema, "minItems", list.unsigned(1).filter(|_| !is_lenient));
             insert(&mut schema, "maxItems", list.unsigned(2));
             insert(&mut schema, "uniqueItems", list.is_true(3).then_some(true));
@@ -156,8 +160,11 @@ impl Writer {
         } else {
             self.value(field, rules)?
         };
+        if is_required(rules) && !field.supports_presence() {
+            exclude_zero(&mut schema, field);
+        }
         // A text, number or list that may be empty although its rules exclude that.
-        if rules.unsigned(27) == Some(1) && !field.is_list() && !field.is_map() {
+        if rules.unsigned(27) == Some(1) && !is_required(rules) && !field.is_list() && !field.is_map() {
             schema = values::or_zero(schema, &field.kind());
         }
         let text = described(self.comments.at(field.path(), &field.parent_message().parent_file()), rules, 23);
@@ -174,11 +181,13 @@ impl Writer {
         let mut schema = Map::new();
         schema.insert("type".to_owned(), "object".into());
         let Kind::Message(entry) = field.kind() else { return Ok(schema) };
-        let keys = values::key(&entry.map_entry_key_field().kind(), &rules.inner(4));
-        if let Some(keys) = keys {
+        let mut keys = values::key(&entry.map_entry_key_field().kind(), &rules.inner(4)).unwrap_or_default();
+        describe_cel(&mut keys, &rules.inner(4));
+        if !keys.is_empty() {
             schema.insert("propertyNames".to_owned(), keys.into());
         }
-        let value = self.value(&entry.map_entry_value_field(), &rules.inner(5))?;
+        let mut value = self.value(&entry.map_entry_value_field(), &rules.inner(5))?;
+        describe_cel(&mut value, &rules.inner(5));
         schema.insert("additionalProperties".to_owned(), value.into());
         insert(&mut schema, "minProperties", rules.unsigned(1));
         insert(&mut schema, "maxProperties", rules.unsigned(2));
@@ -193,7 +202,8 @@ impl Writer {
             kind => return Ok(values::scalar(&kind, rules)),
         };
         let name = message.full_name();
-        if let Some(schema) = values::well_known(name) {
+        if let Some(mut schema) = values::well_known(name, rules) {
+            sentences::add_unread(&mut schema, &Kind::Message(message), rules);
             return Ok(schema);
         }
         if self.names.insert(name.to_owned()) {
@@ -237,6 +247,29 @@ fn insert(schema: &mut Map<String, Value>, keyword: &str, value: Option<impl Int
     }
 }
 
+/// True for a field that has to be there, and is not the zero value without presence.
+fn is_required(rules: &RuleSet) -> bool {
+    rules.is_true(25) && rules.unsigned(27) != Some(3)
+}
+
+fn exclude_zero(schema: &mut Map<String, Value>, field: &FieldDescriptor) {
+    let keyword = match (field.is_map(), field.is_list()) {
+        (true, _) => "minProperties",
+        (_, true) => "minItems",
+        _ => return values::exclude_zero(schema, &field.kind()),
+    };
+    let least = schema.get(keyword).and_then(Value::as_u64).unwrap_or(0).max(1);
+    schema.insert(keyword.to_owned(), least.into());
+}
+
+/// Adds the rules of elements in CEL to their description.
+fn describe_cel(schema: &mut Map<String, Value>, rules: &RuleSet) {
+    let text = described(String::new(), rules, 23);
+    if !text.is_empty() {
+        sentences::describe(schema, &text);
+    }
+}
+
 /// True for a field without presence whose rules refuse the value that it has when it is missing.
 fn needs_value(field: &FieldDescriptor, rules: &RuleSet) -> bool {
     if field.supports_presence() || rules.unsigned(27).is_some() {
@@ -277,11 +310,12 @@ fn dependent_required(message: &MessageDescriptor, rules: &RuleSet) -> Map<Strin
     dependent.into_iter().map(|(has, needs)| (has, needs.into())).collect()
 }
 
-/// A comment, and the rules in CEL.
+/// A comment, and the rules in CEL. They are messages, or expressions alone under another number.
 fn described(comment: String, rules: &RuleSet, cel: u32) -> String {
     let mut text = comment;
-    for rule in rules.list(cel) {
-        let words = rule.text(2).filter(|message| !message.is_empty()).or_else(|| rule.text(3)).unwrap_or_default();
+    let words = |rule: RuleSet| rule.text(2).filter(|message| !message.is_empty()).or_else(|| rule.text(3));
+    let expressions = rules.all_texts(if cel == 3 { 5 } else { 29 });
+    for words in rules.list(cel).into_iter().map(|rule| words(rule).unwrap_or_default()).chain(expressions) {
         if !text.is_empty() {
             text.push('\n');
         }

@@ -2,8 +2,10 @@
 //!
 //! They are read from the bytes, so that a schema need not contain the file that defines them.
 
+use std::collections::BTreeSet;
+
 use prost_reflect::prost::Message as _;
-use prost_reflect::{DynamicMessage, FieldDescriptor, MessageDescriptor, OneofDescriptor};
+use prost_reflect::{DynamicMessage, FieldDescriptor, Kind, MessageDescriptor, OneofDescriptor};
 
 use crate::convert::rules::EXTENSION;
 use crate::wire::{Fields, Payload};
@@ -18,6 +20,36 @@ enum Leaf {
     Varint(u64),
     Fixed(Vec<u8>),
     Bytes(Vec<u8>),
+}
+
+impl Leaf {
+    fn shown(&self, kind: &Kind) -> String {
+        match (self, kind) {
+            (Self::Varint(value), _) => value.cast_signed().to_string(),
+            (Self::Fixed(bytes), Kind::Double | Kind::Float) => {
+                match (<[u8; 8]>::try_from(&**bytes), <[u8; 4]>::try_from(&**bytes)) {
+                    (Ok(bytes), _) => f64::from_le_bytes(bytes).to_string(),
+                    (_, Ok(bytes)) => f32::from_le_bytes(bytes).to_string(),
+                    _ => hex(bytes),
+                }
+            }
+            (Self::Bytes(bytes), Kind::Message(message)) if message.full_name() != "google.protobuf.Any" => {
+                let time = RuleSet::read(bytes);
+                let part = |number| time.unsigned(number).unwrap_or_default().cast_signed();
+                format!("{} s {} ns", part(1), part(2))
+            }
+            (Self::Bytes(bytes), Kind::String | Kind::Message(_)) => match std::str::from_utf8(bytes) {
+                Ok(text) => format!("{text:?}"),
+                Err(_) => hex(bytes),
+            },
+            (Self::Bytes(bytes) | Self::Fixed(bytes), _) => hex(bytes),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("0x{digits}")
 }
 
 impl RuleSet {
@@ -104,6 +136,18 @@ impl RuleSet {
     /// The members of a list of messages.
     pub(crate) fn list(&self, number: u32) -> Vec<Self> {
         self.texts(number).map(Self::read).collect()
+    }
+
+    /// The numbers of the rules that are there, each once.
+    pub(crate) fn numbers(&self) -> BTreeSet<u32> {
+        self.0.iter().map(|(number, _)| *number).collect()
+    }
+
+    /// The values of a rule, for a reader.
+    pub(crate) fn shown(&self, number: u32, kind: &Kind) -> String {
+        let leaves = self.0.iter().filter(|(found, _)| *found == number);
+        let shown: Vec<String> = leaves.map(|(_, leaf)| leaf.shown(kind)).collect();
+        shown.join(", ")
     }
 
     fn texts(&self, number: u32) -> impl DoubleEndedIterator<Item = &[u8]> {

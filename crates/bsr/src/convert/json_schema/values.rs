@@ -6,6 +6,7 @@ use prost_reflect::{EnumDescriptor, Kind};
 use serde_json::{Map, Value, json};
 
 use super::insert;
+use super::sentences::{add_unread, describe};
 use crate::convert::read_rules::RuleSet;
 use crate::convert::regex::to_ecma;
 
@@ -13,7 +14,8 @@ use crate::convert::regex::to_ecma;
 pub(super) const NULL: &str = "google.protobuf.NullValue";
 
 /// The schema of a well-known type.
-pub(super) fn well_known(name: &str) -> Option<Map<String, Value>> {
+pub(super) fn well_known(name: &str, rules: &RuleSet) -> Option<Map<String, Value>> {
+    let wrapped = |kind| nullable(scalar(&kind, rules));
     let schema = match name.strip_prefix("google.protobuf.")? {
         "Any" => json!({"type": "object", "properties": {"@type": {"type": "string"}}, "required": ["@type"]}),
         "Timestamp" => json!({"type": "string", "format": "date-time"}),
@@ -23,20 +25,24 @@ pub(super) fn well_known(name: &str) -> Option<Map<String, Value>> {
         "ListValue" => json!({"type": "array"}),
         "Value" => json!({}),
         "Empty" => json!({"type": "object", "additionalProperties": false}),
-        "BoolValue" => nullable(scalar(&Kind::Bool, &RuleSet::default())),
-        "StringValue" => nullable(scalar(&Kind::String, &RuleSet::default())),
-        "BytesValue" => nullable(scalar(&Kind::Bytes, &RuleSet::default())),
-        "DoubleValue" | "FloatValue" => json!({"type": ["number", "null"]}),
-        "Int32Value" => nullable(scalar(&Kind::Int32, &RuleSet::default())),
-        "Int64Value" => nullable(scalar(&Kind::Int64, &RuleSet::default())),
-        "UInt32Value" => nullable(scalar(&Kind::Uint32, &RuleSet::default())),
-        "UInt64Value" => nullable(scalar(&Kind::Uint64, &RuleSet::default())),
+        "BoolValue" => wrapped(Kind::Bool),
+        "StringValue" => wrapped(Kind::String),
+        "BytesValue" => wrapped(Kind::Bytes),
+        "DoubleValue" => wrapped(Kind::Double),
+        "FloatValue" => wrapped(Kind::Float),
+        "Int32Value" => wrapped(Kind::Int32),
+        "Int64Value" => wrapped(Kind::Int64),
+        "UInt32Value" => wrapped(Kind::Uint32),
+        "UInt64Value" => wrapped(Kind::Uint64),
         _ => return None,
     };
     schema.as_object().cloned()
 }
 
 fn nullable(mut schema: Map<String, Value>) -> Value {
+    if schema.contains_key("const") || schema.contains_key("enum") {
+        return json!({"anyOf": [schema, {"type": "null"}]});
+    }
     let name = schema.get("type").cloned().unwrap_or_default();
     schema.insert("type".to_owned(), json!([name, "null"]));
     schema.into()
@@ -44,6 +50,12 @@ fn nullable(mut schema: Map<String, Value>) -> Value {
 
 /// The schema of a scalar or an enum, with its rules.
 pub(super) fn scalar(kind: &Kind, rules: &RuleSet) -> Map<String, Value> {
+    let mut schema = plain(kind, rules);
+    add_unread(&mut schema, kind, rules);
+    schema
+}
+
+fn plain(kind: &Kind, rules: &RuleSet) -> Map<String, Value> {
     let mut schema = Map::new();
     match kind {
         Kind::Bool => {
@@ -121,15 +133,22 @@ fn floating(schema: &mut Map<String, Value>, rules: &RuleSet, read: impl Fn(&[u8
     let upper = bound(2).or(bound(3));
     insert(schema, "const", bound(1));
     if lower.zip(upper).is_some_and(|(lower, upper)| lower > upper) {
-        return;
+        return outside(schema, |number| bound(number).map(|bound| bound.to_string()));
     }
     for (keyword, number) in [("exclusiveMaximum", 2), ("maximum", 3), ("exclusiveMinimum", 4), ("minimum", 5)] {
         insert(schema, keyword, bound(number));
     }
 }
 
+/// The sentence for bounds of which one has to hold.
+fn outside(schema: &mut Map<String, Value>, bound: impl Fn(u32) -> Option<String>) {
+    let words = [(2, "less than"), (3, "at most"), (4, "more than"), (5, "at least")];
+    let bounds = words.iter().filter_map(|(number, words)| Some(format!("{words} {}", bound(*number)?)));
+    describe(schema, &format!("Rule: {}", bounds.collect::<Vec<_>>().join(", or ")));
+}
+
 /// The number of the rules for a kind of integer, and its range.
-fn integer_facts(kind: &Kind) -> (u32, i128, i128) {
+pub(super) fn integer_facts(kind: &Kind) -> (u32, i128, i128) {
     let small = (i128::from(i32::MIN), i128::from(i32::MAX));
     let wide = (i128::from(i64::MIN), i128::from(i64::MAX));
     match kind {
@@ -185,6 +204,9 @@ fn integer(schema: &mut Map<String, Value>, kind: &Kind, rules: &RuleSet) {
     let upper = value(3).or(value(2).map(|below| below - 1));
     // With the lower bound above the upper one, protovalidate means the values outside.
     let is_outside = lower.zip(upper).is_some_and(|(lower, upper)| lower > upper);
+    if is_outside {
+        outside(schema, |number| value(number).map(|bound| bound.to_string()));
+    }
     let (lower, upper) = if is_outside { (None, None) } else { (lower, upper) };
     insert(schema, "minimum", to_json(lower.unwrap_or(least)));
     insert(schema, "maximum", to_json(upper.unwrap_or(most)));
@@ -236,6 +258,34 @@ pub(super) fn or_zero(schema: Map<String, Value>, kind: &Kind) -> Map<String, Va
     either
 }
 
+/// True for an expression that does not match the empty text.
+fn refuses_empty(pattern: &str) -> bool {
+    let parsed = regex_syntax::parse(pattern);
+    parsed.is_ok_and(|parsed| parsed.properties().minimum_len().is_some_and(|least| least > 0))
+}
+
+/// Excludes the value that a field without presence has when it is missing.
+pub(super) fn exclude_zero(schema: &mut Map<String, Value>, kind: &Kind) {
+    match kind {
+        Kind::String | Kind::Bytes => {
+            let least = schema.get("minLength").and_then(Value::as_u64).unwrap_or(0).max(1);
+            schema.insert("minLength".to_owned(), least.into());
+        }
+        Kind::Bool => {
+            schema.insert("const".to_owned(), true.into());
+        }
+        Kind::Enum(of) => {
+            let zeros = of.values().filter(|value| value.number() == 0);
+            let zeros: Vec<Value> = zeros.map(|value| value.name().into()).collect();
+            schema.insert("not".to_owned(), json!({"enum": zeros}));
+        }
+        Kind::Message(_) => {}
+        _ => {
+            schema.insert("not".to_owned(), json!({"const": 0}));
+        }
+    }
+}
+
 /// True if the rules refuse the value of a missing scalar.
 pub(super) fn refuses_zero(kind: &Kind, rules: &RuleSet) -> bool {
     match kind {
@@ -244,10 +294,16 @@ pub(super) fn refuses_zero(kind: &Kind, rules: &RuleSet) -> bool {
             let choices = rules.all_texts(10);
             let some = |number: u32| rules.unsigned(number).is_some_and(|length| length > 0);
             some(2)
-                || some(19)
+                || [4, 19, 20].into_iter().any(some)
+                || [7, 8, 9].iter().any(|number| rules.text(*number).is_some_and(|part| !part.is_empty()))
+                || rules.all_texts(11).iter().any(String::is_empty)
+                || rules.text(6).is_some_and(|pattern| refuses_empty(&pattern))
                 || rules.text(1).is_some_and(|only| !only.is_empty())
                 || (!choices.is_empty() && !choices.iter().any(String::is_empty))
-                || [12, 13, 15, 16, 17, 22].iter().any(|number| rules.is_true(*number))
+                // Formats; a reference (18) may be empty, and of the expressions of headers (24) the second may match nothing.
+                || [12, 13, 14, 15, 16, 17, 21, 22, 24, 26, 27, 28, 29, 30, 31, 32, 33, 35, 37, 38]
+                    .iter()
+                    .any(|number| rules.is_true(*number))
         }
         Kind::Enum(_) => {
             let rules = rules.inner(16);
@@ -257,13 +313,23 @@ pub(super) fn refuses_zero(kind: &Kind, rules: &RuleSet) -> bool {
                 || rules.unsigned(1).is_some_and(|only| only != 0)
         }
         Kind::Bool => rules.inner(13).is_true(1),
-        Kind::Double | Kind::Float | Kind::Bytes | Kind::Message(_) => false,
-        integer => {
-            let schema = scalar(integer, rules);
-            let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
-            let is_zero = |value: &Value| *value == 0;
-            bound("minimum").is_some_and(|least| least > 0)
-                || bound("maximum").is_some_and(|most| most < 0)
+        Kind::Message(_) => false,
+        Kind::Bytes => {
+            let rules = rules.inner(15);
+            let has = |number| rules.text(number).is_some_and(|part| !part.is_empty());
+            [2, 13].iter().any(|number| rules.unsigned(*number).is_some_and(|length| length > 0))
+                || [1, 5, 6, 7].into_iter().any(has)
+                || rules.text(4).is_some_and(|pattern| refuses_empty(&pattern))
+                || [10, 11, 12, 15].iter().any(|number| rules.is_true(*number))
+        }
+        number => {
+            let schema = plain(number, rules);
+            let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+            let is_zero = |value: &Value| value.as_f64() == Some(0.0);
+            bound("minimum").is_some_and(|least| least > 0.0)
+                || bound("maximum").is_some_and(|most| most < 0.0)
+                || bound("exclusiveMinimum").is_some_and(|least| least >= 0.0)
+                || bound("exclusiveMaximum").is_some_and(|most| most <= 0.0)
                 || schema.get("const").is_some_and(|only| !is_zero(only))
                 || schema.get("enum").and_then(Value::as_array).is_some_and(|all| !all.iter().any(is_zero))
         }
