@@ -160,7 +160,7 @@ tool({
 // ---------------------------------------------------------------- questions
 
 const askName = async ({ ask }: Context, key: string) => {
-  const answer = await ask("What is your name?", z.object({ name: z.string() }), { key });
+  const answer = await ask("What is your name?", z.object({ name: z.string().optional() }), { key });
   return `The user answered ${JSON.stringify(answer.content ?? {})}`;
 };
 const askModel = async ({ sample }: Context, question = "What is the capital of France?", key = "capital_question") =>
@@ -283,8 +283,8 @@ tool({
 });
 tool({
   name: "test_input_required_result_capabilities",
-  description: "Asks the model if there is one, else the user",
-  handler: (_, context) => (context.caller.capabilities.sampling ? askModel(context) : askName(context, "user_name")),
+  description: "Asks the user if the client can, else the model",
+  handler: (_, context) => (context.caller.capabilities.elicitation ? askName(context, "user_name") : askModel(context)),
 });
 prompt({
   name: "test_input_required_result_prompt",

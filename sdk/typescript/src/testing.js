@@ -220,7 +220,8 @@ class TestClient {
     const { message } = await this.#request("getPromptRequest", { name, argumentsJson: JSON.stringify(args) });
     const { description, messages } = unlessError(message);
     const read = (/** @type {any} */ { role, contentJson }) => ({ role, content: JSON.parse(contentJson) });
-    return { description, messages: messages.map(read) };
+    const meta = message.metadataJson ? { meta: parse(message.metadataJson) } : {};
+    return { description, messages: messages.map(read), ...meta };
   }
 
   /**

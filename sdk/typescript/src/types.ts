@@ -350,7 +350,7 @@ export type PromptBody =
   | string
   | PromptMessage
   | readonly (string | PromptMessage)[]
-  | { description?: string; messages: readonly (string | PromptMessage)[] };
+  | { description?: string; messages: readonly (string | PromptMessage)[]; meta?: Record<string, unknown> };
 
 export interface PromptOptions<In> extends Described {
   /** Unique. Without it the prompt has the name under which its module exports it. */

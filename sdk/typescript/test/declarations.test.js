@@ -46,6 +46,7 @@ resourceTemplate({
   handler: (uri, { params }) => (params.id === "none" ? undefined : `${params.folder}: ${params.id}`),
 });
 prompt({ name: "text", description: "d", handler: () => "hello" });
+prompt({ name: "described", handler: () => ({ description: "other", messages: ["hi"], meta: { m: 1 } }) });
 prompt({
   name: "filled",
   arguments: [
@@ -156,6 +157,8 @@ test("prompts and completion", async () => {
     client.prompt("typed", { style: "long" }),
     /invalid arguments for prompt "typed":\n- at \/style/,
   );
+  const { description, messages, meta } = await client.prompt("described");
+  assert.deepEqual([description, messages.length, meta], ["other", 1, { m: 1 }]);
   await assert.rejects(client.prompt("texts"), /there is no prompt "texts"/);
   assert.deepEqual(await client.complete("ref/prompt", "filled", "topic", "t"), ["tea", "toast"]);
   assert.deepEqual(

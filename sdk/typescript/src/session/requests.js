@@ -63,11 +63,12 @@ export async function getPrompt(registry, request, context) {
   const prompt = findPrompt(registry, request.name);
   const args = await promptArguments(prompt, parseObject(request.argumentsJson));
   const body = /** @type {any} */ (await prompt.options.handler(args, context));
-  const { messages = body, description = prompt.options.description } =
+  const { messages = body, description = prompt.options.description, meta } =
     Array.isArray(body) || typeof body === "string" ? {} : Object(body);
   const list = Array.isArray(messages) ? messages : [messages];
   return {
     description,
+    metadataJson: replyMeta(meta, context),
     messages: list.map((message) => {
       const { role = "user", content = message } = typeof message === "string" ? {} : message;
       return {
@@ -77,6 +78,15 @@ export async function getPrompt(registry, request, context) {
     }),
   };
 }
+
+/**
+ * The `_meta` of an answer, for a bridge that passes it on.
+ *
+ * @param {Record<string, unknown> | undefined} meta
+ * @param {RequestContext} context
+ */
+const replyMeta = (meta, context) =>
+  meta && context._session.features.has("reply-metadata") ? JSON.stringify(meta) : "";
 
 /**
  * @param {Registry} registry

@@ -6,7 +6,7 @@
 
 import { Calls, sendResult } from "./calls.js";
 import { RequestContext } from "./context.js";
-import { describeError, QuestionError } from "../errors.js";
+import { describeError, QuestionError, ToolError } from "../errors.js";
 import {
   hiddenTools,
   promptDefinitions,
@@ -164,7 +164,7 @@ export class Session {
     try {
       answer = await work(new RequestContext(this, envelope));
     } catch (error) {
-      console.error(`${envelope.kind} failed:`, error);
+      if (!(error instanceof ToolError)) console.error(`${envelope.kind} failed:`, error);
       answer =
         kind === "middlewareInterceptResponse"
           ? { reject: true, rejectReason: describeError(error).message }
