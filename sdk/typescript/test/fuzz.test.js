@@ -8,6 +8,9 @@ import { FrameReader, LIMITS, writeFrame } from "../src/wire/frames.js";
 import { KINDS, readEnvelope } from "../src/wire/messages.js";
 import { Malformed, Reader, TooManyEntries } from "../src/wire/reader.js";
 import { Writer } from "../src/wire/writer.js";
+import { Registry } from "../src/registry.js";
+import { Output } from "../src/session/output.js";
+import { Session } from "../src/session/session.js";
 
 const RUNS = Number(process.env.FUZZ_RUNS ?? 2000);
 const SMALL = { maxFrame: 200, maxPayload: 100, maxSkip: 1000, maxEntries: 8 };
@@ -94,4 +97,61 @@ test("an envelope that is written is read again", () => {
     }),
     { numRuns: RUNS },
   );
+});
+
+test("no envelope ends a session", async () => {
+  const registry = new Registry();
+  const handler = (_, { ask }) => ask("?", { type: "object" });
+  registry.tools.add({ name: "a", options: { handler, task: true }, input: undefined, output: undefined });
+  registry.prompts.add({ name: "a", options: { handler: () => "a" }, input: undefined });
+  registry.templates.set("{+a}", { uriTemplate: "{+a}", handler: () => "a" });
+  registry.middleware.set("a", { name: "a", before: () => ({ reject: "a" }) });
+  let written = 0;
+  const session = new Session(registry, new Output((bytes) => (written += bytes.length)));
+  const reader = new FrameReader(session);
+  session.begin();
+
+  const text = fc.constantFrom("", "a", "{}", "[1]", "{", "before", "req-1", "ask-1", '{"a":1}');
+  const message = fc.record({
+    name: text,
+    argumentsJson: text,
+    progressToken: text,
+    metadataJson: text,
+    requestId: text,
+    taskId: text,
+    uri: text,
+    middlewareName: text,
+    phase: text,
+    toolName: text,
+    resultJson: text,
+    refType: text,
+    refName: text,
+    argumentName: text,
+    argumentValue: text,
+    contextJson: text,
+    toolNames: fc.array(text, { maxLength: 3 }),
+    action: text,
+    contentJson: text,
+    features: fc.array(fc.constantFrom("elicitation", "for-call"), { maxLength: 2 }),
+    success: fc.boolean(),
+  });
+  const envelope = fc.tuple(fc.constantFrom(...Object.values(KINDS)), message, text);
+  const console_error = console.error;
+  console.error = () => {};
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(envelope, { maxLength: 20 }), async (envelopes) => {
+        const writer = new Writer();
+        for (const [kind, message, requestId] of envelopes) writeFrame(writer, kind, message, { requestId });
+        reader.feed(writer.take());
+        await new Promise((resolve) => setImmediate(resolve));
+      }),
+      { numRuns: RUNS / 10 },
+    );
+  } finally {
+    console.error = console_error;
+  }
+  session.end();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(written > 0 && !reader.lost);
 });
