@@ -43,9 +43,10 @@ pub(crate) struct ToolFlags {
     #[command(flatten)]
     pub(crate) limits: LimitFlags,
 
-    /// Treatment of arguments that do not match a tool's input schema
-    #[arg(long, value_name = "POLICY", default_value = "warn")]
-    pub(super) validate_args: ValidateArgs,
+    /// Treatment of arguments that do not match a tool's input schema [default: reject if the tool announces that its
+    /// schemas hold, otherwise warn]
+    #[arg(long, value_name = "POLICY")]
+    pub(super) validate_args: Option<ValidateArgs>,
 
     /// When to advertise output schemas, which strict clients enforce
     #[arg(long, value_name = "WHEN", default_value = "proven")]
@@ -140,10 +141,12 @@ impl ToolFlags {
         }
         let mut builder = Bridge::tool_file(&file)
             .reload_mode(self.hot_reload.into())
-            .validate_arguments(self.validate_args.into())
             .output_schemas(self.output_schema.into())
             .tool_lists(self.tool_list.into())
             .setting_names(flag);
+        if let Some(policy) = self.validate_args {
+            builder = builder.validate_arguments(policy.into());
+        }
         if watch {
             let watch = Watch::file(path);
             builder = builder.watch(match self.poll {

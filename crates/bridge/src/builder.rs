@@ -52,7 +52,7 @@ pub struct Builder {
     mode: ReloadMode,
     schemas: SchemaPolicy,
     lists: ToolLists,
-    arguments: ArgumentPolicy,
+    arguments: Option<ArgumentPolicy>,
     settings: SettingNames,
     call_timeout: Duration,
     queue_timeout: Duration,
@@ -90,7 +90,7 @@ impl Builder {
             mode: ReloadMode::default(),
             schemas: SchemaPolicy::default(),
             lists: ToolLists::default(),
-            arguments: ArgumentPolicy::default(),
+            arguments: None,
             settings: Setting::name,
             call_timeout: Duration::from_secs(300),
             queue_timeout: QUEUE_TIMEOUT,
@@ -143,10 +143,11 @@ impl Builder {
     }
 
     /// Sets the treatment of arguments that do not match the input schema of their tool. Default
-    /// [`ArgumentPolicy::Warn`].
+    /// [`ArgumentPolicy::Reject`] for a process that announces `validated-arguments`, [`ArgumentPolicy::Warn`] for
+    /// others.
     #[must_use]
     pub fn validate_arguments(mut self, policy: ArgumentPolicy) -> Self {
-        self.arguments = policy;
+        self.arguments = Some(policy);
         self
     }
 

@@ -47,7 +47,8 @@ pub(crate) struct Calls {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) timeout: Duration,
-    pub(crate) arguments: ArgumentPolicy,
+    /// `None`: that of the process in service.
+    pub(crate) arguments: Option<ArgumentPolicy>,
     pub(crate) settings: SettingNames,
     pub(crate) metrics: Arc<Metrics>,
 }
@@ -69,7 +70,8 @@ impl Calls {
         let (name, session) = (tool.name().as_str(), context.session());
         let listener = on_progress(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
-        tool.input().check(self.arguments, name, &arguments)?;
+        let policy = self.arguments.unwrap_or_else(|| ArgumentPolicy::announced(self.dispatcher.announced()));
+        tool.input().check(policy, name, &arguments)?;
         let mut arguments_json = arguments.into_bytes();
         let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
         let process = Arc::clone(permit.process());

@@ -2,6 +2,7 @@
 //!
 //! A driver of `scheduler`: a mutex, held for a few instructions and never across an await, and a channel per call.
 
+mod announced;
 pub(crate) mod attribution;
 mod fair_queue;
 mod open_question;

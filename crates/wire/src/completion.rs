@@ -3,7 +3,7 @@
 use protomcp_proto::{CompletionRequest, CompletionResponse};
 use protomcp_types::{Complete, CompleteResult, Completion, ErrorObject, RawJson, Reference};
 
-use crate::tool_error;
+use crate::{metadata, tool_error};
 
 /// The request for the process.
 pub fn to_envelope(complete: Complete) -> CompletionRequest {
@@ -18,7 +18,7 @@ pub fn to_envelope(complete: Complete) -> CompletionRequest {
         argument_name: complete.argument.name,
         argument_value: complete.argument.value,
         context_json: settled.map(RawJson::into_bytes).unwrap_or_default(),
-        ..CompletionRequest::default()
+        metadata_json: metadata::to_envelope(complete.meta),
     }
 }
 
@@ -31,11 +31,12 @@ pub fn to_mcp(response: CompletionResponse) -> Result<CompleteResult, ErrorObjec
         return Err(tool_error::to_mcp("complete", error));
     }
     let completion = Completion::new(response.values).with_more(response.has_more);
-    Ok(match u64::try_from(response.total) {
+    let mut result = CompleteResult::from(match u64::try_from(response.total) {
         Ok(total) if total > 0 => completion.with_total(total),
         _ => completion,
-    }
-    .into())
+    });
+    result.meta = metadata::to_mcp(response.metadata_json);
+    Ok(result)
 }
 
 #[cfg(test)]
@@ -57,6 +58,18 @@ mod tests {
         let wire = ask(Reference::Resource { uri: "u".into() }, Some(context));
         assert_eq!((wire.ref_type.as_str(), wire.ref_name.as_str()), ("ref/resource", "u"));
         assert_eq!(wire.context_json, r#"{"b":"c"}"#.as_bytes());
+    }
+
+    #[test]
+    fn metadata_passes_in_both_directions() {
+        let argument = CompleteArgument { name: "a".into(), value: "v".into() };
+        let meta = RawJson::parse(r#"{"progressToken":1,"a":2}"#).ok();
+        let reference = Reference::Prompt { name: "p".into() };
+        let wire = to_envelope(Complete { reference, argument, context: None, meta });
+        assert_eq!(wire.metadata_json, r#"{"a":2}"#);
+        let metadata_json = r#"{"b":1}"#.into();
+        let result = to_mcp(CompletionResponse { metadata_json, ..Default::default() }).unwrap();
+        assert_eq!(result.meta, RawJson::parse(r#"{"b":1}"#).ok());
     }
 
     #[test]

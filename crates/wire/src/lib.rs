@@ -4,6 +4,7 @@ pub mod completion;
 pub mod content;
 pub mod definition;
 pub mod log;
+pub mod metadata;
 pub mod prompt;
 pub mod question;
 pub mod resource;

@@ -3,7 +3,7 @@
 use protomcp_proto::{GetPromptResponse, PromptMessage as Wire};
 use protomcp_types::{ErrorObject, GetPromptResult, PromptMessage, Role};
 
-use crate::{content, tool_error};
+use crate::{content, metadata, tool_error};
 
 /// The result for the client.
 ///
@@ -22,6 +22,7 @@ pub fn to_mcp(name: &str, response: GetPromptResponse) -> Result<GetPromptResult
     };
     let messages: Vec<_> = response.messages.into_iter().map(message).collect::<Result<_, ErrorObject>>()?;
     let mut result = GetPromptResult::of(&messages);
+    result.meta = metadata::to_mcp(response.metadata_json);
     result.description = Some(response.description).filter(|description| !description.is_empty());
     Ok(result)
 }
@@ -66,7 +67,9 @@ mod tests {
     fn roles_and_description_are_those_of_mcp() {
         let mut wire = response("assistant", "x");
         wire.description = "what it is".into();
+        wire.metadata_json = r#"{"a":1}"#.into();
         let result = to_mcp("p", wire).unwrap();
+        assert_eq!(result.meta.unwrap().as_str(), r#"{"a":1}"#);
         assert_eq!(result.description.as_deref(), Some("what it is"));
         assert_eq!(to_mcp("p", response("user", "x")).unwrap().description, None);
         let error = to_mcp("p", response("system", "x")).unwrap_err();

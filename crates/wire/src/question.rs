@@ -7,6 +7,7 @@ use protomcp_types::{
     ContentBlock, CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, JsonObject, Kind,
     ListRootsResult, RawJson, Role, array,
 };
+use serde::Deserialize;
 
 /// The limit of tokens for a request without one: MCP requires a number, and this is the default of the published
 /// Python SDK.
@@ -18,7 +19,7 @@ const MAX_TOKENS: u64 = 1000;
 /// # Errors
 /// A text for the author, when the JSON is broken or not a conversation.
 pub fn sampling(request: SamplingRequest) -> Result<CreateMessage, String> {
-    let SamplingRequest { messages_json, model_preferences_json, system_prompt, max_tokens, params_json: _ } = request;
+    let SamplingRequest { messages_json, model_preferences_json, system_prompt, max_tokens, params_json } = request;
     let messages = messages(messages_json).map_err(|why| format!("failed to parse messages_json: {why}"))?;
     let max_tokens = u64::try_from(max_tokens).ok().filter(|tokens| *tokens > 0).unwrap_or(MAX_TOKENS);
     let mut question = CreateMessage::new(messages, max_tokens);
@@ -28,7 +29,36 @@ pub fn sampling(request: SamplingRequest) -> Result<CreateMessage, String> {
         question.model_preferences = Some(preferences);
     }
     question.system_prompt = Some(system_prompt).filter(|prompt| !prompt.is_empty());
+    if !params_json.is_empty() {
+        let more: MoreParams =
+            serde_json::from_slice(&params_json).map_err(|why| format!("failed to parse params_json: {why}"))?;
+        more.add_to(&mut question);
+    }
     Ok(question)
+}
+
+/// The members of a request to a model that have no fields of their own in the envelope.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct MoreParams {
+    include_context: Option<String>,
+    temperature: Option<f64>,
+    stop_sequences: Vec<String>,
+    metadata: Option<RawJson>,
+    tools: Option<RawJson>,
+    tool_choice: Option<RawJson>,
+}
+
+impl MoreParams {
+    fn add_to(self, question: &mut CreateMessage) {
+        let Self { include_context, temperature, stop_sequences, metadata, tools, tool_choice } = self;
+        question.include_context = include_context;
+        question.temperature = temperature;
+        question.stop_sequences = stop_sequences;
+        question.metadata = metadata;
+        question.tools = tools;
+        question.tool_choice = tool_choice;
+    }
 }
 
 /// A conversation for clients before 2025-11-25, whose messages hold one block: one message for each block.

@@ -3,9 +3,9 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use protomcp_proto::{ReadResourceResponse, ResourceContent};
-use protomcp_types::{ErrorObject, JsonBuf, Kind, RawJson, ReadResourceResult};
+use protomcp_types::{ErrorObject, JsonBuf, ReadResourceResult};
 
-use crate::tool_error;
+use crate::{metadata, tool_error};
 
 /// The result for the client. `uri` of the request and `media_type` of the definition, perhaps empty, stand in for those
 /// that the process leaves out.
@@ -20,7 +20,7 @@ pub fn to_mcp(uri: &str, media_type: &str, response: ReadResourceResponse) -> Re
         None => {}
     }
     let contents = response.contents.into_iter().map(|content| body(uri, media_type, content)).collect();
-    Ok(ReadResourceResult { contents, meta: None })
+    Ok(ReadResourceResult { contents, meta: metadata::to_mcp(response.metadata_json) })
 }
 
 /// The error code of SDKs for an unknown resource.
@@ -33,7 +33,7 @@ fn body(uri: &str, media_type: &str, content: ResourceContent) -> JsonBuf {
     let object = JsonBuf::object().text("uri", &or(own_uri, uri)).text_if("mimeType", media_type.as_deref());
     let object =
         if blob.is_empty() { object.text("text", &text) } else { object.text("blob", &BASE64_STANDARD.encode(blob)) };
-    let meta = RawJson::parse(metadata_json).ok().filter(|meta| meta.kind() == Kind::Object);
+    let meta = metadata::to_mcp(metadata_json);
     object.raw_if("_meta", meta.as_ref()).finish()
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use protomcp_proto::{CallToolResponse, ToolError};
 use protomcp_types::{CallToolResult, JsonBuf, Kind, RawJson};
 
-use crate::{content, tool_error};
+use crate::{content, metadata, tool_error};
 
 /// The structured content is not a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub fn to_mcp(response: CallToolResponse) -> Result<CallToolResult, InvalidStruc
     let mut result = CallToolResult::new(content::to_mcp(&response.result_json));
     result.is_error = response.is_error;
     result.structured_content = structured;
-    result.meta = RawJson::parse(response.metadata_json).ok().filter(|meta| meta.kind() == Kind::Object);
+    result.meta = metadata::to_mcp(response.metadata_json);
     if let Some(error) = response.error.filter(|_| response.is_error) {
         show_error(&mut result, &error);
     }

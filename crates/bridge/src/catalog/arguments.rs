@@ -6,18 +6,28 @@ use protomcp_types::RawJson;
 
 use crate::catalog::schema::Schema;
 use crate::diagnostics::failure::Failure;
+use crate::process::sdk::SdkFeatures;
 
-/// The treatment of arguments that do not match the input schema of their tool. Schemas of published SDKs are sometimes
-/// wrong (a handler with `**kwargs` requires an argument of that name), so by default they are accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The treatment of arguments that do not match the input schema of their tool.
+///
+/// Schemas of published SDKs are sometimes wrong (a handler with `**kwargs` requires an argument of that name), so by
+/// default mismatches are only logged. A process that announces `validated-arguments` would refuse them itself: by
+/// default they are rejected for it, since a model can correct them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentPolicy {
     /// Arguments are not checked.
     Off,
     /// The first mismatch of each tool is logged; the call is made. Arguments above 64 KiB are not checked.
-    #[default]
     Warn,
     /// The call fails with an explanation of the mismatch and the nearest known names. The tool is not called.
     Reject,
+}
+
+impl ArgumentPolicy {
+    /// The default for a process with these features.
+    pub(crate) fn announced(sdk: SdkFeatures) -> Self {
+        if sdk.validates { Self::Reject } else { Self::Warn }
+    }
 }
 
 /// Above this size, checking arguments costs more than a warning is worth.

@@ -9,7 +9,7 @@ use protomcp_server::{Context, Owner};
 use protomcp_types::{
     Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ReadResource, ReadResourceResult, Reference,
 };
-use protomcp_wire::{completion, prompt, resource};
+use protomcp_wire::{completion, metadata, prompt, resource};
 
 use crate::catalog::resources_and_prompts::Kind;
 use crate::diagnostics::failure::Failure;
@@ -37,7 +37,7 @@ impl Backend {
 
     pub(super) async fn read(&self, read: ReadResource, context: &Context) -> Result<ReadResourceResult, ErrorObject> {
         let media_type = self.media_type(&read.uri).await?;
-        let request = ReadResourceRequest { uri: read.uri.clone(), ..Default::default() };
+        let request = ReadResourceRequest { uri: read.uri.clone(), metadata_json: metadata::to_envelope(read.meta) };
         let response = self.ask(&format!("read resource \"{}\"", read.uri), request, context).await?;
         let size: usize = response.contents.iter().map(|content| content.text.len() + content.blob.len()).sum();
         if size <= CONVERT_INLINE {
@@ -58,7 +58,8 @@ impl Backend {
             }
         }
         let arguments_json = get.arguments_or_empty().into_bytes();
-        let request = GetPromptRequest { name: get.name.clone(), arguments_json, ..Default::default() };
+        let request =
+            GetPromptRequest { name: get.name.clone(), arguments_json, metadata_json: metadata::to_envelope(get.meta) };
         let response = self.ask(&format!("get prompt \"{}\"", get.name), request, context).await?;
         prompt::to_mcp(&get.name, response)
     }

@@ -7,7 +7,7 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
-const FEATURES: [&str; 10] = [
+const FEATURES: [&str; 12] = [
     "elicitation",
     "metadata",
     "raw-with-result",
@@ -18,9 +18,12 @@ const FEATURES: [&str; 10] = [
     "for-request",
     "question-key",
     "question-group",
+    "reply-metadata",
+    "sampling-params",
 ];
 
 /// The announced features of a process.
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent part of the announcement")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct SdkFeatures {
     /// It knows the extensions of the protocol.
@@ -31,6 +34,8 @@ pub(crate) struct SdkFeatures {
     pub(crate) reloads_in_place: bool,
     /// Tools with an output schema always send structured content.
     pub(crate) structured: bool,
+    /// The input schemas of its tools hold.
+    pub(crate) validates: bool,
 }
 
 impl SdkFeatures {
@@ -42,6 +47,7 @@ impl SdkFeatures {
             calls: calls.and_then(|calls| usize::try_from(calls).ok()),
             reloads_in_place: has("reload-in-place"),
             structured: has("structured-content"),
+            validates: has("validated-arguments"),
         }
     }
 }
@@ -72,6 +78,7 @@ mod tests {
             (8, &["elicitation", "unheard-of"], SdkFeatures { calls: Some(8), ..plain }),
             (u32::MAX, &["reload-in-place"], SdkFeatures { calls: Some(1024), reloads_in_place: true, ..plain }),
             (0, &["structured-content"], SdkFeatures { structured: true, ..plain }),
+            (0, &["validated-arguments"], SdkFeatures { validates: true, ..plain }),
         ] {
             assert_eq!(SdkFeatures::of(&info(calls, features)), sdk);
         }

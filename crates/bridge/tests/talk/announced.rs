@@ -1,7 +1,9 @@
 //! A process that announces itself with `SdkInfo`, and the bridge's answer and behaviour.
 
-use protomcp_bridge::ToolLists;
-use protomcp_proto::{ActiveToolsResponse, BridgeInfo, DisableToolsRequest, ReloadResponse, SdkInfo, ToolListResponse};
+use protomcp_bridge::{ArgumentPolicy, ToolLists};
+use protomcp_proto::{
+    ActiveToolsResponse, BridgeInfo, DisableToolsRequest, ReloadResponse, SdkInfo, ToolDefinition, ToolListResponse,
+};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -196,6 +198,35 @@ async fn a_list_change_for_an_ended_call_changes_no_list() {
         if other.is_none() {
             other = Some(two.call("a").await);
             tool.call().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn arguments_are_rejected_by_default_if_the_schemas_hold() {
+    for (features, policy, refused) in [
+        (&["validated-arguments"][..], None, true),
+        (&["validated-arguments"], Some(ArgumentPolicy::Warn), false),
+        (&[], None, false),
+    ] {
+        let (stage, mut tool) = Stage::silent(|builder| match policy {
+            Some(policy) => builder.validate_arguments(policy),
+            None => builder,
+        })
+        .await;
+        tool.send("", info(features, 0)).await;
+        let input_schema_json = r#"{"type":"object","required":["city"]}"#.into();
+        tool.handshake_after_info(vec![ToolDefinition { input_schema_json, ..Tool::definition("weather") }]).await;
+        let mut host = stage.host("{}").await;
+        let id = host.call("weather").await;
+        if refused {
+            let answer = host.answer(id).await;
+            let code = &answer["result"]["_meta"]["protomcp/error"]["error_code"];
+            assert_eq!(code, "INVALID_ARGUMENTS", "{answer}");
+        } else {
+            let (call, _) = tool.call().await;
+            tool.result(&call, "sunny").await;
+            assert_eq!(host.text(id).await, "sunny");
         }
     }
 }

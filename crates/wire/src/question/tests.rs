@@ -138,3 +138,18 @@ fn the_answer_of_the_user_has_the_words_of_mcp() {
         assert!(response.error.is_empty());
     }
 }
+
+#[test]
+fn further_members_of_a_request_to_a_model_pass() {
+    let params = r#"{"temperature":0.5,"stopSequences":["x"],"includeContext":"thisServer","metadata":{"a":1},
+        "tools":[{"name":"t"}],"toolChoice":{"mode":"auto"},"maxTokens":7,"other":1}"#;
+    let question = sampling(SamplingRequest { params_json: params.into(), ..request("[]", "", "", 5) }).unwrap();
+    assert_eq!((question.temperature, question.max_tokens), (Some(0.5), 5));
+    assert_eq!((question.stop_sequences, question.include_context.as_deref()), (vec!["x".into()], Some("thisServer")));
+    assert_eq!(question.tools, Some(raw(r#"[{"name":"t"}]"#)));
+    assert_eq!((question.metadata, question.tool_choice), (Some(raw(r#"{"a":1}"#)), Some(raw(r#"{"mode":"auto"}"#))));
+    for params in ["[1]", "{", r#"{"temperature":"hot"}"#] {
+        let why = sampling(SamplingRequest { params_json: params.into(), ..request("[]", "", "", 5) }).unwrap_err();
+        assert!(why.starts_with("failed to parse params_json: "), "{why}");
+    }
+}
