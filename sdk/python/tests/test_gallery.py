@@ -155,6 +155,11 @@ BETTER = {
         "Did you mean 'read'?",
         "Errors of groups have their text as `message`, too",
     ),
+    json.dumps(call("notes")): (
+        EXAMPLES / "groups.py",
+        "Missing 'action' field",
+        "Errors of groups have their text as `message`, too",
+    ),
     json.dumps({"read": "library://burnt"}): (
         FIXTURES / "library.py",
         "it burnt down",
