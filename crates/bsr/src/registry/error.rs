@@ -29,13 +29,17 @@ pub enum Cause {
     InvalidSchema,
 }
 
+/// The longest time that a registry can ask to wait. It is remembered, so a longer one would hide a registry that answers
+/// again.
+const LONGEST_DELAY: Duration = Duration::from_secs(600);
+
 impl ResolveError {
     pub(crate) fn new(cause: Cause, message: impl Into<String>) -> Self {
         Self { cause, message: message.into(), retry_after: None }
     }
 
     pub(crate) fn retry_after(mut self, delay: Option<Duration>) -> Self {
-        self.retry_after = delay;
+        self.retry_after = delay.map(|delay| delay.min(LONGEST_DELAY));
         self
     }
 
@@ -45,7 +49,7 @@ impl ResolveError {
         self.cause
     }
 
-    /// The time that the registry asks to wait.
+    /// The time that the registry asks to wait, at most ten minutes.
     #[must_use]
     pub fn delay(&self) -> Option<Duration> {
         self.retry_after

@@ -102,6 +102,7 @@ async fn failures_are_told_apart() {
         (Fault::Truncated, Cause::Unavailable),
         (Fault::Silence, Cause::Unavailable),
         (Fault::RetryAfter(429, 3600), Cause::RateLimited),
+        (Fault::RetryAfter(429, u64::MAX), Cause::RateLimited),
         (Fault::Status(503, "unavailable"), Cause::Unavailable),
     ] {
         let registry = StandIn::start().await;

@@ -61,6 +61,16 @@ fn play(version: &str, steps: &str) -> String {
 }
 
 #[test]
+fn a_registry_is_asked_again_within_minutes_whatever_it_says() {
+    let failure = ResolveError::new(Cause::RateLimited, "x").retry_after(Some(Duration::from_secs(u64::MAX)));
+    let mut cache = cache();
+    assert_eq!(word(&cache.lookup(&key("main"), START)), "fetch");
+    assert!(cache.complete(&key("main"), Err(failure), START).is_err());
+    assert_eq!(word(&cache.lookup(&key("main"), START + SECOND * 599)), "failed");
+    assert_eq!(word(&cache.lookup(&key("main"), START + SECOND * 600)), "fetch");
+}
+
+#[test]
 fn times_decide_about_labels() {
     for (steps, seen) in [
         ("? ? + ? 3599 ? 1 ? ? + ?", "fetch wait schema hit hit fetch wait schema hit"),
