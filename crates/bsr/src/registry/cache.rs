@@ -60,6 +60,8 @@ pub enum Lookup {
 pub struct Fetch {
     /// The entity tag of the schema that is cached.
     pub etag: Option<String>,
+    /// True if a schema is cached, with an entity tag or without.
+    pub is_cached: bool,
 }
 
 /// A schema with the facts for asking again.
@@ -158,10 +160,35 @@ impl SchemaCache {
             return entry.stale(failure, now, times);
         }
         entry.is_fetching = true;
-        Lookup::Fetch(Fetch { etag: entry.cached.as_ref().and_then(|cached| cached.etag.clone()) })
+        let etag = entry.cached.as_ref().and_then(|cached| cached.etag.clone());
+        Lookup::Fetch(Fetch { etag, is_cached: entry.cached.is_some() })
     }
 
-    /// Ends a fetch, and returns the schema for all who wait. A temporary failure is covered by an old schema.
+    /// Keeps an old schema, for example from disk, while it is fetched again.
+    pub fn keep_old(&mut self, key: &ModuleVersion, old: CachedSchema, now: Duration) {
+        let entry = self.entries.entry(key.clone()).or_default();
+        let before = entry.size();
+        entry.replace(old, now);
+        self.bytes = self.bytes - before + entry.size();
+        self.evict(key);
+    }
+
+    /// The schema that is cached, however old it is.
+    #[must_use]
+    pub fn cached(&self, key: &ModuleVersion) -> Option<CachedSchema> {
+        self.entries.get(key)?.cached.clone()
+    }
+
+    /// The old schema that serves while the registry fails, if there is one that is not too old.
+    #[must_use]
+    pub fn stale(&self, key: &ModuleVersion, now: Duration) -> Option<Schema> {
+        let entry = self.entries.get(key)?;
+        let cached = entry.cached.as_ref()?;
+        entry.may_serve(now, self.times).then(|| cached.schema.clone())
+    }
+
+    /// Ends a fetch, and returns the schema for all who wait. An outage, or an answer that is not a schema, is covered by
+    /// an old schema.
     ///
     /// # Errors
     ///
@@ -230,10 +257,14 @@ impl Entry {
         self.cached.as_ref().map_or(0, |cached| cached.schema.bytes().len())
     }
 
-    /// The old schema, if the failure is temporary and it is not too old.
+    fn may_serve(&self, now: Duration, times: CacheTimes) -> bool {
+        now < self.fetched_at + times.fresh + times.stale
+    }
+
+    /// The old schema, if it is not too old and the registry does not know better.
     fn stale(&self, failure: &ResolveError, now: Duration, times: CacheTimes) -> Lookup {
         match &self.cached {
-            Some(cached) if failure.cause().is_temporary() && now < self.fetched_at + times.fresh + times.stale => {
+            Some(cached) if failure.cause().is_outage() && self.may_serve(now, times) => {
                 Lookup::Hit(cached.schema.clone())
             }
             _ => Lookup::Failed(failure.clone()),

@@ -77,6 +77,13 @@ impl Cause {
     }
 }
 
+impl Cause {
+    /// True for a failure that says nothing about the schema itself. A page of maintenance is one, too.
+    pub(crate) fn is_outage(self) -> bool {
+        self.is_temporary() || self == Self::InvalidSchema
+    }
+}
+
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

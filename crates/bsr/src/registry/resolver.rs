@@ -25,6 +25,9 @@ use crate::registry::pacing::{Attempts, Pacer};
 use crate::schema::Schema;
 use crate::schema_error::SchemaError;
 
+/// The time for which a caller waits for a new schema while there is an old one.
+const STALE_WAIT: Duration = Duration::from_secs(1);
+
 /// The clock begins here, so that schemas on disk can be older than the process.
 const EPOCH: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
@@ -58,8 +61,16 @@ struct Inner {
 #[derive(Debug)]
 struct State {
     cache: SchemaCache,
-    flights: HashMap<ModuleVersion, watch::Receiver<Option<Outcome>>>,
+    flights: HashMap<ModuleVersion, UnderWay>,
     pacers: HashMap<Host, Pacer>,
+}
+
+/// A fetch for those who wait for it.
+#[derive(Debug, Clone)]
+struct UnderWay {
+    outcome: watch::Receiver<Option<Outcome>>,
+    /// The time until which callers wait although there is an old schema.
+    patience: Duration,
 }
 
 type Outcome = Result<Schema, ResolveError>;
@@ -106,21 +117,36 @@ impl Resolver {
             let text = format!("the registry {} is not allowed", key.module.host());
             return Err(ResolveError::new(Cause::InvalidRef, text));
         }
-        let mut flight = {
+        let (mut under_way, flight) = {
             let mut state = self.0.state();
             match state.cache.lookup(key, self.0.now()) {
                 Lookup::Hit(schema) => return Ok(schema),
                 Lookup::Failed(failure) => return Err(failure),
-                Lookup::Fetch(fetch) => self.take_off(&mut state, key, fetch),
+                Lookup::Fetch(fetch) => self.prepare(&mut state, key, fetch),
                 Lookup::Wait => match state.flights.get(key) {
-                    Some(flight) => flight.clone(),
-                    None => self.take_off(&mut state, key, Fetch::default()),
+                    Some(under_way) => (under_way.clone(), None),
+                    None => self.prepare(&mut state, key, Fetch::default()),
                 },
             }
         };
-        let lost = || ResolveError::new(Cause::Unavailable, "the request to the registry was given up");
-        let landed = flight.wait_for(Option::is_some).await.map_err(|_| lost())?;
-        landed.clone().unwrap_or_else(|| Err(lost()))
+        // Without the lock: a runtime that ends drops the task at once, and the flight takes the lock.
+        if let Some((flight, fetch)) = flight {
+            tokio::spawn(async move {
+                let outcome = flight.inner.fetch(&flight.key, fetch).await;
+                flight.land(outcome);
+            });
+        }
+        let patience = under_way.patience.saturating_sub(self.0.now());
+        let lost = |_| ResolveError::new(Cause::Unavailable, "the request to the registry was given up");
+        let landed = match tokio::time::timeout(patience, under_way.landed()).await {
+            Ok(landed) => landed,
+            Err(_) => match self.0.stale(key) {
+                // The fetch goes on, for later callers.
+                Some(schema) => return Ok(schema),
+                None => under_way.landed().await,
+            },
+        };
+        landed.map_err(lost)?
     }
 
     /// The commit of a version that is in the cache of this process.
@@ -134,15 +160,21 @@ impl Resolver {
         self.0.state().cache.clear();
     }
 
-    fn take_off(&self, state: &mut State, key: &ModuleVersion, fetch: Fetch) -> watch::Receiver<Option<Outcome>> {
-        let (sender, receiver) = watch::channel(None);
-        state.flights.insert(key.clone(), receiver.clone());
+    /// Makes a fetch known to all callers. The first of them starts it.
+    fn prepare(&self, state: &mut State, key: &ModuleVersion, fetch: Fetch) -> (UnderWay, Option<(Flight, Fetch)>) {
+        let (sender, outcome) = watch::channel(None);
+        let under_way = UnderWay { outcome, patience: self.0.now() + STALE_WAIT };
+        state.flights.insert(key.clone(), under_way.clone());
         let flight = Flight { inner: Arc::clone(&self.0), key: key.clone(), sender };
-        tokio::spawn(async move {
-            let outcome = flight.inner.fetch(&flight.key, fetch).await;
-            flight.land(outcome);
-        });
-        receiver
+        (under_way, Some((flight, fetch)))
+    }
+}
+
+impl UnderWay {
+    /// The outcome, or an error if the fetch was given up.
+    async fn landed(&mut self) -> Result<Outcome, watch::error::RecvError> {
+        let landed = self.outcome.wait_for(Option::is_some).await?.clone();
+        Ok(landed.unwrap_or_else(|| Err(ResolveError::new(Cause::Unavailable, "there is no outcome"))))
     }
 }
 
@@ -185,7 +217,7 @@ impl Inner {
     }
 
     async fn fetch(self: &Arc<Self>, key: &ModuleVersion, fetch: Fetch) -> Result<Completed, ResolveError> {
-        let stored = if fetch.etag.is_none() { self.read_disk(key).await } else { None };
+        let stored = if fetch.is_cached { None } else { self.read_disk(key).await };
         let is_commit = key.version.as_ref().is_some_and(crate::Version::is_commit);
         if let Some(stored) = &stored
             && (is_commit || stored.age < self.settings.times.fresh)
@@ -193,29 +225,31 @@ impl Inner {
             return Ok(Completed::New(stored.clone()));
         }
         let etag = fetch.etag.or_else(|| stored.as_ref()?.etag.clone());
-        match (self.request(key, etag.as_deref()).await, stored) {
-            (Ok(Fetched::Set { bytes, commit, etag }), _) => {
+        if let Some(stored) = stored {
+            // From here on it covers failures, and serves callers that wait.
+            self.state().cache.keep_old(key, stored, self.now());
+        }
+        match self.request(key, etag.as_deref()).await? {
+            Fetched::Set { bytes, commit, etag } => {
                 let schema = self.load(bytes).await?;
                 let cached = CachedSchema { schema, commit, etag, age: Duration::ZERO };
                 self.write_disk(key, &cached).await;
                 Ok(Completed::New(cached))
             }
-            (Ok(Fetched::NotModified), Some(stored)) => {
-                let cached = CachedSchema { age: Duration::ZERO, ..stored };
-                self.write_disk(key, &cached).await;
-                Ok(Completed::New(cached))
-            }
-            (Ok(Fetched::NotModified), None) => Ok(Completed::NotModified { etag }),
-            (Err(failure), Some(stored)) => {
-                let times = self.settings.times;
-                if failure.cause().is_temporary() && stored.age < times.fresh + times.stale {
-                    tracing::warn!(module = %key.module, %failure, "serving a stale schema");
-                    return Ok(Completed::New(stored));
+            Fetched::NotModified => {
+                let cached = self.state().cache.cached(key);
+                if let Some(cached) = cached {
+                    // The next start finds out when the schema was confirmed.
+                    self.write_disk(key, &cached).await;
                 }
-                Err(failure)
+                Ok(Completed::NotModified { etag })
             }
-            (Err(failure), None) => Err(failure),
         }
+    }
+
+    /// An old schema that may serve while the registry does not answer.
+    fn stale(&self, key: &ModuleVersion) -> Option<Schema> {
+        self.state().cache.stale(key, self.now())
     }
 
     /// Asks the registry until it answers, the failure is final, or the time is over. A failure that came before the time

@@ -4,6 +4,8 @@
 mod corpus;
 mod stand_in;
 
+use std::future::Future as _;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use protomcp_bsr::SchemaRef;
@@ -191,6 +193,93 @@ async fn an_old_schema_serves_while_the_registry_fails() {
     assert_eq!(field(&strict, "main").await, "query");
     registry.order(|orders| orders.always = Some(Fault::Status(503, "unavailable")));
     assert_eq!(cause(&strict, "main").await, Cause::Unavailable, "it ends");
+}
+
+/// Times by which a schema is old at once, and a failure is remembered.
+const OLD: CacheTimes = CacheTimes { unavailable: Duration::from_secs(600), ..NEVER_FRESH };
+
+#[tokio::test]
+async fn an_old_schema_on_disk_serves_and_the_failure_is_remembered() {
+    for fault in [Fault::Status(503, "unavailable"), Fault::Html, Fault::Garbage] {
+        let registry = StandIn::start().await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let quick = Duration::from_millis(300);
+        let times = CacheTimes { failed: OLD.unavailable, ..OLD };
+        let build =
+            || registry.resolver().cache_times(times).timeouts(quick, quick).disk(folder.path(), 1 << 20).build();
+        assert_eq!(field(&build(), "main").await, "query");
+        registry.order(|orders| orders.always = Some(fault.clone()));
+        let restarted = build();
+        assert_eq!(field(&restarted, "main").await, "query", "{fault:?}");
+        let asked = registry.seen().len();
+        for _ in 0..3 {
+            assert_eq!(field(&restarted, "main").await, "query", "{fault:?}");
+        }
+        assert_eq!(registry.seen().len(), asked, "{fault:?}: the registry is not asked again at once");
+    }
+}
+
+#[tokio::test]
+async fn a_schema_that_is_confirmed_is_written_to_disk_again() {
+    let registry = StandIn::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let resolver = registry.resolver().cache_times(NEVER_FRESH).disk(folder.path(), 1 << 20).build();
+    assert_eq!(field(&resolver, "main").await, "query");
+    let files = || std::fs::read_dir(folder.path()).expect("it is there").flatten().collect::<Vec<_>>();
+    std::fs::remove_file(files()[0].path()).expect("it is there");
+    assert_eq!(field(&resolver, "main").await, "query");
+    assert!(registry.seen()[1].if_none_match.is_some(), "it is confirmed");
+    assert_eq!(files().len(), 1);
+}
+
+#[tokio::test]
+async fn a_registry_that_does_not_answer_holds_up_nobody_who_has_an_old_schema() {
+    let registry = StandIn::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let long = Duration::from_secs(300);
+    let build = || registry.resolver().cache_times(OLD).timeouts(long, long).disk(folder.path(), 1 << 20).build();
+    let running = build();
+    assert_eq!(field(&running, "main").await, "query");
+    registry.order(|orders| orders.always = Some(Fault::Silence));
+    for resolver in [running, build()] {
+        let answered = async {
+            for _ in 0..10 {
+                assert_eq!(field(&resolver, "main").await, "query");
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), answered).await.expect("the old schema serves");
+    }
+    assert_eq!(registry.seen().len(), 3, "each asks once");
+}
+
+/// Asks for a schema when it is dropped, once.
+struct AsksAtTheEnd(Resolver);
+
+impl Drop for AsksAtTheEnd {
+    fn drop(&mut self) {
+        let key = key("v1");
+        let asking = std::pin::pin!(self.0.schema(&key));
+        let _ = asking.poll(&mut Context::from_waker(Waker::noop()));
+    }
+}
+
+#[test]
+fn asking_while_the_runtime_ends_blocks_nothing() {
+    let (ended, wait) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let asks = AsksAtTheEnd(Resolver::builder().allow(host()).build());
+        runtime.block_on(async {
+            tokio::spawn(async move {
+                let _asks = asks;
+                std::future::pending::<()>().await;
+            });
+            tokio::task::yield_now().await;
+        });
+        drop(runtime);
+        ended.send(()).expect("the test waits");
+    });
+    wait.recv_timeout(Duration::from_secs(60)).expect("the runtime ends");
 }
 
 #[tokio::test]
