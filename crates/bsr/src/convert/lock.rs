@@ -1,8 +1,9 @@
 //! The numbers that fields have been given, so that a later conversion gives the same ones.
 //!
-//! A field that disappears keeps its number reserved; a field that returns gets it back.
+//! A field that disappears keeps its number reserved; a field that returns gets it back. Messages whose places give equal
+//! names keep the ones they got, whatever comes first later.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,9 @@ const LAST: u32 = (1 << 29) - 1;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldLock {
     messages: BTreeMap<String, BTreeMap<String, u32>>,
+    /// The names of the messages inside others, by the name of the outermost message and the JSON pointer.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    names: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// The text is not a lock file.
@@ -36,6 +40,13 @@ impl FieldLock {
                 return Err(LockError(format!("the field numbers of {message} are not valid")));
             }
         }
+        let is_name = |name: &String| name.parse::<crate::FullName>().is_ok() && !name.contains('.');
+        for (root, names) in &lock.names {
+            let different: BTreeSet<&String> = names.values().collect();
+            if different.len() < names.len() || !names.values().all(is_name) {
+                return Err(LockError(format!("the names of the messages of {root} are not valid")));
+            }
+        }
         Ok(lock)
     }
 
@@ -57,6 +68,23 @@ impl FieldLock {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The name of the message at a place, the same as before or the first one that neither `taken` nor another place has.
+    pub(crate) fn name(&mut self, root: &str, pointer: &str, wanted: &str, taken: &BTreeSet<String>) -> String {
+        let names = self.names.entry(root.to_owned()).or_default();
+        if let Some(name) = names.get(pointer)
+            && !taken.contains(name)
+        {
+            return name.clone();
+        }
+        let reserved: BTreeSet<&String> = names.values().collect();
+        let numbered = (2..).map(|number| format!("{wanted}_{number}"));
+        let mut candidates = std::iter::once(wanted.to_owned()).chain(numbered);
+        let chosen = candidates.find(|name| !taken.contains(name) && !reserved.contains(name));
+        let chosen = chosen.unwrap_or_else(|| wanted.to_owned());
+        names.insert(pointer.to_owned(), chosen.clone());
+        chosen
     }
 
     /// The number of a field, the same as before or the next free one.

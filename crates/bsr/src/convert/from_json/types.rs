@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{MAX_DEPTH, Mapped, Place, Reading, unique};
+use super::{MAX_DEPTH, Mapped, Place, Reading};
 use crate::convert::keywords::{Kind, unread};
 use crate::convert::model::{FieldType, Shape};
 use crate::convert::rules::{RuleValue, Rules, Step};
@@ -218,7 +218,9 @@ impl<'a> Reading<'a> {
                 if let Some(name) = self.by_pointer.get(&place.pointer) {
                     return Mapped::new(FieldType::Message(name.clone()), Rules::default());
                 }
-                let name = unique(&place.name, &mut self.taken, str::to_owned);
+                let root = self.messages.first().map_or("", |message| message.name.as_str());
+                let name = self.lock.name(root, &place.pointer, &place.name, &self.taken);
+                self.taken.insert(name.clone());
                 let place = Place { pointer: place.pointer.clone(), name };
                 self.by_pointer.insert(place.pointer.clone(), place.name.clone());
                 self.object(schema, &place);
