@@ -479,7 +479,7 @@ fn comments_reach_the_descriptors_and_come_back() {
     let schema = json!({
         "type": "object",
         "description": "Searches.",
-        "properties": {"q": {"type": "string", "description": "The query.\nTwo lines. */", "default": "x"}},
+        "properties": {"q": {"type": "string", "description": "The query.\u{202e}\nTwo lines.\u{2066} */", "default": "x"}},
     });
     let converted = convert(Style::Strict, &schema);
     assert!(

@@ -396,8 +396,16 @@ fn unique(name: &str, taken: &mut BTreeSet<String>, form: impl Fn(&str) -> Strin
 
 fn description(schema: &Map<String, Value>) -> String {
     let text = schema.get("description").or_else(|| schema.get("title")).and_then(Value::as_str).unwrap_or_default();
-    // Characters that would end a comment or reverse its text stay out of it.
-    text.trim().chars().filter(|c| *c == '\n' || !c.is_control()).collect()
+    printable(text.trim())
+}
+
+/// The text without characters that would end a comment or change the order in which it is shown.
+fn printable(text: &str) -> String {
+    let reorders =
+        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars()
+        .filter(|c| *c == '\n' || !c.is_control() && !reorders(*c) && !['\u{2028}', '\u{2029}'].contains(c))
+        .collect()
 }
 
 /// The comment of a field: its description, and its default.
@@ -407,7 +415,7 @@ fn comment(schema: &Map<String, Value>) -> String {
         if !comment.is_empty() {
             comment.push('\n');
         }
-        comment.push_str(&format!("Default: {default}"));
+        comment.push_str(&printable(&format!("Default: {default}")));
     }
     comment
 }

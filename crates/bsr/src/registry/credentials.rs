@@ -50,11 +50,11 @@ impl Credentials {
             self.otherwise = Token::new(value);
             return self;
         }
-        for pair in value.split(',') {
-            if let Some((token, host)) = pair.trim().rsplit_once('@')
-                && let Some(token) = Token::new(token)
-            {
-                self.by_host.insert(host.to_ascii_lowercase(), token);
+        for pair in value.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let token = pair.rsplit_once('@').and_then(|(token, host)| Some((host, Token::new(token)?)));
+            match token {
+                Some((host, token)) => drop(self.by_host.insert(host.to_ascii_lowercase(), token)),
+                None => unusable_entry(),
             }
         }
         self
@@ -64,8 +64,8 @@ impl Credentials {
     #[must_use]
     pub fn netrc(mut self, text: &str) -> Self {
         let mut machine: Option<String> = None;
-        let mut words =
-            text.lines().map(|line| line.split('#').next().unwrap_or_default()).flat_map(str::split_whitespace);
+        // A comment begins with a word that begins with `#`; a password may contain one.
+        let mut words = text.lines().flat_map(|line| line.split_whitespace().take_while(|word| !word.starts_with('#')));
         while let Some(word) = words.next() {
             match word {
                 "machine" => machine = words.next().map(str::to_ascii_lowercase),
@@ -97,8 +97,27 @@ impl Credentials {
     }
 }
 
+/// Says that an entry of a list is not used, without its text: it may be a secret.
+fn unusable_entry() {
+    #[cfg(feature = "client")]
+    tracing::warn!("an entry of BUF_TOKEN is not of the form token@host and is not used");
+}
+
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_may_contain_the_sign_of_a_comment() {
+        let text = "# machine a.test password no\nmachine registry.test login me password se#cret # a comment\n";
+        let credentials = Credentials::anonymous().netrc(text);
+        let token = |host: &str| credentials.for_host(&host.parse().expect("a host")).map(Token::secret);
+        assert_eq!((token("registry.test"), token("a.test")), (Some("se#cret"), None));
     }
 }

@@ -7,7 +7,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -25,13 +24,18 @@ const DIGEST: usize = 32;
 /// The end of the names of files.
 const SUFFIX: &str = ".schema";
 
+/// The end of the names of files that are being written.
+const UNFINISHED: &str = ".new";
+
+/// The age of a file that was being written by a process that is gone.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
 /// A folder with schemas.
 #[derive(Debug)]
 pub struct DiskCache {
     folder: PathBuf,
     /// The most bytes of all files together.
     limit: u64,
-    written: AtomicU64,
 }
 
 /// The contents of a file.
@@ -71,7 +75,7 @@ impl DiskCache {
     /// have more than `limit` bytes.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>, limit: u64) -> Self {
-        Self { folder: folder.into(), limit, written: AtomicU64::new(0) }
+        Self { folder: folder.into(), limit }
     }
 
     /// The folder.
@@ -86,8 +90,9 @@ impl DiskCache {
     ///
     /// Fails if the folder cannot be read or a file cannot be deleted. A folder that does not exist is empty.
     pub fn clear(&self) -> io::Result<usize> {
+        self.sweep(Duration::ZERO)?;
         let files = self.files()?;
-        files.iter().try_for_each(|file| fs::remove_file(&file.path))?;
+        files.iter().try_for_each(|file| remove(&file.path))?;
         Ok(files.len())
     }
 
@@ -122,13 +127,14 @@ impl DiskCache {
             return Ok(());
         }
         create_folder(&self.folder)?;
-        let number = self.written.fetch_add(1, Ordering::Relaxed);
-        let beside = self.folder.join(format!("{}-{number}.new", std::process::id()));
-        let written = private_file(&beside).and_then(|mut file| {
-            file.write_all(MAGIC)?;
-            file.write_all(&Sha256::digest(&body))?;
-            file.write_all(&body)
-        });
+        // Other processes, perhaps in other containers with the same process ids, write into the same folder.
+        let name = getrandom::u64().map_err(io::Error::other)?;
+        let beside = self.folder.join(format!("{name:016x}{UNFINISHED}"));
+        let mut file = private_file(&beside)?;
+        let written = file
+            .write_all(MAGIC)
+            .and_then(|()| file.write_all(&Sha256::digest(&body)))
+            .and_then(|()| file.write_all(&body));
         let renamed = written.and_then(|()| fs::rename(&beside, self.path(key)));
         if renamed.is_err() {
             let _ = fs::remove_file(&beside);
@@ -137,7 +143,15 @@ impl DiskCache {
         self.shrink()
     }
 
+    /// Deletes files that processes began to write longer ago than `age`, and did not finish.
+    fn sweep(&self, age: Duration) -> io::Result<()> {
+        let now = SystemTime::now();
+        let is_old = |file: &&Found| now.duration_since(file.modified).is_ok_and(|found| found >= age);
+        self.files_with(UNFINISHED)?.iter().filter(is_old).try_for_each(|file| remove(&file.path))
+    }
+
     fn shrink(&self) -> io::Result<()> {
+        self.sweep(ABANDONED)?;
         let mut files = self.files()?;
         let mut total: u64 = files.iter().map(|file| file.len).sum();
         files.sort_by_key(|file| file.modified);
@@ -145,13 +159,17 @@ impl DiskCache {
             if total <= self.limit {
                 break;
             }
-            fs::remove_file(&file.path)?;
+            remove(&file.path)?;
             total -= file.len;
         }
         Ok(())
     }
 
     fn files(&self) -> io::Result<Vec<Found>> {
+        self.files_with(SUFFIX)
+    }
+
+    fn files_with(&self, suffix: &str) -> io::Result<Vec<Found>> {
         let entries = match fs::read_dir(&self.folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -160,8 +178,11 @@ impl DiskCache {
         let mut files = Vec::new();
         for entry in entries {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().ends_with(SUFFIX) {
-                let facts = entry.metadata()?;
+            if entry.file_name().to_string_lossy().ends_with(suffix) {
+                let facts = match entry.metadata() {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    facts => facts?,
+                };
                 let modified = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
                 files.push(Found { path: entry.path(), len: facts.len(), modified });
             }
@@ -173,6 +194,14 @@ impl DiskCache {
         let digest = Sha256::digest(text(key));
         let name: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
         self.folder.join(name + SUFFIX)
+    }
+}
+
+/// Deletes a file, unless another process has done so.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
     }
 }
 
@@ -274,6 +303,39 @@ mod tests {
         // A sound file under the name of another key.
         fs::write(disk.path(&key("v2")), &whole).expect("written");
         assert_eq!(disk.read(&key("v2")), None);
+    }
+
+    #[test]
+    fn two_caches_of_one_folder_do_not_meet() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let caches: Vec<_> = (0..4).map(|_| DiskCache::new(folder.path(), 1 << 20)).collect();
+        std::thread::scope(|threads| {
+            for disk in &caches {
+                threads.spawn(move || {
+                    for _ in 0..50 {
+                        disk.write(&key("v1"), &entry("v1", 1000)).expect("written");
+                        disk.write(&key("v2"), &entry("v2", 1000)).expect("written");
+                    }
+                });
+            }
+        });
+        assert_eq!(caches[0].usage().expect("read").0, 2);
+        assert!(caches[0].files_with(UNFINISHED).expect("read").is_empty());
+    }
+
+    #[test]
+    fn files_that_were_not_finished_are_deleted() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = DiskCache::new(folder.path(), 10_000);
+        let (old, young) = (folder.path().join("1-0.new"), folder.path().join("2-0.new"));
+        let file = File::create(&old).expect("a file");
+        file.set_modified(SystemTime::now() - ABANDONED * 2).expect("a time");
+        fs::write(&young, "x").expect("written");
+        disk.write(&key("v1"), &entry("v1", 100)).expect("written");
+        assert!(!old.exists() && young.exists());
+        assert_eq!(disk.clear().expect("deleted"), 1);
+        assert!(!young.exists());
+        remove(&young).expect("a file that is gone is no failure");
     }
 
     #[test]
