@@ -163,7 +163,7 @@ const CASES: &[(&str, &str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn the_json_schema_of_a_message_refuses_what_its_rules_refuse_or_names_the_rule() {
+fn json_schemas_express_or_name_each_rule() {
     let rules = schema(RULES);
     for (name, good, bad, _, _) in CASES {
         let message = rules.message(&format!("rules.v1.{name}")).expect("there");

@@ -22,6 +22,22 @@ enum Leaf {
     Bytes(Vec<u8>),
 }
 
+/// The number of the rules for a kind of integer.
+pub(crate) fn integer_rules(kind: &Kind) -> u32 {
+    match kind {
+        Kind::Int32 => 3,
+        Kind::Uint32 => 5,
+        Kind::Uint64 => 6,
+        Kind::Sint32 => 7,
+        Kind::Sint64 => 8,
+        Kind::Fixed32 => 9,
+        Kind::Fixed64 => 10,
+        Kind::Sfixed32 => 11,
+        Kind::Sfixed64 => 12,
+        _ => 4,
+    }
+}
+
 impl Leaf {
     fn shown(&self, kind: &Kind) -> String {
         match (self, kind) {

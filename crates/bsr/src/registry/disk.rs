@@ -335,7 +335,7 @@ mod tests {
         assert!(!old.exists() && young.exists());
         assert_eq!(disk.clear().expect("deleted"), 1);
         assert!(!young.exists());
-        remove(&young).expect("a file that is gone is no failure");
+        remove(&young).expect("a file that is gone counts as deleted");
     }
 
     #[test]

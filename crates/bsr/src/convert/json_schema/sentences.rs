@@ -3,7 +3,7 @@
 use prost_reflect::Kind;
 use serde_json::{Map, Value};
 
-use crate::convert::read_rules::RuleSet;
+use crate::convert::read_rules::{RuleSet, integer_rules};
 
 /// The rules of one kind of values: their number in the rules of a field, their name, the numbers that keywords express or
 /// that restrict nothing, and the names of the others.
@@ -90,7 +90,7 @@ pub(super) fn add_unread(schema: &mut Map<String, Value>, kind: &Kind, rules: &R
             _ => return,
         },
         integer => {
-            let (number, _, _) = super::values::integer_facts(integer);
+            let number = integer_rules(integer);
             let is_fixed = matches!(kind, Kind::Fixed32 | Kind::Fixed64 | Kind::Sfixed32 | Kind::Sfixed64);
             let expressed: &[u32] = if is_fixed { &[1, 2, 3, 4, 5, 8] } else { &[1, 2, 3, 4, 5, 6, 8] };
             Rules { number, name: "integer", expressed, names: NUMBER }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::insert;
 use super::sentences::{add_unread, describe};
-use crate::convert::read_rules::RuleSet;
+use crate::convert::read_rules::{RuleSet, integer_rules};
 use crate::convert::regex::to_ecma;
 
 /// The enum whose only value is null.
@@ -147,21 +147,13 @@ fn outside(schema: &mut Map<String, Value>, bound: impl Fn(u32) -> Option<String
     describe(schema, &format!("Rule: {}", bounds.collect::<Vec<_>>().join(", or ")));
 }
 
-/// The number of the rules for a kind of integer, and its range.
-pub(super) fn integer_facts(kind: &Kind) -> (u32, i128, i128) {
-    let small = (i128::from(i32::MIN), i128::from(i32::MAX));
-    let wide = (i128::from(i64::MIN), i128::from(i64::MAX));
+/// The range of a kind of integer.
+fn integer_range(kind: &Kind) -> (i128, i128) {
     match kind {
-        Kind::Int32 => (3, small.0, small.1),
-        Kind::Sint32 => (7, small.0, small.1),
-        Kind::Sfixed32 => (11, small.0, small.1),
-        Kind::Uint32 => (5, 0, u32::MAX.into()),
-        Kind::Fixed32 => (9, 0, u32::MAX.into()),
-        Kind::Uint64 => (6, 0, u64::MAX.into()),
-        Kind::Fixed64 => (10, 0, u64::MAX.into()),
-        Kind::Sint64 => (8, wide.0, wide.1),
-        Kind::Sfixed64 => (12, wide.0, wide.1),
-        _ => (4, wide.0, wide.1),
+        Kind::Int32 | Kind::Sint32 | Kind::Sfixed32 => (i32::MIN.into(), i32::MAX.into()),
+        Kind::Uint32 | Kind::Fixed32 => (0, u32::MAX.into()),
+        Kind::Uint64 | Kind::Fixed64 => (0, u64::MAX.into()),
+        _ => (i64::MIN.into(), i64::MAX.into()),
     }
 }
 
@@ -190,9 +182,9 @@ fn decoded(kind: &Kind, value: u64) -> i128 {
 }
 
 fn integer(schema: &mut Map<String, Value>, kind: &Kind, rules: &RuleSet) {
-    let (number, least, most) = integer_facts(kind);
+    let (least, most) = integer_range(kind);
     let divisor = rules.list(23).iter().find_map(|rule| divisor(&rule.text(3)?));
-    let rules = rules.inner(number);
+    let rules = rules.inner(integer_rules(kind));
     let value = |number| integer_value(kind, &rules, number);
     schema.insert("type".to_owned(), "integer".into());
     insert(schema, "const", value(1).and_then(to_json));
@@ -300,7 +292,7 @@ pub(super) fn refuses_zero(kind: &Kind, rules: &RuleSet) -> bool {
                 || rules.text(6).is_some_and(|pattern| refuses_empty(&pattern))
                 || rules.text(1).is_some_and(|only| !only.is_empty())
                 || (!choices.is_empty() && !choices.iter().any(String::is_empty))
-                // Formats; a reference (18) may be empty, and of the expressions of headers (24) the second may match nothing.
+                // Formats. A reference (18) may be empty, and so may the value of a header (24 with 2).
                 || [12, 13, 14, 15, 16, 17, 21, 22, 24, 26, 27, 28, 29, 30, 31, 32, 33, 35, 37, 38]
                     .iter()
                     .any(|number| rules.is_true(*number))
