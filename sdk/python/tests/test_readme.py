@@ -78,7 +78,12 @@ def steps(tools: Harness) -> None:
     assert tools.call("release.publish", handle=begun.structured["handle"]).is_error
 
 
-CHECKS: list[Callable[[Harness], None]] = [adds, books, tells, overlaps, asks, queries, offers, steps]
+def greets(tools: Harness) -> None:
+    assert tools.call("greet").text == "Hello, Ann!"
+    sys.modules["readme"].test_greet()
+
+
+CHECKS: list[Callable[[Harness], None]] = [adds, books, tells, overlaps, asks, queries, offers, steps, greets]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Where handlers run: which overlap, what is answered meanwhile, and what a cancellation does."""
+"""The threads of handlers: overlapping calls, answers during a call, cancellations."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Tools:
         return self._definitions
 
     def plan(self, name: str) -> Plan | None:
-        """How the tool of this name is called."""
+        """The plan of the tool with this name."""
         plan = self._plans.get(name)
         if plan is None or self._revision != _registry.revision:
             definition = next((each for each in self.all() if each.name == name), None)

@@ -11,7 +11,7 @@ _SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+)\s*:\s*(.*)$")
 
 
 def summary(text: str) -> str:
-    """What is written before the first section, as one text."""
+    """The text before the first section."""
     lines = []
     for line in _lines(text):
         if _SECTION.match(line.strip()) or _SPHINX.match(line.strip()) or line.strip() in ("Returns:", "Raises:"):

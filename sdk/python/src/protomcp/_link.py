@@ -68,7 +68,7 @@ class Link:
                     if data:
                         self._stream.sendall(data)
         except OSError:
-            # The bridge has closed the socket; whoever reads it ends the process.
+            # The bridge has closed the socket; the reader of the socket ends the process.
             return
 
     def ask(self, envelopes: list[Envelope], delivers: list[Deliver]) -> list[str]:

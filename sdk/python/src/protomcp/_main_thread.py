@@ -1,4 +1,4 @@
-"""Where handlers run. The main thread reads and runs plain handlers, one at a time.
+"""The threads of handlers. The main thread reads and runs plain handlers, one at a time.
 
 While a handler runs for more than 2 ms, or waits for an answer, a second thread reads in its place: it answers lists,
 cancellations and pings, and keeps further calls for the main thread, which reads again as soon as none is left. So

@@ -1,4 +1,4 @@
-"""How a handler is called: its input, its output, the chain around it, and where it runs."""
+"""The plan of a handler: its input, its output, and the chain around it."""
 
 from __future__ import annotations
 

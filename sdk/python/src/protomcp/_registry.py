@@ -1,4 +1,4 @@
-"""The number of changes to what a file has registered. Whoever derives something from it compares the number."""
+"""The number of changes to the registries of a file. Values that are derived from them are made anew."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Principal:
 
 
 class Caller:
-    """Who has sent a request, as far as the bridge tells.
+    """The sender of a request, as far as the bridge tells.
 
     `session` is empty for clients without one. `principal` is None if the client is not authenticated. `capabilities`
     are those of MCP.
@@ -67,7 +67,7 @@ class Caller:
 
 
 class BaseContext:
-    """What the contexts of plain and of async handlers have in common."""
+    """The common part of the contexts of plain and of async handlers."""
 
     _is_protomcp_context = True
     # Set for requests of a bridge; a context that a test makes has none of it.
@@ -111,7 +111,7 @@ class BaseContext:
 
     @property
     def caller(self) -> Caller:
-        """Who has sent the request."""
+        """The sender of the request."""
         return Caller(self._about)
 
     @property

@@ -76,7 +76,7 @@ class ToolDef:
         _registry.changed()
 
     def plan(self) -> Plan:
-        """How the tool is called, as of the last registration."""
+        """The plan of a call, as of the last registration."""
         if self._plan is None or self._revision != _registry.revision:
             self._revision = _registry.revision
             cost = self._plan.cost if self._plan is not None else None
