@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
+use protomcp_bridge::ToolFile;
 use protomcp_transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
@@ -389,7 +390,7 @@ impl Serve {
         if !path.exists() {
             return Err(Failure::usage(format!("file not found: {}", path.display())));
         }
-        if path.is_dir() {
+        if !ToolFile::new(&path).is_runnable() {
             return Err(Failure::usage(format!("{} is a directory; name the tool file in it", path.display())));
         }
         Ok(Source::File { path, watch })

@@ -27,8 +27,8 @@ fn the_command_follows_from_the_file_and_the_environment() {
         ("tool.js", None, None, &[], "node tool.js"),
         ("tool.js", None, Some("my-node"), &[], "my-node tool.js"),
         ("tool.go", None, None, &[], "go run tool.go"),
-        ("crate/tool.rs", None, None, &[], "cargo run --manifest-path crate/Cargo.toml"),
-        ("crate/src/main.rs", None, None, &[], "cargo run --manifest-path crate/Cargo.toml"),
+        ("crate/tool.rs", None, None, &[], "cargo run --quiet --manifest-path crate/Cargo.toml"),
+        ("crate/src/main.rs", None, None, &[], "cargo run --quiet --manifest-path crate/Cargo.toml"),
         ("tool.py", Some("my-python"), None, &["--runtime", "my-runtime"], "my-runtime tool.py"),
         ("tool.rb", None, None, &["--runtime=my-runtime"], "my-runtime tool.rb"),
     ];

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use protomcp_bridge::ToolFile;
 
 use crate::args::address::Address;
 use crate::args::registry::RegistryFlags;
@@ -217,7 +218,9 @@ impl Target {
         }
         let path = Path::new(&word);
         match path {
-            path if path.is_dir() => Err(Failure::usage(format!("{word} is a directory; name the tool file in it"))),
+            path if path.is_dir() && !ToolFile::new(path).is_runnable() => {
+                Err(Failure::usage(format!("{word} is a directory; name the tool file in it")))
+            }
             path if path.exists() => Ok(Self::File(path.to_owned())),
             _ => Err(Failure::usage(format!("file not found: {word}; servers are named by a URL or by -- COMMAND"))),
         }

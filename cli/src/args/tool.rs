@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use protomcp_bridge::{Bridge, Builder, Setting, ToolFile, Watch};
+use protomcp_bridge::{Bridge, Builder, Setting, ToolFile};
 use protomcp_server::Limits;
 use protomcp_server::layer::lazy_tools::LazyTools;
 
@@ -33,7 +33,7 @@ pub(super) const TOOL_FILES_ONLY: [&str; 12] = [
 /// A tool file, and the treatment of its process.
 #[derive(Debug, Args)]
 pub(crate) struct ToolFlags {
-    /// The tool file: .py, .ts, .js, .go, .rs, or an executable
+    /// The tool file: .py, .ts, .js, .go, .rs, an executable, or the directory of a Cargo project
     pub(super) file: Option<PathBuf>,
 
     /// Reload mode after a save
@@ -148,7 +148,7 @@ impl ToolFlags {
             builder = builder.validate_arguments(policy.into());
         }
         if watch {
-            let watch = Watch::file(path);
+            let watch = file.watch();
             builder = builder.watch(match self.poll {
                 Some(pause) => watch.poll_every(pause),
                 None => watch,

@@ -3,6 +3,7 @@
 mod bridge;
 mod builder;
 mod call;
+mod cargo_project;
 mod catalog;
 mod clock;
 mod compat;

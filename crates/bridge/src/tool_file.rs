@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use protomcp_supervisor::Command;
+use protomcp_watch::{Filter, Watch};
 
+use crate::cargo_project::CargoProject;
 use crate::compat::python_bootstrap;
 
 /// Interpreters connect within a second or two; this allows for a machine under load.
@@ -16,7 +18,7 @@ const PATIENT: Duration = Duration::from_secs(600);
 /// Concurrent calls of a process that reads its socket without a pause.
 const CONCURRENT: usize = 256;
 
-/// A file with tools, and the program that runs it.
+/// A file with tools, or the directory of a Cargo project, and the program that runs it.
 #[derive(Debug, Clone)]
 pub struct ToolFile {
     path: PathBuf,
@@ -57,6 +59,22 @@ impl ToolFile {
         &self.path
     }
 
+    /// True if there is something to run: a file, or the directory of a Cargo project.
+    pub fn is_runnable(&self) -> bool {
+        !self.path.is_dir() || CargoProject::of(&self.path).is_some()
+    }
+
+    /// The files of the program: the sources beside the file, or those of its Cargo project.
+    pub fn watch(&self) -> Watch {
+        match CargoProject::of(&self.path) {
+            Some(project) => {
+                let filter = Filter::source(project.manifest()).always(&self.path);
+                Watch::directory(project.root(), filter)
+            }
+            None => Watch::file(&self.path),
+        }
+    }
+
     /// The extension of the files to watch; `None` if the file has none.
     pub(crate) fn extension(&self) -> Option<&str> {
         self.path.extension()?.to_str()
@@ -80,6 +98,9 @@ impl ToolFile {
                 _ => launch(command.arg(&self.path), PATIENT),
             };
         }
+        if let Some(project) = CargoProject::of(&self.path) {
+            return launch(project.command(), PATIENT);
+        }
         match extension {
             "py" => match (around.variable)("PROTOMCP_PYTHON") {
                 Some(python) => self.python(Command::new(python), SOON, concurrency),
@@ -97,7 +118,6 @@ impl ToolFile {
                 launch(Command::new(node).arg(&self.path), SOON)
             }
             "go" => launch(Command::new("go").arg("run").arg(&self.path), PATIENT),
-            "rs" => launch(Command::new("cargo").args(["run", "--manifest-path"]).arg(self.manifest()), PATIENT),
             _ => launch(Command::new(self.program()), SOON),
         }
     }
@@ -113,17 +133,6 @@ impl ToolFile {
             connect_timeout,
             concurrency,
             python: true,
-        }
-    }
-
-    /// `Cargo.toml` beside the file, else in the directory above (`src/main.rs`).
-    fn manifest(&self) -> PathBuf {
-        let directory = self.path.parent().unwrap_or(Path::new(""));
-        let beside = directory.join("Cargo.toml");
-        match directory.parent() {
-            _ if beside.is_file() => beside,
-            Some(above) => above.join("Cargo.toml"),
-            None => Path::new("..").join("Cargo.toml"),
         }
     }
 
@@ -170,8 +179,6 @@ mod tests {
             ("t.js", "node t.js"),
             ("t.mjs", "node t.mjs"),
             ("t.go", "go run t.go"),
-            ("a/src/main.rs", "cargo run --manifest-path a/Cargo.toml"),
-            ("src/main.rs", "cargo run --manifest-path Cargo.toml"),
             ("bin/server", "bin/server"),
             ("server", "./server"),
             ("t.exe", "./t.exe"),
@@ -202,11 +209,17 @@ mod tests {
     }
 
     #[test]
-    fn a_rust_file_runs_with_the_manifest_beside_it() {
+    fn a_cargo_project_runs_by_its_file_and_its_directory() {
         let project = tempfile::tempdir().unwrap();
-        std::fs::write(project.path().join("Cargo.toml"), "").unwrap();
-        let expected = format!("cargo run --manifest-path {}", project.path().join("Cargo.toml").display());
-        check(&ToolFile::new(project.path().join("server.rs")), &[], false, &expected);
+        let manifest = project.path().join("Cargo.toml");
+        std::fs::write(&manifest, "").unwrap();
+        let expected = format!("cargo run --quiet --manifest-path {}", manifest.display());
+        for path in [project.path().to_owned(), project.path().join("src/main.rs")] {
+            let file = ToolFile::new(path);
+            check(&file, &[], false, &expected);
+            assert_eq!((file.is_runnable(), file.watch().root.as_path()), (true, project.path()));
+        }
+        assert!(!ToolFile::new(project.path().parent().unwrap()).is_runnable(), "a directory without a manifest");
     }
 
     #[test]
