@@ -14,6 +14,7 @@ use crate::resource::Resource;
 use crate::template::Template;
 use crate::tool::Tool;
 use crate::tool::entry::Entry;
+use crate::workflow::Workflow;
 
 /// Builds a [`Registry`].
 #[derive(Debug)]
@@ -22,6 +23,7 @@ pub struct Builder {
     limits: Limits,
     page: usize,
     tools: Vec<Tool>,
+    workflows: Vec<Workflow>,
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
     templates: Vec<Template>,
@@ -58,6 +60,7 @@ impl Builder {
             limits: Limits::default(),
             page: PAGE_SIZE,
             tools: Vec::new(),
+            workflows: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
             templates: Vec::new(),
@@ -70,6 +73,13 @@ impl Builder {
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
         self.tools.push(tool);
+        self
+    }
+
+    /// Adds the tools of a workflow.
+    #[must_use]
+    pub fn workflow(mut self, workflow: Workflow) -> Self {
+        self.workflows.push(workflow);
         self
     }
 
@@ -142,7 +152,10 @@ impl Builder {
     ///
     /// # Errors
     /// The first fault of a definition.
-    pub fn build(self) -> Result<Registry, DefinitionError> {
+    pub fn build(mut self) -> Result<Registry, DefinitionError> {
+        for workflow in std::mem::take(&mut self.workflows) {
+            self.tools.extend(workflow.into_tools()?);
+        }
         let tools = define_all(self.tools)?;
         let prompts = define_all(self.prompts)?;
         let resources = define_all(self.resources)?;

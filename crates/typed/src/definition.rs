@@ -54,6 +54,17 @@ pub enum DefinitionError {
     /// The same name or URI twice in one registry at its start.
     #[error("{0:?} is defined twice")]
     Twice(String),
+    /// A step of a workflow that it does not have.
+    #[error("the workflow {workflow:?} has no step {step:?}")]
+    UnknownStep {
+        /// The workflow.
+        workflow: String,
+        /// The step that was to follow.
+        step: String,
+    },
+    /// A workflow that cannot begin.
+    #[error("no step of the workflow {0:?} is initial")]
+    NoInitialStep(String),
     /// The server has not declared the capability; see [`crate::Builder::declare`].
     #[error("capability `{0}` was not declared")]
     NotServed(&'static str),

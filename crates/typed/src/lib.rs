@@ -17,6 +17,7 @@ mod setters;
 mod template;
 mod text;
 mod tool;
+mod workflow;
 
 pub use argument::{Argument, argument};
 pub use builder::{Builder, Capability};
@@ -37,3 +38,4 @@ pub use tool::error::ToolError;
 pub use tool::output::IntoToolResult;
 pub use tool::service::ToolService;
 pub use tool::{Tool, ToolBuilder, UnknownKeys};
+pub use workflow::{Step, Workflow};

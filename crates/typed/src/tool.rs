@@ -15,7 +15,7 @@ use std::time::Duration;
 use protomcp_server::layer::limit::LimitLayer;
 use protomcp_server::layer::timeout::TimeoutLayer;
 use protomcp_server::{Layer, TaskOptions};
-use protomcp_types::{RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName};
+use protomcp_types::{JsonObject, RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName};
 
 use crate::collection::{Define, Defined};
 use crate::definition::DefinitionError;
@@ -54,6 +54,8 @@ pub struct Tool {
     schemas: Schemas,
     layers: Vec<Wrap>,
     tasks: AsTask,
+    /// Arguments that a layer takes, with their schemas.
+    advertised: Vec<(&'static str, RawJson)>,
 }
 
 type Wrap = Box<dyn FnOnce(ToolService) -> ToolService + Send>;
@@ -258,6 +260,23 @@ impl Tool {
         self
     }
 
+    /// The name, which may not be valid.
+    pub(crate) fn name(&self) -> &str {
+        self.definition.name.as_str()
+    }
+
+    /// Changes the name.
+    pub(crate) fn renamed(mut self, name: String) -> Self {
+        self.definition.name = name;
+        self
+    }
+
+    /// Shows clients an optional argument that a layer takes out before the handler sees the others.
+    pub(crate) fn advertise(mut self, name: &'static str, schema: RawJson) -> Self {
+        self.advertised.push((name, schema));
+        self
+    }
+
     fn hint(mut self, set: impl FnOnce(&mut ToolAnnotations)) -> Self {
         set(self.definition.definition.annotations.get_or_insert_default());
         self
@@ -285,6 +304,7 @@ impl ToolBuilder {
             schemas: Schemas::new(input, output),
             layers: Vec::new(),
             tasks: AsTask { support, ..AsTask::default() },
+            advertised: Vec::new(),
         }
     }
 }
@@ -307,7 +327,8 @@ impl Define for Tool {
         };
         let mut definition = self.definition.definition;
         definition.name = name.clone();
-        definition.input_schema = input.text;
+        definition.input_schema =
+            self.advertised.iter().fold(input.text, |schema, (name, property)| with_property(&schema, name, property));
         definition.output_schema = output.map(|output| output.text);
         let service = self.layers.into_iter().fold(ToolService::new(core), |service, layer| layer(service));
         Ok(Defined {
@@ -316,6 +337,14 @@ impl Define for Tool {
             content: Entry { service, tasks: self.tasks },
         })
     }
+}
+
+/// A schema of an object with one more property.
+fn with_property(schema: &RawJson, name: &'static str, property: &RawJson) -> RawJson {
+    let mut members = JsonObject::from_raw(schema).unwrap_or_default();
+    let own = members.member("properties").and_then(|own| JsonObject::from_raw(own).ok()).unwrap_or_default();
+    members.insert("properties", own.with(name, property.clone()).to_body().into_raw());
+    members.to_body().into_raw()
 }
 
 /// A placeholder until the real name is checked.
