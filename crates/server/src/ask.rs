@@ -62,8 +62,7 @@ enum Asker {
 
 impl<M: ClientMethod> Ask<M> {
     pub(crate) fn in_call(context: &Context, params: &M::Params, timeout: Duration) -> Self {
-        // A stateless call remembers the capability that its client lacks.
-        let is_supported = context.is_stateless() || M::is_supported_by(params, context.capabilities());
+        let is_supported = context.is_checked_later() || M::is_supported_by(params, context.capabilities());
         Self::new(Asker::Call(context.clone()), is_supported, params, timeout)
     }
 

@@ -25,6 +25,7 @@ mod outgoing_layer;
 mod overload;
 mod parked;
 mod parked_directory;
+mod relay;
 mod router;
 mod server;
 mod service;
@@ -52,10 +53,11 @@ pub use outgoing_layer::OutgoingLayer;
 pub use parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
 #[doc(no_inline)]
 pub use protomcp_session::{
-    AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequests, InputRequired,
-    InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo, ServerRequest,
-    ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
+    AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequest, InputRequests,
+    InputRequired, InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo,
+    ServerRequest, ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
 };
+pub use relay::{Relay, Relayed};
 pub use router::Router;
 pub use server::{CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
 pub use service::{Layer, Service};

@@ -5,6 +5,7 @@ pub mod content;
 pub mod definition;
 pub mod log;
 pub mod metadata;
+pub mod process;
 pub mod prompt;
 pub mod question;
 pub mod resource;

@@ -51,6 +51,9 @@ impl Context {
         let answer = if self.is_stateless() {
             let answers = self.ask_in_mrtr(vec![input], timeout);
             async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
+        } else if let Some(relay) = self.0.kind.relay() {
+            let answers = relay.ask(vec![input], timeout);
+            async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
         } else {
             self.ask_in_session(input.method, input.params.into(), timeout, progress)
         };
@@ -71,13 +74,7 @@ impl Context {
         let answers = if self.is_stateless() {
             self.ask_in_mrtr(questions.into_asked(), timeout).boxed()
         } else {
-            let capabilities = &self.0.info.client.capabilities;
-            let ask = |asked: InputRequest| match asked.need() {
-                Some(need) if !need.is_met_by(capabilities) => Err(AskError::NotSupported(asked.method)),
-                Some(_) | None => Ok(self.ask_in_session(asked.method, asked.params.into(), timeout, None)),
-            };
-            let asked: Result<Vec<_>, _> = questions.into_asked().into_iter().map(ask).collect();
-            async move { join_all(asked?).await.into_iter().collect() }.boxed()
+            self.ask_all_in_session(questions.into_asked(), timeout).boxed()
         };
         let answers = unless_cancelled(self.clone(), answers);
         async move {
@@ -189,7 +186,9 @@ impl Context {
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::task_required_error`].
     pub fn continue_as_task(&self, options: TaskOptions) -> bool {
-        if let Some(target) = self.mrtr().filter(|mrtr| mrtr.may_be_task()).and_then(|mrtr| mrtr.want_task()) {
+        if let Some(relay) = self.0.kind.relay().filter(|relay| relay.can_be_task()) {
+            relay.continue_as_task(options);
+        } else if let Some(target) = self.mrtr().filter(|mrtr| mrtr.may_be_task()).and_then(|mrtr| mrtr.want_task()) {
             target.queue.detach(target.info.key.clone(), options);
         }
         self.can_be_task()
@@ -209,6 +208,31 @@ impl Context {
     #[must_use]
     pub fn can_ask(&self, need: RequiredCapability) -> bool {
         need.is_met_by(&self.0.info.client.capabilities)
+    }
+
+    /// True if a question is checked against the capabilities of the client where it is sent: a stateless call remembers
+    /// the one that its client lacks, and so does the other end of a relay.
+    pub(crate) fn is_checked_later(&self) -> bool {
+        self.is_stateless() || self.0.kind.relay().is_some()
+    }
+
+    /// Asks what the client supports: together if the transport can, else one question beside the other.
+    fn ask_all_in_session(
+        &self,
+        questions: Vec<InputRequest>,
+        timeout: Duration,
+    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
+        if let Some(relay) = self.0.kind.relay() {
+            return relay.ask(questions, timeout);
+        }
+        let capabilities = &self.0.info.client.capabilities;
+        let lacks = |asked: &&InputRequest| asked.need().is_some_and(|need| !need.is_met_by(capabilities));
+        if let Some(unsupported) = questions.iter().find(lacks) {
+            return ready(Err(AskError::NotSupported(unsupported.method))).boxed();
+        }
+        let ask = |asked: InputRequest| self.ask_in_session(asked.method, asked.params.into(), timeout, None);
+        let asked: Vec<_> = questions.into_iter().map(ask).collect();
+        async move { join_all(asked).await.into_iter().collect() }.boxed()
     }
 
     /// Sends a request beside the request of the call, or beside one that waits for its task.

@@ -6,6 +6,7 @@ use protomcp_types::Progress;
 
 use crate::call_info::CallInfo;
 use crate::mrtr::{MultiRoundTrip, ReplyTarget};
+use crate::relay::Relay;
 use crate::session_queue::SessionQueue;
 use crate::tasks::SessionTask;
 
@@ -18,13 +19,22 @@ pub(crate) enum CallKind {
     SessionTask(Arc<SessionTask>),
     /// It is stateless and may ask its client, or continue as a task.
     Stateless(Arc<MultiRoundTrip>),
+    /// It belongs to a session, whose transport asks its client and makes a task of it.
+    Relayed(Arc<dyn Relay>),
 }
 
 impl CallKind {
     pub(super) fn mrtr(&self) -> Option<&Arc<MultiRoundTrip>> {
         match self {
             Self::Stateless(mrtr) => Some(mrtr),
-            Self::Plain | Self::SessionTask(_) => None,
+            Self::Plain | Self::SessionTask(_) | Self::Relayed(_) => None,
+        }
+    }
+
+    pub(super) fn relay(&self) -> Option<&Arc<dyn Relay>> {
+        match self {
+            Self::Relayed(relay) => Some(relay),
+            Self::Plain | Self::SessionTask(_) | Self::Stateless(_) => None,
         }
     }
 
@@ -33,6 +43,7 @@ impl CallKind {
             Self::Plain => false,
             Self::SessionTask(_) => true,
             Self::Stateless(mrtr) => mrtr.may_be_task(),
+            Self::Relayed(relay) => relay.can_be_task(),
         }
     }
 
@@ -41,6 +52,7 @@ impl CallKind {
             Self::Plain => false,
             Self::SessionTask(_) => true,
             Self::Stateless(mrtr) => mrtr.is_task(),
+            Self::Relayed(relay) => relay.is_task(),
         }
     }
 
@@ -50,6 +62,7 @@ impl CallKind {
             Self::Plain => {}
             Self::SessionTask(task) => task.set_message(message),
             Self::Stateless(mrtr) => mrtr.set_task_message(message),
+            Self::Relayed(relay) => relay.set_task_message(message),
         }
     }
 
@@ -57,7 +70,7 @@ impl CallKind {
     pub(super) fn send_progress(&self, queue: &SessionQueue, info: &CallInfo, progress: &Progress) -> bool {
         let task = match self {
             Self::Stateless(mrtr) => return mrtr.progress(progress),
-            Self::Plain => None,
+            Self::Plain | Self::Relayed(_) => None,
             Self::SessionTask(task) => Some(task),
         };
         let Some(notification) = info.progress(progress) else { return false };
@@ -77,7 +90,7 @@ impl CallKind {
         report: impl FnOnce(&SessionQueue, &CallInfo),
     ) {
         match self {
-            Self::Plain | Self::SessionTask(_) => report(queue, info),
+            Self::Plain | Self::SessionTask(_) | Self::Relayed(_) => report(queue, info),
             Self::Stateless(mrtr) => mrtr.with_reply_target(|ReplyTarget { queue, info }| report(queue, info)),
         }
     }

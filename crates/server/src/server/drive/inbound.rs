@@ -10,11 +10,12 @@ use crate::cancel::Cancel;
 use crate::context::{CallKind, Context};
 use crate::mrtr::ReplyTarget;
 use crate::overload;
+use crate::relay::Relayed;
 use crate::server::call;
 use crate::server::drive::Driver;
 use crate::server::round_trip::{self, RoundTrip};
 use crate::service::Service;
-use protomcp_session::{Inbound, IncomingCall, Session, SessionView};
+use protomcp_session::{CallerKey, Conversation, Inbound, IncomingCall, Session, SessionId, SessionView};
 use protomcp_transport::{Received, Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -107,6 +108,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let number = key.number;
         let limits = *self.server.sessions.limits();
         let known = self.connection.arrival.known.clone();
+        let relay = known.find::<Relayed>().filter(|_| stateless.is_none()).map(|relayed| Arc::clone(relayed.relay()));
+        let client = relay.as_ref().and_then(|relay| relay.client()).unwrap_or(client);
+        let relayed_caller = relay.as_ref().and_then(|relay| relay.caller());
         let info = Arc::new(CallInfo { key, client, token, stateless, known, room });
         let round_trip = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&info) };
@@ -116,7 +120,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let round_trip = round_trip.transpose();
         let mut refusal = None;
         let kind = match round_trip {
-            Ok(None) => CallKind::Plain,
+            Ok(None) => relay.map_or(CallKind::Plain, CallKind::Relayed),
             Ok(Some(RoundTrip::First(mrtr))) => CallKind::Stateless(mrtr),
             Ok(Some(RoundTrip::Retry(call, resumed))) => {
                 self.resume(info.key.clone(), call, resumed);
@@ -129,13 +133,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Err(error) => return (self.session.reply(&info.key, Err(error)), None),
         };
         let is_stateless = info.stateless.is_some();
-        let caller = if is_stateless {
-            self.connection.peer.without_session(self.id)
-        } else {
-            self.connection.peer.in_session(self.id)
-        };
+        let (caller, session) = self.caller(relayed_caller, is_stateless);
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
-        let context = Context::new(caller, self.id, target, limits.ask_timeout, kind);
+        let context = Context::new(caller, session, target, limits.ask_timeout, kind);
         self.calls.running.insert(number, context.clone());
         if let Some(refusal) = refusal {
             drop(tokio::spawn(round_trip::refuse(context, refusal).map(|(context, outcome)| context.finish(outcome))));
@@ -149,6 +149,21 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
         }
         (None, Some(number))
+    }
+
+    /// The caller of a request, and its session.
+    fn caller(&self, relayed: Option<CallerKey>, is_stateless: bool) -> (CallerKey, SessionId) {
+        match relayed {
+            Some(caller) => {
+                let session = match caller.conversation {
+                    Conversation::Session(session) => session,
+                    Conversation::Connection(_) => SessionId::STATELESS,
+                };
+                (caller, session)
+            }
+            None if is_stateless => (self.connection.peer.without_session(self.id), self.id),
+            None => (self.connection.peer.in_session(self.id), self.id),
+        }
     }
 
     fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) -> Result<(), TransportError> {

@@ -1,0 +1,73 @@
+//! Requests that a transport relays for clients elsewhere.
+//!
+//! A session has one client. A transport whose other end serves several clients, such as the bridge of a tool process,
+//! names the client of each request, and carries the questions and tasks of its call in a way of its own.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use protomcp_session::{AskError, CallerKey, ClientInfo, InputRequest, TaskOptions};
+use protomcp_types::RawJson;
+
+/// The way back to the client of a relayed request, for the [`Context`](crate::Context) of its call.
+///
+/// A source of messages returns it as [`Relayed`] among the extensions of the request
+/// ([`Source::extensions`](protomcp_transport::Source::extensions)). It counts in sessions; requests of the stateless
+/// revision bring their client with them.
+pub trait Relay: fmt::Debug + Send + Sync + 'static {
+    /// The client of the request; `None`: the client of the session.
+    fn client(&self) -> Option<Arc<ClientInfo>> {
+        None
+    }
+
+    /// The caller of the request, for limits and state that belong to callers; `None`: the session. Its conversation is
+    /// also the session of the call; a [`Conversation::Connection`](crate::Conversation) is none.
+    fn caller(&self) -> Option<CallerKey> {
+        None
+    }
+
+    /// Asks the client all of these questions together. The answers come in the order of the questions; dropping the
+    /// future takes the questions back. `timeout` is the time for all of them.
+    fn ask(
+        &self,
+        questions: Vec<InputRequest>,
+        timeout: Duration,
+    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>>;
+
+    /// True if the call may continue as a task.
+    fn can_be_task(&self) -> bool {
+        false
+    }
+
+    /// True if the call continues as a task.
+    fn is_task(&self) -> bool {
+        false
+    }
+
+    /// Continues the call as a task. Not called unless [`Relay::can_be_task`].
+    fn continue_as_task(&self, options: TaskOptions) {
+        let _ = options;
+    }
+
+    /// Sets the status message of the task.
+    fn set_task_message(&self, message: &str) {
+        let _ = message;
+    }
+}
+
+/// The extension of a request that holds its [`Relay`].
+#[derive(Debug, Clone)]
+pub struct Relayed(Arc<dyn Relay>);
+
+impl Relayed {
+    /// An extension for one request.
+    pub fn new(relay: Arc<impl Relay>) -> Self {
+        Self(relay)
+    }
+
+    pub(crate) fn relay(&self) -> &Arc<dyn Relay> {
+        &self.0
+    }
+}
