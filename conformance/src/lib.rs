@@ -11,6 +11,7 @@
 //! - [`suite`] runs the official conformance suite against a server or a client.
 //! - [`neighbours`] has two users of one server, one of whom attacks while the other works.
 //! - [`talker`] is a small server whose calls are cut at every byte; [`cut_server`] is a program with it.
+//! - [`handlers`] are the tools, prompts and resources that the suite asks for.
 //! - [`Everything`] is a server written with the library, for the official suite and for third-party hosts.
 //! - The published SDKs and the official clients are installed by `scripts/setup`; [`peers`] says where.
 //!
@@ -19,6 +20,7 @@
 //! machine. Set `PMCP_BIN` to test a program built elsewhere, `PMCP_LONG=1` for the long tier ([`tier`]).
 
 mod everything;
+pub mod handlers;
 mod host;
 mod inbox;
 mod issuer;
@@ -43,7 +45,8 @@ pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
 pub use programs::{
-    cut_server, envelope_tools, everything_client, everything_server, example, hostile_tools, peers, pmcp, relay,
+    cut_server, envelope_tools, everything_client, everything_server, everything_tool, example, hostile_tools, peers,
+    pmcp, relay, sdk_example,
 };
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};

@@ -33,6 +33,16 @@ pub fn example(name: &str) -> PathBuf {
     build_folder().join("examples").join(name)
 }
 
+/// An example of the Rust SDK, freshly built.
+///
+/// # Panics
+///
+/// If it cannot be built.
+pub fn sdk_example(name: &str) -> PathBuf {
+    build(&["--package", "protomcp-sdk", "--all-features", "--example", name]);
+    build_folder().join("examples").join(name)
+}
+
 /// Builds a part of the workspace with the profile of this test, unless `PMCP_PREBUILT` says that all of it is built.
 fn build(what: &[&str]) {
     if env::var_os("PMCP_PREBUILT").is_some() {
@@ -62,6 +72,11 @@ pub fn cut_server() -> PathBuf {
 /// The server for the official suite, which cargo builds together with this package's tests.
 pub fn everything_server() -> PathBuf {
     build_folder().join("everything_server")
+}
+
+/// The tool process on the SDK for the official suite, which cargo builds together with this package's tests.
+pub fn everything_tool() -> PathBuf {
+    build_folder().join("everything_tool")
 }
 
 /// The client for the official suite, which cargo builds together with this package's tests.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use protomcp_conformance::{Sandbox, eventually, living, peers, pmcp};
+use protomcp_conformance::{Sandbox, eventually, living, peers, pmcp, sdk_example};
 use serde_json::{Value, json};
 
 /// The results of the steps, and the output on stderr.
@@ -21,7 +21,10 @@ fn both(python: &str, rust: &str, script: &Value, check: impl Fn(&Visit, &str)) 
 #[derive(Clone, Copy)]
 enum Language {
     Python,
+    /// On the published SDK.
     Rust,
+    /// On the SDK of this workspace.
+    OwnRust,
 }
 
 fn visit(language: Language, example: &str, script: &Value) -> Visit {
@@ -29,6 +32,7 @@ fn visit(language: Language, example: &str, script: &Value) -> Visit {
     let file = match language {
         Language::Python => root.join("examples/python").join(example),
         Language::Rust => peers().join("rs-target/debug").join(example),
+        Language::OwnRust => sdk_example(example),
     };
     let sandbox = Sandbox::new();
     let prepared = sandbox.pmcp(&[]).command();
@@ -57,9 +61,9 @@ fn is_refused(result: &Value, code: &str) -> bool {
 
 #[test]
 fn every_example_runs_in_a_test() {
-    let here = include_str!("gallery.rs");
+    let here = concat!(include_str!("gallery.rs"), include_str!("rust_sdk.rs"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
-    for (folder, quote) in [("examples/python", ""), ("examples/rust/src/bin", "\"")] {
+    for (folder, quote) in [("examples/python", ""), ("examples/rust/src/bin", "\""), ("crates/sdk/examples", "\"")] {
         let entries = std::fs::read_dir(root.join(folder)).expect("the examples are there");
         for path in entries.map(|entry| entry.expect("an entry can be read").path()) {
             let name = if quote.is_empty() { path.file_name() } else { path.file_stem() };
@@ -79,12 +83,14 @@ fn the_first_tools_are_called_and_report_progress() {
         {"call": "greet", "with": {"name": "Ann"}},
         {"count": "count", "with": {"to": 3}},
     ]);
-    let visit = visit(Language::Python, "tools.py", &script);
-    let [tools, sum, greeting, counted] = visit.given.as_slice() else { panic!("four steps") };
-    assert_eq!(*tools, json!(["add", "count", "greet"]));
-    assert_eq!((text(sum), text(greeting)), ("5", "Hello, Ann!"));
-    assert_eq!(text(&counted["result"]), "counted to 3");
-    assert_eq!(counted["progress"].as_array().map(Vec::len), Some(3), "{counted}");
+    for (language, example) in [(Language::Python, "tools.py"), (Language::OwnRust, "tools")] {
+        let visit = visit(language, example, &script);
+        let [tools, sum, greeting, counted] = visit.given.as_slice() else { panic!("four steps") };
+        assert_eq!(*tools, json!(["add", "count", "greet"]));
+        assert_eq!((text(sum), text(greeting)), ("5", "Hello, Ann!"));
+        assert_eq!(text(&counted["result"]), "counted to 3");
+        assert_eq!(counted["progress"].as_array().map(Vec::len), Some(3), "{counted}");
+    }
 }
 
 #[test]
@@ -146,6 +152,28 @@ fn a_workflow_follows_its_errors() {
     ]);
     let visit = visit(Language::Python, "workflow.py", &script);
     assert!(text(&visit.given[1]).contains("transitioning to 'fix'"), "{}", visit.given[1]);
+}
+
+#[test]
+fn a_workflow_of_our_own_refuses_steps_out_of_order() {
+    let script = json!([
+        {"call": "release_test"},
+        {"call": "release_choose", "with": {"version": "1.2"}},
+        {"call": "release_publish"},
+        {"call": "release_test", "with": {"passed": false}},
+        {"call": "release_fix"},
+        {"call": "release_test"},
+        {"call": "release_publish"},
+        {"call": "status"},
+        {"tools": true},
+    ]);
+    let given = visit(Language::OwnRust, "workflow", &script).given;
+    assert!(is_refused(&given[0], "NO_RUN"), "{}", given[0]);
+    assert!(is_refused(&given[2], "WRONG_STEP"), "{}", given[2]);
+    assert!(text(&given[2]).contains("next: release_test"), "{}", given[2]);
+    assert_eq!((text(&given[3]), text(&given[4]), text(&given[5])), ("two tests fail", "mended", "tests pass"));
+    assert_eq!((text(&given[6]), text(&given[7])), ("it is out", "green"));
+    assert_eq!(given[8].as_array().map(Vec::len), Some(6), "the list stays: {}", given[8]);
 }
 
 #[test]
@@ -239,10 +267,21 @@ fn hidden_tools_come_and_go_with_results() {
 }
 
 #[test]
+fn a_layer_calls_again_when_it_may() {
+    let script = json!([{"call": "weather", "with": {"city": "ulm"}}, {"call": "weather", "with": {"city": "bonn"}}]);
+    let visit = visit(Language::OwnRust, "retries", &script);
+    assert_eq!(text(&visit.given[0]), "mild, at attempt 2");
+    assert!(is_refused(&visit.given[1], "NOT_FOUND"), "{}", visit.given[1]);
+}
+
+#[test]
 fn structured_content_comes_beside_the_text() {
-    let visit = visit(Language::Python, "structured.py", &json!([{"call": "forecast", "with": {"city": "Ulm"}}]));
-    assert_eq!(visit.given[0]["structuredContent"], json!({"city": "Ulm", "degrees": 21}));
-    assert_eq!(text(&visit.given[0]), "21 degrees in Ulm");
+    let script = json!([{"call": "forecast", "with": {"city": "Ulm"}}]);
+    let python = visit(Language::Python, "structured.py", &script);
+    assert_eq!(text(&python.given[0]), "21 degrees in Ulm");
+    for visit in [python, visit(Language::OwnRust, "structured", &script)] {
+        assert_eq!(visit.given[0]["structuredContent"], json!({"city": "Ulm", "degrees": 21}));
+    }
 }
 
 /// Items 82, 84.
@@ -271,6 +310,12 @@ fn resources_prompts_and_completions_are_offered() {
         assert_eq!(given[7]["error"], -32602, "{who}: {}", given[7]);
         assert_eq!(given[8]["completion"]["values"], json!(["cake", "tea"]), "{who}");
     });
+    let own = visit(Language::OwnRust, "notes", &script).given;
+    assert_eq!((&own[1], &own[2]), (&json!(["notes://one/{name}"]), &json!(["summarize"])));
+    assert_eq!(own[3]["contents"][0]["text"], "tea, cake");
+    assert_eq!(own[4]["contents"][0]["text"], "Steep for four minutes.");
+    assert_eq!((&own[5]["error"], &own[7]["error"]), (&json!(-32002), &json!(-32602)));
+    assert_eq!(own[8]["completion"]["values"], json!(["cake", "tea"]));
     let script = json!([{"read": "notes://dot"}, {"complete": ["resource", "notes://one/{name}", "name", "t"]}]);
     let visit = visit(Language::Python, "resources_prompts.py", &script);
     let picture = &visit.given[0]["contents"][0];
@@ -287,17 +332,21 @@ fn long_work_reports_progress_and_stops_when_asked() {
         {"give_up": "wait", "with": {"seconds": 600}},
         {"count": "count", "with": {"to": 1}},
     ]);
-    let visit = visit(Language::Python, "progress.py", &script);
-    assert_eq!(visit.given[0]["progress"], json!([[1.0, 3.0, "at 1"], [2.0, 3.0, "at 2"], [3.0, 3.0, "at 3"]]));
-    assert_eq!(text(&visit.given[0]["result"]), "counted to 3");
-    assert_eq!(visit.given[1..3], [json!("cancelled"), json!("cancelled")]);
-    assert_eq!(text(&visit.given[3]["result"]), "counted to 1", "both handlers have ended");
-    assert!(visit.stderr.contains("tidied up"), "{}", visit.stderr);
+    for (language, example) in [(Language::Python, "progress.py"), (Language::OwnRust, "progress")] {
+        let visit = visit(language, example, &script);
+        assert_eq!(visit.given[0]["progress"], json!([[1.0, 3.0, "at 1"], [2.0, 3.0, "at 2"], [3.0, 3.0, "at 3"]]));
+        assert_eq!(text(&visit.given[0]["result"]), "counted to 3");
+        assert_eq!(visit.given[1..3], [json!("cancelled"), json!("cancelled")]);
+        assert_eq!(text(&visit.given[3]["result"]), "counted to 1", "both handlers have ended");
+        assert!(visit.stderr.contains("tidied up"), "{}", visit.stderr);
+    }
 }
 
 /// Item 85.
 #[test]
 fn a_tool_asks_the_model_of_its_host() {
-    let visit = visit(Language::Python, "sampling.py", &json!([{"call": "title", "with": {"text": "tea and cake"}}]));
-    assert_eq!(text(&visit.given[0]), "a model's answer to A title for: tea and cake (says a-model)");
+    for (language, example) in [(Language::Python, "sampling.py"), (Language::OwnRust, "sampling")] {
+        let visit = visit(language, example, &json!([{"call": "title", "with": {"text": "tea and cake"}}]));
+        assert_eq!(text(&visit.given[0]), "a model's answer to A title for: tea and cake (says a-model)");
+    }
 }

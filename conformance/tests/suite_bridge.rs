@@ -1,5 +1,6 @@
-//! The official conformance suite against `pmcp` over HTTP, with three tool processes: one on the published Python SDK,
-//! one that writes the envelopes of the published link without an SDK, and one that also uses their extensions.
+//! The official conformance suite against `pmcp` over HTTP, with four tool processes: one on the published Python SDK,
+//! one that writes the envelopes of the published link without an SDK, one that also uses their extensions, and one on
+//! `protomcp-sdk` with the handlers of `everything_server`.
 //!
 //! Some scenarios cannot be expressed in some of these ways. This file lists the missing features of each scenario, and
 //! `SUITE.md` is generated from it: `UPDATE_SUITE=1 cargo test -p protomcp-conformance --test suite_bridge`.
@@ -10,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use protomcp_conformance::{Web, envelope_tools, suite};
+use protomcp_conformance::{Web, envelope_tools, everything_tool, suite};
 
 /// The protocol of a tool process; each one includes the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,16 +19,18 @@ enum Speech {
     Sdk,
     Link,
     Extensions,
+    Rust,
 }
 
 impl Speech {
-    const ALL: [Self; 3] = [Self::Sdk, Self::Link, Self::Extensions];
+    const ALL: [Self; 4] = [Self::Sdk, Self::Link, Self::Extensions, Self::Rust];
 
     fn name(self) -> &'static str {
         match self {
             Self::Sdk => "the published Python SDK, 0.3.1",
             Self::Link => "the envelopes of the published link",
             Self::Extensions => "these and their extensions",
+            Self::Rust => "the same, by `protomcp-sdk`",
         }
     }
 
@@ -37,6 +40,7 @@ impl Speech {
             Self::Sdk => Web::start("py/everything.py", &flags),
             Self::Link => Web::start_program(&envelope_tools(), &flags, &[("PUBLISHED_LINK", "1")]),
             Self::Extensions => Web::start_program(&envelope_tools(), &flags, &[]),
+            Self::Rust => Web::start_program(&everything_tool(), &flags, &[]),
         }
     }
 }
@@ -242,12 +246,13 @@ fn table() -> String {
         "# The official suite\n\n\
          ## The bridge\n\n\
          Which scenarios of the official conformance suite pass with `pmcp run` over HTTP, required ones and others, and what\n\
-         the rest waits for. There are three tool processes: `everything.py` on the published Python SDK, a program that\n\
-         writes the envelopes of the published link without an SDK, and the same program when it uses their extensions, too\n\
-         (in `proto/protomcp.proto` they begin at 100 and 200). What counts is a scenario without a complaint; the suite\n\
-         itself lets warnings pass. Tools that a process could not carry out are not there, and a scenario that is content\n\
-         with a refusal passes without them (`input-required-result-validate-input`). The same suite against a server in Rust\n\
-         passes as a whole (`tests/suite.rs`).\n\
+         the rest waits for. There are four tool processes: `everything.py` on the published Python SDK, a program that\n\
+         writes the envelopes of the published link without an SDK, the same program when it uses their extensions, too (in\n\
+         `proto/protomcp.proto` they begin at 100 and 200), and the handlers of `everything_server` on `protomcp-sdk`. What\n\
+         counts is a scenario without a complaint; the suite itself lets warnings pass. Tools that a process could not carry\n\
+         out are not there, and a scenario that is content with a refusal passes without them\n\
+         (`input-required-result-validate-input`). The same suite against a server in Rust passes as a whole\n\
+         (`tests/suite.rs`).\n\
          This table is written by `UPDATE_SUITE=1 cargo test -p protomcp-conformance --test suite_bridge`.\n\n\
          | the tool process speaks | revision | required | others |\n| --- | --- | --- | --- |\n",
     );

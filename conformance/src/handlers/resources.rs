@@ -4,7 +4,7 @@ use protomcp_typed::{Builder, JsonSchema, Resource, Template};
 use protomcp_types::{ResourceContents, ResourceData};
 use serde::Deserialize;
 
-use crate::content::PNG;
+use crate::handlers::content::PNG;
 
 pub(crate) fn add(builder: Builder) -> Builder {
     let picture = ResourceContents {

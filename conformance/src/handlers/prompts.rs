@@ -4,7 +4,7 @@ use protomcp_typed::{Builder, JsonSchema, Prompt, argument};
 use protomcp_types::{ContentBlock, PromptMessage, ResourceContents, Role};
 use serde::Deserialize;
 
-use crate::content::PNG;
+use crate::handlers::content::PNG;
 
 pub(crate) fn add(builder: Builder) -> Builder {
     let image = [ContentBlock::image(PNG, "image/png"), ContentBlock::text("Please analyze the image above.")];

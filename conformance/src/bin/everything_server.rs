@@ -1,22 +1,13 @@
-//! The server that the official conformance suite and the published clients talk to, written as any author would write
-//! one: every tool, prompt, resource and completion that they ask for, from plain functions.
+//! The server that the official conformance suite and the published clients talk to: all handlers of this crate.
 //!
 //! Usage: everything_server [--page N] [--port N]        (N entries on a page of a list; without a port: stdio)
 
-mod asking;
-mod clients;
-mod content;
-mod plain;
-mod prompts;
-mod resources;
-mod rounds;
-mod tasks;
-
 use std::process::ExitCode;
 
+use protomcp_conformance::handlers::everything;
 use protomcp_http::{Config, Listener, StreamableHttp};
 use protomcp_transport::stdio;
-use protomcp_typed::{DefinitionError, PAGE_SIZE, Registry};
+use protomcp_typed::PAGE_SIZE;
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -45,15 +36,6 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     tell(&format!("listening on http://{}/mcp", listener.local_addr()?));
     let service = StreamableHttp::new(registry.server(), Config::default().with_legacy_sse());
     Ok(protomcp_http::serve(listener, service).await?)
-}
-
-fn everything(page: usize) -> Result<Registry, DefinitionError> {
-    let builder = clients::add(Registry::builder("everything", env!("CARGO_PKG_VERSION")).page_size(page));
-    let builder = tasks::add(rounds::add(prompts::add(resources::add(asking::add(plain::add(builder))))));
-    let registry = builder.build()?;
-    plain::add_triggers(&registry)?;
-    clients::add_triggers(&registry)?;
-    Ok(registry)
 }
 
 /// Writes to standard error, for the program that started this one.

@@ -1,15 +1,17 @@
 //! Tools that answer by themselves.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use protomcp_server::{Audience, Context};
-use protomcp_typed::{Builder, DefinitionError, JsonSchema, Registry, Tool};
+use protomcp_server::Context;
+use protomcp_typed::{Builder, DefinitionError, JsonSchema, Prompt, Registry, Tool};
 use protomcp_types::{ContentBlock, Level, Progress, RawJson, ResourceContents, Tool as Definition, ToolName};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use crate::content::{PNG, WAV};
+use crate::handlers::content::{PNG, WAV};
 
 pub(crate) fn add(builder: Builder) -> Builder {
     let embedded = |uri: &str, mime_type: &str, text: &str| {
@@ -59,15 +61,19 @@ pub(crate) fn add(builder: Builder) -> Builder {
 
 /// Tools that change what they belong to.
 pub(crate) fn add_triggers(registry: &Registry) -> Result<(), DefinitionError> {
-    let sessions = registry.sessions().clone();
-    let tools = Tool::new("test_trigger_tool_change", "Says that the tools have changed").handler(move || {
-        sessions.tools_changed(Audience::Everyone);
-        std::future::ready("told")
+    let (changes, own) = (Arc::new(AtomicU32::new(0)), registry.clone());
+    let tools = Tool::new("test_trigger_tool_change", "Changes the list of tools").handler(move || {
+        let times = changes.fetch_add(1, Ordering::Relaxed) + 1;
+        let changed = Tool::new("test_changed_tool", format!("Was changed {times} times"));
+        let outcome = own.tools().insert(changed.handler(async || "changed"));
+        std::future::ready(outcome.map(|_| "changed").map_err(|error| error.to_string()))
     });
-    let sessions = registry.sessions().clone();
-    let prompts = Tool::new("test_trigger_prompt_change", "Says that the prompts have changed").handler(move || {
-        sessions.prompts_changed(Audience::Everyone);
-        std::future::ready("told")
+    let (changes, own) = (Arc::new(AtomicU32::new(0)), registry.clone());
+    let prompts = Tool::new("test_trigger_prompt_change", "Changes the list of prompts").handler(move || {
+        let times = changes.fetch_add(1, Ordering::Relaxed) + 1;
+        let changed = Prompt::new("test_changed_prompt", format!("Was changed {times} times"));
+        let outcome = own.prompts().insert(changed.handler(async || "changed"));
+        std::future::ready(outcome.map(|_| "changed").map_err(|error| error.to_string()))
     });
     registry.tools().insert(tools)?;
     registry.tools().insert(prompts)?;

@@ -1,0 +1,153 @@
+//! The machine: envelopes of the bridge become messages for an MCP server, and its messages become envelopes.
+//!
+//! ```text
+//! bridge ─▶ from_bridge ─▶ Step::Deliver ─▶ server, as a session of 2025-11-25
+//! bridge ◀─ Step::Send  ◀─ from_server   ◀─ answers, notifications
+//!                  ▲
+//!                  └────── questions of calls, tasks
+//! ```
+//!
+//! The server sees one client with one session, which is the bridge. It correlates requests and answers itself: a call
+//! keeps the id that the bridge has given to it, and requests of this machine have numbers.
+
+mod from_bridge;
+mod from_server;
+mod lists;
+mod pending;
+mod questions;
+mod results;
+
+use std::collections::{HashMap, HashSet};
+
+use protomcp_proto::{Envelope, Msg, SdkInfo};
+use protomcp_server::{ServerInfo, ServerResult};
+use protomcp_types::{
+    ClientCapabilities, Implementation, Initialize, Level, Message, Method, Params, ProtocolVersion, RawJson,
+    RequestId, ServerCapabilities, SetLevel, method,
+};
+
+use crate::config::Config;
+use crate::exchange::pending::Pending;
+use crate::exchange::questions::Questions;
+use crate::features::Features;
+use crate::step::Step;
+use crate::tasks::Tasks;
+
+/// The features that the process announces.
+const FEATURES: [&str; 5] = ["elicitation", "structured-content", "validated-arguments", "request-context", "ping"];
+
+/// The state of a connection.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    capabilities: ServerCapabilities,
+    config: Config,
+    features: Features,
+    pending: HashMap<RequestId, Pending>,
+    /// The results of requests that the session is about to answer, before they become text.
+    results: HashMap<RequestId, ServerResult>,
+    questions: Questions,
+    tasks: Tasks,
+    /// The resources whose changes the bridge is told.
+    subscribed: HashSet<String>,
+    last_number: i64,
+    is_handshake_over: bool,
+}
+
+impl Exchange {
+    pub(crate) fn new(info: &ServerInfo, config: Config) -> Self {
+        Self {
+            capabilities: info.capabilities.clone(),
+            questions: Questions::new(config.max_questions),
+            config,
+            features: Features::default(),
+            pending: HashMap::new(),
+            results: HashMap::new(),
+            tasks: Tasks::default(),
+            subscribed: HashSet::new(),
+            last_number: 0,
+            is_handshake_over: false,
+        }
+    }
+
+    /// Announces the process to the bridge, and the bridge to the server.
+    pub(crate) fn begin(&mut self) -> Vec<Step> {
+        let info = SdkInfo {
+            name: env!("CARGO_PKG_NAME").into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            language: "rust".into(),
+            max_concurrent_calls: self.config.max_concurrent_calls,
+            features: FEATURES.map(str::to_owned).to_vec(),
+        };
+        let elicitation = RawJson::parse(r#"{"form":{},"url":{}}"#).expect("it is JSON");
+        let capabilities = ClientCapabilities::new()
+            .with("sampling", RawJson::EMPTY_OBJECT)
+            .with("roots", RawJson::EMPTY_OBJECT)
+            .with("elicitation", elicitation);
+        let initialize = Initialize {
+            protocol_version: ProtocolVersion::NEWEST_STATEFUL.as_str().to_owned(),
+            capabilities,
+            client_info: Implementation::new("protomcp", env!("CARGO_PKG_VERSION")),
+        };
+        let initialize = self.request(Initialize::NAME, params(&initialize), Pending::Initialize);
+        vec![Step::send(Envelope::new("", info)), initialize]
+    }
+
+    /// The server has answered the handshake.
+    fn opened(&mut self) -> Vec<Step> {
+        let mut steps = vec![Step::deliver(Message::notification(method::INITIALIZED, Params::Absent))];
+        if self.capabilities.logging.is_some() {
+            // The bridge knows the levels of its clients.
+            let level = params(&SetLevel { level: Level::Debug });
+            steps.push(self.request(SetLevel::NAME, level, Pending::Own));
+        }
+        steps
+    }
+
+    /// A request of this machine.
+    fn request(&mut self, method: &'static str, params: Params, pending: Pending) -> Step {
+        self.last_number += 1;
+        let id = RequestId::from(self.last_number);
+        self.pending.insert(id.clone(), pending);
+        Step::deliver(Message::request(id, method, params))
+    }
+
+    /// Keeps the result of a request until the session answers it.
+    pub(crate) fn keep(&mut self, id: &RequestId, result: ServerResult) {
+        if self.pending.contains_key(id) {
+            self.results.insert(id.clone(), result);
+        }
+    }
+
+    /// Continues a call as a task.
+    pub(crate) fn continue_as_task(&mut self, id: &str) -> Option<Step> {
+        let is_open = matches!(self.pending.get(&RequestId::from(id)), Some(Pending::Call { .. }));
+        (is_open && self.tasks.begin(id)).then(|| results::task(id))
+    }
+
+    pub(crate) fn is_task(&self, id: &str) -> bool {
+        self.tasks.is_task(id)
+    }
+
+    pub(crate) fn set_task_message(&mut self, id: &str, message: &str) {
+        self.tasks.set_message(id, message);
+    }
+
+    /// An envelope that belongs to a request of the bridge, if the bridge knows such.
+    fn during(&self, request: Option<&RequestId>, id: &str, message: impl Into<Msg>) -> Envelope {
+        let mut envelope = Envelope::new(id, message);
+        let Some(request) = request else { return envelope };
+        let feature = match self.pending.get(request) {
+            Some(Pending::Call { .. }) | None => "for-call",
+            Some(_) => "for-request",
+        };
+        if let Some(request) = request.as_str().filter(|_| self.features.has(feature)) {
+            request.clone_into(&mut envelope.for_call);
+        }
+        envelope
+    }
+}
+
+/// The parameters that a value serializes to.
+fn params<T: serde::Serialize>(value: &T) -> Params {
+    Params::of(value).expect("the parameters of a method are an object")
+}

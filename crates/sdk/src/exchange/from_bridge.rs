@@ -1,0 +1,248 @@
+//! Envelopes of the bridge: requests for the server, answers to questions, and requests about tasks.
+
+use bytes::Bytes;
+use protomcp_proto::{
+    CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse, Envelope,
+    GetPromptRequest, GetPromptResponse, MiddlewareInterceptResponse, Msg, Pong, ReadResourceRequest,
+    ReadResourceResponse, RequestContext, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, ToolError,
+    message_name,
+};
+use protomcp_server::ServerRequest;
+use protomcp_types::{
+    CallTool, Complete, CompleteArgument, CompleteContext, GetPrompt, JsonObject, Kind, Message, Method, Params,
+    ProgressToken, RawJson, ReadResource, Reference, RequestId, meta, method,
+};
+use protomcp_wire::process::question;
+
+use crate::exchange::Exchange;
+use crate::exchange::pending::{List, Pending, Reply};
+use crate::exchange::questions::Asker;
+use crate::exchange::results;
+use crate::features::Features;
+use crate::step::Step;
+
+/// The members of `_meta` that a request of the stateless revision has (MCP 2026-07-28, basic).
+const STATELESS: [&str; 4] = [meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL];
+
+impl Exchange {
+    /// Handles an envelope of the bridge.
+    pub(crate) fn received(&mut self, envelope: Envelope) -> Vec<Step> {
+        let Envelope { msg: Some(message), request_id: id, context, .. } = envelope else { return Vec::new() };
+        let mut steps = self.handle(id, message);
+        // A request is at most one message for the server, beside the subscription to a resource.
+        if let Some(about) = steps.iter_mut().rev().find_map(about_request) {
+            *about = context;
+        }
+        steps
+    }
+
+    fn handle(&mut self, id: String, message: Msg) -> Vec<Step> {
+        match message {
+            Msg::BridgeInfo(info) => {
+                self.features = Features::new(info.features);
+                Vec::new()
+            }
+            Msg::ListTools(_) => self.list(List::Tools, Reply::To(id)),
+            Msg::ListResourcesRequest(_) => self.list(List::Resources, Reply::To(id)),
+            Msg::ListResourceTemplatesRequest(_) => self.list(List::Templates, Reply::To(id)),
+            Msg::ListPromptsRequest(_) => self.list(List::Prompts, Reply::To(id)),
+            // The program on disk is another one now: the bridge starts it when it sees that nothing has changed here.
+            Msg::Reload(_) => self.list(List::Tools, Reply::Reload(id)),
+            Msg::CallTool(call) => self.call(id, call),
+            Msg::Cancel(CancelRequest { request_id }) => self.cancel(&request_id).into_iter().collect(),
+            Msg::ReadResourceRequest(read) => self.read(id, read),
+            Msg::GetPromptRequest(get) => self.prompt(id, get),
+            Msg::CompletionRequest(complete) => self.complete(id, complete),
+            Msg::TaskStatus(TaskStatusRequest { task_id }) => {
+                vec![Step::send(Envelope::new(id, self.tasks.status(&task_id)))]
+            }
+            Msg::TaskResult(TaskResultRequest { task_id }) => self.task_result(&id, &task_id),
+            Msg::TaskCancel(TaskCancelRequest { task_id }) => {
+                let mut steps: Vec<_> = self.cancel(&task_id).into_iter().collect();
+                steps.push(Step::send(Envelope::new(id, self.tasks.cancel(&task_id))));
+                steps
+            }
+            Msg::Ping(_) => vec![Step::send(Envelope::new(id, Pong {}))],
+            // None is registered; an empty answer changes nothing.
+            Msg::MiddlewareIntercept(_) => {
+                vec![Step::send(Envelope::new(id, MiddlewareInterceptResponse::default()))]
+            }
+            other => self.answered(&id, other),
+        }
+    }
+
+    /// The answer to a question.
+    fn answered(&mut self, id: &str, message: Msg) -> Vec<Step> {
+        let name = message_name(&message);
+        let Some(answer) = question::answer(message) else {
+            tracing::debug!(name, "a message of the bridge is ignored");
+            return Vec::new();
+        };
+        match self.questions.take(id) {
+            Some(Asker::Call(sender)) => {
+                // A call that has ended does not wait.
+                drop(sender.send(answer));
+                Vec::new()
+            }
+            Some(Asker::Session(request)) => vec![Step::deliver(match answer {
+                Ok(answer) => Message::result(request, answer.into()),
+                Err(error) => Message::error(Some(request), error),
+            })],
+            None => {
+                tracing::debug!(id, name, "an answer comes too late");
+                Vec::new()
+            }
+        }
+    }
+
+    fn call(&mut self, id: String, call: CallToolRequest) -> Vec<Step> {
+        let CallToolRequest { name, arguments_json, progress_token, metadata_json, .. } = call;
+        let arguments = match object(arguments_json) {
+            Ok(arguments) => arguments,
+            Err(why) => {
+                let why = format!("the arguments of {name:?} are not a JSON object: {why}");
+                let response = CallToolResponse {
+                    is_error: true,
+                    result_json: RawJson::text(&why).into_bytes(),
+                    ..CallToolResponse::default()
+                };
+                return vec![Step::send(Envelope::new(id, response))];
+            }
+        };
+        let call = CallTool { name, arguments, meta: metadata(metadata_json), task: None };
+        let mut params = ServerRequest::CallTool(call).into_params();
+        if !progress_token.is_empty() {
+            params = meta::with_progress_token(params, &ProgressToken::from(progress_token));
+        }
+        self.deliver(id, CallTool::NAME, params, Pending::Call { scale: 1 })
+    }
+
+    fn read(&mut self, id: String, read: ReadResourceRequest) -> Vec<Step> {
+        let params = ServerRequest::ReadResource(ReadResource {
+            meta: metadata(read.metadata_json),
+            ..ReadResource::new(read.uri.clone())
+        })
+        .into_params();
+        let mut steps: Vec<_> = self.subscribe(read.uri).into_iter().collect();
+        if self.capabilities.resources.is_none() {
+            let response = ReadResourceResponse::default();
+            return vec![Step::send(Envelope::new(id, response))];
+        }
+        steps.extend(self.deliver(id, ReadResource::NAME, params, Pending::Read));
+        steps
+    }
+
+    fn prompt(&mut self, id: String, get: GetPromptRequest) -> Vec<Step> {
+        let GetPromptRequest { name, arguments_json, metadata_json } = get;
+        let meta = metadata(metadata_json);
+        match object(arguments_json) {
+            Ok(arguments) => {
+                let params = ServerRequest::GetPrompt(GetPrompt { name, arguments, meta }).into_params();
+                self.deliver(id, GetPrompt::NAME, params, Pending::Prompt)
+            }
+            Err(why) => {
+                let error = Some(invalid(format!("the arguments of {name:?} are not a JSON object: {why}")));
+                vec![Step::send(Envelope::new(id, GetPromptResponse { error, ..GetPromptResponse::default() }))]
+            }
+        }
+    }
+
+    fn complete(&mut self, id: String, complete: CompletionRequest) -> Vec<Step> {
+        let CompletionRequest { ref_type, ref_name, argument_name, argument_value, context_json, metadata_json } =
+            complete;
+        let meta = metadata(metadata_json);
+        if self.capabilities.completions.is_none() {
+            return vec![Step::send(Envelope::new(id, CompletionResponse::default()))];
+        }
+        let reference = match ref_type.as_str() {
+            "ref/prompt" => Reference::Prompt { name: ref_name },
+            _ => Reference::Resource { uri: ref_name },
+        };
+        let argument = CompleteArgument { name: argument_name, value: argument_value };
+        let settled = object(context_json).ok().flatten();
+        let context = settled.map(|arguments| CompleteContext { arguments: Some(arguments) });
+        let request = ServerRequest::Complete(Complete { reference, argument, context, meta });
+        self.deliver(id, Complete::NAME, request.into_params(), Pending::Complete)
+    }
+
+    /// Gives the server a request of the bridge under its own id.
+    fn deliver(&mut self, id: String, method: &'static str, params: Params, pending: Pending) -> Vec<Step> {
+        let request = RequestId::from(id);
+        if self.pending.contains_key(&request) {
+            tracing::warn!(id = %request, method, "the bridge uses the id of an open request again; ignored");
+            return Vec::new();
+        }
+        self.pending.insert(request.clone(), pending);
+        vec![Step::deliver(Message::request(request, method, params))]
+    }
+
+    fn cancel(&mut self, call: &str) -> Option<Step> {
+        let id = RequestId::from(call);
+        matches!(self.pending.get(&id)?, Pending::Call { .. }).then_some(())?;
+        self.pending.remove(&id);
+        self.results.remove(&id);
+        let params = JsonObject::new().with("requestId", id.to_raw());
+        Some(Step::deliver(Message::notification(method::CANCELLED, params.into())))
+    }
+
+    /// A message of the bridge was too large to be read.
+    pub(crate) fn skipped(&mut self, message: &str, id: &str) -> Vec<Step> {
+        if message != "call_tool" || id.is_empty() {
+            return Vec::new();
+        }
+        let result_json = RawJson::text("the arguments are too large for this tool process").into_bytes();
+        let response = CallToolResponse { is_error: true, result_json, ..CallToolResponse::default() };
+        vec![Step::send(Envelope::new(id, response))]
+    }
+
+    fn task_result(&mut self, id: &str, task: &str) -> Vec<Step> {
+        let response = self.tasks.take_result(task).unwrap_or_else(|| {
+            let error = invalid(format!("the task {task:?} has no result"));
+            CallToolResponse {
+                is_error: true,
+                result_json: RawJson::text(&error.message).into_bytes(),
+                error: Some(error),
+                ..CallToolResponse::default()
+            }
+        });
+        results::result(id, response, &self.features, self.config.sideband_threshold)
+    }
+}
+
+/// The place for the surroundings of a request that came from the bridge.
+fn about_request(step: &mut Step) -> Option<&mut Option<Box<RequestContext>>> {
+    match step {
+        Step::Deliver(message, about) => match &**message {
+            Message::Request(request) if request.id.as_str().is_some() => Some(about),
+            Message::Request(_) | Message::Notification(_) | Message::Response(_) => None,
+        },
+        Step::Send(_) | Step::SendRaw(_) => None,
+    }
+}
+
+fn invalid(message: String) -> ToolError {
+    ToolError { error_code: "INVALID_PARAMS".into(), message, ..ToolError::default() }
+}
+
+/// The `_meta` of a request, without the members that make it one of the stateless revision: the server sees a session,
+/// and the client of the request in its context.
+fn metadata(text: Bytes) -> Option<RawJson> {
+    let meta = object(text).ok().flatten()?;
+    if !STATELESS.iter().any(|name| meta::may_have(&meta, name)) {
+        return Some(meta);
+    }
+    let mut members = JsonObject::from_raw(&meta).ok()?;
+    for name in STATELESS {
+        members.take(name);
+    }
+    (!members.is_empty()).then(|| members.to_body().into_raw())
+}
+
+/// A JSON object; `None`: the field is empty.
+fn object(text: Bytes) -> Result<Option<RawJson>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let json = RawJson::parse(text).map_err(|error| error.to_string())?;
+    if json.kind() == Kind::Object { Ok(Some(json)) } else { Err("it is something else".into()) }
+}

@@ -1,0 +1,65 @@
+//! The requests that the server has not answered.
+
+use protomcp_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, RawJson};
+
+/// A request that the server has not answered.
+#[derive(Debug)]
+pub(crate) enum Pending {
+    /// The handshake.
+    Initialize,
+    /// A request of this machine whose answer does not matter.
+    Own,
+    /// A page of a list.
+    List(Listing),
+    /// A call of a tool.
+    Call {
+        /// The factor of its progress: the envelope has integers only.
+        scale: i64,
+    },
+    /// A read of a resource.
+    Read,
+    /// A prompt with its arguments.
+    Prompt,
+    /// The values of an argument.
+    Complete,
+}
+
+/// A list that the bridge waits for.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    pub(crate) list: List,
+    pub(crate) reply: Reply,
+    /// The entries of the pages so far.
+    pub(crate) items: Vec<RawJson>,
+}
+
+/// The lists of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+/// The reason for which a list is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Reply {
+    /// It answers the request with this id.
+    To(String),
+    /// It belongs to the answer to the reload with this id.
+    Reload(String),
+    /// It has changed.
+    Changed,
+}
+
+impl List {
+    pub(crate) fn method(self) -> &'static str {
+        match self {
+            Self::Tools => ListTools::NAME,
+            Self::Resources => ListResources::NAME,
+            Self::Templates => ListResourceTemplates::NAME,
+            Self::Prompts => ListPrompts::NAME,
+        }
+    }
+}

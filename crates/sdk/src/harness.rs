@@ -1,0 +1,227 @@
+//! Runs a server in the process of a test, over a link without a socket.
+
+use protomcp_link::{CallError, Config as LinkConfig, Event, Link, Options};
+use protomcp_proto::{BridgeInfo, CallAnswer, CallToolRequest, Msg, TaskResultRequest, TaskStatusRequest};
+use protomcp_server::{Server, Service};
+use protomcp_types::{CallToolResult, CreateMessage, CreateMessageResult, Elicit, ElicitResult, RawJson};
+use protomcp_wire::{question, tool_result};
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::config::Config;
+use crate::run::serve;
+
+/// The bytes on their way in each direction.
+const BUFFER: usize = 64 * 1024;
+/// The features of the harness; those of a bridge that a tool can notice.
+const FEATURES: [&str; 6] = ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call"];
+
+/// A server that runs in the process of a test, with everything between a tool and the bridge. Dropping it ends the
+/// server.
+///
+/// ```
+/// use protomcp_sdk::Harness;
+/// use protomcp_typed::{Registry, Tool};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let registry = Registry::builder("greeter", "1.0")
+///     .tool(Tool::new("greet", "Say hi").handler(async || "Hello!"))
+///     .build()?;
+/// let harness = Harness::start(registry.server()).await?;
+/// assert_eq!(harness.tools(), ["greet"]);
+/// let result = harness.call("greet", "{}").await?;
+/// assert!(!result.is_error && result.content.as_str().contains("Hello!"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Harness {
+    link: Link,
+    tools: Vec<String>,
+    events: JoinHandle<()>,
+    config: LinkConfig,
+}
+
+/// The client of a [`Harness`], which answers the questions of tools. Without an answer a question fails.
+///
+/// ```
+/// use protomcp_sdk::{Harness, TestClient};
+/// use protomcp_server::Context;
+/// use protomcp_typed::{Registry, Tool};
+/// use protomcp_types::{Elicit, ElicitAction, ElicitResult, RawJson};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let wipe = async |context: Context| {
+///     let sure = context.ask::<Elicit>(&Elicit::form("Sure?", RawJson::EMPTY_OBJECT)).await;
+///     sure.map(|answer| format!("{:?}", answer.action)).map_err(|error| error.to_string())
+/// };
+/// let registry = Registry::builder("disk", "1.0").tool(Tool::new("wipe", "Wipe").handler(wipe)).build()?;
+/// let client = TestClient::default()
+///     .on_elicit(|_| ElicitResult { action: ElicitAction::Decline, content: None, meta: None });
+/// let harness = Harness::with_client(registry.server(), client).await?;
+/// assert!(harness.call("wipe", "{}").await?.content.as_str().contains("Decline"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct TestClient {
+    elicit: Option<Box<dyn Fn(Elicit) -> ElicitResult + Send + Sync>>,
+    sample: Option<Box<dyn Fn(CreateMessage) -> CreateMessageResult + Send + Sync>>,
+}
+
+/// The reason for which a [`Harness`] has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HarnessError {
+    /// The server has ended, or has refused the handshake.
+    #[error("the server is not in service: {0}")]
+    NotInService(String),
+    /// The arguments are not a JSON object.
+    #[error("the arguments are not JSON")]
+    Arguments(#[source] serde_json::Error),
+    /// The call has no result.
+    #[error("the call has no result")]
+    Call(#[from] CallError),
+    /// The result is not one of MCP, or its task has failed.
+    #[error("the result cannot be used: {0}")]
+    Result(String),
+}
+
+impl TestClient {
+    /// Answers forms and pages.
+    #[must_use]
+    pub fn on_elicit(mut self, answer: impl Fn(Elicit) -> ElicitResult + Send + Sync + 'static) -> Self {
+        self.elicit = Some(Box::new(answer));
+        self
+    }
+
+    /// Answers requests for a message of the model.
+    #[must_use]
+    pub fn on_sample(mut self, answer: impl Fn(CreateMessage) -> CreateMessageResult + Send + Sync + 'static) -> Self {
+        self.sample = Some(Box::new(answer));
+        self
+    }
+
+    fn answer(&self, message: Msg) -> Option<Msg> {
+        let unanswered = || "the test client does not answer this".to_owned();
+        Some(match message {
+            Msg::ElicitationRequest(request) => match (&self.elicit, question::elicitation(request)) {
+                (Some(answer), Ok(elicit)) => question::elicited(answer(elicit)).into(),
+                (None, _) => question::not_elicited(unanswered()).into(),
+                (_, Err(why)) => question::not_elicited(why).into(),
+            },
+            Msg::SamplingRequest(request) => match (&self.sample, question::sampling(request)) {
+                (Some(answer), Ok(sample)) => question::sampled(answer(sample)).into(),
+                (None, _) => question::not_sampled(unanswered()).into(),
+                (_, Err(why)) => question::not_sampled(why).into(),
+            },
+            Msg::ListRootsRequest(_) => question::no_roots(unanswered()).into(),
+            _ => return None,
+        })
+    }
+}
+
+impl std::fmt::Debug for TestClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TestClient").finish_non_exhaustive()
+    }
+}
+
+impl Harness {
+    /// Starts a server whose client answers no questions.
+    ///
+    /// # Errors
+    /// When the server does not list its tools.
+    pub async fn start<S: Service>(server: Server<S>) -> Result<Self, HarnessError> {
+        Self::with_client(server, TestClient::default()).await
+    }
+
+    /// Starts a server with this client.
+    ///
+    /// # Errors
+    /// As [`Harness::start`].
+    pub async fn with_client<S: Service>(server: Server<S>, client: TestClient) -> Result<Self, HarnessError> {
+        let (near, far) = tokio::io::duplex(BUFFER);
+        let serving = tokio::spawn(async move { serve(server, far, Config::default()).await });
+        let config = LinkConfig::default();
+        let (link, mut events) = protomcp_link::drive(near, config.clone());
+        let features = FEATURES.map(str::to_owned).to_vec();
+        link.reply("", BridgeInfo { name: "harness".into(), version: String::new(), features });
+        let tools = loop {
+            match events.recv().await {
+                Some(Event::Ready(handshake)) => break handshake.tools.unwrap_or_default(),
+                Some(Event::HandshakeFailed(error)) => return Err(HarnessError::NotInService(error.to_string())),
+                Some(_) => {}
+                None => return Err(HarnessError::NotInService("it has closed the link".into())),
+            }
+        };
+        let answering = tokio::spawn(answer(link.clone(), events, client, serving));
+        let tools = tools.into_iter().map(|tool| tool.name).collect();
+        Ok(Self { link, tools, events: answering, config })
+    }
+
+    /// The names of the tools at the start, in their order.
+    #[must_use]
+    pub fn tools(&self) -> Vec<&str> {
+        self.tools.iter().map(String::as_str).collect()
+    }
+
+    /// Calls a tool with a JSON object, and waits for its result, also that of a task. Dropping the future cancels the
+    /// call.
+    ///
+    /// # Errors
+    /// When there is no result; a failed tool has one.
+    pub async fn call(&self, tool: &str, arguments: &str) -> Result<CallToolResult, HarnessError> {
+        let arguments = RawJson::parse(arguments.to_owned()).map_err(HarnessError::Arguments)?;
+        let request = CallToolRequest {
+            name: tool.to_owned(),
+            arguments_json: arguments.into_bytes(),
+            ..CallToolRequest::default()
+        };
+        let timeout = std::time::Duration::MAX;
+        let response = match self.link.call_tool(request, timeout, Options::default()).await? {
+            CallAnswer::Result(response) => response,
+            CallAnswer::Task(task) => self.task(task.task_id).await?,
+        };
+        tool_result::to_mcp(response).map_err(|error| HarnessError::Result(error.to_string()))
+    }
+
+    async fn task(&self, task_id: String) -> Result<protomcp_proto::CallToolResponse, HarnessError> {
+        loop {
+            let request = TaskStatusRequest { task_id: task_id.clone() };
+            let status = self.link.call(request, self.config.handshake_timeout).await?;
+            match status.state.as_str() {
+                "completed" => break,
+                "running" | "pending" => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+                _ => return Err(HarnessError::Result(status.message)),
+            }
+        }
+        Ok(self.link.call(TaskResultRequest { task_id }, self.config.handshake_timeout).await?)
+    }
+}
+
+impl Drop for Harness {
+    fn drop(&mut self) {
+        self.link.close();
+        self.events.abort();
+    }
+}
+
+/// Answers the questions of the server until the link is closed.
+async fn answer(
+    link: Link,
+    mut events: mpsc::Receiver<Event>,
+    client: TestClient,
+    serving: JoinHandle<Result<(), protomcp_server::ServeError>>,
+) {
+    while let Some(event) = events.recv().await {
+        if let Event::Request { id, message, .. } = event
+            && let Some(answer) = client.answer(message)
+        {
+            link.reply(id, answer);
+        }
+    }
+    serving.abort();
+}

@@ -1,0 +1,286 @@
+//! A server behind the other end of a link, which plays the bridge.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use protomcp_link::{Config as LinkConfig, Event, Link, Options};
+use protomcp_proto::{
+    BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, CompletionRequest, ElicitationResponse,
+    GetPromptRequest, ListPromptsRequest, ListResourcesRequest, Msg, ReadResourceRequest, TaskResultRequest,
+    TaskStatusRequest, ToolDefinition,
+};
+use protomcp_sdk::Config;
+use protomcp_server::{Context, InputRequests, TaskOptions};
+use protomcp_typed::{Prompt, Registry, Resource, Tool};
+use protomcp_types::{Elicit, Level, ListRoots, Progress, RawJson, TaskSupport};
+use tokio::sync::{Semaphore, mpsc};
+
+/// The time after which a test has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The bridge's end, after the handshake.
+struct Bridge {
+    link: Link,
+    events: mpsc::Receiver<Event>,
+    tools: Vec<ToolDefinition>,
+}
+
+impl Bridge {
+    async fn open(registry: &Registry, features: &[&str]) -> Self {
+        let (near, far) = tokio::io::duplex(64 * 1024);
+        let server = registry.server();
+        let config = Config { sideband_threshold: 1024, ..Config::default() };
+        tokio::spawn(async move { protomcp_sdk::serve(server, far, config).await });
+        let (link, events) = protomcp_link::drive(near, LinkConfig::default());
+        let mut bridge = Self { link, events, tools: Vec::new() };
+        // The announcement, then the end of the handshake.
+        let info = bridge.event(|event| matches!(event, Event::Notification { message: Msg::SdkInfo(_), .. })).await;
+        let Event::Notification { message: Msg::SdkInfo(info), .. } = info else { unreachable!() };
+        assert_eq!((info.name.as_str(), info.language.as_str()), ("protomcp-sdk", "rust"));
+        let features = features.iter().map(|&name| name.to_owned()).collect();
+        bridge.link.reply("", BridgeInfo { name: "test".into(), version: String::new(), features });
+        let ready = bridge.event(|event| matches!(event, Event::Ready(_))).await;
+        let Event::Ready(handshake) = ready else { unreachable!() };
+        bridge.tools = handshake.tools.expect("the first list");
+        bridge
+    }
+
+    /// The next event of this kind; others are dropped.
+    async fn event(&mut self, is_meant: impl Fn(&Event) -> bool) -> Event {
+        let next = async {
+            loop {
+                let event = self.events.recv().await.expect("the link is open");
+                if is_meant(&event) {
+                    return event;
+                }
+            }
+        };
+        tokio::time::timeout(PATIENCE, next).await.expect("the event comes")
+    }
+
+    async fn call(&self, name: &str, arguments: &'static str) -> CallToolResponse {
+        match call(self.link.clone(), name, arguments).await {
+            CallAnswer::Result(response) => response,
+            CallAnswer::Task(task) => panic!("{name} has become {task:?}"),
+        }
+    }
+}
+
+async fn call(link: Link, name: &str, arguments: &'static str) -> CallAnswer {
+    let request = CallToolRequest { name: name.into(), arguments_json: arguments.into(), ..Default::default() };
+    link.call_tool(request, PATIENCE, Options::default()).await.expect("the call is answered")
+}
+
+fn text(response: &CallToolResponse) -> &str {
+    std::str::from_utf8(&response.result_json).expect("content is text")
+}
+
+fn registry(tools: impl IntoIterator<Item = Tool>) -> Registry {
+    let builder = Registry::builder("test", "1.0");
+    tools.into_iter().fold(builder, protomcp_typed::Builder::tool).build().expect("the definitions are valid")
+}
+
+#[tokio::test]
+async fn a_tool_is_listed_and_called() {
+    let registry = registry([Tool::new("greet", "Says hi").handler(async || "Hello!").read_only()]);
+    let bridge = Bridge::open(&registry, &[]).await;
+    assert_eq!(bridge.tools[0].name, "greet");
+    assert!(bridge.tools[0].read_only_hint);
+    assert_eq!(text(&bridge.call("greet", "{}").await), r#"[{"type":"text","text":"Hello!"}]"#);
+    let unknown = bridge.call("gree", "{}").await;
+    assert!(unknown.is_error && text(&unknown).contains("greet"), "{unknown:?}");
+    assert_eq!(unknown.error.expect("an error").error_code, "INVALID_PARAMS");
+}
+
+#[tokio::test]
+async fn a_panic_stays_in_its_call() {
+    let registry = registry([
+        Tool::new("fall", "Panics").handler(async || -> &'static str { panic!("on purpose") }),
+        Tool::new("stand", "Does not").handler(async || "here"),
+    ]);
+    let bridge = Bridge::open(&registry, &[]).await;
+    assert!(bridge.call("fall", "{}").await.is_error);
+    assert!(!bridge.call("stand", "{}").await.is_error);
+}
+
+#[tokio::test]
+async fn sixty_four_calls_run_at_once() {
+    let (running, all) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+    let gate = Arc::clone(&all);
+    let registry = registry([Tool::new("meet", "Waits for 63 others").handler(move || {
+        let (running, gate) = (Arc::clone(&running), Arc::clone(&gate));
+        async move {
+            if running.fetch_add(1, Ordering::SeqCst) == 63 {
+                gate.add_permits(64);
+            }
+            gate.acquire().await.expect("it is open").forget();
+            "met"
+        }
+    })]);
+    let bridge = Bridge::open(&registry, &[]).await;
+    let calls: Vec<_> = (0..64).map(|_| tokio::spawn(call(bridge.link.clone(), "meet", "{}"))).collect();
+    for call in calls {
+        let CallAnswer::Result(response) = call.await.expect("it runs") else { panic!("a task") };
+        assert!(!response.is_error);
+    }
+}
+
+#[tokio::test]
+async fn cancellation_reaches_the_future() {
+    let (began, mut begun) = mpsc::unbounded_channel();
+    let (ended, mut end) = mpsc::unbounded_channel();
+    let registry = registry([Tool::new("wait", "Waits").handler(move |context: Context| {
+        let (began, ended) = (began.clone(), ended.clone());
+        async move {
+            began.send(()).expect("the test waits");
+            context.cancelled().await;
+            ended.send(()).expect("the test waits");
+            "cancelled"
+        }
+    })]);
+    let bridge = Bridge::open(&registry, &[]).await;
+    let running = tokio::spawn(call(bridge.link.clone(), "wait", "{}"));
+    tokio::time::timeout(PATIENCE, begun.recv()).await.expect("it begins");
+    running.abort();
+    tokio::time::timeout(PATIENCE, end.recv()).await.expect("the future is told");
+}
+
+#[tokio::test]
+async fn large_results_arrive_whole() {
+    let registry = registry([
+        Tool::new("large", "Is large").handler(async || "x".repeat(3 << 20)),
+        Tool::new("failed", "Is large and fails").handler(async || Err::<(), _>("y".repeat(1 << 20))),
+    ]);
+    for features in [&[][..], &["raw-with-result", "metadata"]] {
+        let bridge = Bridge::open(&registry, features).await;
+        let response = bridge.call("large", "{}").await;
+        assert_eq!(response.result_json.len(), (3 << 20) + r#"[{"type":"text","text":""}]"#.len());
+        let failed = bridge.call("failed", "{}").await;
+        assert!(failed.is_error && failed.result_json.len() > 1 << 20);
+    }
+}
+
+#[tokio::test]
+async fn questions_are_asked_together() {
+    let registry = registry([Tool::new("ask", "Asks").handler(async |context: Context| {
+        let questions = InputRequests::new()
+            .with::<Elicit>("who", &Elicit::form("Who?", RawJson::EMPTY_OBJECT))
+            .with::<ListRoots>("where", &ListRoots::default());
+        let answers = context.ask_all(questions).await.map_err(|error| error.to_string())?;
+        let who = answers.to::<Elicit>("who").map_err(|error| error.to_string())?;
+        Ok::<_, String>(format!("{:?}", who.action))
+    })]);
+    let mut bridge = Bridge::open(&registry, &["elicitation", "for-call", "question-key", "question-group"]).await;
+    let asking = tokio::spawn(call(bridge.link.clone(), "ask", "{}"));
+    let mut ids = Vec::new();
+    for expected in ["elicitation_request", "list_roots_request"] {
+        let event = bridge.event(|event| matches!(event, Event::Request { .. })).await;
+        let Event::Request { id, message, for_call, .. } = event else { unreachable!() };
+        assert_eq!(protomcp_proto::message_name(&message), expected);
+        assert!(!for_call.is_empty());
+        ids.push(id);
+    }
+    bridge.link.reply(&*ids[1], protomcp_proto::ListRootsResponse::default());
+    bridge.link.reply(&*ids[0], ElicitationResponse { action: "decline".into(), ..Default::default() });
+    let CallAnswer::Result(response) = asking.await.expect("it runs") else { panic!("a task") };
+    assert_eq!(text(&response), r#"[{"type":"text","text":"Decline"}]"#);
+}
+
+#[tokio::test]
+async fn progress_and_log_messages_belong_to_their_call() {
+    let registry = registry([Tool::new("work", "Reports").handler(async |context: Context| {
+        context.progress(&Progress::new(0.25).of(1.0).with_message("a quarter"));
+        context.log(Level::Warning, Some("worker"), &RawJson::text("slow"));
+        "done"
+    })]);
+    let mut bridge = Bridge::open(&registry, &["for-call"]).await;
+    let (reports, mut reported) = mpsc::unbounded_channel();
+    let options = Options::default().on_progress(move |progress| drop(reports.send(progress)));
+    let request = CallToolRequest { name: "work".into(), arguments_json: "{}".into(), ..Default::default() };
+    bridge.link.call_tool(request, PATIENCE, options).await.expect("it is answered");
+    let progress = reported.recv().await.expect("it was reported");
+    assert_eq!((progress.progress, progress.total, progress.message.as_str()), (250, 1000, "a quarter"));
+    let log = bridge.event(|event| matches!(event, Event::Notification { message: Msg::Log(_), .. })).await;
+    let Event::Notification { message: Msg::Log(log), for_call } = log else { unreachable!() };
+    assert_eq!((log.level.as_str(), log.logger.as_str()), ("warning", "worker"));
+    assert!(!for_call.is_empty());
+}
+
+#[tokio::test]
+async fn a_call_can_continue_as_a_task() {
+    let registry = registry([Tool::new("long", "Takes long")
+        .handler(async |context: Context| {
+            context.continue_as_task(TaskOptions::default());
+            context.set_task_message("thinking");
+            "result"
+        })
+        .task(TaskSupport::Required)]);
+    let bridge = Bridge::open(&registry, &[]).await;
+    assert!(bridge.tools[0].task_required);
+    let CallAnswer::Task(task) = call(bridge.link.clone(), "long", "{}").await else { panic!("no task") };
+    let state = tokio::time::timeout(PATIENCE, async {
+        loop {
+            let request = TaskStatusRequest { task_id: task.task_id.clone() };
+            let status = bridge.link.call(request, PATIENCE).await.expect("it is answered");
+            if status.state != "running" {
+                return status.state;
+            }
+        }
+    });
+    assert_eq!(state.await.expect("it ends"), "completed");
+    let request = TaskResultRequest { task_id: task.task_id };
+    let response: CallToolResponse = bridge.link.call(request, PATIENCE).await.expect("it has a result");
+    assert_eq!(text(&response), r#"[{"type":"text","text":"result"}]"#);
+}
+
+#[tokio::test]
+async fn resources_prompts_and_completions_are_served() {
+    let registry = Registry::builder("test", "1.0")
+        .resource(Resource::new("a:b", "b").text("content"))
+        .prompt(Prompt::new("greet", "Greets").handler(async || "Hello"))
+        .build()
+        .expect("the definitions are valid");
+    let mut bridge = Bridge::open(&registry, &["reply-errors", "list-changed"]).await;
+    let link = bridge.link.clone();
+    let resources = link.call(ListResourcesRequest {}, PATIENCE).await.expect("a list").resources;
+    assert_eq!(resources[0].uri, "a:b");
+    let read = |uri: &str| link.call(ReadResourceRequest { uri: uri.into(), ..Default::default() }, PATIENCE);
+    assert_eq!(read("a:b").await.expect("an answer").contents[0].text, "content");
+    let unknown = read("a:c").await.expect("an answer").error.expect("an error");
+    assert_eq!(unknown.error_code, "NOT_FOUND");
+    let prompts = link.call(ListPromptsRequest {}, PATIENCE).await.expect("a list").prompts;
+    assert_eq!(prompts[0].name, "greet");
+    let get = GetPromptRequest { name: "greet".into(), arguments_json: "{}".into(), ..Default::default() };
+    assert_eq!(link.call(get, PATIENCE).await.expect("a prompt").messages.len(), 1);
+    let complete = CompletionRequest { ref_type: "ref/prompt".into(), ref_name: "other".into(), ..Default::default() };
+    assert!(link.call(complete, PATIENCE).await.expect("an answer").error.is_some());
+    // The registry has told its session, and the session the bridge.
+    registry.resource_updated("a:b");
+    bridge.event(|event| matches!(event, Event::Notification { message: Msg::ResourceChanged(_), .. })).await;
+    registry.prompts().remove("greet");
+    bridge.event(|event| matches!(event, Event::Notification { message: Msg::PromptListChanged(_), .. })).await;
+}
+
+#[tokio::test]
+async fn a_changed_list_of_tools_is_sent_anew() {
+    let registry = registry([Tool::new("a", "Is there from the beginning").handler(async || "a")]);
+    let mut bridge = Bridge::open(&registry, &[]).await;
+    registry.tools().insert(Tool::new("b", "Comes later").handler(async || "b")).expect("it is valid");
+    let Event::Listed(tools) = bridge.event(|event| matches!(event, Event::Listed(_))).await else { unreachable!() };
+    assert_eq!(tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+}
+
+#[tokio::test]
+async fn the_end_of_the_link_ends_the_server() {
+    let registry = registry([Tool::new("wait", "Waits").handler(async |context: Context| {
+        context.cancelled().await;
+        "cancelled"
+    })]);
+    let (near, far) = tokio::io::duplex(4096);
+    let serving = tokio::spawn(protomcp_sdk::serve(registry.server(), far, Config::default()));
+    let (link, _events) = protomcp_link::drive(near, LinkConfig::default());
+    link.close();
+    let served = tokio::time::timeout(PATIENCE, serving).await.expect("it ends");
+    served.expect("it does not panic").expect("a closed link ends it without an error");
+}
