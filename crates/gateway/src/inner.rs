@@ -7,7 +7,7 @@ use protomcp_server::{Context, ServerHandle, SessionId, Tasks};
 use protomcp_types::{Level, RawJson};
 
 use crate::environment::Environment;
-use crate::list::{ListKind, Merged};
+use crate::list::{ListKind, Merged, renamed};
 use crate::pool::Pool;
 use crate::shelf::Shelved;
 
@@ -48,10 +48,13 @@ impl Inner {
         }
     }
 
-    /// The definition of a tool as clients without a session see it.
+    /// The definition of a tool as clients without a session see it, under the name that they know.
     pub(crate) fn tool_definition(&self, tool: &str) -> Option<RawJson> {
         let (pool, name) = self.route(tool)?;
-        pool.shared().known().list(ListKind::Tools)?.element(name).cloned()
+        let shared = pool.shared();
+        let known = shared.known();
+        let definition = known.list(ListKind::Tools)?.element(name)?;
+        Some(if name == tool { definition.clone() } else { renamed(ListKind::Tools, definition, tool) })
     }
 
     pub(crate) fn unread(&self) -> MutexGuard<'_, Unread> {

@@ -255,7 +255,7 @@ impl Merged {
 }
 
 /// The definition with another name; everything else stays.
-fn renamed(kind: ListKind, item: &RawJson, name: &str) -> RawJson {
+pub(crate) fn renamed(kind: ListKind, item: &RawJson, name: &str) -> RawJson {
     match JsonObject::from_raw(item) {
         Ok(members) => members.with(kind.key(), RawJson::text(name)).to_body().into_raw(),
         Err(_) => item.clone(),

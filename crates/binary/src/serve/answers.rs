@@ -6,7 +6,7 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use prost::Message;
 use protomcp_types::{
-    CallTool, CallToolResult, JsonBuf, ListResources, ListTools, Method as _, RawJson, ReadResource, Tool,
+    CallTool, CallToolResult, JsonBuf, ListResources, ListTools, Method as _, RawJson, ReadResource, Tool, ToolName,
 };
 
 use crate::code;
@@ -159,7 +159,11 @@ impl Answers {
 
     /// The definition of a tool. A name that is not known may be new.
     async fn tool(&self, name: &str) -> Result<Arc<Tool>, Fault> {
-        if let Some(tool) = self.mcp.tool_definition(name) {
+        if let Some(mut tool) = self.mcp.tool_definition(name)
+            && let Ok(name) = ToolName::new(name)
+        {
+            // The messages are those of the name in lists.
+            tool.name = name;
             return Ok(Arc::new(tool));
         }
         let known = self.catalog.known();

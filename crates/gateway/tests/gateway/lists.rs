@@ -61,6 +61,25 @@ fn several_servers_are_one_with_prefixes() {
 }
 
 #[test]
+fn the_definition_of_a_tool_has_the_name_of_the_list() {
+    run(async {
+        let (a, b) = (Backend::new(), Backend::new());
+        let (one, other) = (a.upstream("a").prefix("a_"), b.upstream("b").prefix(""));
+        let gateway = gateway().upstream(one.sharing(Sharing::Shared)).upstream(other.sharing(Sharing::Shared));
+        let gateway = gateway.open().await.unwrap();
+        let session = connect(&gateway, &client().mode(Mode::Stateless)).await;
+        let listed: Vec<_> = session.tools().try_collect().await.unwrap();
+        let server = gateway.server();
+        for tool in listed {
+            let definition: protomcp_types::Tool = server.tool_definition(&tool.name).unwrap().to().unwrap();
+            assert_eq!(definition.name, tool.name);
+            assert_eq!(definition.input_schema, tool.input_schema);
+        }
+        assert!(server.tool_definition("a_nothing").is_none());
+    });
+}
+
+#[test]
 fn prefixes_tell_servers_apart() {
     run(async {
         let backend = Backend::new();
