@@ -18,6 +18,8 @@ pub(crate) const TITLE: &str = "title";
 pub(crate) const ANNOTATIONS: &str = "annotations.";
 /// Of resources: the size in bytes.
 pub(crate) const SIZE: &str = "size";
+/// Of calls: the arguments as JSON, where their message does not say everything. They count if they agree with the message.
+pub(crate) const ARGUMENTS_JSON: &str = "arguments_json";
 /// Of results: `_meta` of MCP, as JSON.
 pub(crate) const META: &str = "_meta";
 /// Of results: JSON Pointers of numbers that are not exact, as a JSON array.

@@ -101,7 +101,7 @@ pub(crate) fn well_known_to_json(data: &Any) -> Result<Converted<RawJson>, Schem
 }
 
 /// Converts a value of this many bytes: at once if it is small, otherwise on a thread of its own.
-fn convert<'a, T: Send + 'static>(
+pub(crate) fn convert<'a, T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
 ) -> BoxFuture<'a, Result<T, SchemaError>> {

@@ -2,8 +2,9 @@
 //!
 //! A message that comes out accepts the JSON that the schema accepts, in the same form: a part that protobuf cannot
 //! express becomes a `google.protobuf.Value`, `Struct` or `ListValue`. A keyword that no rule expresses is not checked. The
-//! report names both. Four things hold for every message, and are not reported: keys are refused where a schema is silent
-//! about them, null is a missing value, a `format` that has a rule is checked, and integers without bounds have 64 bits.
+//! report names both. Three things hold for every message, and are not reported: keys are refused where a schema is silent
+//! about them, a `format` that has a rule is checked, and integers without bounds have 64 bits. Lists and maps that may be
+//! empty, and values that may be null, are reported: protobuf does not tell these from missing ones.
 
 mod descriptor_set;
 mod from_json;

@@ -1,6 +1,6 @@
 //! JSON Schema to protobuf, as tables of texts.
 
-use protomcp_bsr::convert::{Converted, Converter, FieldLock, Style, Verdict, to_json_schema};
+use protomcp_bsr::convert::{Converted, Converter, FieldLock, Loss, Style, Verdict, to_json_schema};
 use protomcp_bsr::{MessageLimits, Schema, SchemaLimits};
 use serde_json::{Value, json};
 
@@ -19,7 +19,36 @@ fn field(property: &Value) -> (String, Verdict) {
     let converted = convert(Style::Strict, &schema);
     let text = converted.message_text(converted.input_type()).expect("the input is there");
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect();
-    (lines[1..lines.len() - 1].join(" "), converted.report().verdict())
+    (lines[1..lines.len() - 1].join(" "), verdict(&converted))
+}
+
+/// The worst loss, but for those of optional values: [`values_that_are_missing_ones_are_reported`].
+fn verdict(converted: &Converted) -> Verdict {
+    let losses = converted.report().losses().iter().filter(|loss| !is_of_presence(loss));
+    losses.map(|loss| loss.verdict).max().unwrap_or(Lossless)
+}
+
+/// True for a list, a map or a null that is the same as a missing value.
+fn is_of_presence(loss: &Loss) -> bool {
+    loss.keyword == "type" && loss.reason.ends_with("are the same")
+}
+
+#[test]
+fn values_that_are_missing_ones_are_reported() {
+    for (property, reason) in [
+        (json!({"type": "array", "items": {"type": "string"}}), Some("an empty list or map and a missing one")),
+        (json!({"type": "object", "additionalProperties": {"type": "integer"}}), Some("an empty list or map")),
+        (json!({"type": ["string", "null"]}), Some("null and a missing value")),
+        (json!({"type": ["array", "null"], "items": {"type": "string"}}), Some("null and a missing value")),
+        (json!({"type": "string"}), None),
+        (json!({}), None),
+    ] {
+        let schema = json!({"type": "object", "properties": {"a": property}});
+        let converted = convert(Style::Strict, &schema);
+        let found: Vec<_> = converted.report().losses().iter().filter(|loss| is_of_presence(loss)).collect();
+        assert_eq!(found.len(), usize::from(reason.is_some()), "{property}: {found:?}");
+        assert!(reason.is_none_or(|reason| found[0].reason.starts_with(reason)), "{property}: {found:?}");
+    }
 }
 
 /// The schema of the specification's example.
@@ -219,7 +248,9 @@ fn references_and_combinations_are_followed_or_reported() {
 /// The keywords of the report on a property, in the order of the schema.
 fn reported(style: Style, property: &Value) -> Vec<String> {
     let schema = json!({"type": "object", "properties": {"a": property}});
-    convert(style, &schema).report().losses().iter().map(|loss| loss.keyword.clone()).collect()
+    let converted = convert(style, &schema);
+    let losses = converted.report().losses().iter().filter(|loss| !is_of_presence(loss));
+    losses.map(|loss| loss.keyword.clone()).collect()
 }
 
 #[test]
@@ -348,7 +379,7 @@ fn recursion_becomes_a_message_of_its_own() {
         "$defs": {"node": {"type": "object", "properties": {"children": {"type": "array", "items": {"$ref": "#/$defs/node"}}}}},
     });
     let converted = convert(Style::Strict, &schema);
-    assert_eq!(converted.report().verdict(), Lossless, "{:?}", converted.report());
+    assert_eq!(verdict(&converted), Lossless, "{:?}", converted.report());
     let set = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
     let message = set.message(converted.input_type()).expect("there");
     let limits = MessageLimits::default();

@@ -11,9 +11,12 @@ use protomcp_types::{
 use crate::client::error::BinaryCallError;
 use crate::client::handle::BinaryClient;
 use crate::client::status::Changed;
-use crate::convert::{call_metadata, contents_from_proto, resource_from_proto, result_from_proto, tool_from_proto};
+use crate::convert::{
+    call_metadata, contents_from_proto, may_have_gaps, resource_from_proto, result_from_proto, tool_from_proto,
+};
 use crate::fault::Fault;
 use crate::message::{CallToolRequest, Tool};
+use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{SchemaError, ToolSchemas};
 
 /// The handler of an MCP server whose tools and resources are those of a server of proto-mcp.
@@ -113,8 +116,12 @@ impl Handler for BinaryBackend {
         let tool = self.tool(&call.name).await?;
         let schema = |why: SchemaError| error(BinaryCallError::Refused(why.into()));
         let messages = self.schemas.of_proto(&tool).await.map_err(schema)?;
-        let arguments = messages.arguments_to_any(&call.arguments_or_empty()).await.map_err(schema)?;
-        let metadata = call_metadata(call.meta.as_ref());
+        let given = call.arguments_or_empty();
+        let arguments = messages.arguments_to_any(&given).await.map_err(schema)?;
+        let mut metadata = call_metadata(call.meta.as_ref());
+        if may_have_gaps(&given) && !arguments.type_name().starts_with("google.protobuf.") {
+            metadata.insert(ARGUMENTS_JSON.to_owned(), given.as_str().to_owned());
+        }
         let request = CallToolRequest { name: call.name, arguments: Some(arguments), metadata };
         let response = self.answered(self.client.call_tool(request, None).await).await?;
         Ok(result_from_proto(response, &*messages).await)

@@ -8,7 +8,8 @@ use protomcp_types::{
     CallToolResult, ContentBlock, JsonObject, RawJson, ResourceContents, Tool, ToolAnnotations, ToolName,
 };
 
-use crate::convert::results::CONTENT_BLOCK;
+use crate::convert::agreement::Agreement;
+use crate::convert::results::{CONTENT_BLOCK, JSON};
 use crate::message::{
     self, CallToolResponse, ToolContent, call_tool_response, resource_content, tool_content::Content,
 };
@@ -49,39 +50,85 @@ pub(crate) async fn result_from_proto(response: CallToolResponse, messages: &dyn
         Some(call_tool_response::Result::Error(error)) => return CallToolResult::error(error.message),
         None => message::ToolResult::default(),
     };
-    let (mut blocks, mut structured) = (Vec::new(), None);
+    let mut read = Read::default();
     for ToolContent { content, mime_type } in result.content {
         match content {
-            Some(Content::Text(text)) => blocks.push(ContentBlock::text(text)),
+            Some(Content::Text(text)) if mime_type == JSON && read.is_behind_data() => read.exact(text).await,
+            Some(Content::Text(text)) => read.push(ContentBlock::text(text)),
             Some(Content::Image(bytes)) => {
                 let mime_type = if mime_type.is_empty() { DEFAULT_IMAGE.to_owned() } else { mime_type };
-                blocks.push(ContentBlock::image(STANDARD.encode(bytes), mime_type));
+                read.push(ContentBlock::image(STANDARD.encode(bytes), mime_type));
             }
             Some(Content::Data(any)) => match messages.result_to_json(&any).await {
-                Ok(json) if mime_type == CONTENT_BLOCK => blocks.push(ContentBlock::from_raw(json.value)),
-                Ok(json) => {
-                    blocks.push(ContentBlock::text(json.value.as_str()));
-                    structured.get_or_insert(json.value);
-                }
+                Ok(json) if mime_type == CONTENT_BLOCK => read.push(ContentBlock::from_raw(json.value)),
+                Ok(json) => read.data(json.value),
                 Err(error) => {
                     let size = any.value.len();
-                    blocks.push(ContentBlock::text(format!("[{size} bytes of {}: {error}]", any.type_name())));
+                    read.push(ContentBlock::text(format!("[{size} bytes of {}: {error}]", any.type_name())));
                 }
             },
             None => {}
         }
     }
-    let mut read = CallToolResult::of(blocks);
-    read.structured_content = structured;
-    read.is_error = result.is_error;
-    read.meta = result_meta(&response.metadata);
-    read
+    let mut whole = CallToolResult::of(read.blocks);
+    whole.meta = result_meta(&response.metadata, read.is_exact);
+    whole.structured_content = read.structured;
+    whole.is_error = result.is_error;
+    whole
+}
+
+/// The content of a result, as far as it is read.
+#[derive(Default)]
+struct Read {
+    blocks: Vec<ContentBlock>,
+    structured: Option<RawJson>,
+    /// The value of the last block, if it was data.
+    data: Option<RawJson>,
+    /// True if the structured content is the JSON of the server.
+    is_exact: bool,
+    /// The number of blocks of data.
+    values: usize,
+}
+
+impl Read {
+    fn push(&mut self, block: ContentBlock) {
+        self.data = None;
+        self.blocks.push(block);
+    }
+
+    fn data(&mut self, json: RawJson) {
+        self.push(ContentBlock::text(json.as_str()));
+        self.structured.get_or_insert_with(|| json.clone());
+        self.data = Some(json);
+        self.values += 1;
+    }
+
+    fn is_behind_data(&self) -> bool {
+        self.data.is_some()
+    }
+
+    /// A text behind data: the value as the server has it, if it agrees with the message.
+    async fn exact(&mut self, text: String) {
+        let (data, json) = (self.data.take(), RawJson::parse(text.clone()).ok());
+        let block = ContentBlock::text(text);
+        match (data, json, self.blocks.last_mut()) {
+            (Some(data), Some(json), Some(last)) if Agreement::of_any_size(&json, &data).await != Agreement::None => {
+                *last = block;
+                if self.values == 1 {
+                    (self.structured, self.is_exact) = (Some(json), true);
+                }
+            }
+            _ => self.push(block),
+        }
+    }
 }
 
 /// `_meta` of a result: that of the tool, and the places of numbers that the server could not pass on exactly.
-fn result_meta(metadata: &BTreeMap<String, String>) -> Option<RawJson> {
+fn result_meta(metadata: &BTreeMap<String, String>, is_exact: bool) -> Option<RawJson> {
     let meta = metadata.get(META).and_then(|text| RawJson::parse(text.clone()).ok());
-    let Some(Ok(places)) = metadata.get(INEXACT).map(|text| serde_json::from_str::<Vec<String>>(text)) else {
+    let Some(Ok(places)) =
+        metadata.get(INEXACT).filter(|_| !is_exact).map(|text| serde_json::from_str::<Vec<String>>(text))
+    else {
         return meta;
     };
     let members = meta.as_ref().and_then(|meta| meta.to::<serde_json::Map<_, _>>().ok());

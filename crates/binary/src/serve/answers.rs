@@ -10,13 +10,16 @@ use protomcp_types::{
 };
 
 use crate::code;
-use crate::convert::{ToolSource, call_meta, contents_to_proto, resource_to_proto, result_to_proto, tool_to_proto};
+use crate::convert::{
+    Agreement, Structured, ToolSource, call_meta, contents_to_proto, resource_to_proto, result_to_proto, tool_to_proto,
+};
 use crate::cursor::{Cursor, ListDigest};
 use crate::fault::Fault;
 use crate::message::{
     self, CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
     ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
 };
+use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
@@ -127,10 +130,15 @@ impl Answers {
         }
         let messages = self.shared.schemas.of_json(&tool).await?;
         check_type(&*messages, &request)?;
-        let CallToolRequest { name, arguments, metadata } = request;
+        let CallToolRequest { name, arguments, mut metadata } = request;
+        let exact = metadata.remove(ARGUMENTS_JSON);
         let worker = &self.mcp.worker;
         let turn = worker.turn(arguments.as_ref().map_or(0, |arguments| arguments.value.len())).await;
         let json = messages.arguments_to_json(arguments.as_ref()).await?;
+        let json = match exact {
+            Some(exact) => agreeing(exact, json).await?,
+            None => json,
+        };
         // While the tool runs, its arguments are at the server alone, which counts them.
         drop((turn, arguments));
         let meta = worker.run(metadata_weight(&metadata), move || call_meta(&metadata)).await;
@@ -149,7 +157,7 @@ impl Answers {
         let structured = match &result.structured_content {
             Some(structured) => {
                 let _turn = self.mcp.worker.turn(structured.len()).await;
-                Some(messages.result_to_any(structured).await)
+                Some(Structured::of(structured, messages).await)
             }
             None => None,
         };
@@ -209,6 +217,22 @@ impl Answers {
         let convert = move || result.contents.iter().map(contents_to_proto).collect::<Result<_, _>>();
         Ok(ReadResourceResponse { contents: self.mcp.worker.run(bytes, convert).await? })
     }
+}
+
+/// The exact arguments, which must agree with those that were checked.
+async fn agreeing(exact: String, checked: RawJson) -> Result<RawJson, Fault> {
+    let agrees = |exact: RawJson| async move {
+        let agreement = Agreement::of_any_size(&exact, &checked).await;
+        (agreement != Agreement::None).then_some(exact)
+    };
+    let agreed = match RawJson::parse(exact) {
+        Ok(exact) => agrees(exact).await,
+        Err(_) => None,
+    };
+    agreed.ok_or_else(|| {
+        let message = format!("metadata[{ARGUMENTS_JSON:?}] does not agree with the arguments");
+        Fault::new(code::INVALID_PARAMS, message)
+    })
 }
 
 /// Only the type of the tool itself counts: a client cannot choose another one.

@@ -44,6 +44,50 @@ async fn schemas_and_values_pass_both_conversations() {
     assert_eq!(structured, json!({"hits": 9_007_199_254_740_993_i64, "urls": ["a"]}));
 }
 
+/// A tool in whose messages empty values are missing ones.
+fn sparse() -> Value {
+    let properties = json!({
+        "id": {"type": "integer"},
+        "labels": {"type": "array", "items": {"type": "string"}},
+        "limits": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "next": {"type": ["string", "null"]},
+        "rows": {"type": "array", "items": {"type": "object", "properties": {
+            "tags": {"type": "array", "items": {"type": "string"}}, "size": {"type": "number"},
+        }}},
+    });
+    json!({
+        "name": "sparse",
+        "inputSchema": {"type": "object", "properties": properties},
+        "outputSchema": {"type": "object", "properties": properties, "required": ["labels", "limits", "next"]},
+    })
+}
+
+#[tokio::test]
+async fn empty_values_arrive_in_both_directions() {
+    let spy = Spy::with(json!([sparse()]));
+    let session = session(&spy).await;
+    for value in [
+        json!({"id": 1, "labels": [], "limits": {}, "next": null}),
+        json!({"id": 1, "next": null}),
+        json!({"labels": ["a"], "limits": {"b": 5}, "next": "c", "rows": [{"size": 1.5}]}),
+        json!({"rows": [{"tags": []}, {"tags": ["x"], "size": 2}, {}]}),
+        // Arguments that would be rounded are refused, so this is a result only.
+        json!({"rows": [{"size": 9_007_199_254_740_993_i64, "tags": []}]}),
+        json!({}),
+    ] {
+        *spy.answer.lock().unwrap() = value.clone();
+        let is_wide = value.to_string().contains("9007199254740993");
+        let arguments = if is_wide { json!({}) } else { value.clone() };
+        let result = session.call_tool("sparse", &arguments).await.unwrap();
+        assert_eq!(spy.last(), arguments, "the arguments");
+        assert_eq!(result.structured_content.unwrap().to::<Value>().unwrap(), value, "the result");
+        let blocks: Value = result.content.to().unwrap();
+        let texts: Vec<_> = blocks.as_array().unwrap().iter().map(|block| block["text"].as_str().unwrap()).collect();
+        assert_eq!(texts.len(), 2, "{texts:?}");
+        assert_eq!((serde_json::from_str::<Value>(texts[0]).unwrap(), texts[1]), (value, "said"));
+    }
+}
+
 #[tokio::test]
 async fn a_client_sends_nothing_that_breaks_a_rule() {
     let spy = Spy::with(json!([search()]));

@@ -144,6 +144,46 @@ async fn results_are_messages_of_the_output() {
 }
 
 #[tokio::test]
+async fn the_json_of_a_message_that_says_less_is_beside_it() {
+    let spy = Spy::with(json!([search()]));
+    let client = open(&spy).await;
+    let tool = only_tool(&client).await;
+    let call = || client.call_tool(request("web_search", Some(pack(&tool, &json!({"query": "x"})))), None);
+    for (answer, is_beside) in [(json!({"hits": 5, "urls": ["a"]}), false), (json!({"hits": 0, "urls": []}), true)] {
+        *spy.answer.lock().unwrap() = answer.clone();
+        let Some(call_tool_response::Result::Success(result)) = call().await.unwrap().result else { panic!() };
+        let Some(Content::Data(any)) = &result.content[0].content else { panic!("{result:?}") };
+        assert_eq!(any.type_name(), "tools.v1.WebSearchResponse");
+        let json = result.content.iter().find_map(|block| match &block.content {
+            Some(Content::Text(text)) if block.mime_type == "application/json" => Some(text),
+            _ => None,
+        });
+        assert_eq!(json.is_some(), is_beside, "{result:?}");
+        assert!(json.is_none_or(|json| serde_json::from_str::<Value>(json).unwrap() == answer));
+    }
+}
+
+#[tokio::test]
+async fn the_json_of_arguments_counts_if_it_agrees() {
+    let spy = Spy::with(json!([search()]));
+    let client = open(&spy).await;
+    let tool = only_tool(&client).await;
+    let call = async |json: &str| {
+        let mut request = request("web_search", Some(pack(&tool, &json!({"query": "x", "tags": ["t"]}))));
+        request.metadata.insert("arguments_json".into(), json.into());
+        client.call_tool(request, None).await
+    };
+    call(r#"{"query":"x","tags":["t"],"max_results":null}"#).await.unwrap();
+    assert_eq!(spy.last(), json!({"query": "x", "tags": ["t"], "max_results": null}));
+    for other in
+        [r#"{"query":"y","tags":["t"]}"#, r#"{"query":"x"}"#, "{", r#"{"query":"x","tags":["t"],"max_results":500}"#]
+    {
+        assert_eq!(refused(call(other).await).code, -32602, "{other}");
+    }
+    assert_eq!(spy.entered(), 1);
+}
+
+#[tokio::test]
 async fn a_client_with_an_older_schema_is_not_misunderstood() {
     let property = json!({"type": "string"});
     let before = json!([{"name": "t", "inputSchema": {"type": "object", "properties": {"b": property}}}]);

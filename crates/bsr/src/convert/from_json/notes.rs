@@ -14,8 +14,9 @@ impl Reading<'_> {
     /// Gives a field its presence, and the rule that it is required.
     pub(super) fn present(&mut self, mapped: &mut Mapped, presence: Presence, place: &Place) {
         let is_required = presence == Presence::Required && !mapped.nullable;
-        if presence == Presence::Required && mapped.nullable && self.style == Style::Strict {
-            self.lossy(place, "required", "null and a missing value are the same");
+        if mapped.nullable && self.style == Style::Strict {
+            let keyword = if presence == Presence::Required { "required" } else { "type" };
+            self.lossy(place, keyword, "null and a missing value are the same");
         }
         match &mapped.shape {
             Shape::Plain(_) if self.style == Style::Seed && is_required => {
@@ -30,9 +31,10 @@ impl Reading<'_> {
             Shape::Optional(_) => {}
             Shape::Repeated(_) | Shape::Map(_) => {
                 let has_least = mapped.rules.0.iter().any(is_least);
-                if is_required && !has_least {
+                if !has_least && !mapped.nullable {
+                    let keyword = if is_required { "required" } else { "type" };
                     let reason = "an empty list or map and a missing one are the same";
-                    self.lossy(place, "required", reason);
+                    self.lossy(place, keyword, reason);
                 }
                 if !is_required && has_least {
                     let keyword = if matches!(mapped.shape, Shape::Map(_)) { "minProperties" } else { "minItems" };
