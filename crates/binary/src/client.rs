@@ -9,6 +9,7 @@ mod error;
 mod front;
 mod handle;
 mod handler;
+mod lanes;
 mod session;
 mod status;
 #[cfg(feature = "tls")]

@@ -28,8 +28,11 @@ pub struct BinaryClientConfig {
     pub open_timeout: Duration,
     /// The time of a request that has no other.
     pub timeout: Duration,
-    /// Requests without an answer, and requests that the server has not read. One more of either fails at once.
+    /// Requests that are sent and have no answer, and frames that the server has not read. Calls of tools leave an eighth of
+    /// it to other requests. Further requests wait.
     pub max_in_flight: usize,
+    /// Requests that wait to be sent. One more fails at once.
+    pub max_waiting: usize,
     /// Bounds on frames.
     pub frames: FrameLimits,
 }
@@ -48,6 +51,7 @@ impl BinaryClientConfig {
             open_timeout: Duration::from_secs(30),
             timeout: Duration::from_secs(60),
             max_in_flight: 64,
+            max_waiting: 16_384,
             frames: FrameLimits::default(),
         }
     }

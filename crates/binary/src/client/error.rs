@@ -21,8 +21,8 @@ pub enum BinaryCallError {
     /// The request is too large to be sent.
     #[error(transparent)]
     TooLarge(FrameTooLarge),
-    /// As many requests as allowed are without an answer, or have not been read by the server.
-    #[error("too many requests wait for an answer")]
+    /// As many requests as allowed wait to be sent. This one was not.
+    #[error("too many requests wait to be sent")]
     TooMany,
     /// The conversation is over.
     #[error("{0}")]

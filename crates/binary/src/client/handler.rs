@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use protomcp_server::{Context, Handler, ServerInfo};
 use protomcp_types::{
-    CallTool, CallToolResult, ErrorObject, ListCapability, ListResources, ListResourcesResult, ListTools,
+    CallTool, CallToolResult, ErrorObject, JsonBuf, ListCapability, ListResources, ListResourcesResult, ListTools,
     ListToolsResult, RawJson, ReadResource, ReadResourceResult, ServerCapabilities,
 };
 
@@ -148,6 +148,16 @@ fn error(error: BinaryCallError) -> ErrorObject {
             }
             object.with_data(RawJson::of(&data).expect("values of JSON are JSON"))
         }
+        BinaryCallError::TooMany => overloaded(),
         other => ErrorObject::internal(other.to_string()),
     }
+}
+
+/// A request that was not sent, so it can be sent again.
+fn overloaded() -> ErrorObject {
+    let (message, suggestion) = ("too many requests wait for the server", "send it again in a moment");
+    let error = JsonBuf::object().text("error_code", "OVERLOADED").text("message", message);
+    let error = error.text("suggestion", suggestion).boolean("retryable", true).finish();
+    let data = JsonBuf::object().body("protomcp/error", &error).finish().into_raw();
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::config::BinaryClientConfig;
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
+use crate::client::lanes::{Lane, Lanes};
 use crate::code;
 use crate::extensions::{NOTIFICATIONS, WKT_BUILTIN};
 use crate::fault::Fault;
@@ -27,6 +28,7 @@ pub struct BinaryClientSession {
     config: BinaryClientConfig,
     phase: Phase,
     calls: HashMap<u64, Call>,
+    lanes: Lanes,
     deadlines: BTreeSet<(Instant, u64)>,
     last: u64,
     numbering: Numbering,
@@ -41,7 +43,6 @@ enum Phase {
     Opening {
         version: Version,
         until: Instant,
-        waiting: Vec<u64>,
     },
     Open,
     Closed(BinaryCloseReason),
@@ -88,10 +89,11 @@ impl BinaryClientSession {
     pub fn new(config: BinaryClientConfig, now: Instant) -> Self {
         let version = config.versions.newest().clone();
         let mut session = Self {
-            phase: Phase::Opening { version: version.clone(), until: now + config.open_timeout, waiting: Vec::new() },
+            phase: Phase::Opening { version: version.clone(), until: now + config.open_timeout },
             numbering: config.numbering.unwrap_or_default(),
             config,
             calls: HashMap::new(),
+            lanes: Lanes::default(),
             deadlines: BTreeSet::new(),
             last: 0,
             garbage: 0,
@@ -109,26 +111,27 @@ impl BinaryClientSession {
         let refusal = match (&self.phase, answer_kind(&request)) {
             (Phase::Closed(reason), _) => Some(BinaryCallError::Closed(reason.clone())),
             (_, None) => Some(BinaryCallError::InvalidAnswer("the message is not a request".into())),
-            _ if self.is_full() => Some(BinaryCallError::TooMany),
+            _ if self.lanes.waiting() >= self.config.max_waiting => Some(BinaryCallError::TooMany),
             (_, Some(kind)) => {
                 let timeout = timeout.unwrap_or(self.config.timeout).min(LONGEST);
                 let deadline = now + timeout;
                 self.deadlines.insert((deadline, id));
+                self.lanes.add(id, Lane::of(kind));
                 self.calls.insert(id, Call { request: Some(request), kind, deadline, timeout });
                 None
             }
         };
-        match (&mut self.phase, refusal) {
-            (_, Some(error)) => self.events.push_back(BinaryClientEvent::Answer(id, Err(error))),
-            (Phase::Opening { waiting, .. }, None) => waiting.push(id),
-            (_, None) => self.transmit(id),
+        if let Some(error) = refusal {
+            self.events.push_back(BinaryClientEvent::Answer(id, Err(error)));
         }
+        self.send_waiting();
         id
     }
 
     /// Gives a request up: it gets no answer. Version 1.0 has no message for it, so the server is not told.
     pub fn cancel(&mut self, id: u64) {
         self.remove(id);
+        self.send_waiting();
     }
 
     /// Takes a frame of the server.
@@ -153,6 +156,7 @@ impl BinaryClientSession {
                 }
             }
         }
+        self.send_waiting();
     }
 
     /// Ends the conversation. Every request without an answer fails.
@@ -171,7 +175,9 @@ impl BinaryClientSession {
 
     /// The next frame for the server.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
-        self.frames.pop_front()
+        let frame = self.frames.pop_front();
+        self.send_waiting();
+        frame
     }
 
     /// The next event.
@@ -200,6 +206,7 @@ impl BinaryClientSession {
             let timeout = self.calls.get(&id).map(|call| call.timeout).unwrap_or_default();
             self.finish(id, Err(BinaryCallError::TimedOut(timeout)));
         }
+        self.send_waiting();
     }
 
     /// True if the conversation is over.
@@ -208,10 +215,15 @@ impl BinaryClientSession {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    /// Abandoned requests count as well until the server has read them.
-    fn is_full(&self) -> bool {
+    /// Sends the requests for which there is room. Abandoned ones count as well until the server has read them.
+    fn send_waiting(&mut self) {
         let max = self.config.max_in_flight;
-        self.calls.len() >= max || self.frames.len() >= max.max(16)
+        while matches!(self.phase, Phase::Open)
+            && self.frames.len() < max.max(16)
+            && let Some(id) = self.lanes.next(max)
+        {
+            self.transmit(id);
+        }
     }
 
     fn initialize(&mut self, version: &Version) {
@@ -254,14 +266,12 @@ impl BinaryClientSession {
         }
         let view = BinaryServerView { version: chosen, capabilities: capabilities.unwrap_or_default(), metadata };
         self.events.push_back(BinaryClientEvent::Opened(Arc::new(view)));
-        if let Phase::Opening { waiting, .. } = std::mem::replace(&mut self.phase, Phase::Open) {
-            waiting.into_iter().for_each(|id| self.transmit(id));
-        }
+        self.phase = Phase::Open;
     }
 
     /// The server has refused. If it has an older version of this client, that one is tried.
     fn refused(&mut self, now: Instant, fault: Fault) {
-        let Phase::Opening { version, until, .. } = &mut self.phase else { return };
+        let Phase::Opening { version, until } = &mut self.phase else { return };
         let supported = fault.data.get("supported").and_then(|list| list.as_array().cloned()).unwrap_or_default();
         let supported = supported.iter().filter_map(serde_json::Value::as_str);
         let fallback = self.config.versions.fallback(supported).filter(|other| other != version);
@@ -325,6 +335,7 @@ impl BinaryClientSession {
 
     fn remove(&mut self, id: u64) -> bool {
         let Some(call) = self.calls.remove(&id) else { return false };
+        self.lanes.remove(id, Lane::of(call.kind));
         self.deadlines.remove(&(call.deadline, id))
     }
 }

@@ -63,6 +63,10 @@ fn call() -> Payload {
     Payload::CallToolRequest(CallToolRequest { name: "t".into(), ..CallToolRequest::default() })
 }
 
+fn list() -> Payload {
+    Payload::ListToolsRequest(ListToolsRequest::default())
+}
+
 fn done() -> Payload {
     let result = Some(call_tool_response::Result::Success(ToolResult::default()));
     Payload::CallToolResponse(CallToolResponse { result, ..CallToolResponse::default() })
@@ -214,23 +218,59 @@ fn an_unreadable_answer_fails_its_request() {
 }
 
 #[test]
-fn requests_in_flight_and_frames_are_bounded() {
-    let mut table = Table::open(BinaryClientConfig { max_in_flight: 1, ..config() });
+fn requests_beyond_the_bound_wait_for_their_turn() {
+    let mut table = Table::open(BinaryClientConfig { max_in_flight: 8, ..config() });
+    let calls: Vec<_> = (0..70).map(|_| table.call()).collect();
+    assert!(table.events().is_empty());
+    let ids = |table: &mut Table| table.sent().iter().map(|message| message.id).collect::<Vec<_>>();
+    assert_eq!(ids(&mut table), calls[..7]);
+    // Calls that last hold no list up.
+    let lists: Vec<_> = (0..2).map(|_| table.session.call(table.now, list(), None)).collect();
+    assert_eq!(ids(&mut table), lists[..1]);
+    table.receive(lists[0], Payload::ListToolsResponse(ListToolsResponse::default()));
+    assert_eq!(ids(&mut table), lists[1..]);
+    table.receive(lists[1], Payload::ListToolsResponse(ListToolsResponse::default()));
+    table.events();
+    table.session.cancel(calls[7]);
+    assert!(table.sent().is_empty());
+    for (at, id) in calls.iter().enumerate().filter(|(at, _)| *at != 7) {
+        table.receive(*id, done());
+        assert_eq!(table.events(), [BinaryClientEvent::Answer(*id, Ok(done()))]);
+        let next = if at < 7 { at + 8 } else { at + 7 };
+        assert_eq!(ids(&mut table), calls.get(next).copied().into_iter().collect::<Vec<_>>(), "{at}");
+    }
+}
+
+#[test]
+fn requests_that_wait_have_their_time_and_their_bound() {
+    let mut table = Table::open(BinaryClientConfig { max_in_flight: 1, max_waiting: 2, ..config() });
+    let sent = table.call();
+    let short = table.session.call(table.now, call(), Some(Duration::from_secs(5)));
     table.call();
     table.call();
-    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(3, Err(BinaryCallError::TooMany))]));
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(5, Err(BinaryCallError::TooMany))]));
+    table.now += Duration::from_secs(5);
+    table.session.handle_timeout(table.now);
+    assert!(
+        matches!(table.events()[..], [BinaryClientEvent::Answer(id, Err(BinaryCallError::TimedOut(_)))] if id == short)
+    );
+    assert_eq!(table.sent().len(), 1);
+    table.receive(sent, done());
+    assert_eq!(table.sent().len(), 1);
+}
+
+#[test]
+fn frames_are_bounded() {
     // Frames that the server does not read count, also those of requests that were given up.
     let mut table = Table::open(BinaryClientConfig { max_in_flight: 20, ..config() });
-    for _ in 0..20 {
+    for _ in 0..21 {
         let id = table.call();
         table.session.cancel(id);
     }
+    let waits = table.call();
     assert!(table.events().is_empty());
-    table.call();
-    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(22, Err(BinaryCallError::TooMany))]));
-    table.sent();
-    table.call();
-    assert!(table.events().is_empty());
+    let sent = table.sent();
+    assert_eq!((sent.len(), sent[20].id), (21, waits));
     let frames = FrameLimits { max_frame: 500, ..FrameLimits::default() };
     let mut table = Table::open(BinaryClientConfig { frames, ..config() });
     let large = Payload::CallToolRequest(CallToolRequest { name: "x".repeat(600), ..CallToolRequest::default() });
