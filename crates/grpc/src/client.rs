@@ -8,21 +8,22 @@ mod raw_codec;
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Uri};
 use protomcp_binary::{Connect, FrameLimits};
-use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, join, split};
+use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
 
 use crate::client::carrier::Carrier;
-use crate::client::channel::Channel;
 
 /// A server over gRPC, over the streams of another way to it: TCP, or TLS over TCP.
 ///
-/// Each request of a conversation is a call. The conversation ends with its connection.
+/// Each request of a conversation is a call. A connection that the server retires finishes its calls, and later ones get
+/// another. The conversation ends with a connection that has no calls.
 #[derive(Clone)]
 pub struct GrpcServer<C> {
-    way: C,
+    way: Arc<C>,
     origin: Uri,
     /// The value of `Authorization`.
     authorization: Option<HeaderValue>,
@@ -57,7 +58,7 @@ impl<C: Connect> GrpcServer<C> {
         let authority = place.trim_end_matches('/');
         let origin = Uri::builder().scheme(scheme).authority(authority).path_and_query("/").build();
         let origin = origin.map_err(|_| InvalidTarget::Url)?;
-        Ok(Self { way, origin, authorization: None, limits: FrameLimits::default(), timeout: None })
+        Ok(Self { way: Arc::new(way), origin, authorization: None, limits: FrameLimits::default(), timeout: None })
     }
 
     /// Sends this token with each call.
@@ -88,23 +89,22 @@ impl<C: Connect> GrpcServer<C> {
 
 impl<C> Connect for GrpcServer<C>
 where
-    C: Connect<Reader: Sync, Writer: Sync>,
+    C: Connect<Reader: Sync, Writer: Sync> + 'static,
 {
     type Reader = ReadHalf<DuplexStream>;
     type Writer = WriteHalf<DuplexStream>;
 
     async fn connect(&self) -> io::Result<(Self::Reader, Self::Writer)> {
-        let (reader, writer) = self.way.connect().await?;
-        let channel = Channel::open(join(reader, writer)).await?;
+        let channel = carrier::connect(&*self.way).await?;
         let (near, far) = duplex(BUFFER);
         let carrier = Carrier {
-            channel,
+            way: Arc::clone(&self.way),
             origin: self.origin.clone(),
             authorization: self.authorization.clone(),
             max_message: self.limits.max_frame,
             timeout: self.timeout,
         };
-        tokio::spawn(carrier.run(far));
+        tokio::spawn(carrier.run(channel, far));
         Ok(split(near))
     }
 }

@@ -1,16 +1,23 @@
 //! The frames of a conversation as calls of gRPC, and their answers as frames.
 //!
-//! Payloads are passed on as they are: the conversation encodes, decodes and bounds them.
+//! Payloads are passed on as they are: the conversation encodes, decodes and bounds them. A server may retire a connection
+//! that has calls (RFC 9113, section 6.8): they end there, and later ones get another connection.
 
+use std::collections::VecDeque;
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 use prost::Message;
-use protomcp_binary::RawMessage;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, split};
+use protomcp_binary::{Connect, RawMessage};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, join, split};
 use tonic::client::Grpc;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Request, Status};
@@ -20,8 +27,9 @@ use crate::client::raw_codec::RawCodec;
 use crate::status;
 
 /// The calls of one conversation.
-pub(super) struct Carrier {
-    pub(super) channel: Channel,
+pub(super) struct Carrier<C> {
+    /// The way to the server.
+    pub(super) way: Arc<C>,
     pub(super) origin: Uri,
     pub(super) authorization: Option<HeaderValue>,
     /// The largest message, in bytes.
@@ -30,64 +38,140 @@ pub(super) struct Carrier {
     pub(super) timeout: Option<Duration>,
 }
 
-impl Carrier {
-    /// Carries the conversation until it or the connection ends. The conversation bounds its requests in flight.
-    pub(super) async fn run(self, stream: DuplexStream) {
+/// A request, and true if it was not sent on another connection.
+type Waiting = (RawMessage, Attempt);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    First,
+    Second,
+}
+
+/// The end of a call.
+enum Ended {
+    Answer(RawMessage),
+    /// The connection took no more calls. The server has not seen this one.
+    NotSent(RawMessage),
+}
+
+/// The reason why a call has no answer of its kind.
+enum Failure {
+    NotSent(Status),
+    Status(Status),
+}
+
+/// Opens a connection.
+pub(super) async fn connect<C>(way: &C) -> io::Result<Channel>
+where
+    C: Connect<Reader: Sync, Writer: Sync>,
+{
+    let (reader, writer) = way.connect().await?;
+    Channel::open(join(reader, writer)).await
+}
+
+impl<C> Carrier<C>
+where
+    C: Connect<Reader: Sync, Writer: Sync>,
+{
+    /// Carries the conversation until it, or its last connection without calls, ends. The conversation bounds its requests
+    /// in flight.
+    pub(super) async fn run(self, mut channel: Channel, stream: DuplexStream) {
         let (mut reader, mut writer) = split(stream);
         let (mut input, mut calls) = (BytesMut::new(), FuturesUnordered::new());
-        let mut ended = self.channel.ended();
+        let mut waiting: VecDeque<Waiting> = VecDeque::new();
+        let mut opening: OptionFuture<BoxFuture<'_, io::Result<Channel>>> = None.into();
+        let mut is_opening = false;
+        let mut ended = channel.ended();
         loop {
             while let Some(message) = take(&mut input) {
-                calls.extend(RawMessage::split(&message).map(|request| self.call(request)));
+                waiting.extend(RawMessage::split(&message).map(|request| (request, Attempt::First)));
+            }
+            if !channel.is_over() {
+                let begin = |(request, attempt)| self.call(channel.clone(), request, attempt);
+                calls.extend(waiting.drain(..).map(begin));
+            } else if !waiting.is_empty() && !is_opening {
+                opening = Some(self.another().boxed()).into();
+                is_opening = true;
             }
             tokio::select! {
                 read = reader.read_buf(&mut input) => if !matches!(read, Ok(1..)) {
                     // The conversation has ended.
                     return;
                 },
-                Some(answer) = calls.next() => {
-                    let frame = answer.to_frame().unwrap_or_default();
-                    if writer.write_all(&frame).await.is_err() {
+                Some(end) = calls.next() => {
+                    let answer = match end {
+                        Ended::Answer(answer) => answer,
+                        Ended::NotSent(request) => {
+                            waiting.push_back((request, Attempt::Second));
+                            continue;
+                        }
+                    };
+                    if writer.write_all(&answer.to_frame().unwrap_or_default()).await.is_err() {
                         return;
                     }
                 }
-                // Running calls have failed with the connection, and are answered first.
-                _ = ended.changed(), if calls.is_empty() => return,
+                Some(opened) = &mut opening, if is_opening => {
+                    is_opening = false;
+                    match opened {
+                        Ok(another) => (ended, channel) = (another.ended(), another),
+                        Err(error) => {
+                            let status = Status::unavailable(format!("the connection is over, and another fails: {error}"));
+                            for (request, _) in waiting.drain(..) {
+                                let frame = failed(request.id, &status).to_frame().unwrap_or_default();
+                                if writer.write_all(&frame).await.is_err() {
+                                    return;
+                                }
+                            }
+                        }
+                    }
+                }
+                // Running calls have failed with the connection or end on it, and are answered first.
+                _ = ended.changed(), if calls.is_empty() && waiting.is_empty() => return,
             }
         }
+    }
+
+    /// Opens the next connection.
+    async fn another(&self) -> io::Result<Channel> {
+        tracing::debug!("the server has retired a connection over gRPC; opening another");
+        let opened = tokio::time::timeout(OPEN_TIMEOUT, connect(&*self.way)).await;
+        opened.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// Makes a call, and returns the message that answers it.
-    async fn call(&self, request: RawMessage) -> RawMessage {
-        let RawMessage { id, payload, body } = request;
-        match self.send(payload, body).await {
-            Ok((payload, body)) => RawMessage { id, payload, body },
-            Err(status) => {
-                let error = status::to_fault(&status).to_response().encode_to_vec();
-                RawMessage { id, payload: ERROR_RESPONSE, body: error.into() }
-            }
+    async fn call(&self, channel: Channel, request: RawMessage, attempt: Attempt) -> Ended {
+        let RawMessage { id, payload, body } = request.clone();
+        match self.send(channel, payload, body).await {
+            Ok((payload, body)) => Ended::Answer(RawMessage { id, payload, body }),
+            Err(Failure::NotSent(_)) if attempt == Attempt::First => Ended::NotSent(request),
+            Err(Failure::NotSent(status) | Failure::Status(status)) => Ended::Answer(failed(id, &status)),
         }
     }
 
-    async fn send(&self, payload: u32, body: Bytes) -> Result<(u32, Bytes), Status> {
+    async fn send(&self, channel: Channel, payload: u32, body: Bytes) -> Result<(u32, Bytes), Failure> {
         let method = METHODS.iter().find(|(request, ..)| *request == payload);
-        let (_, path, response) = method.ok_or_else(|| Status::unimplemented("the service has no such method"))?;
+        let unknown = || Failure::Status(Status::unimplemented("the service has no such method"));
+        let (_, path, response) = method.ok_or_else(unknown)?;
         let mut request = Request::new(body);
         if let Some(timeout) = self.timeout {
             request.set_timeout(timeout);
         }
         self.authorize(request.metadata_mut());
-        let mut grpc = Grpc::with_origin(self.channel.clone(), self.origin.clone());
+        let mut grpc = Grpc::with_origin(channel, self.origin.clone());
         grpc = grpc.max_decoding_message_size(self.max_message).max_encoding_message_size(self.max_message);
         let called = async {
-            grpc.ready().await.map_err(|error| Status::unavailable(format!("the connection is over: {error}")))?;
-            grpc.unary(request, PathAndQuery::from_static(path), RawCodec).await
+            grpc.ready()
+                .await
+                .map_err(|error| Failure::NotSent(Status::unavailable(format!("the connection is over: {error}"))))?;
+            let answer = grpc.unary(request, PathAndQuery::from_static(path), RawCodec).await;
+            answer.map_err(|status| if is_unsent(&status) { Failure::NotSent(status) } else { Failure::Status(status) })
         };
         let answer = match self.timeout {
             // The answer of the server, that the time is over, says more than silence.
-            Some(timeout) => tokio::time::timeout(timeout.saturating_add(MARGIN), called)
-                .await
-                .unwrap_or_else(|_| Err(Status::deadline_exceeded("the server has not answered in time"))),
+            Some(timeout) => {
+                let late = || Err(Failure::Status(Status::deadline_exceeded("the server has not answered in time")));
+                tokio::time::timeout(timeout.saturating_add(MARGIN), called).await.unwrap_or_else(|_| late())
+            }
             None => called.await,
         };
         Ok((*response, answer?.into_inner()))
@@ -101,6 +185,24 @@ impl Carrier {
             metadata.insert("authorization", token);
         }
     }
+}
+
+/// True for a request that the connection has given back: it has not begun to send it.
+fn is_unsent(status: &Status) -> bool {
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        if error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_canceled) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// The answer to a request that has failed.
+fn failed(id: u64, status: &Status) -> RawMessage {
+    let error = status::to_fault(status).to_response().encode_to_vec();
+    RawMessage { id, payload: ERROR_RESPONSE, body: error.into() }
 }
 
 /// The next message of the conversation, without its prefix; `None` while it is not complete.
@@ -132,3 +234,9 @@ const ERROR_RESPONSE: u32 = 12;
 
 /// The time by which the answer of the server may be later than the deadline.
 const MARGIN: Duration = Duration::from_secs(1);
+
+/// The time for another connection.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(30);
+
+#[cfg(test)]
+mod tests;

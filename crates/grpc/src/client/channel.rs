@@ -50,6 +50,11 @@ impl Channel {
         Ok(Self { sender, _connection: Arc::new(AbortOnDrop(driving)), ended })
     }
 
+    /// True if the connection takes no more calls.
+    pub(super) fn is_over(&self) -> bool {
+        self.ended.has_changed().is_err()
+    }
+
     /// Closed when the connection is over.
     pub(super) fn ended(&self) -> watch::Receiver<()> {
         self.ended.clone()

@@ -1,0 +1,124 @@
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use http::{HeaderMap, Response};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use protomcp_binary::TcpServer;
+use tokio::io::{WriteHalf, duplex};
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore};
+
+use super::*;
+
+/// A server that answers with the bytes of the request, and retires its first connection when it is asked to.
+struct Scene {
+    connections: AtomicUsize,
+    /// Slow requests wait for a permit.
+    release: Semaphore,
+    /// Slow requests that wait.
+    waiting: Semaphore,
+    retire: Notify,
+}
+
+async fn answer(
+    scene: Arc<Scene>,
+    request: http::Request<Incoming>,
+) -> Response<impl http_body::Body<Data = Bytes, Error = Infallible>> {
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    if body.ends_with(b"slow") {
+        scene.waiting.add_permits(1);
+        scene.release.acquire().await.unwrap().forget();
+    }
+    let mut trailers = HeaderMap::new();
+    trailers.insert("grpc-status", HeaderValue::from_static("0"));
+    let frames = [Ok(Frame::data(body)), Ok(Frame::trailers(trailers))];
+    let body = StreamBody::new(futures_util::stream::iter(frames));
+    Response::builder().header("content-type", "application/grpc").body(body).unwrap()
+}
+
+async fn serve(scene: Arc<Scene>, listener: TcpListener) {
+    loop {
+        let (stream, _) = listener.accept().await.unwrap();
+        let number = scene.connections.fetch_add(1, Ordering::SeqCst);
+        let (ours, asked) = (Arc::clone(&scene), Arc::clone(&scene));
+        tokio::spawn(async move {
+            let service = service_fn(move |request| {
+                let scene = Arc::clone(&ours);
+                async move { Ok::<_, Infallible>(answer(scene, request).await) }
+            });
+            let connection = http2::Builder::new(TokioExecutor::new()).serve_connection(TokioIo::new(stream), service);
+            tokio::pin!(connection);
+            tokio::select! {
+                _ = &mut connection => return,
+                () = asked.retire.notified(), if number == 0 => connection.as_mut().graceful_shutdown(),
+            }
+            drop(connection.await);
+        });
+    }
+}
+
+struct Conversation {
+    reader: tokio::io::ReadHalf<DuplexStream>,
+    writer: WriteHalf<DuplexStream>,
+    input: BytesMut,
+}
+
+impl Conversation {
+    async fn send(&mut self, id: u64, body: &'static [u8]) {
+        let message = RawMessage { id, payload: 6, body: Bytes::from_static(body) };
+        self.writer.write_all(&message.to_frame().unwrap()).await.unwrap();
+    }
+
+    async fn answer(&mut self) -> (u64, Bytes) {
+        loop {
+            if let Some(message) = take(&mut self.input) {
+                let message = RawMessage::split(&message).unwrap();
+                assert_eq!(message.payload, 7, "{:?}", String::from_utf8_lossy(&message.body));
+                return (message.id, message.body);
+            }
+            assert_ne!(self.reader.read_buf(&mut self.input).await.unwrap(), 0, "the conversation has ended");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_retires_finishes_its_calls_and_others_get_another() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let scene = Arc::new(Scene {
+        connections: AtomicUsize::new(0),
+        release: Semaphore::new(0),
+        waiting: Semaphore::new(0),
+        retire: Notify::new(),
+    });
+    tokio::spawn(serve(Arc::clone(&scene), listener));
+    let way = Arc::new(TcpServer::new(&address));
+    let channel = connect(&*way).await.unwrap();
+    let mut ended = channel.ended();
+    let origin = format!("http://{address}/").parse().unwrap();
+    let carrier = Carrier { way, origin, authorization: None, max_message: 1 << 20, timeout: None };
+    let (near, far) = duplex(1 << 16);
+    let running = tokio::spawn(carrier.run(channel, far));
+    let (reader, writer) = split(near);
+    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    conversation.send(2, b"slow").await;
+    scene.waiting.acquire().await.unwrap().forget();
+    scene.retire.notify_one();
+    // Requests around the end of the connection are answered as well, while the slow one runs.
+    for id in 3..30 {
+        conversation.send(id, b"quick").await;
+        assert_eq!(conversation.answer().await, (id, Bytes::from_static(b"quick")));
+    }
+    ended.changed().await.unwrap_err();
+    conversation.send(30, b"quick").await;
+    assert_eq!(conversation.answer().await.0, 30);
+    assert_eq!(scene.connections.load(Ordering::SeqCst), 2);
+    scene.release.add_permits(1);
+    assert_eq!(conversation.answer().await, (2, Bytes::from_static(b"slow")));
+    drop(conversation);
+    running.await.unwrap();
+}
