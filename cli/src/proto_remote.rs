@@ -4,7 +4,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{BinaryClient, BinaryClientConfig, CommandServer, Connect, TcpServer, TlsServer, ToolSchemas};
+use protomcp_binary::{
+    BinaryClient, BinaryClientConfig, CommandServer, Connect, DescriptorSchemas, TcpServer, TlsServer,
+};
 use protomcp_gateway::ConnectError;
 use protomcp_grpc::GrpcServer;
 use protomcp_http_client::Tls;
@@ -25,7 +27,7 @@ const OPEN_COMMAND: Duration = Duration::from_secs(30);
 pub(crate) struct ProtoRemote {
     config: BinaryClientConfig,
     /// The conversions of arguments and results.
-    schemas: Arc<dyn ToolSchemas>,
+    schemas: Arc<DescriptorSchemas>,
 }
 
 impl ProtoRemote {
@@ -37,6 +39,11 @@ impl ProtoRemote {
         // Only the validator brings the definitions of the rules.
         config.wkt_builtin = cfg!(feature = "validation");
         Self { config, schemas: Arc::new(registries::schemas(registry)) }
+    }
+
+    /// The same settings for one of several servers, whose schemas cannot hold up those of others.
+    pub(crate) fn for_server(&self) -> Self {
+        Self { config: self.config.clone(), schemas: Arc::new(self.schemas.for_server()) }
     }
 
     /// Sends this token.
@@ -89,7 +96,7 @@ impl ProtoRemote {
 
     async fn grpc<C>(self, server: &Address, way: C) -> Result<Boxed, ConnectError>
     where
-        C: Connect<Reader: Sync, Writer: Sync>,
+        C: Connect<Reader: Sync, Writer: Sync> + 'static,
     {
         let mut grpc = GrpcServer::new(way, &server.url)?.with_timeout(self.config.timeout);
         if let Some(token) = &self.config.token {

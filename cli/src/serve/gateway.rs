@@ -67,16 +67,19 @@ fn builder(servers: &Upstreams, registry: &RegistryFlags) -> Result<Builder, Fai
                 })
             }
             Location::Proto { server, token } => {
-                let remote = remote.clone().token(token.clone(), server);
+                let remote = remote.for_server().token(token.clone(), server);
                 let server = server.clone();
                 Upstream::new(entry.name.clone(), move || {
                     let (remote, server) = (remote.clone(), server.clone());
                     async move { remote.connect(&server).await }
                 })
             }
-            Location::Command(command) => {
-                process(&entry.name, command, is_single, remote.clone().command_within(servers.limits.open_timeout))
-            }
+            Location::Command(command) => process(
+                &entry.name,
+                command,
+                is_single,
+                remote.for_server().command_within(servers.limits.open_timeout),
+            ),
         };
         let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
         gateway = gateway.upstream(if is_single { upstream } else { upstream.prefix(entry.prefix()) });

@@ -75,6 +75,19 @@ impl DescriptorSchemas {
         self
     }
 
+    /// Schemas for one of several servers, with the same settings: its tools are known apart, and work on them that does
+    /// not end takes at most a quarter of the threads.
+    #[must_use]
+    pub fn for_server(&self) -> Self {
+        let limits = Limits { budget: self.limits.budget.for_server(), loaded: self.limits.loaded.clone() };
+        Self {
+            known: Definitions::default(),
+            limits,
+            #[cfg(feature = "registry")]
+            resolver: self.resolver.clone(),
+        }
+    }
+
     async fn own(&self, tool: &Tool) -> Result<Arc<dyn ToolMessages>, SchemaError> {
         let definition = Definition::Json { input: tool.input_schema.clone(), output: tool.output_schema.clone() };
         let known = self.known.entry(tool.name.as_str(), &definition);

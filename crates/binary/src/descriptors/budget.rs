@@ -1,7 +1,7 @@
 //! Work on schemas and arguments that may take long: on threads of their own, within a time.
 //!
 //! A thread cannot be stopped, so work that does not end keeps its place: the places are limited, and later work waits for
-//! one within its own time.
+//! one within its own time. One server has few of them, and one of its schemas fewer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +13,9 @@ use crate::schemas::{SchemaError, Unresolved};
 /// The most threads that evaluate rules at once.
 const THREADS: usize = 8;
 
+/// The part of the threads that one of several servers may use.
+const PER_SERVER: usize = THREADS / 4;
+
 /// The time, if none is set.
 const TIME: Duration = Duration::from_secs(2);
 
@@ -20,12 +23,18 @@ const TIME: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub(super) struct Budget {
     time: Duration,
+    /// The places of all servers.
     places: Arc<Semaphore>,
+    /// The places of this server.
+    own: Arc<Semaphore>,
+    /// The places of each of its schemas.
+    per_schema: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        Self { time: TIME, places: Arc::new(Semaphore::new(THREADS)) }
+        let (places, own) = (Arc::new(Semaphore::new(THREADS)), Arc::new(Semaphore::new(THREADS)));
+        Self { time: TIME, places, own, per_schema: THREADS / 4 }
     }
 }
 
@@ -34,10 +43,15 @@ impl Budget {
         self.time = time;
     }
 
+    /// The same time and places, of which one more server may use its part.
+    pub(super) fn for_server(&self) -> Self {
+        Self { own: Arc::new(Semaphore::new(PER_SERVER)), per_schema: 1, ..self.clone() }
+    }
+
     /// The same time, with places for the work on one schema: a schema whose rules do not end must leave places for the
     /// others.
     pub(super) fn share(&self) -> Share {
-        Share { budget: self.clone(), places: Arc::new(Semaphore::new(THREADS / 4)) }
+        Share { budget: self.clone(), places: Arc::new(Semaphore::new(self.per_schema)) }
     }
 
     /// Does a piece of work.
@@ -49,9 +63,10 @@ impl Budget {
         work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
     ) -> Result<T, SchemaError> {
         let done = async {
+            let own = Arc::clone(&self.own).acquire_owned().await;
             let place = Arc::clone(&self.places).acquire_owned().await;
             tokio::task::spawn_blocking(move || {
-                let _place = place;
+                let _places = (own, place);
                 work()
             })
             .await
@@ -121,6 +136,29 @@ mod tests {
         assert_eq!(budget.places.available_permits(), THREADS - 2);
         budget.set_time(TIME);
         assert_eq!(Share { budget, ..other }.run(|| Ok(5)).await.ok(), Some(5));
+        drop(end);
+    }
+
+    #[tokio::test]
+    async fn work_of_one_server_leaves_places_to_others() {
+        let mut budget = Budget::default();
+        budget.set_time(Duration::from_millis(50));
+        let hostile = budget.for_server();
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = Arc::new(std::sync::Mutex::new(ended));
+        // Each schema has a share of its own, and lists do without.
+        for _ in 0..4 {
+            let schema = hostile.share();
+            for _ in 0..2 {
+                let ended = Arc::clone(&ended);
+                let stuck = schema.run(move || Ok(ended.lock().is_ok_and(|ended| ended.recv().is_err()))).await;
+                assert!(stuck.is_err());
+            }
+            assert!(hostile.run(|| Ok(())).await.is_err() || hostile.own.available_permits() > 0);
+        }
+        assert_eq!(budget.places.available_permits(), THREADS - PER_SERVER);
+        budget.set_time(TIME);
+        assert_eq!(budget.for_server().share().run(|| Ok(5)).await.ok(), Some(5));
         drop(end);
     }
 
