@@ -41,7 +41,7 @@ use crate::struct_schemas::StructMessages;
 /// With the feature `validation`, arguments are checked against the rules before a call leaves or reaches a server. The
 /// rules of other parties are evaluated on threads of their own, with a limit on their time.
 ///
-/// At most 1,024 definitions are kept, and as many of them loaded as fit into about 256 MiB, those that were used last. A
+/// At most 1,024 definitions of 64 MiB are kept, and as many of them loaded as fit into about 256 MiB, those that were used last. A
 /// tool with rules takes 3 MiB and more.
 #[derive(Debug, Default)]
 pub struct DescriptorSchemas {

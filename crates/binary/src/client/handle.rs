@@ -4,6 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use prost::Message;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -12,6 +14,7 @@ use crate::client::driver::{Command, Driver};
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::session::BinaryServerView;
 use crate::client::status::{Changed, Status};
+use crate::message::tool::SchemaSource;
 use crate::message::{
     CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
     ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse, Resource, Tool,
@@ -80,14 +83,16 @@ impl BinaryClient {
     /// All tools with their schemas. A list that changes on the way is asked for again.
     ///
     /// # Errors
-    /// If the server refuses or does not answer, or the list has no end.
+    /// If the server refuses or does not answer, or the list has more than 1,000 pages, 20,000 entries or 64 MiB.
     pub async fn all_tools(&self) -> Result<Vec<Tool>, BinaryCallError> {
         let mut tools: Vec<Tool> = Vec::new();
         let (mut request, mut restarts) = (ListToolsRequest { include_schemas: true, ..Default::default() }, 0);
+        let mut room = ListRoom::default();
         for _ in 0..MAX_PAGES {
             match self.list_tools(request.clone()).await {
                 Ok(page) => {
-                    tools.extend(page.tools);
+                    room.take(&page.tools)?;
+                    tools.extend(page.tools.into_iter().map(detached));
                     request.cursor = page.next_cursor;
                     if request.cursor.is_empty() {
                         return Ok(tools);
@@ -95,7 +100,7 @@ impl BinaryClient {
                 }
                 Err(error) if is_stale(&error) && restarts < MAX_RESTARTS => {
                     restarts += 1;
-                    tools.clear();
+                    (tools, room) = (Vec::new(), ListRoom::default());
                     request.cursor.clear();
                 }
                 Err(error) => return Err(error),
@@ -145,9 +150,11 @@ impl BinaryClient {
     /// As [`BinaryClient::all_tools`].
     pub async fn all_resources(&self) -> Result<Vec<Resource>, BinaryCallError> {
         let (mut resources, mut request, mut restarts) = (Vec::new(), ListResourcesRequest::default(), 0);
+        let mut room = ListRoom::default();
         for _ in 0..MAX_PAGES {
             match self.list_resources(request.clone()).await {
                 Ok(page) => {
+                    room.take(&page.resources)?;
                     resources.extend(page.resources);
                     request.cursor = page.next_cursor;
                     if request.cursor.is_empty() {
@@ -156,7 +163,7 @@ impl BinaryClient {
                 }
                 Err(error) if is_stale(&error) && restarts < MAX_RESTARTS => {
                     restarts += 1;
-                    resources.clear();
+                    (resources, room) = (Vec::new(), ListRoom::default());
                     request.cursor.clear();
                 }
                 Err(error) => return Err(error),
@@ -214,6 +221,39 @@ fn is_stale(error: &BinaryCallError) -> bool {
     matches!(error, BinaryCallError::Refused(fault) if fault.data.get("reason").is_some_and(|why| why == "stale_cursor"))
 }
 
+/// The bytes and the entries that a list may still have.
+struct ListRoom {
+    bytes: usize,
+    entries: usize,
+}
+
+impl Default for ListRoom {
+    fn default() -> Self {
+        Self { bytes: MAX_LIST_BYTES, entries: MAX_LIST_ENTRIES }
+    }
+}
+
+impl ListRoom {
+    fn take(&mut self, page: &[impl Message]) -> Result<(), BinaryCallError> {
+        let bytes = page.iter().map(Message::encoded_len).sum();
+        let left = self.bytes.checked_sub(bytes).zip(self.entries.checked_sub(page.len()));
+        let too_long = || {
+            let most = format!("{MAX_LIST_ENTRIES} entries or {} MiB", MAX_LIST_BYTES >> 20);
+            BinaryCallError::InvalidAnswer(format!("the list has more than {most}"))
+        };
+        (self.bytes, self.entries) = left.ok_or_else(too_long)?;
+        Ok(())
+    }
+}
+
+/// A tool whose schema does not hold the frame in which it came.
+fn detached(mut tool: Tool) -> Tool {
+    if let Some(SchemaSource::InlineSchema(set)) = &mut tool.schema_source {
+        *set = Bytes::copy_from_slice(set);
+    }
+    tool
+}
+
 // The machine compares kinds, so this does not happen.
 fn mismatch() -> BinaryCallError {
     BinaryCallError::InvalidAnswer("another kind of message".into())
@@ -226,8 +266,71 @@ fn endless() -> BinaryCallError {
 /// The most pages of one list.
 const MAX_PAGES: usize = 1000;
 
+/// The most bytes of one list, as it is encoded.
+const MAX_LIST_BYTES: usize = 64 << 20;
+
+/// The most entries of one list.
+const MAX_LIST_ENTRIES: usize = 20_000;
+
 /// The most new beginnings of a list that changes.
 const MAX_RESTARTS: usize = 5;
 
 /// The time in which a server may answer that a tool is late.
 const MARGIN: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use bytes::BytesMut;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex, split};
+
+    use super::*;
+    use crate::frame::{Decoder, encode};
+    use crate::limits::FrameLimits;
+    use crate::message::{InitializeResponse, McpMessage};
+
+    /// Answers each page with these entries and a cursor.
+    async fn endless(mut stream: DuplexStream, tools: Vec<Tool>, resources: Vec<Resource>, pages: Arc<AtomicUsize>) {
+        let (mut decoder, mut input) = (Decoder::new(FrameLimits::default()), BytesMut::new());
+        let next_cursor = "more".to_owned();
+        while !matches!(stream.read_buf(&mut input).await, Ok(0) | Err(_)) {
+            while let Some(request) = decoder.decode(&mut input).unwrap() {
+                let McpMessage { id, payload } = request.unwrap();
+                let (tools, resources, next_cursor) = (tools.clone(), resources.clone(), next_cursor.clone());
+                let answer = match payload.unwrap() {
+                    Payload::InitializeRequest(request) => {
+                        let protocol_version = request.protocol_version;
+                        let response = InitializeResponse { protocol_version, ..InitializeResponse::default() };
+                        Payload::InitializeResponse(response)
+                    }
+                    Payload::ListToolsRequest(_) => {
+                        Payload::ListToolsResponse(ListToolsResponse { tools, next_cursor })
+                    }
+                    _ => Payload::ListResourcesResponse(ListResourcesResponse { resources, next_cursor }),
+                };
+                pages.fetch_add(1, Ordering::SeqCst);
+                let mut frame = Vec::new();
+                encode(&McpMessage { id, payload: Some(answer) }, &FrameLimits::default(), &mut frame).unwrap();
+                stream.write_all(&frame).await.unwrap();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn lists_are_bounded_in_bytes_and_entries() {
+        let pages = Arc::new(AtomicUsize::new(0));
+        let large = Tool { description: "x".repeat(8 << 20), ..Tool::default() };
+        let small = vec![Resource::default(); 3_000];
+        let (ours, theirs) = duplex(64 << 10);
+        tokio::spawn(endless(theirs, vec![large], small, Arc::clone(&pages)));
+        let (reader, writer) = split(ours);
+        let config = BinaryClientConfig::new("tests", "1.0");
+        let client = BinaryClient::connect(reader, writer, config).await.unwrap();
+        let tools = client.all_tools().await.unwrap_err();
+        assert!(tools.to_string().contains("64 MiB"), "{tools}");
+        assert!(client.all_resources().await.is_err());
+        // The first answer, eight pages of tools and seven of resources.
+        assert_eq!(pages.load(Ordering::SeqCst), 1 + 8 + 7);
+    }
+}

@@ -13,6 +13,9 @@ use crate::schemas::ToolMessages;
 /// The most definitions.
 const MAX_DEFINITIONS: usize = 1024;
 
+/// The most bytes of all definitions.
+const MAX_BYTES: usize = 64 << 20;
+
 /// The most definitions of one name: servers behind a gateway, and sessions, may see different ones.
 const MAX_VERSIONS: usize = 8;
 
@@ -38,6 +41,20 @@ pub(super) enum Definition {
     Json { input: RawJson, output: Option<RawJson> },
     /// A descriptor set, and the messages in it.
     Set { set: Bytes, wanted: Wanted },
+}
+
+impl Definition {
+    /// The memory that it takes, about.
+    fn bytes(&self) -> usize {
+        let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        match self {
+            Self::Json { input, output } => input.len() + output.as_ref().map_or(0, RawJson::len),
+            Self::Set { set, wanted } => {
+                let Wanted { input, output, output_schema, bsr_ref } = wanted;
+                set.len() + text(input) + text(output) + text(output_schema) + text(bsr_ref)
+            }
+        }
+    }
 }
 
 impl PartialEq for Definition {
@@ -82,6 +99,7 @@ pub(super) struct Definitions(Mutex<Inner>);
 struct Inner {
     tools: HashMap<String, Versions>,
     definitions: usize,
+    bytes: usize,
     uses: u64,
 }
 
@@ -115,14 +133,16 @@ impl Definitions {
 
 impl Inner {
     fn add(&mut self, tool: &str, definition: &Definition) -> Known {
-        if self.definitions >= MAX_DEFINITIONS {
+        let bytes = definition.bytes();
+        // A definition that is too large for all is kept alone.
+        while self.definitions >= MAX_DEFINITIONS || (self.definitions > 0 && self.bytes + bytes > MAX_BYTES) {
             self.evict();
         }
         let versions = self.tools.entry(tool.to_owned()).or_default();
         if versions.all.len() >= MAX_VERSIONS
             && let Some(oldest) = (0..versions.all.len()).min_by_key(|at| versions.all[*at].used)
         {
-            versions.all.swap_remove(oldest);
+            self.bytes -= versions.all.swap_remove(oldest).definition.bytes();
             self.definitions -= 1;
         }
         if versions.numbers.lock().unwrap_or_else(PoisonError::into_inner).len() > MAX_NUMBERS {
@@ -132,6 +152,7 @@ impl Inner {
         let (definition, used) = (definition.clone(), self.uses);
         versions.all.push(Version { definition, cell: Arc::clone(&cell), used });
         self.definitions += 1;
+        self.bytes += bytes;
         Known { cell, numbers: Arc::clone(&versions.numbers) }
     }
 
@@ -141,8 +162,11 @@ impl Inner {
         let oldest = self.tools.iter().filter_map(|(tool, versions)| Some((last_use(versions)?, tool))).min();
         let Some((used, tool)) = oldest.map(|(used, tool)| (used, tool.clone())) else { return };
         if let Some(versions) = self.tools.get_mut(&tool) {
-            versions.all.retain(|version| version.used != used);
-            self.definitions -= 1;
+            let oldest = versions.all.iter().position(|version| version.used == used);
+            if let Some(version) = oldest.map(|at| versions.all.swap_remove(at)) {
+                self.bytes -= version.definition.bytes();
+                self.definitions -= 1;
+            }
             if versions.all.is_empty() {
                 self.tools.remove(&tool);
             }
@@ -172,6 +196,20 @@ mod tests {
         let second = known.entry("a", &json(2));
         assert!(!Arc::ptr_eq(&first.cell, &second.cell) && Arc::ptr_eq(&first.numbers, &second.numbers));
         assert!(!Arc::ptr_eq(&first.numbers, &known.entry("b", &json(1)).numbers));
+    }
+
+    #[test]
+    fn large_definitions_are_fewer() {
+        let known = Definitions::default();
+        for number in 0..100_u8 {
+            let set = Bytes::from(vec![number; 4 << 20]);
+            known.entry(&format!("tool{}", number % 30), &Definition::Set { set, wanted: Wanted::default() });
+            let inner = known.0.lock().unwrap();
+            let held: Vec<_> = inner.tools.values().flat_map(|versions| &versions.all).collect();
+            assert_eq!(held.iter().map(|version| version.definition.bytes()).sum::<usize>(), inner.bytes);
+            assert_eq!(held.len(), inner.definitions);
+            assert_eq!(inner.definitions, usize::from(number + 1).min(MAX_BYTES / (4 << 20)));
+        }
     }
 
     #[test]
