@@ -96,7 +96,13 @@ fn suits(converted: &Converted) -> Result<(), String> {
     if converted.refuses_keys() {
         return Err("the schema takes further keys".to_owned());
     }
-    match converted.report().losses().iter().find(|loss| loss.keyword == "properties") {
+    // A key that is required and has no schema would be refused as unknown.
+    let is_lost_key = |loss: &&Loss| match loss.keyword.as_str() {
+        "properties" => true,
+        "required" => loss.reason.ends_with("has no schema"),
+        _ => false,
+    };
+    match converted.report().losses().iter().find(is_lost_key) {
         Some(loss) => Err(loss.reason.clone()),
         None => Ok(()),
     }

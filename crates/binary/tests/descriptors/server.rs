@@ -45,6 +45,7 @@ async fn a_schema_without_a_message_stays_a_struct() {
         json!({"type": "object"}),
         json!({"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": true}),
         json!({"type": "object", "properties": {"[a]": {"type": "string"}}}),
+        json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a", "b"]}),
         json!({"type": "object", "properties": {}, "patternProperties": {"^x": {"type": "string"}}}),
     ];
     for schema in open_schemas {
