@@ -4,6 +4,8 @@
 mod command;
 mod config;
 mod connect;
+#[cfg(unix)]
+mod dead_peer;
 mod driver;
 mod error;
 mod front;

@@ -47,6 +47,8 @@ impl TcpServer {
         let stream = TcpStream::connect(&self.address).await?;
         // Small requests must not wait for the server to acknowledge earlier ones.
         stream.set_nodelay(true)?;
+        #[cfg(unix)]
+        crate::client::dead_peer::notice(&stream)?;
         Ok(stream)
     }
 }
