@@ -77,7 +77,6 @@ fn members(original: &Map<String, Value>, said: &Map<String, Value>) -> Agreemen
     worst(given.chain(added))
 }
 
-#[expect(clippy::float_cmp, reason = "equal doubles are wanted")]
 fn numbers(original: &Number, said: &Number) -> Agreement {
     match (original.as_i128(), said.as_i128()) {
         (Some(one), Some(other)) if one == other => Agreement::Exact,
