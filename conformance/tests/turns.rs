@@ -23,6 +23,19 @@ fn a_late_python_handler_uses_no_time_of_the_next_call() {
 }
 
 #[test]
+fn a_handler_that_never_ends_gives_way_to_a_new_process() {
+    let (host, _sandbox) = session("run", "py/basics.py", &["--call-timeout", "1s"]);
+    let pid = || host.text("whereabouts", &json!({})).split(' ').next().expect("a process id").to_owned();
+    let first = pid();
+    let text = host.error_text("sleep_ms", &json!({"ms": 86_400_000}));
+    assert_eq!(text, r#"call tool "sleep_ms" timed out after 1s"#);
+    assert_ne!(first, pid(), "the call that waited has gone to another process");
+    host.stderr_with(r#"a call of tool "sleep_ms" was given up and still runs"#);
+    let stopped = || (!std::path::Path::new("/proc").join(&first).exists()).then_some(());
+    protomcp_conformance::eventually("the end of the stuck process", stopped);
+}
+
+#[test]
 fn a_python_handler_that_obeys_cancellation_delays_no_call() {
     // The first call waits for ever; the next one starts long before a silent process would be sent it.
     let (host, sandbox) = session("run", "py/basics.py", &["--queue-timeout", "1m"]);

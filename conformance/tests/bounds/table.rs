@@ -143,9 +143,9 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("time that a call waits for its turn", "{crates/bridge/src/builder.rs QUEUE_TIMEOUT time}", "`--queue-timeout`"),
     ("time for one call, with middleware around it and the task it becomes", "5 min", "`--call-timeout`"),
     (
-        "time that a handler of a call that was given up delays the next one, one handler at a time",
-        "as for a call",
-        "`--call-timeout`",
+        "time that a handler of a call that was given up delays the next one, one handler at a time; then a new process starts",
+        "{crates/bridge/src/builder.rs HANDLER_GRACE time}",
+        "",
     ),
     (
         "calls that were given up and whose handlers are remembered",

@@ -38,6 +38,8 @@ use crate::tool_file::{Launch, ToolFile};
 const MAX_WAITING: usize = 4096;
 /// The time that each may wait for its turn: three calls of the default length.
 const QUEUE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+/// The time of a handler whose call was given up, while it keeps others from running.
+const HANDLER_GRACE: Duration = Duration::from_secs(10);
 /// The most processes of earlier versions that finish their calls at the same time.
 const MAX_RETIRING: usize = 4;
 /// Concurrent calls of a command of unknown kind.
@@ -306,8 +308,13 @@ impl Builder {
         let info = self.info.with_capabilities(capabilities());
         let sessions = ServerHandle::new(info.clone(), self.limits);
         let metrics = Arc::new(Metrics::default());
-        let waits = QueueLimits { capacity: MAX_WAITING, turn: self.queue_timeout, handler: self.call_timeout };
-        let (dispatcher, idle) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
+        let waits = QueueLimits {
+            capacity: MAX_WAITING,
+            turn: self.queue_timeout,
+            handler: self.call_timeout,
+            grace: HANDLER_GRACE,
+        };
+        let (dispatcher, loads) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
         let (sender, inputs) = mpsc::channel(INPUTS);
         // A session ends once, and its end cannot wait.
         let (ended, closed) = mpsc::unbounded_channel();
@@ -340,7 +347,7 @@ impl Builder {
         };
         let tap = EventTap::new(Arc::clone(&shared.dispatcher), shared.sessions.clone());
         let launcher = Launcher::new(self.process, tap);
-        let inbox = Inbox { stop: stop.clone(), idle, closed, inputs };
+        let inbox = Inbox { stop: stop.clone(), loads, closed, inputs };
         let inputs = shared.sender.clone();
         let driver = Driver::new(core, shared, launcher, inbox, First { requests, owner });
         let run = tokio::spawn(driver.run(effects));

@@ -215,6 +215,7 @@ impl Core {
             Input::Exited(generation, exit) => self.exited(now, generation, exit, fx),
             // Until the release, calls may have been sent to it; another input follows when they have ended.
             Input::Idle(generation) if facts.is_idle(generation) => self.idle(generation, fx),
+            Input::Stuck(generation, tool) => self.stuck(now, generation, tool, fx),
             Input::Control { generation, session, command, reply } => {
                 if self.counts(generation) {
                     self.list.control(session, command, fx);

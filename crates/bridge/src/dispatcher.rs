@@ -5,31 +5,37 @@
 mod announced;
 pub(crate) mod attribution;
 mod fair_queue;
+pub(crate) mod load_event;
 mod open_question;
 mod open_questions;
 pub(crate) mod permit;
 mod queue_limits;
+mod queued;
 mod running_request;
 mod scheduler;
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_link::{CallId, Middleware};
 use protomcp_server::{Owner, ServerHandle, SessionId};
+use protomcp_types::ToolName;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::timeout;
 
 use crate::clock::now;
 use crate::compat::busy_probe::until_free;
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::failure::Failure;
 use crate::dispatcher::attribution::{Attribution, Caller, Recipient};
-use crate::dispatcher::fair_queue::Ticket;
+use crate::dispatcher::load_event::LoadEvent;
 use crate::dispatcher::open_questions::OpenQuestions;
 use crate::dispatcher::permit::Permit;
+use crate::dispatcher::queued::Queued;
 use crate::dispatcher::scheduler::{Entry, Scheduler, Slot};
 use crate::generation::Generation;
 use crate::metrics::Metrics;
@@ -60,7 +66,7 @@ pub(crate) struct Dispatcher {
     metrics: Arc<Metrics>,
     /// Notified whenever a call has ended.
     left: Notify,
-    idle: mpsc::UnboundedSender<Generation>,
+    events: mpsc::UnboundedSender<LoadEvent>,
     /// Changed only with the state locked.
     serving: watch::Sender<Serving>,
     /// The bridge ends: no process will follow.
@@ -92,13 +98,13 @@ struct State {
 }
 
 impl Dispatcher {
-    /// A dispatcher that holds calls, and the generations that became idle after [`await_idle`](Self::await_idle).
+    /// A dispatcher that holds calls, and its events: [`LoadEvent::Idle`] after [`await_idle`](Self::await_idle).
     pub(crate) fn new(
         waits: QueueLimits,
         metrics: Arc<Metrics>,
         sessions: ServerHandle,
-    ) -> (Arc<Self>, mpsc::UnboundedReceiver<Generation>) {
-        let (idle, receiver) = mpsc::unbounded_channel();
+    ) -> (Arc<Self>, mpsc::UnboundedReceiver<LoadEvent>) {
+        let (events, receiver) = mpsc::unbounded_channel();
         let scheduler = Scheduler::new(waits.capacity);
         let state = State {
             scheduler,
@@ -111,7 +117,7 @@ impl Dispatcher {
         };
         let serving = watch::Sender::new(Serving::Soon);
         let (left, closed) = (Notify::new(), AtomicBool::new(false));
-        (Arc::new(Self { state: Mutex::new(state), sessions, waits, metrics, left, idle, serving, closed }), receiver)
+        (Arc::new(Self { state: Mutex::new(state), sessions, waits, metrics, left, events, serving, closed }), receiver)
     }
 
     /// Waits for the turn of a call, no longer than [`QueueLimits::turn`]. Dropping the future gives up the turn.
@@ -151,8 +157,8 @@ impl Dispatcher {
             Entry::Go(..) => unreachable!("returned above"),
         };
         let since = Instant::now();
-        let _queued = Queued { dispatcher: self, owner, ticket };
-        let outcome = tokio::time::timeout(self.waits.turn, &mut turn).await;
+        let _queued = Queued::new(self, owner, ticket);
+        let outcome = timeout(self.waits.turn, &mut turn).await;
         self.metrics.waits.observe(since.elapsed());
         tracing::debug!(tool, waited_ms = since.elapsed().as_millis(), "a call waited for its turn");
         let Ok(outcome) = outcome else {
@@ -281,7 +287,7 @@ impl Dispatcher {
     pub(crate) fn await_idle(&self, generation: Generation) {
         let mut state = self.lock();
         if state.scheduler.in_flight(generation) == 0 {
-            self.send_idle(generation);
+            self.send(LoadEvent::Idle(generation));
         } else {
             state.awaited.push(generation);
         }
@@ -323,7 +329,7 @@ impl Dispatcher {
     /// Waits until the call of this name has ended, or without a name until no call of this session is running.
     pub(crate) async fn served(&self, generation: Generation, session: SessionId, for_call: &str) {
         loop {
-            let mut left = std::pin::pin!(self.left.notified());
+            let mut left = pin!(self.left.notified());
             left.as_mut().enable();
             if !self.lock().attribution.is_running(generation, session, for_call) {
                 return;
@@ -359,7 +365,7 @@ impl Dispatcher {
     /// A call has ended or was given up.
     pub(crate) fn release(self: &Arc<Self>, permit: &Permit) {
         let (generation, call) = (permit.process().generation(), permit.call());
-        let handler = permit.leaves_busy().then(|| Handle::try_current().ok()).flatten();
+        let stuck = permit.leaves_busy().zip(Handle::try_current().ok());
         let mut state = self.lock();
         state.open_questions.call_ended(generation, call);
         if permit.handler_goes_on() {
@@ -370,30 +376,43 @@ impl Dispatcher {
         } else {
             state.attribution.end(generation, call);
         }
-        let idle = match handler {
+        let idle = match stuck {
             Some(_) => state.scheduler.give_up(generation),
             None => state.scheduler.leave(generation, permit.slot()),
         };
         if idle && state.awaited.contains(&generation) {
             state.awaited.retain(|awaited| *awaited != generation);
-            self.send_idle(generation);
+            self.send(LoadEvent::Idle(generation));
         }
-        if let Some(runtime) = handler {
+        if let Some((tool, runtime)) = stuck {
             let (answered, late) = oneshot::channel();
             state.given_up.insert((generation, call), answered);
-            runtime.spawn(Arc::clone(self).probe_busy(Arc::clone(permit.process()), call, late));
+            let process = Arc::clone(permit.process());
+            runtime.spawn(Arc::clone(self).probe_busy(process, (call, tool.clone()), late));
         }
         self.grant(state);
         self.left.notify_waiters();
     }
 
-    /// Keeps the slot of a call that was given up until its handler has ended.
-    async fn probe_busy(self: Arc<Self>, process: Arc<ToolProcess>, call: CallId, late: oneshot::Receiver<()>) {
-        until_free(process.link(), late, self.waits.handler).await;
+    /// Keeps the slot of a call that was given up until its handler has ended. Reports one that does not end while others
+    /// wait for it, again after each [`QueueLimits::grace`].
+    async fn probe_busy(
+        self: Arc<Self>,
+        process: Arc<ToolProcess>,
+        (call, tool): (CallId, ToolName),
+        late: oneshot::Receiver<()>,
+    ) {
+        let generation = process.generation();
+        let mut free = pin!(until_free(process.link(), late));
+        while timeout(self.waits.grace, &mut free).await.is_err() {
+            if self.lock().scheduler.waits_for(generation) {
+                self.send(LoadEvent::Stuck(generation, tool.clone()));
+            }
+        }
         let mut state = self.lock();
-        state.given_up.remove(&(process.generation(), call));
-        state.attribution.handler_ended(process.generation(), call);
-        state.scheduler.free(process.generation());
+        state.given_up.remove(&(generation, call));
+        state.attribution.handler_ended(generation, call);
+        state.scheduler.free(generation);
         self.grant(state);
     }
 
@@ -419,27 +438,14 @@ impl Dispatcher {
         Permit::new(Arc::clone(self), process, call)
     }
 
-    fn send_idle(&self, generation: Generation) {
+    fn send(&self, event: LoadEvent) {
         // The receiver is gone when the bridge has ended.
-        let _ended = self.idle.send(generation);
+        let _ended = self.events.send(event);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // No panic can happen half-way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A waiting turn, given up with its call.
-struct Queued<'a> {
-    dispatcher: &'a Arc<Dispatcher>,
-    owner: Owner,
-    ticket: Ticket,
-}
-
-impl Drop for Queued<'_> {
-    fn drop(&mut self) {
-        self.dispatcher.lock().scheduler.abandon(&self.owner, self.ticket);
     }
 }
 

@@ -154,6 +154,7 @@ impl Metrics {
             | Report::ControlRejected { .. }
             | Report::ListNotReceived
             | Report::Definition(_)
+            | Report::Stuck { .. }
             | Report::Catalog(_) => return,
         };
         counter.inc();

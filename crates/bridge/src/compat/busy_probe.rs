@@ -4,37 +4,29 @@
 //! next call would spend its time in the SDK's queue, so it waits in the dispatcher, where waiting costs it nothing. A
 //! late answer ends the wait. The published Python SDK 0.3.1 never answers a cancelled call, so the process is also
 //! asked to call an unknown tool: SDKs take calls in order, and the refusal means that the handler before it has ended.
-//! A process that stays silent gets the next call after as much time as the first call had.
 
 use std::time::Duration;
 
-use protomcp_link::{CallError, Link, Options};
+use protomcp_link::{Link, Options};
 use protomcp_proto::CallToolRequest;
 use tokio::sync::oneshot;
-
-use crate::duration::GoDuration;
 
 /// A tool that no process has. A process answers with an error, as for any unknown name.
 pub(crate) const PROBE_TOOL: &str = "protomcp/none";
 
-/// Waits for the end of the handler, no longer than `patience`. `late` completes with a late answer.
-pub(crate) async fn until_free(link: &Link, late: oneshot::Receiver<()>, patience: Duration) {
+/// Longer than any process: the end of the link ends the wait.
+const NO_LIMIT: Duration = Duration::from_secs(365 * 86_400);
+
+/// Waits for the end of the handler, or of the process. `late` completes with a late answer.
+pub(crate) async fn until_free(link: &Link, late: oneshot::Receiver<()>) {
     let request = CallToolRequest { name: PROBE_TOOL.into(), arguments_json: "{}".into(), ..Default::default() };
-    let refusal = link.call_tool(request, patience, Options::default());
+    let refusal = link.call_tool(request, NO_LIMIT, Options::default());
     let since = tokio::time::Instant::now();
     tokio::select! {
         biased;
         // Without a late answer the refusal decides, so the end of the channel has no meaning.
         Ok(()) = late => {}
-        refusal = refusal => {
-            if let Err(CallError::TimedOut(after)) = refusal {
-                tracing::warn!(
-                    "the tool process is still busy {} after a call was given up; sending the next call",
-                    GoDuration(after)
-                );
-                return;
-            }
-        }
+        _ = refusal => {}
     }
     tracing::debug!(waited_ms = since.elapsed().as_millis(), "a call that was given up has left its process");
 }

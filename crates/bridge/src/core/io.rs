@@ -14,6 +14,7 @@ use crate::catalog::resources_and_prompts::{Kind, Listed};
 use crate::catalog::snapshot::Snapshot;
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::report::Report;
+use crate::dispatcher::load_event::LoadEvent;
 use crate::from_tool::questions::Question;
 use crate::generation::Generation;
 
@@ -56,6 +57,8 @@ pub(crate) enum Input {
     Exited(Generation, Exit),
     /// The last call in flight on this process has ended.
     Idle(Generation),
+    /// The handler of a call of this tool was given up and keeps the process from others that wait.
+    Stuck(Generation, ToolName),
     /// A change of the tool list, for one session or for all.
     Control {
         generation: Generation,
@@ -71,6 +74,15 @@ pub(crate) enum Input {
     Link(Generation, Event),
     /// The deadline has passed.
     Elapsed,
+}
+
+impl From<LoadEvent> for Input {
+    fn from(event: LoadEvent) -> Self {
+        match event {
+            LoadEvent::Idle(generation) => Self::Idle(generation),
+            LoadEvent::Stuck(generation, tool) => Self::Stuck(generation, tool),
+        }
+    }
 }
 
 /// An effect. Effects are applied in their order.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use protomcp_server::Audience;
 use protomcp_supervisor::{Exit, Next};
+use protomcp_types::ToolName;
 
 use crate::catalog::registration::Registration;
 use crate::core::io::{Effect, ReloadMode};
@@ -78,6 +79,15 @@ impl Core {
             } else {
                 fx.push(Effect::AwaitIdle(old));
             }
+        }
+    }
+
+    /// Another process takes the calls that wait for this one, whose handler does not end. A reload under way does the
+    /// same, and so does the next event if the processes of earlier versions have no slot.
+    pub(super) fn stuck(&mut self, now: Instant, generation: Generation, tool: ToolName, fx: &mut Vec<Effect>) {
+        if self.current == Some(generation) && self.step == Step::Settled && self.retiring.has_slot() {
+            fx.push(Effect::Report(Report::Stuck { tool }));
+            self.start_next(now, fx);
         }
     }
 

@@ -222,6 +222,7 @@ fn kind(report: &Report) -> String {
         Report::WaitsForCalls { .. } => unreachable!("the driver makes it of the names of calls"),
         Report::TasksAborted { after } => format!("cut short after {after:?}"),
         Report::NotDrained { after } => format!("not drained in {after:?}"),
+        Report::Stuck { .. } => "stuck".into(),
         Report::Crashed { .. } => "crash".into(),
         Report::RestartIn { pause } => format!("restart in {pause:?}"),
         Report::Restarted { .. } => "back".into(),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use protomcp_supervisor::Exit;
-use protomcp_types::Level;
+use protomcp_types::{Level, ToolName};
 
 use crate::diagnostics::cause::Cause;
 use crate::generation::Generation;
@@ -51,6 +51,11 @@ pub(crate) enum Report {
     TasksAborted {
         /// The time since that version was replaced.
         after: Duration,
+    },
+    /// A handler whose call was given up does not end, and others wait for it: a new process takes them.
+    Stuck {
+        /// Its tool.
+        tool: ToolName,
     },
     /// The process ended by itself.
     Crashed {
@@ -102,6 +107,7 @@ impl Report {
             Self::StartGivenUp { .. }
             | Self::NotDrained { .. }
             | Self::TasksAborted { .. }
+            | Self::Stuck { .. }
             | Self::ControlRejected { .. }
             | Self::ListNotReceived
             | Self::Definition(_)
@@ -129,6 +135,9 @@ impl Report {
             // It concerns the author alone.
             Self::ListNotReceived => None,
             Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) if !one_owner => None,
+            Self::Stuck { .. } if !one_owner => {
+                Some("a call was given up and does not end; a new tool process starts".into())
+            }
             // Those calls may be of another session.
             Self::WaitsForCalls { calls } if !calls.is_empty() => {
                 Some("the files changed; the reload waits for running calls".into())
@@ -166,6 +175,11 @@ impl fmt::Display for Report {
                 f,
                 "cancelled tasks still running on an earlier version {after:?} after it was replaced, so the reload can \
                  proceed"
+            ),
+            Self::Stuck { tool } => write!(
+                f,
+                "a call of tool {tool:?} was given up and still runs, and other calls wait for it; a new tool process \
+                 starts, and the one before is stopped"
             ),
             Self::Crashed { exit } => Cause::exited(exit, "").fmt(f),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),

@@ -17,13 +17,13 @@ pub(crate) struct Permit {
     process: Arc<ToolProcess>,
     call: CallId,
     slot: Slot,
-    /// The request was sent and has no answer.
-    busy: bool,
+    /// The tool whose request was sent and has no answer.
+    busy: Option<ToolName>,
 }
 
 impl Permit {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, process: Arc<ToolProcess>, call: CallId) -> Self {
-        Self { dispatcher, process, call, slot: Slot::Held, busy: false }
+        Self { dispatcher, process, call, slot: Slot::Held, busy: None }
     }
 
     /// The name of the call on the link.
@@ -43,13 +43,13 @@ impl Permit {
     /// Records that the process is about to be asked to call this tool. Until [`mark_answered`](Self::mark_answered),
     /// dropping the permit leaves a handler that may continue.
     pub(crate) fn mark_called(&mut self, tool: &ToolName) {
-        self.busy = true;
+        self.busy = Some(tool.clone());
         self.process.running().begin(self.call, tool.clone(), now());
     }
 
     /// The process has nothing more to do for the call.
     pub(crate) fn mark_answered(&mut self) {
-        self.busy = false;
+        self.busy = None;
     }
 
     /// The process continues with the call as a task: others need not wait for it.
@@ -57,15 +57,16 @@ impl Permit {
         self.slot = self.dispatcher.detach(&self.process);
     }
 
-    /// True if the handler of the call occupies the whole process. A process that takes several calls takes the next
-    /// one at any time.
-    pub(crate) fn leaves_busy(&self) -> bool {
-        self.handler_goes_on() && self.slot == Slot::Held && self.process.concurrency() == 1
+    /// The tool whose handler occupies the whole process after the end of the call. A process that takes several calls
+    /// takes the next one at any time.
+    pub(crate) fn leaves_busy(&self) -> Option<&ToolName> {
+        let occupies = self.handler_goes_on() && self.slot == Slot::Held && self.process.concurrency() == 1;
+        self.busy.as_ref().filter(|_| occupies)
     }
 
     /// True if the process may still be working on the call.
     pub(crate) fn handler_goes_on(&self) -> bool {
-        self.busy && !self.process.link().is_closed()
+        self.busy.is_some() && !self.process.link().is_closed()
     }
 }
 

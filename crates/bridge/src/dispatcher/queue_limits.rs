@@ -9,6 +9,8 @@ pub(crate) struct QueueLimits {
     pub(crate) capacity: usize,
     /// The time of a call until its turn.
     pub(crate) turn: Duration,
-    /// The time of a handler whose call was given up, while it keeps others from running.
+    /// The time for which a handler whose call was given up counts as running.
     pub(crate) handler: Duration,
+    /// The time of such a handler while it keeps others from running: then another process takes those.
+    pub(crate) grace: Duration,
 }

@@ -202,6 +202,11 @@ impl<W> Scheduler<W> {
         self.queue.others_wait(owner).then_some(slots)
     }
 
+    /// True if calls wait for a slot of this process.
+    pub(crate) fn waits_for(&self, generation: Generation) -> bool {
+        matches!(self.target, Target::Open(open, _) if open == generation) && self.queue.len() > 0
+    }
+
     /// The number of waiting calls.
     pub(crate) fn waiting(&self) -> usize {
         self.queue.len()

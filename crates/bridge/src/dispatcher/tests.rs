@@ -15,8 +15,12 @@ use crate::process::middleware::MiddlewareChain;
 use crate::process::sdk::SdkFeatures;
 use crate::process::tool_process::{Child, Connection};
 
-const LIMITS: QueueLimits =
-    QueueLimits { capacity: 9, turn: Duration::from_secs(60), handler: Duration::from_secs(60) };
+const LIMITS: QueueLimits = QueueLimits {
+    capacity: 9,
+    turn: Duration::from_secs(60),
+    handler: Duration::from_secs(60),
+    grace: Duration::from_secs(10),
+};
 
 /// A process, its end of the link, and the events of the link.
 async fn process(generation: Generation) -> (Arc<ToolProcess>, DuplexStream, mpsc::Receiver<Event>) {

@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::now;
 use crate::core::io::Input;
+use crate::dispatcher::load_event::LoadEvent;
 use crate::driver::message::Message;
-use crate::generation::Generation;
 
 /// The sources of messages.
 pub(crate) struct Inbox {
     pub(crate) stop: CancellationToken,
-    pub(crate) idle: mpsc::UnboundedReceiver<Generation>,
+    pub(crate) loads: mpsc::UnboundedReceiver<LoadEvent>,
     pub(crate) closed: mpsc::UnboundedReceiver<SessionId>,
     pub(crate) inputs: mpsc::Receiver<Message>,
 }
@@ -32,7 +32,7 @@ impl Inbox {
         tokio::select! {
             biased;
             () = self.stop.cancelled() => None,
-            Some(generation) = self.idle.recv() => Some(Input::Idle(generation).into()),
+            Some(event) = self.loads.recv() => Some(Input::from(event).into()),
             Some(session) = self.closed.recv() => Some(Input::SessionClosed(session).into()),
             message = self.inputs.recv() => message,
             () = sleep_until(deadline) => Some(Input::Elapsed.into()),
@@ -52,23 +52,24 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::generation::Generation;
 
     const SECOND: Duration = Duration::from_secs(1);
 
     struct Senders {
         stop: CancellationToken,
-        idle: mpsc::UnboundedSender<Generation>,
+        loads: mpsc::UnboundedSender<LoadEvent>,
         closed: mpsc::UnboundedSender<SessionId>,
         inputs: mpsc::Sender<Message>,
     }
 
     fn inbox() -> (Inbox, Senders) {
         let stop = CancellationToken::new();
-        let (to_idle, idle) = mpsc::unbounded_channel();
+        let (to_loads, loads) = mpsc::unbounded_channel();
         let (to_closed, closed) = mpsc::unbounded_channel();
         let (to_inputs, inputs) = mpsc::channel(8);
-        let senders = Senders { stop: stop.clone(), idle: to_idle, closed: to_closed, inputs: to_inputs };
-        (Inbox { stop, idle, closed, inputs }, senders)
+        let senders = Senders { stop: stop.clone(), loads: to_loads, closed: to_closed, inputs: to_inputs };
+        (Inbox { stop, loads, closed, inputs }, senders)
     }
 
     fn name(message: Option<&Message>) -> &'static str {
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(name(inbox.next(deadline).await.as_ref()), "input");
         flood();
         senders.closed.send(SessionId::new(1)).unwrap();
-        senders.idle.send(Generation::FIRST).unwrap();
+        senders.loads.send(LoadEvent::Idle(Generation::FIRST)).unwrap();
         assert_eq!(name(inbox.next(deadline).await.as_ref()), "idle");
         assert_eq!(name(inbox.next(deadline).await.as_ref()), "session closed");
         tokio::time::advance(SECOND).await;

@@ -133,3 +133,26 @@ fn immediate_also_bounds_the_retiring_processes() {
     assert_eq!(rig.core.deadline(), None);
     rig.exited(3, 9, "hold; interrupt 5; start 6");
 }
+
+#[test]
+fn calls_behind_a_handler_that_does_not_end_go_to_a_new_process() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    let stuck = |number| Input::Stuck(generation(number), ToolName::new("spin").unwrap());
+    rig.check(stuck(1), "report stuck; start 2");
+    rig.check(stuck(1), "");
+    rig.swapped_to(2);
+    rig.check(stuck(1), "");
+    rig.check(Input::Idle(generation(1)), "stop 1");
+    rig.exited(1, 1, "");
+    // The files may be broken by now: the process in service stays, and the next event tries again.
+    rig.check(stuck(2), "report stuck; start 3");
+    rig.check(Input::StartFailed(generation(3), "broken".into()), "report failed: broken; release 2");
+    rig.check(stuck(2), "report stuck; start 4");
+}
+
+#[test]
+fn a_reload_under_way_replaces_the_stuck_process_itself() {
+    let mut rig = Rig::new(ReloadMode::Graceful);
+    rig.check(Input::Changed, "hold; await 1");
+    rig.check(Input::Stuck(generation(1), ToolName::new("spin").unwrap()), "");
+}
