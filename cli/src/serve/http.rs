@@ -5,12 +5,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_bridge::{Bridge, open_files};
+use protomcp_bridge::{Availability, Bridge, open_files};
 use protomcp_grpc::GrpcService;
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use protomcp_server::{Server, Service};
 use protomcp_websocket::WebSockets;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::args::{HttpOptions, Protocols, Source, TlsFiles, ToolFlags};
@@ -34,10 +35,14 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
         Source::File { path, watch } => {
             let (bridge, starting) = tool.bridge(&path, watch).launch();
             let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
-            let (ready, unready) = (readiness.clone(), readiness);
+            let availability = bridge.availability();
+            let (drain, draining) = oneshot::channel();
             let run = prepare((bridge, starting), signals, format!("{} over HTTP", path.display()))
-                .on_ready(move || ready.set_ready())
-                .on_drain(move || unready.set_unready());
+                .on_ready(move || {
+                    readiness.set_ready();
+                    tokio::spawn(follow(availability, readiness, draining));
+                })
+                .on_drain(move || drop(drain));
             // After a second signal the calls have failed with their process, and their answers are sent.
             let run = run.on_stopped(move || service.shut_down());
             let outcome = run.serve(all(listeners)).await;
@@ -140,6 +145,22 @@ impl Front {
         tracing::info!("listening on {url}");
         Serving { service, readiness, listeners }
     }
+}
+
+/// Reports the readiness from the first start on: calls are made, and the server does not drain.
+async fn follow(mut availability: Availability, readiness: Readiness, mut draining: oneshot::Receiver<()>) {
+    loop {
+        tokio::select! {
+            biased;
+            _ = &mut draining => break,
+            goes_on = availability.changed() => match (goes_on, availability.is_available()) {
+                (false, _) => break,
+                (true, true) => readiness.set_ready(),
+                (true, false) => readiness.set_unready(),
+            },
+        }
+    }
+    readiness.set_unready();
 }
 
 /// Waits for all listeners, and returns the first error of one.

@@ -41,6 +41,13 @@ pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
     hangup: Signal,
+    /// It was started in a terminal.
+    in_terminal: bool,
+}
+
+/// True if the process has a controlling terminal now.
+fn has_terminal() -> bool {
+    std::fs::File::open("/dev/tty").is_ok()
 }
 
 impl Signals {
@@ -51,6 +58,7 @@ impl Signals {
             interrupt: listen(SignalKind::interrupt())?,
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
+            in_terminal: has_terminal(),
         })
     }
 
@@ -59,7 +67,8 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => Wish::Stop,
             _ = self.terminate.recv() => Wish::Stop,
-            _ = self.hangup.recv() => Wish::Reload,
+            // A terminal that was closed sends the same signal.
+            _ = self.hangup.recv() => if self.in_terminal && !has_terminal() { Wish::Stop } else { Wish::Reload },
         }
     }
 

@@ -7,6 +7,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::availability::Availability;
 use crate::builder::Builder;
 use crate::core::io::Input;
 use crate::driver::message::Message;
@@ -22,6 +23,7 @@ use crate::tool_file::ToolFile;
 pub struct Bridge {
     pub(crate) server: Server<Router<Backend>>,
     pub(crate) metrics: BridgeMetrics,
+    pub(crate) availability: Availability,
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) stop: CancellationToken,
     pub(crate) run: JoinHandle<()>,
@@ -52,6 +54,12 @@ impl Bridge {
     #[must_use]
     pub fn server(&self) -> Server<impl Service + use<>> {
         self.server.clone()
+    }
+
+    /// The availability of the tool process.
+    #[must_use]
+    pub fn availability(&self) -> Availability {
+        self.availability.clone()
     }
 
     /// The metrics of the bridge, to be registered with a registry of Prometheus.

@@ -348,11 +348,11 @@ impl Builder {
         let tap = EventTap::new(Arc::clone(&shared.dispatcher), shared.sessions.clone());
         let launcher = Launcher::new(self.process, tap);
         let inbox = Inbox { stop: stop.clone(), loads, closed, inputs };
-        let inputs = shared.sender.clone();
+        let (inputs, availability) = (shared.sender.clone(), shared.dispatcher.availability());
         let driver = Driver::new(core, shared, launcher, inbox, First { requests, owner });
         let run = tokio::spawn(driver.run(effects));
         let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), inputs.clone())));
-        (Bridge { server, metrics: exposition, inputs, stop, run, watcher }, Starting(outcome))
+        (Bridge { server, metrics: exposition, availability, inputs, stop, run, watcher }, Starting(outcome))
     }
 }
 

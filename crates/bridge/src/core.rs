@@ -93,6 +93,8 @@ struct Change {
     waits: bool,
     /// The log names the calls that the reload waits for.
     calls_named: bool,
+    /// The time at which it does so, if they have not ended.
+    name_calls_at: Option<Instant>,
 }
 
 /// The state of one bridge.
@@ -149,7 +151,8 @@ impl Core {
     /// The time at which `Elapsed` is due.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let restart = if self.current.is_none() && self.step == Step::Settled { self.restart.deadline() } else { None };
-        [restart, self.hold_until, self.drain_until, self.give_up_at(), self.turn_of_waiting_change()]
+        let naming = self.change.name_calls_at;
+        [restart, self.hold_until, self.drain_until, naming, self.give_up_at(), self.turn_of_waiting_change()]
             .into_iter()
             .flatten()
             .min()
@@ -266,6 +269,10 @@ impl Core {
             if let Some(current) = self.current {
                 fx.push(Effect::ReleaseTo(current));
             }
+        }
+        if self.change.name_calls_at.is_some_and(|at| at <= now) {
+            self.change.name_calls_at = None;
+            self.name_calls(self.current.into_iter().collect(), fx);
         }
         if self.drain_until.is_some_and(|at| at <= now) {
             // Like a swap: a task continues, and other calls need not wait for it.

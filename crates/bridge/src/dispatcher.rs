@@ -13,6 +13,7 @@ mod queue_limits;
 mod queued;
 mod running_request;
 mod scheduler;
+pub(crate) mod serving;
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -27,6 +28,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
+use crate::availability::Availability;
 use crate::clock::now;
 use crate::compat::busy_probe::until_free;
 use crate::diagnostics::cause::Cause;
@@ -37,6 +39,7 @@ use crate::dispatcher::open_questions::OpenQuestions;
 use crate::dispatcher::permit::Permit;
 use crate::dispatcher::queued::Queued;
 use crate::dispatcher::scheduler::{Entry, Scheduler, Slot};
+use crate::dispatcher::serving::Serving;
 use crate::generation::Generation;
 use crate::metrics::Metrics;
 use crate::process::tool_process::ToolProcess;
@@ -71,16 +74,6 @@ pub(crate) struct Dispatcher {
     serving: watch::Sender<Serving>,
     /// The bridge ends: no process will follow.
     closed: AtomicBool,
-}
-
-/// The process that answers requests other than tool calls, also while calls are held.
-#[derive(Debug, Clone)]
-enum Serving {
-    /// None yet, or none at the moment.
-    Soon,
-    This(Arc<ToolProcess>),
-    /// None, finally.
-    Down(Cause),
 }
 
 #[derive(Debug)]
@@ -201,6 +194,10 @@ impl Dispatcher {
             }
             Serving::This(_) | Serving::Soon | Serving::Down(_) => None,
         }
+    }
+
+    pub(crate) fn availability(&self) -> Availability {
+        Availability(self.serving.subscribe())
     }
 
     /// The numbers of waiting and of running calls.

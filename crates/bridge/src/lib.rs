@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod availability;
 mod bridge;
 mod builder;
 mod call;
@@ -23,6 +24,7 @@ mod process;
 mod run;
 mod tool_file;
 
+pub use availability::Availability;
 pub use bridge::Bridge;
 pub use builder::{Builder, Starting};
 pub use catalog::arguments::ArgumentPolicy;

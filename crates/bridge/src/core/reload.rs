@@ -8,7 +8,7 @@ use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::Kind;
 use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
-use crate::core::{Core, Step};
+use crate::core::{Change, Core, Step};
 use crate::diagnostics::cause::Cause;
 use crate::diagnostics::report::Report;
 use crate::generation::Generation;
@@ -19,6 +19,8 @@ const HOLD_LIMIT: Duration = Duration::from_secs(5);
 /// that every version of quick saves gets into service; and a version that hangs does not delay its correction for
 /// longer.
 const START_LIMIT: Duration = Duration::from_secs(2);
+/// The time after which the log names the calls that a reload waits for.
+const NAME_CALLS_AFTER: Duration = Duration::from_secs(1);
 
 impl Core {
     pub(super) fn changed(&mut self, now: Instant, fx: &mut Vec<Effect>) {
@@ -52,6 +54,7 @@ impl Core {
                 self.clear_waiting_change();
                 // A limit beyond the range of the clock is none.
                 self.drain_until = now.checked_add(self.call_timeout);
+                self.change.name_calls_at = Some(now + NAME_CALLS_AFTER);
                 fx.push(Effect::Hold);
                 fx.push(Effect::AwaitIdle(current));
             }
@@ -92,6 +95,7 @@ impl Core {
         if self.step == Step::Draining && self.current == Some(generation) {
             self.step = Step::Asking;
             self.drain_until = None;
+            self.change.name_calls_at = None;
             fx.push(Effect::RequestReload(generation));
         } else if self.retiring.stop(generation) {
             fx.push(Effect::Stop(generation));
@@ -171,8 +175,7 @@ impl Core {
 
     /// Drops the waiting change.
     pub(super) fn clear_waiting_change(&mut self) {
-        self.change.waits = false;
-        self.change.calls_named = false;
+        self.change = Change::default();
     }
 
     /// Stops a process of an earlier version that has had the time of a call. Its calls have ended by then; tasks may
@@ -190,7 +193,7 @@ impl Core {
     }
 
     /// Reports once the calls that a reload waits for.
-    fn name_calls(&mut self, of: Vec<Generation>, fx: &mut Vec<Effect>) {
+    pub(super) fn name_calls(&mut self, of: Vec<Generation>, fx: &mut Vec<Effect>) {
         if !std::mem::replace(&mut self.change.calls_named, true) {
             fx.push(Effect::ReportCalls(of));
         }

@@ -129,6 +129,7 @@ impl Core {
         self.current = None;
         self.hold_until = None;
         self.drain_until = None;
+        self.change.name_calls_at = None;
         fx.push(Effect::Hold);
         // Its last lines may be about any of its calls.
         let (uptime, why) = (exit.uptime, Cause::from(Cause::exited(&exit, "").summary()));

@@ -129,7 +129,9 @@ impl Failure {
             }
             Self::Crashed { .. } => "the tool process is being restarted; its last lines are in the log; retry",
             Self::Interrupted { .. } => "try again: the new code is starting",
-            Self::Down { .. } => "fix the tool file and save it, or restart the bridge",
+            Self::Down { .. } => {
+                "fix the tool file; a reload starts it again (save it under `pmcp dev`, or send SIGHUP)"
+            }
             Self::Overloaded { .. } | Self::Waited { .. } => "try again later",
             Self::Displaced { .. } => "send fewer calls at once, and try again later",
             Self::Unusable { .. } => "unexpected message from the SDK; please report it",

@@ -169,7 +169,7 @@ impl fmt::Display for Report {
                 f.write_str("the files changed; the reload waits until a process of an earlier version has ended")
             }
             Self::WaitsForCalls { calls } => {
-                write!(f, "the files changed; the reload waits for running calls: {calls}")
+                write!(f, "the files changed; the reload waits for running calls (a swap would not): {calls}")
             }
             Self::TasksAborted { after } => write!(
                 f,
@@ -187,7 +187,8 @@ impl fmt::Display for Report {
             Self::RestartFailed { why } => f.write_str(&restart_failed(&why.to_string())),
             Self::GaveUp { failures } => write!(
                 f,
-                "giving up: the tool process failed {failures} times in a row; save the file to try again, or restart the bridge"
+                "giving up: the tool process failed {failures} times in a row; a reload starts it again (save the file under \
+                 `dev`, or send SIGHUP)"
             ),
             Self::ControlRejected { why } => write!(f, "a change of the tool list was not applied: {why}"),
             Self::ListNotReceived => f.write_str(

@@ -6,7 +6,10 @@ use super::*;
 fn a_reload_waits_for_calls_for_the_time_of_a_call() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
-    rig.elapse(300_000, "report not drained in 300s; release 1; start 2");
+    rig.elapse(1000, "name calls of 1");
+    // They are named once.
+    rig.check(Input::Changed, "");
+    rig.elapse(299_000, "report not drained in 300s; release 1; start 2");
     assert_eq!(rig.core.deadline(), None);
     // The calls end while the next process starts, and another one has begun.
     rig.check(Input::Idle(generation(1)), "");
@@ -19,7 +22,8 @@ fn a_reload_waits_for_calls_for_the_time_of_a_call() {
 fn a_failed_reload_beside_calls_keeps_the_old_process() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
-    rig.elapse(300_000, "report not drained in 300s; release 1; start 2");
+    rig.elapse(1000, "name calls of 1");
+    rig.elapse(299_000, "report not drained in 300s; release 1; start 2");
     rig.check(Input::StartFailed(generation(2), "syntax".into()), "report failed: syntax; release 1");
 }
 
