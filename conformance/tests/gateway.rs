@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use protomcp_client::Mode;
-use protomcp_conformance::{Everything, Sandbox, Web, eventually, living, pmcp, suite};
+use protomcp_conformance::{Everything, Sandbox, Web, eventually, living, peers, pmcp, suite};
 use protomcp_gateway::{Gateway, Upstream};
 use protomcp_http::{Config, Listener, Routes, StreamableHttp};
 use protomcp_http_client::HttpTransport;
@@ -37,6 +37,28 @@ fn check(url: &str, different: &[&str]) {
 fn over_http(sandbox: &Sandbox, args: &[&str]) -> Web {
     let launch = sandbox.pmcp(&[&["run", "--transport", "http", "--port", "0"], args].concat());
     Web::launch(sandbox.clone(), launch)
+}
+
+/// The published server asks for the roots after the handshake and after each change, never in a call.
+#[test]
+fn a_server_has_the_roots_of_the_client_on_stdio() {
+    let sandbox = Sandbox::new();
+    let (given, first, second) = (sandbox.path("given"), sandbox.path("first"), sandbox.path("second"));
+    [&given, &first, &second].map(|folder| std::fs::create_dir(folder).unwrap());
+    let server = peers().join("servers/node_modules/.bin/mcp-server-filesystem");
+    let host = sandbox.with_node().pmcp(&["run", "--"]).arg(server).arg(&given).start();
+    let id = host.begin_with("2025-11-25", &json!({"roots": {"listChanged": true}}));
+    host.answer(id);
+    let allowed = || host.text("list_allowed_directories", &json!({}));
+    let mut place = 0;
+    for root in [first, second] {
+        let asked = host.wait_for("a request for the roots", place, |message| message.method() == "roots/list");
+        place = host.now();
+        host.reply(&asked, &json!({"roots": [{"uri": format!("file://{}", root.display())}]}));
+        let shown = root.to_str().unwrap();
+        eventually("the directories of the root", || allowed().contains(shown).then_some(()));
+        host.tell("notifications/roots/list_changed", &json!({}));
+    }
 }
 
 #[test]

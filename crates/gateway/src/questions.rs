@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use protomcp_client::{ServerContext, ServerQuestion};
-use protomcp_server::{Ask, AskError, Context, InputRequests, SessionId};
+use protomcp_server::{Ask, AskError, Context, InputRequests, Owner, SessionId};
 use protomcp_types::{
     ClientCapabilities, ClientMethod, CreateMessage, Elicit, ErrorObject, JsonObject, ListRoots, Method, Params,
     ProtocolVersion, RawJson, RequiredCapability, code,
@@ -24,7 +24,7 @@ pub(crate) struct Questions {
     pub(crate) pages: Arc<WebPages>,
     pub(crate) environment: Arc<Environment>,
     pub(crate) running: Arc<Running>,
-    /// The session of the only client; `None`: clients share the session with the server.
+    /// The session of its only client; `None`: clients share the session with the server.
     pub(crate) client: Option<SessionId>,
 }
 
@@ -42,11 +42,21 @@ impl Questions {
             (Caller::Ambiguous, _) => {
                 return Err(self.refusal("calls of several clients are running, or were cancelled"));
             }
-            (Caller::None, None) => return Err(self.refusal("no call is running")),
+            (Caller::None, None) => match self.local_client() {
+                Some(client) => return self.ask_session(client, &question, &server).await,
+                None => return Err(self.refusal("no call is running")),
+            },
         };
         let _open = self.running.ask(number);
         // If the call ends, the question ends: it may name the affairs of its client.
         self.ask(&context, &question, &server).await.map_err(refused)
+    }
+
+    /// The client on standard input and output, which has no other beside it.
+    fn local_client(&self) -> Option<SessionId> {
+        let clients = self.environment.clients()?;
+        let client = clients.sole_session()?;
+        (clients.view(client)?.owner == Owner::Local).then_some(client)
     }
 
     fn place(&self) -> Place<'_> {

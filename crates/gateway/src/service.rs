@@ -1,6 +1,6 @@
 //! The gateway as a service: the match from requests to methods, and the events of its clients' sessions.
 
-use protomcp_server::{Context, ServerRequest, ServerResult, Service, SessionId, SessionObserver};
+use protomcp_server::{Context, Owner, ServerRequest, ServerResult, Service, SessionId, SessionObserver, SessionView};
 use protomcp_types::{ErrorObject, Level, Notification, Params, method};
 
 use crate::gateway::Gateway;
@@ -48,10 +48,22 @@ impl SessionObserver for Gateway {
         self.inner.set_level(session, level);
     }
 
-    fn notified(&self, session: SessionId, notification: &Notification) {
-        if notification.method != method::ROOTS_CHANGED {
-            return;
+    fn opened(&self, session: &SessionView) {
+        // A server that asked for the roots before there was a client asks again.
+        if session.owner == Owner::Local && session.client.capabilities.has_roots() {
+            self.roots_changed(session.id);
         }
+    }
+
+    fn notified(&self, session: SessionId, notification: &Notification) {
+        if notification.method == method::ROOTS_CHANGED {
+            self.roots_changed(session);
+        }
+    }
+}
+
+impl Gateway {
+    fn roots_changed(&self, session: SessionId) {
         // In a shared session the server would take the roots of one user for those of all.
         let is_only_user = self.inner.clients.sole_owner().is_some();
         let concerned = self.inner.pools.iter().filter_map(|pool| pool.existing(session));

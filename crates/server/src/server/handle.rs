@@ -159,6 +159,12 @@ impl ServerHandle {
         self.open().sole_owner().cloned()
     }
 
+    /// The only open session; `None` if there are none, several, or requests of another owner.
+    #[must_use]
+    pub fn sole_session(&self) -> Option<SessionId> {
+        self.open().sole_session()
+    }
+
     /// Tells clients that the tool list has changed: once for changes in quick succession, after the answers of calls
     /// that may have caused it: those whose handshake is complete, and, when it has changed for everyone, those that
     /// listen without one. Without `list_changed` among the capabilities no client was promised anything, and none is

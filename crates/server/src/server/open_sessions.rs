@@ -78,6 +78,13 @@ impl OpenSessions {
         self.sessions.len()
     }
 
+    /// The only session, if no other owner is there.
+    pub(super) fn sole_session(&self) -> Option<SessionId> {
+        self.sole_owner()?;
+        let mut sessions = self.sessions.keys();
+        sessions.next().filter(|_| sessions.next().is_none()).copied()
+    }
+
     /// The owner of all sessions and requests, if there is exactly one.
     pub(super) fn sole_owner(&self) -> Option<&Owner> {
         let mut owners = self.owners.keys();
@@ -102,6 +109,12 @@ mod tests {
         assert_eq!(open.sole_owner(), None);
         open.remove(SessionId::new(1));
         assert_eq!(open.sole_owner(), None, "a session of each is left");
+        assert_eq!(open.sole_session(), None);
+        open.remove(SessionId::new(2));
+        assert_eq!(open.sole_session(), Some(SessionId::new(3)));
+        open.enter(owner("ann"));
+        assert_eq!(open.sole_session(), None, "a request of another owner is open");
+        open.leave(owner("ann"));
         open.remove(SessionId::new(2));
         open.remove(SessionId::new(2));
         assert_eq!(open.sole_owner(), Some(&owner("bob")));
