@@ -105,8 +105,8 @@ class Link:
 class Call:
     """One call, as its tool sees it."""
 
-    def __init__(self, link, request_id, request):
-        self.link, self.id, self.request = link, request_id, request
+    def __init__(self, link, request_id, request, context):
+        self.link, self.id, self.request, self.context = link, request_id, request, context
         self.token, self.cancelled = request.get("progress_token", ""), threading.Event()
 
     @property

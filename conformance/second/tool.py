@@ -18,7 +18,7 @@ INFO = {
     "version": "1.0",
     "language": "python",
     "max_concurrent_calls": 16,
-    "features": ["elicitation", "reload-in-place"],
+    "features": ["elicitation", "reload-in-place", "request-context"],
 }
 MIDDLEWARE = [("polite", 10), ("loud", 20)]
 
@@ -27,12 +27,12 @@ class Process:
     """Answers the requests of the bridge. Calls run in threads of their own; everything else is answered at once."""
 
     def __init__(self, stream):
-        self.link, self.jobs, self.registering = Link(stream), tools.Jobs(), None
+        self.link, self.jobs, self.registering, self.context = Link(stream), tools.Jobs(), None, {}
 
     def run(self):
         self.link.send("sdk_info", INFO)
         for envelope in self.link.envelopes():
-            kind = kind_of(envelope)
+            kind, self.context = kind_of(envelope), envelope.get("context", {})
             handler = getattr(self, kind, None)
             if handler:
                 handler(envelope[kind], envelope.get("request_id", ""))
@@ -70,7 +70,7 @@ class Process:
     def call_tool(self, request, request_id):
         if request.get("name") == "job":
             return self.link.send("create_task", self.jobs.begin(request_id), request_id)
-        call = self.link.calls[request_id] = Call(self.link, request_id, request)
+        call = self.link.calls[request_id] = Call(self.link, request_id, request, self.context)
         threading.Thread(target=self.work, args=(call, request.get("name", ""), request_id), daemon=True).start()
 
     def work(self, call, name, request_id):

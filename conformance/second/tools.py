@@ -77,7 +77,8 @@ def secret(call):
 
 
 def meta(call):
-    return {"result_json": json.dumps(json.dumps(call.meta, sort_keys=True))}
+    known = {"metadata": call.meta, "context": call.context}
+    return {"result_json": json.dumps(json.dumps(known, sort_keys=True))}
 
 
 def fail(call):

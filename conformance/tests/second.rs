@@ -63,8 +63,8 @@ fn its_tools_are_listed_and_called() {
     let sum = host.call("add", &json!({"a": 1, "b": 2}));
     assert_eq!((text(&sum), &sum["structuredContent"]), ("3", &json!({"sum": 3})));
     assert_eq!(host.call("fail", &json!({}))["_meta"]["protomcp/error"]["error_code"], "OUT_OF_PAPER");
-    let metadata: Value = serde_json::from_str(&host.text("meta", &json!({}))).expect("it is JSON");
-    assert!(metadata["protomcp/timeoutMs"].is_u64(), "{metadata}");
+    let known: Value = serde_json::from_str(&host.text("meta", &json!({}))).expect("it is JSON");
+    assert!(known["context"]["timeout_ms"].is_u64() && known["context"]["client_name"].is_string(), "{known}");
     assert!(host.error_text("echo", &json!({"text": "rude"})).contains("be polite"));
     assert_eq!(host.text("echo", &json!({"text": "hey"})), "HEY!", "both middlewares run");
 }

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use protomcp_link::{CallError, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_server::{Context, SessionId, TaskOptions};
-use protomcp_types::meta::{may_have, with_member};
-use protomcp_types::{CallTool, CallToolResult, JsonObject, Kind, RawJson};
+use protomcp_types::{CallTool, CallToolResult, RawJson};
+use protomcp_wire::metadata;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::call::progress::{OnProgress, on_progress};
@@ -30,10 +30,8 @@ use crate::from_tool::list_control;
 use crate::metrics::Metrics;
 use crate::process::deadline::Deadline;
 use crate::process::middleware::{MiddlewareChain, Target};
+use crate::process::request_context;
 use crate::process::tool_process::{StopReason, ToolProcess};
-
-/// The key in a call's `_meta` of its remaining milliseconds, for processes that know the extension.
-const TIMEOUT_META: &str = "protomcp/timeoutMs";
 
 /// The default terms of tasks, unless clients request others.
 pub(crate) const TASK_TERMS: TaskOptions =
@@ -105,7 +103,8 @@ impl Calls {
             CallAnswer::Result(response) => response,
             CallAnswer::Task(_) => unreachable!("it has been polled to its result"),
         };
-        chain.after(Target { link, tool: name, time: &time }, &arguments_json, &mut response).await;
+        let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: name, time: &time, context };
+        chain.after(target, &arguments_json, &mut response).await;
         Ok(self.finish(tool, response, &permit, session).await)
     }
 
@@ -120,7 +119,7 @@ impl Calls {
         let Turn { permit, chain, time, context } = turn;
         let (process, link, mut left) = (permit.process(), permit.process().link(), time.total());
         if !chain.is_empty() {
-            let target = Target { link, tool: &call.name, time };
+            let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: &call.name, time, context };
             let rewritten = chain.before(target, arguments_json.clone()).await;
             *arguments_json = rewritten.map_err(|failure| match (&failure, process.stop_reason()) {
                 (Failure::Middleware { .. }, Some(StopReason::Shutdown)) => Failure::ShuttingDown,
@@ -128,12 +127,10 @@ impl Calls {
             })?;
             left = time.remaining();
         }
-        let metadata_json =
-            self.metadata(call.meta.as_ref(), process, left).map(RawJson::into_bytes).unwrap_or_default();
         let request = CallToolRequest {
             arguments_json: arguments_json.clone(),
             name: call.name.clone(),
-            metadata_json,
+            metadata_json: metadata::to_envelope(call.meta),
             ..Default::default()
         };
         // A request that the process sends right after it has made a task of the call belongs to the task.
@@ -141,7 +138,8 @@ impl Calls {
         let on_task = move || {
             becoming.continue_as_task(TASK_TERMS);
         };
-        let mut options = Options::default().named(permit.call()).on_task(on_task);
+        let known = request_context::for_process(process.sdk(), context, left);
+        let mut options = Options::default().named(permit.call()).context(known).on_task(on_task);
         if let Some(listener) = listener {
             options = options.on_progress(move |progress| listener(progress));
         }
@@ -150,31 +148,6 @@ impl Calls {
             Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
             Err(error) => Err(failure(&call.name, error, process, context).await),
         }
-    }
-
-    /// The `_meta` of the call for the process: the client's, without the progress token, which has a field of its own.
-    fn metadata(&self, meta: Option<&RawJson>, process: &ToolProcess, left: Duration) -> Option<RawJson> {
-        let announced = process.sdk().announced;
-        if meta.is_none() && !announced {
-            return None;
-        }
-        let remaining = || RawJson::of(&left.as_millis()).expect("a number is JSON");
-        // Most have neither member, and are not read.
-        let is_kept = |meta: &&RawJson| {
-            meta.kind() == Kind::Object && !may_have(meta, "progressToken") && !may_have(meta, TIMEOUT_META)
-        };
-        if let Some(meta) = meta.filter(is_kept) {
-            return match announced {
-                true => Some(with_member(Some(meta), TIMEOUT_META, &remaining())),
-                false => Some(meta.clone()).filter(|meta| *meta != RawJson::EMPTY_OBJECT),
-            };
-        }
-        let mut members = meta.and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default();
-        members.take("progressToken");
-        if announced {
-            members.insert(TIMEOUT_META, remaining());
-        }
-        (!members.is_empty()).then(|| members.to_body().into_raw())
     }
 
     /// The result for the client, after the tool's list changes are applied: the next `tools/list` sees them.

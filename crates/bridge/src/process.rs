@@ -2,6 +2,7 @@
 
 pub(crate) mod deadline;
 pub(crate) mod middleware;
+pub(crate) mod request_context;
 pub(crate) mod running_calls;
 pub(crate) mod sdk;
 mod served_owners;

@@ -92,21 +92,28 @@ impl Connection {
     /// Sends a request under an id of this connection's [`CallIds`]. Exactly one [`Event::Answer`] follows, unless the
     /// call is cancelled. `timeout` counts from the moment the request is written to
     /// [`poll_transmit`](Self::poll_transmit); [`Duration::MAX`] means no timeout.
-    pub fn call(&mut self, now: Instant, call: CallId, mut request: Msg, timeout: Duration) {
+    pub fn call(&mut self, now: Instant, call: CallId, request: Msg, timeout: Duration) {
+        self.call_with(now, call, Envelope::new("", request), timeout);
+    }
+
+    /// Sends a request like [`call`](Self::call), with the other fields of its envelope. The id is that of the call. An
+    /// envelope without a message is not sent and has no answer.
+    pub fn call_with(&mut self, now: Instant, call: CallId, mut envelope: Envelope, timeout: Duration) {
         if let Some(error) = self.refusal() {
             return self.fail(call, error);
         }
-        let name = message_name(&request);
+        let Some(request) = &mut envelope.msg else { return };
+        let name = message_name(request);
         let request_id = call.to_string();
         let mut reports = false;
-        if let Msg::CallTool(CallToolRequest { progress_token, .. }) = &mut request
+        if let Msg::CallTool(CallToolRequest { progress_token, .. }) = request
             && !progress_token.is_empty()
         {
             // A caller asks for progress with any token; on the wire the token is the id of the call.
             progress_token.clone_from(&request_id);
             reports = true;
         }
-        let envelope = Envelope::new(request_id, request);
+        envelope.request_id = request_id;
         let request = Request { name, reports, timeout };
         let written = if self.is_holding() {
             self.outbox

@@ -219,7 +219,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             Command::Call { answer, .. } if answer.is_closed() => {}
             Command::Call { call, request, timeout, answer, listeners } => {
                 self.waiting.insert(call, Waiting { answer, listeners });
-                self.connection.call(now(), call, request, timeout);
+                self.connection.call_with(now(), call, request, timeout);
             }
             Command::Cancel(call) => {
                 self.waiting.remove(&call);

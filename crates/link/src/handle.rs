@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use protomcp_codec::Limits;
-use protomcp_proto::{CallAnswer, CallToolRequest, Msg, Rpc};
+use protomcp_proto::{CallAnswer, CallToolRequest, Envelope, Msg, RequestContext, Rpc};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::Answer;
@@ -32,7 +32,7 @@ pub(crate) struct Listeners {
 pub(crate) enum Command {
     Call {
         call: CallId,
-        request: Msg,
+        request: Envelope,
         timeout: Duration,
         answer: oneshot::Sender<Result<Answer, CallError>>,
         listeners: Listeners,
@@ -61,10 +61,12 @@ pub struct Link {
     ended: Arc<OnceLock<Closed>>,
 }
 
-/// The name, size limit and listeners of one call.
+/// The name, surroundings and listeners of one request.
 #[derive(Default)]
 pub struct Options {
     id: Option<CallId>,
+    for_call: Option<CallId>,
+    context: Option<Box<RequestContext>>,
     listeners: Listeners,
 }
 
@@ -72,6 +74,18 @@ impl Options {
     /// The name of the call, from [`Link::new_call`]. Requests that the process makes for the call carry this name.
     pub fn named(mut self, id: CallId) -> Self {
         self.id = Some(id);
+        self
+    }
+
+    /// The call that the request is part of, for an interception.
+    pub fn for_call(mut self, call: CallId) -> Self {
+        self.for_call = Some(call);
+        self
+    }
+
+    /// The client and the time of the request, for a process that has asked for them. `None` sends nothing.
+    pub fn context(mut self, context: Option<RequestContext>) -> Self {
+        self.context = context.map(Box::new);
         self
     }
 
@@ -98,6 +112,8 @@ impl std::fmt::Debug for Options {
         let Listeners { on_progress, on_task } = &self.listeners;
         f.debug_struct("Options")
             .field("id", &self.id)
+            .field("for_call", &self.for_call)
+            .field("context", &self.context)
             .field("on_progress", &on_progress.is_some())
             .field("on_task", &on_task.is_some())
             .finish()
@@ -126,21 +142,20 @@ impl Link {
     /// # Errors
     /// See [`CallError`]; the link stays open unless it is [`CallError::Closed`].
     pub async fn call<R: Rpc>(&self, request: R, timeout: Duration) -> Result<R::Response, CallError> {
-        self.call_named(self.ids.next(), request, timeout).await
+        self.call_with(request, timeout, Options::default()).await
     }
 
-    /// Sends a request like [`call`](Self::call), under a name from [`Link::new_call`]. Requests that the process makes
-    /// for it carry this name.
+    /// Sends a request like [`call`](Self::call), with options.
     ///
     /// # Errors
     /// Like [`call`](Self::call).
-    pub async fn call_named<R: Rpc>(
+    pub async fn call_with<R: Rpc>(
         &self,
-        name: CallId,
         request: R,
         timeout: Duration,
+        options: Options,
     ) -> Result<R::Response, CallError> {
-        let message = self.exchange(request.into(), timeout, Options::default().named(name)).await?;
+        let message = self.exchange(request.into(), timeout, options).await?;
         Ok(R::Response::try_from(message)?)
     }
 
@@ -198,10 +213,13 @@ impl Link {
     }
 
     async fn exchange(&self, request: Msg, timeout: Duration, options: Options) -> Result<Msg, CallError> {
-        let call = options.id.unwrap_or_else(|| self.ids.next());
+        let Options { id, for_call, context, listeners } = options;
+        let call = id.unwrap_or_else(|| self.ids.next());
+        let for_call = for_call.map(|call| call.to_string()).unwrap_or_default();
+        let request = Envelope { for_call, context, ..Envelope::new("", request) };
         let (sender, answer) = oneshot::channel();
         let mut guard = CancelOnDrop { link: self, call, armed: true };
-        self.send(Command::Call { call, request, timeout, answer: sender, listeners: options.listeners });
+        self.send(Command::Call { call, request, timeout, answer: sender, listeners });
         let outcome = answer.await;
         guard.armed = false;
         let answer = outcome.unwrap_or_else(|_| Err(self.too_late()))?;

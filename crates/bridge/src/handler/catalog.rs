@@ -3,7 +3,7 @@
 //! These requests change nothing, so they wait neither for a turn nor for the end of a reload: they go to the process
 //! in service, and again to its successor if it is replaced before it answers.
 
-use protomcp_link::CallError;
+use protomcp_link::{CallError, Options};
 use protomcp_proto::{GetPromptRequest, ReadResourceRequest, Rpc};
 use protomcp_server::{Context, Owner};
 use protomcp_types::{
@@ -15,6 +15,7 @@ use crate::catalog::resources_and_prompts::Kind;
 use crate::diagnostics::failure::Failure;
 use crate::duration::GoDuration;
 use crate::handler::Backend;
+use crate::process::request_context;
 use crate::process::tool_process::ToolProcess;
 use protomcp_schema::Page;
 
@@ -130,7 +131,9 @@ impl Backend {
         context: &Context,
     ) -> Result<R::Response, CallError> {
         let running = self.calls.dispatcher.begin_request(process, context);
-        process.link().call_named(running.name(), request, self.calls.timeout).await
+        let known = request_context::for_process(process.sdk(), context, self.calls.timeout);
+        let options = Options::default().named(running.name()).context(known);
+        process.link().call_with(request, self.calls.timeout, options).await
     }
 }
 

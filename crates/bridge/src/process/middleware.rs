@@ -8,13 +8,16 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use protomcp_link::{CallError, Link, Middleware};
+use protomcp_link::{CallError, CallId, Link, Middleware, Options};
 use protomcp_proto::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
+use protomcp_server::Context;
 use protomcp_types::{Kind, RawJson};
 
 use crate::diagnostics::failure::Failure;
 use crate::duration::GoDuration;
 use crate::process::deadline::Deadline;
+use crate::process::request_context;
+use crate::process::sdk::SdkFeatures;
 
 /// Middleware in the order in which it runs before a call.
 #[derive(Debug, Clone, Default)]
@@ -29,12 +32,23 @@ enum Before {
     Rejected(String),
 }
 
-/// The tool that is called, and the time of the call.
+/// The call that is intercepted, and its process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'a> {
     pub(crate) link: &'a Link,
+    pub(crate) sdk: SdkFeatures,
+    pub(crate) call: CallId,
     pub(crate) tool: &'a str,
     pub(crate) time: &'a Deadline,
+    pub(crate) context: &'a Context,
+}
+
+impl Target<'_> {
+    async fn intercept(self, request: MiddlewareInterceptRequest) -> Result<MiddlewareInterceptResponse, CallError> {
+        let left = self.time.remaining();
+        let known = request_context::for_process(self.sdk, self.context, left);
+        self.link.call_with(request, left, Options::default().for_call(self.call).context(known)).await
+    }
 }
 
 impl MiddlewareChain {
@@ -56,7 +70,7 @@ impl MiddlewareChain {
 
     /// The arguments for the call of the tool.
     pub(crate) async fn before(&self, target: Target<'_>, mut arguments: Bytes) -> Result<Bytes, Failure> {
-        let Target { link, tool, time } = target;
+        let Target { tool, time, .. } = target;
         for Middleware { name, .. } in &*self.0 {
             let request = MiddlewareInterceptRequest {
                 middleware_name: name.clone(),
@@ -65,8 +79,8 @@ impl MiddlewareChain {
                 arguments_json: arguments.clone(),
                 ..Default::default()
             };
-            let answer = link
-                .call(request, time.remaining())
+            let answer = target
+                .intercept(request)
                 .await
                 .map_err(|error| Failure::Middleware { middleware: name.clone(), why: why(&error, time) })?;
             match read_before(answer, &arguments) {
@@ -84,7 +98,7 @@ impl MiddlewareChain {
 
     /// Runs the middleware after the call, which may rewrite the answer of the tool.
     pub(crate) async fn after(&self, target: Target<'_>, arguments: &Bytes, response: &mut CallToolResponse) {
-        let Target { link, tool, time } = target;
+        let Target { tool, time, .. } = target;
         for Middleware { name, .. } in self.0.iter().rev() {
             if time.remaining().is_zero() {
                 tracing::warn!("middleware \"{name}\" does not run after \"{tool}\": the time of the call is over");
@@ -98,7 +112,7 @@ impl MiddlewareChain {
                 result_json: response.result_json.clone(),
                 is_error: response.is_error,
             };
-            match link.call(request, time.remaining()).await {
+            match target.intercept(request).await {
                 // Published SDKs send "reject" when the middleware itself has failed.
                 Ok(answer) if answer.reject => {
                     tracing::warn!("middleware \"{name}\" failed after \"{tool}\": {}", answer.reject_reason);

@@ -7,7 +7,7 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
-const FEATURES: [&str; 12] = [
+const FEATURES: [&str; 13] = [
     "elicitation",
     "metadata",
     "raw-with-result",
@@ -19,6 +19,7 @@ const FEATURES: [&str; 12] = [
     "question-key",
     "question-group",
     "reply-metadata",
+    "request-context",
     "sampling-params",
 ];
 
@@ -36,6 +37,8 @@ pub(crate) struct SdkFeatures {
     pub(crate) structured: bool,
     /// The input schemas of its tools hold.
     pub(crate) validates: bool,
+    /// It wants the context of each request.
+    pub(crate) wants_context: bool,
 }
 
 impl SdkFeatures {
@@ -48,6 +51,7 @@ impl SdkFeatures {
             reloads_in_place: has("reload-in-place"),
             structured: has("structured-content"),
             validates: has("validated-arguments"),
+            wants_context: has("request-context"),
         }
     }
 }
@@ -79,6 +83,7 @@ mod tests {
             (u32::MAX, &["reload-in-place"], SdkFeatures { calls: Some(1024), reloads_in_place: true, ..plain }),
             (0, &["structured-content"], SdkFeatures { structured: true, ..plain }),
             (0, &["validated-arguments"], SdkFeatures { validates: true, ..plain }),
+            (0, &["request-context"], SdkFeatures { wants_context: true, ..plain }),
         ] {
             assert_eq!(SdkFeatures::of(&info(calls, features)), sdk);
         }

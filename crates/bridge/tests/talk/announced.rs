@@ -2,7 +2,8 @@
 
 use protomcp_bridge::{ArgumentPolicy, ToolLists};
 use protomcp_proto::{
-    ActiveToolsResponse, BridgeInfo, DisableToolsRequest, ReloadResponse, SdkInfo, ToolDefinition, ToolListResponse,
+    ActiveToolsResponse, BridgeInfo, DisableToolsRequest, MiddlewareInterceptResponse, RegisterMiddlewareRequest,
+    RegisterMiddlewareResponse, ReloadResponse, SdkInfo, ToolDefinition, ToolListResponse,
 };
 use serde_json::{Value, json};
 
@@ -103,7 +104,7 @@ async fn a_schema_is_advertised_at_once_if_always_matched() {
 }
 
 #[tokio::test]
-async fn the_meta_of_a_call_has_its_time_and_not_its_token() {
+async fn the_meta_of_a_call_has_all_but_its_token() {
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     let rows = [
         (json!({"progressToken": 1, "traceparent": trace}), json!({"traceparent": trace})),
@@ -126,10 +127,7 @@ async fn the_meta_of_a_call_has_its_time_and_not_its_token() {
             }
             let id = host.request("tools/call", params).await;
             let (call, request) = tool.call().await;
-            let mut wanted = received.clone();
-            if announced {
-                wanted["protomcp/timeoutMs"] = 300_000.into();
-            }
+            let wanted = received.clone();
             if wanted.is_null() {
                 assert!(request.metadata_json.is_empty(), "{request:?}");
             } else {
@@ -227,6 +225,37 @@ async fn arguments_are_rejected_by_default_if_the_schemas_hold() {
             let (call, _) = tool.call().await;
             tool.result(&call, "sunny").await;
             assert_eq!(host.text(id).await, "sunny");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_wants_the_context_of_requests_gets_it() {
+    for wanted in [true, false] {
+        let (stage, mut tool) = Stage::silent(|builder| builder).await;
+        tool.send("", info(if wanted { &["request-context"] } else { &[] }, 0)).await;
+        let request = tool.next().await;
+        tool.answer::<BridgeInfo>("").await;
+        tool.send(&request.request_id, ToolListResponse { tools: vec![Tool::definition("a")] }).await;
+        tool.send("", RegisterMiddlewareRequest { name: "m".into(), priority: 0 }).await;
+        tool.answer::<RegisterMiddlewareResponse>("").await;
+        tool.send("", ReloadResponse { success: true, error: String::new() }).await;
+        let mut host = stage.host(r#"{"roots":{}}"#).await;
+        host.call("a").await;
+        let before = tool.request().await;
+        assert_eq!(before.name(), "middleware_intercept");
+        tool.send(&before.request_id, MiddlewareInterceptResponse::default()).await;
+        let call = tool.request().await;
+        assert_eq!(before.for_call, call.request_id, "the interception names its call");
+        for envelope in [before, call] {
+            let Some(context) = envelope.context else {
+                assert!(!wanted, "{}", envelope.name());
+                continue;
+            };
+            assert!(wanted && context.timeout_ms > 0 && context.timeout_ms <= 300_000, "{context:?}");
+            assert!(!context.session.is_empty() && !context.client_name.is_empty(), "{context:?}");
+            assert_eq!((context.protocol_version.as_str(), context.principal), ("2025-11-25", None));
+            assert_eq!(context.client_capabilities_json, r#"{"roots":{}}"#);
         }
     }
 }

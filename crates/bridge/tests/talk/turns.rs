@@ -170,7 +170,7 @@ async fn a_task_does_not_delay_other_calls() {
 async fn with_middleware(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool) {
     let (stage, mut tool) = Stage::silent(change).await;
     let request = tool.next().await;
-    tool.send("", SdkInfo::default()).await;
+    tool.send("", SdkInfo { features: vec!["request-context".into()], ..SdkInfo::default() }).await;
     tool.answer::<protomcp_proto::BridgeInfo>("").await;
     tool.send(&request.request_id, ToolListResponse { tools: vec![Tool::definition("a")] }).await;
     tool.send("", RegisterMiddlewareRequest { name: "m".into(), priority: 1 }).await;
@@ -193,9 +193,9 @@ async fn begin(host: &mut Host, tool: &mut Tool, before: Duration) -> (u64, Stri
     let step = intercepted(tool, "before").await;
     tokio::time::sleep(before).await;
     tool.send(&step, MiddlewareInterceptResponse::default()).await;
-    let (call, request) = tool.call().await;
-    let meta: Value = serde_json::from_slice(&request.metadata_json).unwrap();
-    (id, call, meta["protomcp/timeoutMs"].as_u64().unwrap())
+    let call = tool.request().await;
+    assert_eq!(call.name(), "call_tool");
+    (id, call.request_id, call.context.unwrap().timeout_ms)
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ fn frame(step: &Value) -> Value {
 
 /// Lets the bridge do what leads to this step. Acknowledgements of middleware it sends by itself.
 fn act(bridge: &mut Connection, ids: &CallIds, now: Instant, step: Envelope) {
+    let Envelope { context, for_call, .. } = step.clone();
     match step.msg.unwrap() {
         Msg::ListTools(_) => {
             bridge.begin(now);
@@ -36,7 +37,10 @@ fn act(bridge: &mut Connection, ids: &CallIds, now: Instant, step: Envelope) {
         | Msg::SamplingResponse(_)
         | Msg::ListRootsResponse(_)
         | Msg::ElicitationResponse(_)) => bridge.reply(&step.request_id, message),
-        request => bridge.call(now, ids.next(), request, Duration::from_secs(60)),
+        request => {
+            let envelope = Envelope { context, for_call, ..Envelope::new("", request) };
+            bridge.call_with(now, ids.next(), envelope, Duration::from_secs(60));
+        }
     }
 }
 

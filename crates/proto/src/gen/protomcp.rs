@@ -264,8 +264,7 @@ pub struct CallToolRequest {
     /// Names this call in ProgressNotification. Empty: no progress is wanted.
     #[prost(string, tag = "3")]
     pub progress_token: ::prost::alloc::string::String,
-    /// Extension. The request's `_meta`, a JSON object, without the progress token: trace context and the like. A process
-    /// that sent SdkInfo also finds there, under `protomcp/timeoutMs`, after how many milliseconds the bridge gives up.
+    /// Extension. The request's `_meta`, a JSON object, without the progress token: trace context and the like.
     #[prost(bytes = "bytes", tag = "100")]
     pub metadata_json: ::prost::bytes::Bytes,
 }

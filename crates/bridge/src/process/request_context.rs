@@ -1,0 +1,39 @@
+//! The context of a request for a process that has asked for it.
+
+use std::time::Duration;
+
+use protomcp_proto::{Principal, RequestContext};
+use protomcp_server::{Context, Owner};
+use protomcp_types::RawJson;
+
+use crate::process::sdk::SdkFeatures;
+
+/// The context of a request that has this much time left; `None` if the process has not asked for it.
+pub(crate) fn for_process(sdk: SdkFeatures, context: &Context, left: Duration) -> Option<RequestContext> {
+    sdk.wants_context.then(|| of(context, left))
+}
+
+fn of(context: &Context, left: Duration) -> RequestContext {
+    let client = context.client();
+    let capabilities = RawJson::of(context.capabilities()).map(RawJson::into_bytes).unwrap_or_default();
+    RequestContext {
+        timeout_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+        session: if context.is_stateless() { String::new() } else { context.session().to_string() },
+        protocol_version: context.protocol_version().to_string(),
+        client_name: client.name.clone(),
+        client_version: client.version.clone(),
+        client_capabilities_json: capabilities,
+        principal: principal(context),
+    }
+}
+
+/// The caller that the transport has authenticated. The principal of a token is a JSON array of its issuer, subject and
+/// client; any other one is the name of the caller.
+fn principal(context: &Context) -> Option<Principal> {
+    let Owner::Principal(text) = &context.caller().owner else { return None };
+    let Ok([issuer, subject, client_id]) = serde_json::from_str::<[Option<String>; 3]>(text) else {
+        return Some(Principal { subject: text.to_string(), ..Principal::default() });
+    };
+    let (issuer, subject) = (issuer.unwrap_or_default(), subject.unwrap_or_default());
+    Some(Principal { subject, client_id: client_id.unwrap_or_default(), issuer, scopes: Vec::new() })
+}
