@@ -128,7 +128,7 @@ impl Builder {
     /// seconds longer than the first, are connected in the background.
     ///
     /// # Errors
-    /// If no server can be reached, and if the prefixes do not tell the servers apart.
+    /// If no server can be reached and none is [watched](Upstream::watch), and if the prefixes do not tell the servers apart.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -147,9 +147,15 @@ impl Builder {
         if failures.clone().all(|failure| failure.is_some()) {
             let failures = pools.iter().zip(failures.flatten());
             let failures = failures.map(|(pool, failure)| (pool.reach.upstream.name().to_owned(), logged(failure)));
-            let failures = failures.collect();
-            join_all(pools.iter().map(|pool| pool.close())).await;
-            return Err(GatewayError::Unreachable(failures));
+            let failures: Vec<_> = failures.collect();
+            if maintenance.reloads.is_empty() {
+                join_all(pools.iter().map(|pool| pool.close())).await;
+                return Err(GatewayError::Unreachable(failures));
+            }
+            // The next version may start.
+            for (name, why) in failures {
+                tracing::error!("server \"{name}\" has not started; its files are watched: {why}");
+            }
         }
         let view = |outcome: &Outcome| outcome.as_ref()?.as_ref().ok().map(ClientSession::server);
         let views: Vec<_> = outcomes.iter().map(view).collect();

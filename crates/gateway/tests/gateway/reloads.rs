@@ -106,6 +106,25 @@ impl Program {
     }
 }
 
+#[test]
+fn the_next_version_serves_where_the_first_does_not_start() {
+    for (ours, theirs) in ERAS {
+        run(async {
+            let program = Program::new();
+            *program.version.lock().unwrap() = Version::Ends;
+            let gateway = gateway().upstream(program.upstream().mode(theirs)).open().await.unwrap();
+            let session = connect(&gateway, &client().mode(ours)).await;
+            let down = session.list_tools(None).await.unwrap_err();
+            assert!(down.to_string().contains("is down"), "{down}");
+            program.save(&gateway, Version::Works(2));
+            while session.list_tools(None).await.is_err() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            assert!(!tools(&session).await.is_empty());
+        });
+    }
+}
+
 fn registry(version: u32) -> Registry {
     let slow = move || async move {
         tokio::time::sleep(Duration::from_secs(30)).await;
