@@ -10,6 +10,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod lazy;
 mod lists;
 mod registry;
 mod speed;
@@ -18,7 +19,7 @@ mod tokens;
 use lists::{List, Outcome};
 use registry::Times;
 use speed::{Pair, Step};
-use tokens::{CONTROL, Column, NAMES, REFERENCES, RESAMPLES, SAMPLES, SEARCH, SIZES, TEXT};
+use tokens::{CONTROL, Column, LAZY_SESSION, NAMES, REFERENCES, RESAMPLES, SAMPLES, SEARCH, SIZES, TEXT};
 
 /// The tools that a session is assumed to use after a search.
 const USED: f64 = 3.0;
@@ -154,6 +155,22 @@ fn token_tables(text: &mut String, lists: &[List], (columns, others): (&[Column]
         search_and_use(columns, mean).0,
         search_and_use(columns, mean).1,
         100.0 * (search_and_use(columns, mean).0 / search_and_use(columns, mean).1 - 1.0),
+    );
+    let lazy = columns.iter().map(|column| {
+        let change = column.reductions[LAZY_SESSION].mean;
+        format!(
+            "{:.0} instead of {:.0} at {} tools ({change:+.1} %)",
+            column.count(LAZY_SESSION),
+            column.count(0),
+            column.size
+        )
+    });
+    let _ = writeln!(
+        text,
+        "The same with [`--lazy-tools`](lazy-tools.md), as a host of JSON-RPC sees it: a session that searches for each of three \
+         tools with six words, with ten results each, and reads their definitions has these tokens, its own arguments \
+         included (a tool that was drawn twice is one to a search): {}. The arguments of `call_tool` repeat the name of the tool, which is not counted.\n",
+        lazy.collect::<Vec<_>>().join("; "),
     );
     let _ = writeln!(
         text,

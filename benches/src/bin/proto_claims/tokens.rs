@@ -9,6 +9,7 @@ use prost::Message as _;
 use protomcp_binary::message::{ListToolsResponse, McpMessage, Payload, Tool as ProtoTool, tool::SchemaSource};
 use serde_json::{Value, json};
 
+use crate::lazy;
 use crate::lists::{List, Tool};
 
 /// The sizes of the samples.
@@ -34,6 +35,8 @@ const FORMS: &[Form] = &[
     ("base64 of ListToolsResponse with inline schemas", inline),
     (".proto text of the schemas", |tools| lines(tools, |tool| tool.converted.text())),
     ("search: `name: description` of five tools", |tools| lines(&tools[..tools.len().min(5)], described)),
+    ("**`--lazy-tools`: the three definitions**", lazy::definitions),
+    ("**`--lazy-tools`: the definitions, three searches and the schemas of three tools**", lazy::session),
 ];
 
 fn full(tools: &[&Tool]) -> String {
@@ -161,6 +164,7 @@ pub(crate) const TEXT: usize = 4;
 pub(crate) const CONTROL: usize = 5;
 pub(crate) const NAMES: usize = 7;
 pub(crate) const SEARCH: usize = 10;
+pub(crate) const LAZY_SESSION: usize = 12;
 
 /// Counts samples of some sizes.
 pub(crate) fn columns(tokenizer: &Tokenizer, lists: &[List], sizes: &[usize]) -> Vec<Column> {
