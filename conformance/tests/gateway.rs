@@ -44,7 +44,7 @@ fn over_http(sandbox: &Sandbox, args: &[&str]) -> Web {
 fn a_server_has_the_roots_of_the_client_on_stdio() {
     let sandbox = Sandbox::new();
     let (given, first, second) = (sandbox.path("given"), sandbox.path("first"), sandbox.path("second"));
-    [&given, &first, &second].map(|folder| std::fs::create_dir(folder).unwrap());
+    [&given, &first, &second].into_iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
     let server = peers().join("servers/node_modules/.bin/mcp-server-filesystem");
     let host = sandbox.with_node().pmcp(&["run", "--"]).arg(server).arg(&given).start();
     let id = host.begin_with("2025-11-25", &json!({"roots": {"listChanged": true}}));
