@@ -1,3 +1,5 @@
+//! A server of HTTP/2 that retires its first connection.
+
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -86,7 +88,7 @@ impl Conversation {
 }
 
 #[tokio::test]
-async fn a_connection_that_retires_finishes_its_calls_and_others_get_another() {
+async fn calls_go_on_where_a_server_retires_a_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let scene = Arc::new(Scene {
