@@ -1,12 +1,14 @@
-//! The right to have one call in flight.
+//! The turn of a call: its wait in the queue, and the right to be in flight.
 
 use std::sync::Arc;
 
 use protomcp_link::CallId;
+use protomcp_server::Owner;
 use protomcp_types::ToolName;
 
 use crate::clock::now;
 use crate::dispatcher::Dispatcher;
+use crate::dispatcher::fair_queue::Ticket;
 use crate::dispatcher::scheduler::Slot;
 use crate::process::tool_process::ToolProcess;
 
@@ -74,5 +76,24 @@ impl Drop for Permit {
     fn drop(&mut self) {
         self.process.running().end(self.call);
         Arc::clone(&self.dispatcher).release(self);
+    }
+}
+
+/// A waiting turn, given up with its call.
+pub(super) struct Queued<'a> {
+    dispatcher: &'a Arc<Dispatcher>,
+    owner: Owner,
+    ticket: Ticket,
+}
+
+impl<'a> Queued<'a> {
+    pub(super) fn new(dispatcher: &'a Arc<Dispatcher>, owner: Owner, ticket: Ticket) -> Self {
+        Self { dispatcher, owner, ticket }
+    }
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.dispatcher.lock().scheduler.abandon(&self.owner, self.ticket);
     }
 }
