@@ -172,7 +172,7 @@ BETTER = {
     ),
     json.dumps(call("echo", text=5)): (
         FIXTURES / "basics.py",
-        "expected string, got 5",
+        "at /text: expected string",
         "Arguments are checked before the handler runs",
     ),
     json.dumps(call("leave", status=3)): (

@@ -169,7 +169,7 @@ impl fmt::Display for Report {
                 f.write_str("the files changed; the reload waits until a process of an earlier version has ended")
             }
             Self::WaitsForCalls { calls } => {
-                write!(f, "the files changed; the reload waits for running calls (a swap would not): {calls}")
+                write!(f, "the files changed; the reload waits for running calls: {calls}")
             }
             Self::TasksAborted { after } => write!(
                 f,

@@ -1,0 +1,43 @@
+//! The SDK for Python: its own checks and tests, and the official suite against its example.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use protomcp_conformance::{Sandbox, Web, peers, pmcp, suite};
+
+fn sdk() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is in a workspace");
+    folder.join("sdk/python")
+}
+
+/// The interpreter with the packages that the checks need.
+fn python() -> PathBuf {
+    let python = peers().join("sdk-python/bin/python");
+    assert!(python.exists(), "please run scripts/setup sdk-python first");
+    python
+}
+
+#[test]
+fn its_own_checks_pass() {
+    let output =
+        Command::new(sdk().join("scripts/check")).args([&python(), pmcp()]).output().expect("the script starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    let summary = text.lines().last().unwrap_or_default();
+    assert!(summary.contains(" passed") && !summary.contains("skipped"), "{summary}");
+}
+
+#[test]
+fn its_example_passes_the_official_suite() {
+    let sandbox = Sandbox::new();
+    let launch = sandbox.pmcp(&["run", "--port", "0", "--transport", "http"]).arg(sdk().join("examples/everything.py"));
+    let launch = launch.env("PROTOMCP_PYTHON", python()).env("PYTHONPATH", sdk().join("src"));
+    let web = Web::launch(sandbox, launch);
+    let url = format!("http://127.0.0.1:{}/mcp", web.port());
+    for (revision, required, others) in [("2025-11-25", 30, 3), ("2026-07-28", 37, 13)] {
+        let outcome = suite::run(&url, &["--requirements", revision]);
+        assert_eq!(outcome.scenarios.len(), required + others, "{revision}: {}", outcome.text);
+        assert_eq!(outcome.not_scored.len(), others, "{revision}: {}", outcome.text);
+        assert!(outcome.failed().is_empty(), "{revision}: {}", outcome.complaints());
+    }
+}
