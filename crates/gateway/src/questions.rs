@@ -35,6 +35,12 @@ impl Questions {
         if is_of_all && self.environment.clients().is_none_or(|clients| clients.sole_owner().is_none()) {
             return Err(self.refusal("the server would take the roots of one user for those of all"));
         }
+        // The roots are those of the client, and a call that runs by chance may end before the answer.
+        if question.method == ListRoots::NAME
+            && let Some(client) = self.local_client()
+        {
+            return self.ask_session(client, &question, &server).await;
+        }
         let (number, context) = match (self.running.caller(), self.client) {
             (Caller::Of(number, context), _) => (number, context),
             (Caller::None, Some(client)) => return self.ask_session(client, &question, &server).await,
