@@ -240,7 +240,7 @@ async def test_elicitation_sep1330_enums(ctx: AsyncContext) -> str:
 
 async def ask_name(ctx: AsyncContext, key: str = "user_name") -> str:
     (answer,) = await ctx.ask_all(Form("What is your name?", form(name="string"), key=key))
-    return f"state-ok: Hello, {(answer.value or {}).get('name', 'nobody')}!"
+    return f"state-ok: Hello, {(answer.value or {}).get('name', 'stranger')}!"
 
 
 @tool

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import _registry
 from ._json import dump
 from ._plan import Plan
@@ -86,10 +88,10 @@ def _tool(each: ToolDef) -> ToolDefinition:
         idempotent_hint=each.idempotent_hint,
         open_world_hint=each.open_world_hint,
         task_support=each.task_support,
-        annotations_json=dump(each.annotations) if each.annotations else "",
-        icons_json=dump(each.icons) if each.icons else "",
+        annotations_json=_json(each.annotations),
+        icons_json=_json(each.icons),
         task_required=each.task_required,
-        metadata_json=dump(each.meta) if each.meta else "",
+        metadata_json=_json(each.meta),
     )
 
 
@@ -103,9 +105,9 @@ def resources() -> ResourceListResponse:
                 mime_type=each.mime_type,
                 size=each.size,
                 title=each.title,
-                icons_json=dump(each.icons) if each.icons else "",
-                annotations_json=dump(each.annotations) if each.annotations else "",
-                metadata_json=dump(each.meta) if each.meta else "",
+                icons_json=_json(each.icons),
+                annotations_json=_json(each.annotations),
+                metadata_json=_json(each.meta),
             )
             for each in get_registered_resources()
         ]
@@ -121,9 +123,9 @@ def resource_templates() -> ResourceTemplateListResponse:
                 description=each.description,
                 mime_type=each.mime_type,
                 title=each.title,
-                icons_json=dump(each.icons) if each.icons else "",
-                annotations_json=dump(each.annotations) if each.annotations else "",
-                metadata_json=dump(each.meta) if each.meta else "",
+                icons_json=_json(each.icons),
+                annotations_json=_json(each.annotations),
+                metadata_json=_json(each.meta),
             )
             for each in get_registered_resource_templates()
         ]
@@ -142,6 +144,11 @@ def _prompt(each: PromptDef) -> PromptDefinition:
             PromptArgument(one.name, one.description, one.required, getattr(one, "title", "")) for one in each.arguments
         ],
         title=each.title,
-        icons_json=dump(each.icons) if each.icons else "",
-        metadata_json=dump(each.meta) if each.meta else "",
+        icons_json=_json(each.icons),
+        metadata_json=_json(each.meta),
     )
+
+
+def _json(value: Any) -> str:
+    """A value as JSON; empty if there is none."""
+    return dump(value) if value else ""

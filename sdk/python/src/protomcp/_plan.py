@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import discovery
+from . import _registry, discovery
 from ._dependencies import Dependencies, context_as
 from ._input import Input
 from ._output import Output
@@ -77,3 +77,21 @@ class Plan:
         if is_async(self.handler):
             return self.dependencies.call_async(self.handler, values, ctx)
         return self.dependencies.call(self.handler, values, ctx)
+
+
+class PlanCache:
+    """The plan that `make` makes, made anew after each change of a registry."""
+
+    __slots__ = ("_make", "_plan", "_revision")
+
+    def __init__(self, make: Callable[[], Plan]) -> None:
+        self._make = make
+        self._plan: Plan | None = None
+        self._revision = -1
+
+    def __call__(self) -> Plan:
+        if self._plan is None or self._revision != _registry.revision:
+            cost = self._plan.cost if self._plan else None
+            self._plan, self._revision = self._make(), _registry.revision
+            self._plan.cost = cost
+        return self._plan

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, overload
 
 from . import _docstring, _registry
 from ._json import dump, parse
-from ._plan import Plan
+from ._plan import Plan, PlanCache
 from ._signature import doc_of, name_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -52,8 +52,8 @@ class ToolDef:
         self.schema: Callable[[], dict[str, Any]] | None = None
         self._input_schema_json = input_schema_json
         self._output_schema_json = output_schema_json
-        self._plan: Plan | None = None
-        self._revision = -1
+        # The plan of a call, as of the last registration.
+        self.plan = PlanCache(self._make_plan)
 
     @property
     def input_schema_json(self) -> str:
@@ -75,15 +75,10 @@ class ToolDef:
         self._output_schema_json = text
         _registry.changed()
 
-    def plan(self) -> Plan:
-        """The plan of a call, as of the last registration."""
-        if self._plan is None or self._revision != _registry.revision:
-            self._revision = _registry.revision
-            cost = self._plan.cost if self._plan is not None else None
-            self._plan = Plan(self.name, self.handler, self.output_type, concurrent=self.concurrent)
-            self._plan.cost = cost
-            self._plan.has_tasks = self.task_support or self.task_required
-        return self._plan
+    def _make_plan(self) -> Plan:
+        plan = Plan(self.name, self.handler, self.output_type, concurrent=self.concurrent)
+        plan.has_tasks = self.task_support or self.task_required
+        return plan
 
 
 @overload

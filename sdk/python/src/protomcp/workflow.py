@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from . import _docstring, _registry
 from ._dependencies import context_as
 from ._json import dump
-from ._plan import Plan
+from ._plan import Plan, PlanCache
 from ._signature import doc_of, is_async, name_of
 from .result import ToolResult
 from .tool import ToolDef, get_registered_tools
@@ -79,18 +79,12 @@ class StepDef:
         self.on_error = on_error
         self.requires = requires
         self.enum_fields = enum_fields
-        self._plan: Plan | None = None
-        self._revision = -1
+        self.plan = PlanCache(lambda: Plan(self.name, self.handler))
 
     @property
     def input_schema(self) -> dict[str, Any]:
         """The JSON Schema of the arguments."""
         return self._input_schema or self.plan().input.schema
-
-    def plan(self) -> Plan:
-        if self._plan is None or self._revision != _registry.revision:
-            self._plan, self._revision = Plan(self.name, self.handler), _registry.revision
-        return self._plan
 
 
 class WorkflowDef:
