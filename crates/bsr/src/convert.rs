@@ -19,6 +19,7 @@ mod regex;
 mod report;
 mod rules;
 mod scalars;
+mod size;
 mod text;
 
 pub use from_json::{ConvertError, Converted, Converter, Style};

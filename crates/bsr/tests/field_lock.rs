@@ -53,7 +53,7 @@ fn numbers_stay_when_objects_with_equal_names_move() {
     let second = json!({"properties": {"y": flag, "z": flag}});
     let before = numbers(json!({"a_b": first, "aB": second}));
     assert_eq!(before.len(), 4);
-    assert_eq!(numbers(json!({"aB": second, "a_b": first})), before, "the order of properties is of no account");
+    assert_eq!(numbers(json!({"aB": second, "a_b": first})), before, "the order of properties does not matter");
     let alone = numbers(json!({"aB": second}));
     assert!(alone.iter().all(|(key, bytes)| before[key] == *bytes), "{alone:?}");
     assert_eq!(numbers(json!({"a_b": first, "aB": second})), before, "a property that returns");

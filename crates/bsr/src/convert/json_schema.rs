@@ -10,6 +10,7 @@ use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor};
 use serde_json::{Map, Value, json};
 
 use crate::convert::read_rules::RuleSet;
+use crate::convert::size::text_size;
 use crate::message_error::{MessageError, check};
 use crate::message_type::MessageType;
 
@@ -56,16 +57,6 @@ pub fn to_json_schema(message: &MessageType) -> Result<Value, MessageError> {
     Ok(schema.into())
 }
 
-/// The bytes of a value as text, about.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Object(members) => members.iter().map(|(key, value)| key.len() + size(value) + 4).sum(),
-        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum(),
-        Value::String(text) => text.len() + 2,
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
-    }
-}
-
 fn mentions(schema: &Map<String, Value>, reference: &str) -> bool {
     schema.values().any(|value| refers(value, reference))
 }
@@ -104,7 +95,7 @@ impl Writer {
         for field in message.fields() {
             let field_rules = RuleSet::of_field(&field);
             let schema = Value::from(self.field(&field, &field_rules)?);
-            self.spend(size(&schema) + 2 * field.json_name().len())?;
+            self.spend(text_size(&schema) + 2 * field.json_name().len())?;
             if is_required(&field_rules) || needs_value(&field, &field_rules) {
                 required.push(field.json_name().to_owned());
             }
@@ -222,7 +213,7 @@ impl Writer {
         // Each value takes time, also one that is excluded.
         self.spend(of.values().len())?;
         let schema = values::choice(of, &rules);
-        let bytes = schema.get("enum").map_or(0, size);
+        let bytes = schema.get("enum").map_or(0, text_size);
         if bytes <= INLINE_NAMES || !values::allows_all_names(&rules) {
             return Ok(schema);
         }

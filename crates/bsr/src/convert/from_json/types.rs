@@ -7,6 +7,7 @@ use crate::convert::keywords::{Kind, unread};
 use crate::convert::model::{FieldType, Shape};
 use crate::convert::rules::{RuleValue, Rules, Step};
 use crate::convert::scalars::{integer_rules, key_rules, number_rules, string_rules};
+use crate::convert::size::text_size;
 
 /// The references that are followed one after the other.
 const MAX_REFERENCES: usize = 16;
@@ -116,7 +117,7 @@ impl<'a> Reading<'a> {
         let last = pointer.rsplit('/').next().unwrap_or_default();
         let root = self.messages.first().map(|message| message.name.clone()).unwrap_or_default();
         let name = format!("{root}{}", crate::convert::names::pascal_case(last));
-        self.copy(size(found) + pointer.len() + name.len());
+        self.copy(text_size(found) + pointer.len() + name.len());
         self.mapped(found, &Place { pointer, name })
     }
 
@@ -132,7 +133,7 @@ impl<'a> Reading<'a> {
                     .pointer(part["$ref"].as_str().and_then(|text| text.strip_prefix('#')).unwrap_or("/?"))
                     .cloned(),
             };
-            self.copy(part.as_ref().map_or(0, size));
+            self.copy(part.as_ref().map_or(0, text_size));
             if self.is_too_large {
                 break;
             }
@@ -273,16 +274,6 @@ impl<'a> Reading<'a> {
                 Some(None) => self.lossy(place, keyword, "it is not a number of elements"),
             }
         }
-    }
-}
-
-/// The bytes of a schema as text, about.
-fn size(value: &Value) -> usize {
-    match value {
-        Value::Object(members) => members.iter().map(|(key, value)| key.len() + size(value) + 4).sum(),
-        Value::Array(items) => items.iter().map(|item| size(item) + 1).sum(),
-        Value::String(text) => text.len() + 2,
-        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
     }
 }
 
