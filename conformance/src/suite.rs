@@ -31,6 +31,14 @@ pub const CLIENT_RUNS: &[Run] = &[
     Run { which: &["--suite", "all", "--spec-version", "2025-03-26"], revision: "2025-03-26", required: 2, others: 0 },
 ];
 
+/// All runs against a server, of which the first two have requirements. At 2025-03-26 one scenario applies.
+pub const SERVER_RUNS: &[Run] = &[
+    Run { which: &["--requirements", "2025-11-25"], revision: "2025-11-25", required: 30, others: 3 },
+    Run { which: &["--requirements", "2026-07-28"], revision: "2026-07-28", required: 37, others: 13 },
+    Run { which: &["--suite", "all", "--spec-version", "2025-06-18"], revision: "2025-06-18", required: 27, others: 0 },
+    Run { which: &["--suite", "all", "--spec-version", "2025-03-26"], revision: "2025-03-26", required: 1, others: 0 },
+];
+
 /// The results of a run.
 #[derive(Debug)]
 pub struct Outcome {
@@ -55,6 +63,23 @@ impl Outcome {
     /// All complaints.
     pub fn complaints(&self) -> String {
         self.scenarios.values().flatten().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Checks that all scenarios of these runs pass at a server, required or not, without a warning.
+///
+/// # Panics
+///
+/// If one has a complaint, except these, or did not run.
+#[track_caller]
+pub fn assert_passes(url: &str, runs: &[Run], except: &[&str]) {
+    for Run { which, revision, required, others } in runs {
+        let outcome = run(url, which);
+        assert_eq!(outcome.scenarios.len(), required + others, "{revision}: {}", outcome.text);
+        assert_eq!(outcome.not_scored.len(), *others, "{revision}: {}", outcome.text);
+        let failed: Vec<_> = outcome.failed().into_iter().filter(|name| !except.contains(name)).collect();
+        assert_eq!(failed, Vec::<&str>::new(), "{revision}: {}", outcome.complaints());
+        assert!(outcome.success || !except.is_empty(), "{revision}: {}", outcome.text);
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, Scene, eventually, rust_session, session, tool};
-use rustix::process::Signal;
+use protomcp_conformance::{Sandbox, Scene, Web, eventually, rust_session, session, tool};
+use rustix::process::{Pid, Signal};
 use serde_json::json;
 
 /// The product promises a second; a test allows ten times that.
@@ -97,4 +97,24 @@ fn a_crash_loop_stops_is_explained_and_ends_with_a_save() {
         let result = host.call("live", &json!({}));
         (result["content"][0]["text"] == "alive").then_some(())
     });
+}
+
+#[test]
+fn a_process_that_was_given_up_is_not_ready() {
+    let sandbox = Sandbox::new();
+    let text = "import os, sys\nopen(os.environ['WORK_LOG'], 'a').write(f'{os.getpid()}\\n')\nif                 os.path.exists('crash'):\n    sys.exit(1)\nfrom protomcp import tool\nfrom protomcp.runner import                 run\n\n@tool(\"A tool.\")\ndef live() -> str:\n    return 'alive'\n\nrun()\n";
+    sandbox.write("tools.py", text);
+    let launch = sandbox.pmcp(&["run", "tools.py", "--transport", "http", "--port", "0", "--health"]);
+    let web = Web::launch(sandbox.clone(), launch);
+    let ready = || web.send("GET", "/readyz", &[], "").status;
+    eventually("the first start", || (ready() == 200).then_some(()));
+    fs::write(sandbox.path("crash"), "").expect("the sandbox can be written");
+    let log = fs::read_to_string(sandbox.path("work.log")).expect("the process has started");
+    let pid = log.trim().parse().ok().and_then(Pid::from_raw).expect("a process id");
+    rustix::process::kill_process(pid, Signal::KILL).expect("it runs");
+    web.process().stderr_with("giving up");
+    eventually("the end of readiness", || (ready() == 503).then_some(()));
+    fs::remove_file(sandbox.path("crash")).expect("it was there");
+    web.process().signal(Signal::HUP);
+    eventually("the next start", || (ready() == 200).then_some(()));
 }

@@ -11,10 +11,6 @@ use protomcp_transport::boxed::Boxed;
 use rustix::process::Signal;
 use serde_json::json;
 
-/// Runs of the suite, with their numbers of scenarios.
-const RUNS: &[(&[&str], usize)] =
-    &[(&["--requirements", "2025-11-25"], 30 + 3), (&["--requirements", "2026-07-28"], 37 + 13)];
-
 /// Scenarios about the questions of a stateless server that one with sessions asks in another way: without names, one by
 /// one, and from within a task that has begun.
 const ASKED_OTHERWISE: &[&str] = &[
@@ -24,15 +20,6 @@ const ASKED_OTHERWISE: &[&str] = &[
     "tasks-mrtr-composition",
     "tasks-mrtr-input",
 ];
-
-fn check(url: &str, different: &[&str]) {
-    for (which, count) in RUNS {
-        let outcome = suite::run(url, which);
-        assert_eq!(outcome.scenarios.len(), *count, "{which:?}: {}", outcome.text);
-        let failed: Vec<_> = outcome.failed().into_iter().filter(|name| !different.contains(name)).collect();
-        assert_eq!(failed, Vec::<&str>::new(), "{which:?}: {}", outcome.complaints());
-    }
-}
 
 fn over_http(sandbox: &Sandbox, args: &[&str]) -> Web {
     let launch = sandbox.pmcp(&[&["run", "--transport", "http", "--port", "0"], args].concat());
@@ -65,7 +52,7 @@ fn a_server_has_the_roots_of_the_client_on_stdio() {
 fn the_official_suite_passes_before_a_stateless_server() {
     let server = Everything::start(&[]);
     let gateway = over_http(&Sandbox::new(), &["--upstream", server.url()]);
-    check(&format!("http://localhost:{}/mcp", gateway.port()), &[]);
+    suite::assert_passes(&format!("http://localhost:{}/mcp", gateway.port()), &suite::SERVER_RUNS[..2], &[]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,7 +68,9 @@ async fn the_official_suite_passes_before_a_server_with_sessions() {
     let listener = Listener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     tokio::spawn(async move { protomcp_http::serve(listener, Routes::new(service)).await });
-    tokio::task::spawn_blocking(move || check(&url, ASKED_OTHERWISE)).await.unwrap();
+    tokio::task::spawn_blocking(move || suite::assert_passes(&url, &suite::SERVER_RUNS[..2], ASKED_OTHERWISE))
+        .await
+        .unwrap();
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
 
-use protomcp_conformance::{Host, Sandbox, Scene, Web, eventually, living, session};
+use protomcp_conformance::{Host, Sandbox, Scene, Web, eventually, living, peers, session};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -203,4 +204,21 @@ fn uv() -> (Host, Sandbox) {
     host.initialize();
     assert_eq!(host.text("echo", &json!({"text": "uv"})), "uv");
     (host, sandbox)
+}
+
+#[test]
+fn a_closed_terminal_ends_pmcp() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    for ends in [&["run", "basics.py", "--transport", "http", "--port", "0"][..], &["dev", "basics.py"]] {
+        let pmcp = sandbox.pmcp(ends).command();
+        let mut terminal = Command::new(peers().join("py/bin/python"));
+        terminal.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/terminal.py")).arg("serving basics.py");
+        terminal.arg(pmcp.get_program()).args(pmcp.get_args()).current_dir(sandbox.path(""));
+        terminal.envs(pmcp.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let output = terminal.output().expect("python starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0", "{ends:?}: {text}");
+        assert!(living(sandbox.marker()).is_empty(), "{ends:?}");
+    }
 }
