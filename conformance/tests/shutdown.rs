@@ -192,7 +192,7 @@ fn uv() -> (Host, Sandbox) {
     sandbox.copy("py/stuck.py");
     sandbox.write("pyproject.toml", "");
     fs::create_dir(sandbox.path("bin")).expect("the sandbox can be written");
-    let python = protomcp_conformance::peers().join("py/bin/python");
+    let python = peers().join("py/bin/python");
     // The words are: run python FILE.
     let script = format!("#!/bin/sh\n{} \"$3\"\nexit $?\n", python.display());
     fs::write(sandbox.path("bin/uv"), script).expect("the sandbox can be written");
