@@ -17,14 +17,18 @@ from protomcp import (
     App,
     AppOnly,
     AsyncContext,
+    CompletionResult,
     Form,
     PromptMessage,
+    PromptResult,
     Refused,
     ResourceContent,
+    ResourceResult,
     Roots,
     Sample,
     StepResult,
     ToolContext,
+    completion,
     local_middleware,
     middleware,
     prompt,
@@ -240,6 +244,28 @@ def test_prompts_have_the_arguments_of_their_functions() -> None:
         ("code", "The code.", True),
         ("tone", "", False),
     ]
+
+
+def test_whole_answers_have_a_meta() -> None:
+    @resource("note://one")
+    def note() -> ResourceResult:
+        return ResourceResult([ResourceContent("note://one", "tea", meta={"part": 1}), b"x"], meta={"of": "read"})
+
+    @prompt()
+    def ask() -> PromptResult:
+        return PromptResult(["What?", "Why?"], "Asks twice.", meta={"of": "prompt"})
+
+    @completion("ref/prompt", "ask", "tone")
+    def tones(typed: str) -> CompletionResult:
+        return CompletionResult(["plain"], meta={"of": "completion"})
+
+    with Harness() as tools:
+        assert (tools.read("note://one"), tools.reply_meta) == (["tea", b"x"], {"of": "read"})
+        assert [block["text"] for _, block in tools.get("ask")] == ["What?", "Why?"]
+        assert tools.reply_meta == {"of": "prompt"}
+        assert (tools.complete("ref/prompt", "ask", "tone", ""), tools.reply_meta) == (["plain"], {"of": "completion"})
+    with Harness(features=[]) as tools:
+        assert (tools.read("note://one"), tools.reply_meta) == (["tea", b"x"], {})
 
 
 def test_an_app_is_a_resource_of_its_tools(tmp_path: Path) -> None:

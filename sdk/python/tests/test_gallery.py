@@ -226,6 +226,20 @@ def test_every_example_is_compared() -> None:
     assert files == {name for name in CASES if "/" not in name}
 
 
+def test_the_meta_of_an_answer_reaches_the_host(tmp_path: Path) -> None:
+    file = tmp_path / "meta.py"
+    file.write_text(
+        "from protomcp import *\n"
+        "resource('note://one')(lambda: ResourceResult('tea', {'of': 'read'}))\n"
+        "prompt(name='ask')(lambda: PromptResult('What?', 'Asks.', {'of': 'prompt'}))\n"
+        "completion('ref/prompt', 'ask', 'x')(lambda typed: CompletionResult(['plain'], 1, False, {'of': 'typing'}))\n"
+    )
+    steps: list[dict[str, Any]] = [{"read": "note://one"}, {"get": "ask"}, {"complete": ["prompt", "ask", "x", ""]}]
+    given = visit(file, steps, tmp_path).given
+    assert [each["_meta"]["of"] for each in given] == ["read", "prompt", "typing"]
+    assert given[1]["description"] == "Asks."
+
+
 @pytest.mark.parametrize("how", ["enable", "disable", "set_allowed", "set_blocked", "batch", "get_active_tools"])
 def test_a_handler_changes_the_list_of_tools(how: str, tmp_path: Path) -> None:
     """The published SDK loses the answers (decisions of ARCHITECTURE.md), so there is nothing to compare."""

@@ -242,3 +242,35 @@ def test_large_results_arrive_whole() -> None:
 def test_the_manager_needs_a_connection() -> None:
     with pytest.raises(RuntimeError, match="not connected"):
         tool_manager.enable(["a"])
+
+
+@pytest.mark.parametrize("is_concurrent", [False, True])
+def test_a_ping_is_answered_while_a_plain_handler_runs(is_concurrent: bool) -> None:
+    end = threading.Event()
+
+    @tool(concurrent=is_concurrent)
+    def wait() -> str:
+        return "done" if end.wait(30) else "nothing"
+
+    with Harness() as tools:
+        call = tools.start(wait)
+        tools.ping()
+        end.set()
+        assert call.result().text == "done"
+
+
+def test_a_ping_is_answered_while_a_handler_asks() -> None:
+    end = threading.Event()
+
+    @tool
+    def ask(ctx: ToolContext) -> str:
+        return str(ctx.ask("Go on?", {"type": "object", "properties": {}}).action)
+
+    def answer(message: str, form: object) -> dict[str, object] | None:
+        return {} if end.wait(30) else None
+
+    with Harness(ask=answer) as tools:
+        call = tools.start(ask)
+        tools.ping()
+        end.set()
+        assert call.result().text == "accept"

@@ -97,6 +97,8 @@ class TestClient {
   changed = [];
   /** The names of the tools that are shown. @type {Set<string>} */
   shown = new Set();
+  /** The `_meta` of the last answer to `read`, `prompt` or `complete`. @type {any} */
+  replyMeta;
   #options;
   #registry;
   #session;
@@ -207,7 +209,7 @@ class TestClient {
    * @returns {Promise<{ uri: string, mimeType: string, text: string, blob: Uint8Array }[]>}
    */
   async read(uri) {
-    return unlessError((await this.#request("readResourceRequest", { uri })).message).contents;
+    return this.#noteMeta((await this.#request("readResourceRequest", { uri })).message).contents;
   }
 
   /**
@@ -218,7 +220,7 @@ class TestClient {
    */
   async prompt(name, args = {}) {
     const { message } = await this.#request("getPromptRequest", { name, argumentsJson: JSON.stringify(args) });
-    const { description, messages } = unlessError(message);
+    const { description, messages } = this.#noteMeta(message);
     const read = (/** @type {any} */ { role, contentJson }) => ({ role, content: JSON.parse(contentJson) });
     const meta = message.metadataJson ? { meta: parse(message.metadataJson) } : {};
     return { description, messages: messages.map(read), ...meta };
@@ -236,7 +238,18 @@ class TestClient {
    */
   async complete(refType, refName, argumentName, argumentValue, settled = {}) {
     const request = { refType, refName, argumentName, argumentValue, contextJson: JSON.stringify(settled) };
-    return unlessError((await this.#request("completionRequest", request)).message).values;
+    return this.#noteMeta((await this.#request("completionRequest", request)).message).values;
+  }
+
+  /** Waits for a sign of life, which a process gives also while handlers run. */
+  async ping() {
+    await this.#request("ping", {});
+  }
+
+  /** @param {any} message */
+  #noteMeta(message) {
+    this.replyMeta = parse(message.metadataJson);
+    return unlessError(message);
   }
 
   /**

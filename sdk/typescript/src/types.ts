@@ -282,9 +282,14 @@ export interface App {
 
 // ---------------------------------------------------------------- resources and prompts
 
-/** The content of a resource: text, bytes, or parts of them. */
+/** The content of a resource: text, bytes, or parts of them. `meta` beside `contents` is the `_meta` of the answer. */
 export type ResourceBody =
-  string | Uint8Array | ResourcePart | readonly (string | Uint8Array | ResourcePart)[] | undefined;
+  | string
+  | Uint8Array
+  | ResourcePart
+  | readonly (string | Uint8Array | ResourcePart)[]
+  | { contents: readonly (string | Uint8Array | ResourcePart)[]; meta?: Record<string, unknown> }
+  | undefined;
 
 /** One part of a resource. */
 export interface ResourcePart {
@@ -370,7 +375,9 @@ export interface PromptOptions<In> extends Described {
 }
 
 /** Suggestions, best first. At most 100 are used. */
-export type Suggestions = readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean };
+export type Suggestions =
+  | readonly string[]
+  | { values: readonly string[]; total?: number; hasMore?: boolean; meta?: Record<string, unknown> };
 
 /** Suggests values for an argument, from its first letters and the arguments that are settled. */
 export type Completer = (

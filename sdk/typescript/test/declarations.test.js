@@ -27,7 +27,7 @@ import { z } from "zod";
 
 import { intercept } from "../src/session/intercept.js";
 import { matchTemplate } from "../src/session/template.js";
-import { registry } from "../src/registry.js";
+import { registry, Registry } from "../src/registry.js";
 
 let client;
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -35,6 +35,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 resource({ uri: "x://text", title: "Text", mimeType: "text/plain", handler: () => "body" });
 resource({ uri: "x://bytes", handler: async () => Buffer.from([1, 2]) });
 resource({ uri: "x://parts", handler: () => ["a", { uri: "x://b", text: "b", meta: { m: 1 } }] });
+resource({ uri: "x://meta", handler: () => ({ contents: ["a", { text: "b", meta: { part: 1 } }], meta: { m: 1 } }) });
 resource({ uri: "x://none", handler: () => undefined });
 resource({ uri: "x://broken", handler: () => Promise.reject(new Error("no disk")) });
 resourceTemplate({
@@ -67,6 +68,7 @@ completion("ref/prompt", "filled", "topic", (typed) => ({
   values: ["tea", "toast"].filter((one) => one.startsWith(typed)),
   total: 9,
   hasMore: true,
+  meta: { m: 2 },
 }));
 
 const stops = [];
@@ -85,7 +87,7 @@ before(async () => {
 test("resources", async () => {
   assert.deepEqual(
     (await client.resources()).map(({ uri }) => uri),
-    ["x://text", "x://bytes", "x://parts", "x://none", "x://broken", "ui://clock"],
+    ["x://text", "x://bytes", "x://parts", "x://meta", "x://none", "x://broken", "ui://clock"],
   );
   assert.deepEqual(
     (await client.read("x://text")).map(({ text, mimeType }) => [text, mimeType]),
@@ -167,6 +169,34 @@ test("prompts and completion", async () => {
     "an enumeration completes itself",
   );
   assert.deepEqual(await client.complete("ref/prompt", "filled", "style", "b"), []);
+});
+
+test("whole answers have a `_meta`, for a bridge that passes it on", async () => {
+  const [, part] = await client.read("x://meta");
+  assert.deepEqual([part.text, JSON.parse(part.metadataJson), client.replyMeta], ["b", { part: 1 }, { m: 1 }]);
+  await client.read("x://parts");
+  assert.equal(client.replyMeta, undefined, "the meta of a part is not that of the answer");
+  await client.complete("ref/prompt", "filled", "topic", "t");
+  assert.deepEqual(client.replyMeta, { m: 2 });
+  await client.prompt("described");
+  assert.deepEqual(client.replyMeta, { m: 1 });
+
+  const other = new Registry();
+  other.resources.set("x://meta", registry.resources.get("x://meta"));
+  const old = await connect({ registry: other, features: [] });
+  assert.equal((await old.read("x://meta"))[0].text, "a");
+  assert.equal(old.replyMeta, undefined);
+  await old.close();
+});
+
+test("a ping is answered while a handler runs", async () => {
+  let end;
+  tool({ name: "waits", handler: () => new Promise((resolve) => (end = resolve)) });
+  const call = client.call("waits");
+  await client.ping();
+  assert.ok(end, "the handler runs");
+  end("done");
+  assert.equal((await call).text, "done");
 });
 
 // ---------------------------------------------------------------- groups and workflows

@@ -77,7 +77,10 @@ for (const modern of [false, true]) {
     assert.deepEqual([error.isError, text(error).length], [true, 200_000]);
 
     assert.equal((await client.readResource({ uri: "memo://one" })).contents[0].text, "buy milk");
-    assert.equal((await client.readResource({ uri: "memo://two" })).contents[0].text, "wash up");
+    const two = await client.readResource({ uri: "memo://two" });
+    assert.deepEqual([two.contents[0].text, two._meta.of], ["wash up", "two"]);
+    const template = { ref: { type: "ref/resource", uri: "memo://{id}" }, argument: { name: "id", value: "" } };
+    assert.equal((await client.complete(template))._meta.of, "ids");
     await assert.rejects(client.readResource({ uri: "memo://three" }));
     const prompt = await client.getPrompt({ name: "explain", arguments: { style: "brief" } });
     assert.equal(prompt.messages[0].content.text, "Explain, brief");

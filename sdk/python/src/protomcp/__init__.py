@@ -28,9 +28,9 @@ from .group import action, clear_group_registry, get_registered_groups, tool_gro
 from .local_middleware import clear_local_middleware, get_local_middleware, local_middleware
 from .log import ServerLogger
 from .middleware import clear_middleware_registry, get_registered_middleware, middleware
-from .prompt import PromptArg, PromptMessage, prompt
+from .prompt import PromptArg, PromptMessage, PromptResult, prompt
 from .questions import Answer, Form, Page, Root, Roots, Sample
-from .resource import ResourceContent, resource, resource_template
+from .resource import ResourceContent, ResourceResult, resource, resource_template
 from .result import ToolResult
 from .runner import run
 from .server_context import clear_context_registry, get_registered_contexts, server_context
@@ -63,8 +63,10 @@ __all__ = [
     "Principal",
     "PromptArg",
     "PromptMessage",
+    "PromptResult",
     "Refused",
     "ResourceContent",
+    "ResourceResult",
     "Root",
     "Roots",
     "Sample",

@@ -30,10 +30,11 @@ from ._wire import (
 from .completion import CompletionResult, get_completion_handler
 from .content import Content
 from .errors import ToolError
-from .prompt import PromptDef, PromptMessage
+from .prompt import PromptDef, PromptMessage, PromptResult
 from .resource import (
     ResourceContent,
     ResourceDef,
+    ResourceResult,
     ResourceTemplateDef,
     get_registered_resource_templates,
     get_registered_resources,
@@ -168,9 +169,14 @@ def match(template: str, uri: str) -> dict[str, str] | None:
 
 def contents(value: Any, uri: str, mime_type: str) -> Envelope:
     """The answer for what a handler of a resource has returned."""
-    parts = value if isinstance(value, (list, tuple)) and _are_contents(value) else [value]
+    body, meta = (value.contents, value.meta) if isinstance(value, ResourceResult) else (value, None)
+    parts = body if isinstance(body, (list, tuple)) and _are_contents(body) else [body]
     found = [_content(each, uri, mime_type) for each in parts]
-    return Envelope("read_resource_response", ReadResourceResponse(found))
+    return Envelope("read_resource_response", ReadResourceResponse(found, metadata_json=_meta(meta)))
+
+
+def _meta(meta: dict[str, Any] | None) -> str:
+    return dump(meta) if meta else ""
 
 
 def _are_contents(value: Any) -> bool:
@@ -179,7 +185,7 @@ def _are_contents(value: Any) -> bool:
 
 def _content(value: Any, uri: str, mime_type: str) -> WireContent:
     if isinstance(value, ResourceContent):
-        found = WireContent(value.uri, value.mime_type, metadata_json=dump(value.meta) if value.meta else "")
+        found = WireContent(value.uri, value.mime_type, metadata_json=_meta(value.meta))
         if value.blob:
             found.blob = bytes(value.blob)
         else:
@@ -206,8 +212,10 @@ def prompt_handler(prompt: PromptDef, request: GetPromptRequest) -> Handler:
 
 def messages(value: Any) -> Envelope:
     """The answer for what a handler of a prompt has returned."""
-    parts = value if isinstance(value, (list, tuple)) else [value]
-    return Envelope("get_prompt_response", GetPromptResponse(messages=[_message(each) for each in parts]))
+    whole = value if isinstance(value, PromptResult) else PromptResult(value)
+    parts = whole.messages if isinstance(whole.messages, (list, tuple)) else [whole.messages]
+    response = GetPromptResponse(whole.description, [_message(each) for each in parts], None, _meta(whole.meta))
+    return Envelope("get_prompt_response", response)
 
 
 def _message(value: Any) -> WireMessage:
@@ -244,7 +252,8 @@ def completer_of(request: CompletionRequest) -> Handler | None:
 
 def suggestions(value: Any) -> Envelope:
     if isinstance(value, CompletionResult):
-        found = CompletionResponse([str(each) for each in value.values], value.total, value.has_more)
+        values = [str(each) for each in value.values]
+        found = CompletionResponse(values, value.total, value.has_more, None, _meta(value.meta))
     elif value is None:
         found = CompletionResponse()
     else:

@@ -217,4 +217,6 @@ class Answer(Work):
 
     def _send(self, envelope: Envelope) -> None:
         envelope.request_id = self.request_id
+        if "reply-metadata" not in self._link.features and hasattr(envelope.message, "metadata_json"):
+            envelope.message.metadata_json = ""
         self._link.send(envelope)

@@ -10,12 +10,15 @@ _completion_registry: dict[tuple[str, str, str], Callable[..., Any]] = {}
 
 
 class CompletionResult:
-    """Suggestions, the best first. `total` is the number of all of them, 0 if unknown."""
+    """Suggestions, the best first. `total` is the number of all of them, 0 if unknown; `meta` is the `_meta`."""
 
-    def __init__(self, values: list[str], total: int = 0, has_more: bool = False) -> None:
+    def __init__(
+        self, values: list[str], total: int = 0, has_more: bool = False, meta: dict[str, Any] | None = None
+    ) -> None:
         self.values = values
         self.total = total
         self.has_more = has_more
+        self.meta = meta
 
 
 def completion(ref_type: str, ref_name: str, argument_name: str) -> Callable[[_F], _F]:

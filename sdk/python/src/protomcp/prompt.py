@@ -31,6 +31,19 @@ class PromptMessage:
         self.content_type = content_type
 
 
+class PromptResult:
+    """The answer to a prompt, with more than its messages.
+
+    `messages` is the value that a handler returns otherwise. `description` takes the place of that of the prompt.
+    `meta` is the `_meta` of the answer.
+    """
+
+    def __init__(self, messages: Any, description: str = "", meta: dict[str, Any] | None = None) -> None:
+        self.messages = messages
+        self.description = description
+        self.meta = meta
+
+
 class PromptDef:
     """A prompt as it was registered."""
 
@@ -63,7 +76,7 @@ def prompt(
     meta: dict[str, Any] | None = None,
 ) -> Callable[[_F], _F]:
     """Registers a prompt. The function is called with the arguments by name; without `arguments` they are those of the
-    function. It returns text, a PromptMessage, or a list of both.
+    function. It returns text, a PromptMessage, a list of both, or a PromptResult.
     """
 
     def decorator(func: _F) -> _F:

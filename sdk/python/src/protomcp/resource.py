@@ -59,6 +59,17 @@ class ResourceContent:
         self.meta = meta
 
 
+class ResourceResult:
+    """The answer to a read, with more than its parts.
+
+    `contents` is the value that a handler returns otherwise; `meta` is the `_meta` of the answer.
+    """
+
+    def __init__(self, contents: Any, meta: dict[str, Any] | None = None) -> None:
+        self.contents = contents
+        self.meta = meta
+
+
 class ResourceTemplateDef:
     """A resource template as it was registered."""
 
@@ -99,8 +110,8 @@ def resource(
 ) -> Callable[[_F], _F]:
     """Registers a resource. The function is called with the URI, or with nothing if it has no parameter.
 
-    It returns text, bytes, a ResourceContent, a list of these, or a value that becomes JSON. An empty list means that
-    the resource does not exist.
+    It returns text, bytes, a ResourceContent, a list of these, a ResourceResult, or a value that becomes JSON. An empty
+    list means that the resource does not exist.
     """
 
     def decorator(func: _F) -> _F:

@@ -15,7 +15,7 @@ import itertools
 import json
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any
 
@@ -34,6 +34,7 @@ from ._wire import (
     ListResourcesRequest,
     ListRootsResponse,
     ListToolsRequest,
+    Ping,
     Principal,
     ReadResourceRequest,
     RegisterMiddlewareResponse,
@@ -44,13 +45,14 @@ from ._wire import (
     write_envelope,
 )
 
-_FEATURES = [
+FEATURES = (
     "elicitation",
     "elicitation-complete",
     "for-call",
     "for-request",
     "list-changed",
     "metadata",
+    "ping",
     "question-group",
     "question-key",
     "raw-with-result",
@@ -58,7 +60,8 @@ _FEATURES = [
     "reply-metadata",
     "request-context",
     "sampling-params",
-]
+)
+"""The features of the bridge whose place the harness takes."""
 
 
 class Result:
@@ -106,7 +109,7 @@ class Harness:
 
     `ask` answers forms and pages: a function of the message and the schema (or the URL) that returns the values, None
     to decline. `sample` answers questions to the model: a function of the messages that returns a text. `roots` are the
-    URIs of the client's folders. Without them the client cannot answer.
+    URIs of the client's folders. Without them the client cannot answer. `features` are those of the bridge.
     """
 
     def __init__(
@@ -118,7 +121,9 @@ class Harness:
         session: str = "test",
         user: str = "",
         timeout: float = 30.0,
+        features: Iterable[str] = FEATURES,
     ) -> None:
+        self._features = list(features)
         self._ask = ask
         self._sample = sample
         self._roots = roots
@@ -137,6 +142,7 @@ class Harness:
         self._changed = threading.Condition()
         self._is_ready = False
         self._failure: BaseException | None = None
+        self._reply_meta: dict[str, Any] = {}
 
     def __enter__(self) -> Harness:
         self._stream, theirs = socket.socketpair()
@@ -147,7 +153,7 @@ class Harness:
         ]
         for each in self._threads:
             each.start()
-        self._send(Envelope("bridge_info", BridgeInfo("protomcp-testing", "", _FEATURES)))
+        self._send(Envelope("bridge_info", BridgeInfo("protomcp-testing", "", self._features)))
         self._tools = self._request("list_tools", ListToolsRequest()).tools
         self._wait(lambda: self._is_ready, 30.0, "the handshake")
         return self
@@ -196,6 +202,15 @@ class Harness:
         found = self._request("completion_request", CompletionRequest(ref_type, ref_name, argument, value))
         return list(found.values)
 
+    @property
+    def reply_meta(self) -> dict[str, Any]:
+        """The `_meta` of the last answer to `read`, `get` or `complete`."""
+        return self._reply_meta
+
+    def ping(self) -> None:
+        """Waits for a sign of life, which a process gives also while handlers run."""
+        self._request("ping", Ping())
+
     def resources(self) -> list[str]:
         """The URIs of the resources."""
         return [each.uri for each in self._request("list_resources_request", ListResourcesRequest()).resources]
@@ -224,7 +239,10 @@ class Harness:
     def _request(self, kind: str, message: Any) -> Any:
         id = f"req-{next(self._ids)}"
         self._send(Envelope(kind, message, id, context=self._context))
-        return self._answer(id, 30.0)
+        answer = self._answer(id, 30.0)
+        text = getattr(answer, "metadata_json", "")
+        self._reply_meta = json.loads(text) if text else {}
+        return answer
 
     def _answer(self, id: str, timeout: float) -> Any:
         self._wait(lambda: id in self._answers, timeout, f"the answer to {id}")

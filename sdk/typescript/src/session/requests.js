@@ -13,7 +13,7 @@ import { promptSchema } from "./definitions.js";
 import { matchTemplate } from "./template.js";
 
 /** @import { PromptEntry, Registry } from "../registry.js" */
-/** @import { Completer, ResourcePart } from "../types.js" */
+/** @import { Completer, ResourcePart, Suggestions } from "../types.js" */
 /** @import { CompletionRequest, CompletionResponse, GetPromptRequest, GetPromptResponse, Like, ReadResourceResponse, ResourceContent } from "../wire/message-types.js" */
 /** @import { RequestContext } from "./context.js" */
 
@@ -25,14 +25,27 @@ import { matchTemplate } from "./template.js";
  */
 export async function readResource(registry, uri, context) {
   const options = registry.resources.get(uri);
-  if (options) return { contents: contents(await options.handler(uri, context), uri, options.mimeType) };
+  if (options) return resourceAnswer(await options.handler(uri, context), uri, options.mimeType, context);
   for (const template of registry.templates.values()) {
     const params = matchTemplate(template.uriTemplate, uri);
     if (!params) continue;
     context.params = params;
-    return { contents: contents(await template.handler(uri, /** @type {any} */ (context)), uri, template.mimeType) };
+    const body = await template.handler(uri, /** @type {any} */ (context));
+    return resourceAnswer(body, uri, template.mimeType, context);
   }
   return {};
+}
+
+/**
+ * @param {any} body
+ * @param {string} uri
+ * @param {string | undefined} mimeType
+ * @param {RequestContext} context
+ * @returns {Like<ReadResourceResponse>}
+ */
+function resourceAnswer(body, uri, mimeType, context) {
+  const whole = typeof body === "object" && body !== null && "contents" in body ? body : { contents: body };
+  return { contents: contents(whole.contents, uri, mimeType), metadataJson: replyMeta(whole.meta, context) };
 }
 
 /**
@@ -132,10 +145,10 @@ export async function complete(registry, request, context) {
   if (!completer) return {};
   const settled = /** @type {Record<string, string>} */ (parseObject(request.contextJson));
   const found = await completer(request.argumentValue, settled, context);
-  const { values, total, hasMore } = /** @type {{ values: string[], total?: number, hasMore?: boolean }} */ (
+  const { values, total, hasMore, meta } = /** @type {Exclude<Suggestions, readonly string[]>} */ (
     Array.isArray(found) ? { values: found, total: found.length, hasMore: found.length > 100 } : found
   );
-  return { values: values.slice(0, 100), total, hasMore };
+  return { values: values.slice(0, 100), total, hasMore, metadataJson: replyMeta(meta, context) };
 }
 
 /**
