@@ -17,6 +17,7 @@ use crate::exit::Failure;
 mod address;
 mod choices;
 mod client;
+mod client_certificate;
 mod dev;
 mod duration;
 mod exposure;

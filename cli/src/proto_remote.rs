@@ -28,6 +28,7 @@ pub(crate) struct ProtoRemote {
     config: BinaryClientConfig,
     /// The conversions of arguments and results.
     schemas: Arc<DescriptorSchemas>,
+    tls: Tls,
 }
 
 impl ProtoRemote {
@@ -38,12 +39,18 @@ impl ProtoRemote {
         config.bsr_refs = !registry.registries.is_empty();
         // Only the validator brings the definitions of the rules.
         config.wkt_builtin = cfg!(feature = "validation");
-        Self { config, schemas: Arc::new(registries::schemas(registry)) }
+        Self { config, schemas: Arc::new(registries::schemas(registry)), tls: Tls::default() }
+    }
+
+    /// Sets the certificate of the client.
+    pub(crate) fn tls(mut self, tls: Tls) -> Self {
+        self.tls = tls;
+        self
     }
 
     /// The same settings for one of several servers, whose schemas cannot hold up those of others.
     pub(crate) fn for_server(&self) -> Self {
-        Self { config: self.config.clone(), schemas: Arc::new(self.schemas.for_server()) }
+        Self { config: self.config.clone(), schemas: Arc::new(self.schemas.for_server()), tls: self.tls.clone() }
     }
 
     /// Sends this token.
@@ -65,11 +72,13 @@ impl ProtoRemote {
     pub(crate) async fn connect(self, server: &Address) -> Result<Boxed, ConnectError> {
         match (server.carrier, server.encryption) {
             (Carrier::Tcp, Encryption::Plain) => self.any(&TcpServer::new(&server.place)).await,
-            (Carrier::Tcp, Encryption::Tls) => self.any(&within_tls(server).await?).await,
+            (Carrier::Tcp, Encryption::Tls) => self.clone().any(&self.within_tls(server).await?).await,
             (Carrier::Grpc, Encryption::Plain) => self.grpc(server, TcpServer::new(&server.place)).await,
-            (Carrier::Grpc, Encryption::Tls) => self.grpc(server, within_tls(server).await?).await,
+            (Carrier::Grpc, Encryption::Tls) => self.clone().grpc(server, self.within_tls(server).await?).await,
             (Carrier::WebSocket, Encryption::Plain) => self.websocket(server, TcpServer::new(&server.place)).await,
-            (Carrier::WebSocket, Encryption::Tls) => self.websocket(server, within_tls(server).await?).await,
+            (Carrier::WebSocket, Encryption::Tls) => {
+                self.clone().websocket(server, self.within_tls(server).await?).await
+            }
         }
     }
 
@@ -112,10 +121,10 @@ impl ProtoRemote {
         let client = BinaryClient::connect(reader, writer, self.config).await?;
         Ok(Boxed::new(client.into_transport(self.schemas)))
     }
-}
 
-/// The certificate of a server is checked against those that the system trusts.
-async fn within_tls(server: &Address) -> Result<TlsServer, ConnectError> {
-    let config = Tls::default().client_config().await?;
-    Ok(TlsServer::new(&server.place, config)?)
+    /// The certificate of a server is checked against those that the system trusts.
+    async fn within_tls(&self, server: &Address) -> Result<TlsServer, ConnectError> {
+        let config = self.tls.client_config().await?;
+        Ok(TlsServer::new(&server.place, config)?)
+    }
 }

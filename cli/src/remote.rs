@@ -10,7 +10,7 @@ use std::time::Duration;
 use protomcp_auth::{
     Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthClientBuilder, OAuthConfig, SignInNotice, UrlError,
 };
-use protomcp_http_client::{HttpTransport, Limits};
+use protomcp_http_client::{HttpTransport, Limits, Tls};
 
 use crate::args::shown;
 use crate::exit::Failure;
@@ -23,13 +23,14 @@ pub(crate) struct Remote {
     headers: Vec<(String, String)>,
     authorizer: Option<Arc<dyn Authorizer>>,
     limits: Limits,
+    tls: Tls,
 }
 
 impl Remote {
     pub(crate) fn new(url: &str, headers: &[(String, String)]) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::usage(format!("{}: {error}", shown(url)));
-        let remote =
-            Self { url: url.to_owned(), headers: headers.to_owned(), authorizer: None, limits: Limits::default() };
+        let (owned, limits) = (headers.to_owned(), Limits::default());
+        let remote = Self { url: url.to_owned(), headers: owned, authorizer: None, limits, tls: Tls::default() };
         let transport = remote.build().map_err(|error| wrong(&error))?;
         let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
         let config = match OAuthConfig::new(url) {
@@ -62,6 +63,12 @@ impl Remote {
         self
     }
 
+    /// Sets the certificate of the client. Authorization servers do not see it.
+    pub(crate) fn tls(mut self, tls: Tls) -> Self {
+        self.tls = tls;
+        self
+    }
+
     /// A new transport. All of them use the same tokens.
     pub(crate) fn transport(&self) -> HttpTransport {
         let transport = self.build().expect("URL and headers were checked");
@@ -72,8 +79,10 @@ impl Remote {
     }
 
     fn build(&self) -> Result<HttpTransport, String> {
-        let mut transport =
-            HttpTransport::new(&self.url).map_err(|error| error.to_string())?.limits(self.limits.clone());
+        let mut transport = HttpTransport::new(&self.url)
+            .map_err(|error| error.to_string())?
+            .limits(self.limits.clone())
+            .tls(self.tls.clone());
         for (name, value) in &self.headers {
             let refuse = |error| format!("invalid --header \"{name}\": {error}");
             transport = transport.header(name, value).map_err(refuse)?;

@@ -1,4 +1,4 @@
-//! Item 66 of proto-mcp: certificates of clients, shown by the TLS of Python.
+//! Item 66 of proto-mcp: certificates of clients, shown by the TLS of Python and by `pmcp` itself.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -56,6 +56,18 @@ impl Port {
         relay
     }
 
+    /// The output of `pmcp` for the server at a URL, with this certificate, or its error.
+    fn command(&self, words: &[&str], client: Option<&str>) -> Result<String, String> {
+        let own =
+            client.map(|client| [self.file(&format!("{client}-cert.pem")), self.file(&format!("{client}-key.pem"))]);
+        let flags = own.iter().flat_map(|[cert, key]| ["--client-cert", cert, "--client-key", key]);
+        let words: Vec<&str> = words.iter().copied().chain(flags).collect();
+        let output = self.sandbox.pmcp(&words).env("SSL_CERT_FILE", &self.file("authority.pem")).command().output();
+        let output = output.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+    }
+
     /// The answer to a request of this client over HTTP, in a session or for a new one.
     fn request(&self, client: &str, session: Option<&str>) -> Value {
         let mut request = Command::new(python());
@@ -93,4 +105,50 @@ fn the_name_in_a_certificate_is_the_principal() {
     let session = opened["session"].as_str().unwrap();
     assert_eq!(port.request("agent", Some(session))["status"], 200);
     assert_eq!(port.request("second", Some(session))["status"], 404);
+}
+
+#[test]
+fn the_command_presents_a_certificate_over_every_carrier() {
+    for (transport, schemes) in [("tcp", &["protos"][..]), ("http", &["https", "grpcs", "wss"])] {
+        let port = Port::open(transport);
+        for scheme in schemes {
+            let path = if ["https", "wss"].contains(scheme) { "/mcp" } else { "" };
+            let url = format!("{scheme}://localhost:{}{path}", port.number);
+            for client in [None, Some("other"), Some("foreign")] {
+                let refused = port.command(&["list", &url], client).unwrap_err();
+                assert!(refused.contains("cannot connect to"), "{url} {client:?}: {refused}");
+            }
+            let listed = port.command(&["list", &url], Some("agent")).unwrap();
+            assert!(listed.contains("Adds two integers."), "{url}: {listed}");
+            assert_eq!(port.command(&["call", &url, "add", "a=2", "b=40"], Some("second")).unwrap(), "42\n", "{url}");
+            // A host of JSON-RPC uses the same server.
+            let own = [port.file("agent-cert.pem"), port.file("agent-key.pem")];
+            let words = ["run", "--upstream", &url, "--client-cert", &own[0], "--client-key", &own[1]];
+            let host = Sandbox::new().pmcp(&words).env("SSL_CERT_FILE", &port.file("authority.pem")).start();
+            host.initialize();
+            assert_eq!(host.text("add", &json!({"a": 2, "b": 40})), "42", "{url}");
+        }
+    }
+}
+
+#[test]
+fn a_certificate_without_a_use_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.write("empty.pem", "");
+    let own = ["--client-cert", "empty.pem", "--client-key", "empty.pem"];
+    let no_use = "--client-cert is for a server at https, protos, grpcs or wss";
+    for (words, why) in [
+        (&["list", "http://localhost:1/mcp"][..], no_use),
+        (&["list", "proto://localhost:1"], no_use),
+        (&["run", "--upstream", "ws://localhost:1/mcp"], no_use),
+        (&["list", "https://localhost:1/mcp"], "invalid --client-cert or --client-key: there is no certificate"),
+        (&["run", "--upstream", "protos://localhost:1"], "invalid --client-cert or --client-key"),
+    ] {
+        let output = sandbox.pmcp(&[words, &own[..]].concat()).command().output().unwrap();
+        let log = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(2) && log.contains(why), "{words:?}: {log}");
+    }
+    let output = sandbox.pmcp(&["list", "https://localhost:1/mcp", "--client-cert", "empty.pem"]).command().output();
+    let log = String::from_utf8(output.unwrap().stderr).unwrap();
+    assert!(log.contains("--client-key"), "{log}");
 }

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use protomcp_bridge::ToolFile;
 
 use crate::args::address::Address;
+use crate::args::client_certificate::ClientCertificate;
 use crate::args::registry::RegistryFlags;
 use crate::args::shown;
 use crate::args::upstream_config::expand;
@@ -44,6 +45,9 @@ pub(crate) struct ServerFlags {
     pub(crate) timeout: Duration,
 
     #[command(flatten)]
+    pub(crate) certificate: ClientCertificate,
+
+    #[command(flatten)]
     pub(crate) registry: RegistryFlags,
 
     /// Level of the log on stderr
@@ -69,7 +73,11 @@ impl ServerFlags {
         if !self.headers.is_empty() && matches!(target, Target::File(_) | Target::Command(_)) {
             return Err(Failure::usage("--header is for servers at a URL"));
         }
-        Ok(())
+        self.certificate.check(match target {
+            Target::Url(url) => Some(url),
+            Target::Proto(server) => Some(&server.url),
+            Target::File(_) | Target::Command(_) => None,
+        })
     }
 }
 

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use protomcp_gateway::{GatewayLimits, Sharing};
+use protomcp_http_client::Tls;
 use protomcp_server::Limits;
 use protomcp_server::layer::tools::ToolPolicy;
 use protomcp_watch::Watch;
 
 use crate::args::client::headers;
+use crate::args::client_certificate::ClientCertificate;
 use crate::args::tool::{LimitFlags, to_usize};
 use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
@@ -78,6 +80,9 @@ pub(super) struct UpstreamFlags {
     #[arg(long = "header", value_name = "HEADER", requires = "upstream")]
     headers: Vec<String>,
 
+    #[command(flatten)]
+    certificate: ClientCertificate,
+
     /// Serve the MCP servers of this JSON file, which has the mcpServers of a host; with several servers, the names of
     /// tools begin with the server's name and "_"
     #[arg(long, value_name = "FILE")]
@@ -119,6 +124,8 @@ pub(crate) struct Upstreams {
     pub(crate) watches: Vec<Watch>,
     /// The tools that clients may see and call; `None`: all.
     pub(crate) policy: Option<ToolPolicy>,
+    /// That of connections to the server at --upstream.
+    pub(crate) tls: Tls,
 }
 
 impl UpstreamFlags {
@@ -135,6 +142,7 @@ impl UpstreamFlags {
         if self.protocol.is_given() && self.command.is_empty() {
             return Err(Failure::usage("--upstream-protocol is for a command after --"));
         }
+        self.certificate.check(self.upstream.as_deref())?;
         let mut entries = match &self.config {
             Some(path) => upstream_config::read(path, &variable)?,
             None => Vec::new(),
@@ -157,7 +165,8 @@ impl UpstreamFlags {
                 None => Ok(None),
             };
         }
-        Ok(Some(Upstreams { policy, ..Upstreams::new(entries, self.upstream_sessions, limits) }))
+        let tls = self.certificate.tls()?;
+        Ok(Some(Upstreams { policy, tls, ..Upstreams::new(entries, self.upstream_sessions, limits) }))
     }
 }
 
@@ -192,7 +201,8 @@ impl Upstreams {
             ..GatewayLimits::default()
         };
         let server_limits = limits.server_limits();
-        Self { entries, scope, limits: gateway, server_limits, watches: Vec::new(), policy: None }
+        let (watches, policy, tls) = (Vec::new(), None, Tls::default());
+        Self { entries, scope, limits: gateway, server_limits, watches, policy, tls }
     }
 
     /// The server that a command starts.

@@ -35,17 +35,19 @@ impl Connection {
     pub(super) async fn open(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
         let headers = flags.headers(|name| std::env::var(name).ok())?;
         flags.check(&target)?;
+        let tls = flags.certificate.tls()?;
         let client = client(&target, flags);
         match target {
             Target::File(file) => to_file(&client, &file, flags.runtime.as_ref()).await,
             Target::Url(url) => {
-                let transport = Remote::new(&url, &headers)?.answer_timeout(flags.timeout.max(TOTAL)).transport();
+                let remote = Remote::new(&url, &headers)?.tls(tls);
+                let transport = remote.answer_timeout(flags.timeout.max(TOTAL)).transport();
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
                 Ok(Self { session, bridge: None })
             }
             Target::Proto(server) => {
                 let token = Address::token(&headers).map_err(Failure::usage)?;
-                let remote = ProtoRemote::new(flags.timeout, &flags.registry).token(token, &server);
+                let remote = ProtoRemote::new(flags.timeout, &flags.registry).tls(tls).token(token, &server);
                 let name = shown(&server.url);
                 let transport = remote.connect(&server).await.map_err(|error| cannot_connect(&name, error))?;
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;

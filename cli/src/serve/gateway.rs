@@ -52,7 +52,7 @@ pub(super) fn server(gateway: &Gateway, servers: &Upstreams) -> Server<impl Serv
 
 /// The gateway to the servers. Several have prefixes.
 fn builder(servers: &Upstreams, registry: &RegistryFlags) -> Result<Builder, Failure> {
-    let remote = ProtoRemote::new(servers.limits.timeout, registry);
+    let remote = ProtoRemote::new(servers.limits.timeout, registry).tls(servers.tls.clone());
     let mut gateway = Gateway::builder("protomcp", env!("CARGO_PKG_VERSION"))
         .limits(servers.limits)
         .server_limits(servers.server_limits);
@@ -60,7 +60,8 @@ fn builder(servers: &Upstreams, registry: &RegistryFlags) -> Result<Builder, Fai
     for entry in &servers.entries {
         let upstream = match &entry.location {
             Location::Url { url, headers } => {
-                let remote = Remote::new(url, headers)?.answer_timeout(servers.limits.total_timeout);
+                let remote = Remote::new(url, headers)?.tls(servers.tls.clone());
+                let remote = remote.answer_timeout(servers.limits.total_timeout);
                 Upstream::new(entry.name.clone(), move || {
                     let transport = remote.transport();
                     async move { Ok(Boxed::new(transport)) }

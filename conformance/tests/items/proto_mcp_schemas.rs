@@ -181,6 +181,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         &[
             (CERTIFICATES, "only_clients_with_a_good_certificate_get_through"),
             (CERTIFICATES, "the_name_in_a_certificate_is_the_principal"),
+            (CERTIFICATES, "the_command_presents_a_certificate_over_every_carrier"),
         ],
     ),
     ("67", "pinned keys of a registry", &[(REGISTRY, "keys_can_be_pinned")]),
