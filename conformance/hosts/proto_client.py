@@ -31,7 +31,11 @@ def main() -> None:
         server.stdin.flush()
 
     def receive():
-        (length,) = struct.unpack(">I", server.stdout.read(4))
+        head = server.stdout.read(4)
+        if len(head) < 4:
+            server.stdin.close()
+            sys.exit(f"the server ended with {server.wait()} and {head!r} instead of an answer")
+        (length,) = struct.unpack(">I", head)
         return message.FromString(server.stdout.read(length))
 
     first = message(id=1)

@@ -33,7 +33,12 @@ impl Port {
         certificates::sign(&sandbox, &stranger, "foreign", &["agent.example"]);
         let server = ["--tls-cert", "cert.pem", "--tls-key", "key.pem", "--tls-client-ca", "authority.pem"];
         let names = ["--tls-client-name", "agent.example", "--tls-client-name", "second.example"];
-        let words = [&["run", "basics.py", "--port", "0", "--transport", transport], &server[..], &names[..]].concat();
+        let words = [
+            &["run", "basics.py", "--log-level", "debug", "--port", "0", "--transport", transport],
+            &server[..],
+            &names[..],
+        ]
+        .concat();
         let host = sandbox.pmcp(&words).start();
         let log = host.stderr_with("serving basics.py");
         let (_, url) = log.split_once("listening on ").expect("it says where it listens");
