@@ -3,11 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use protomcp_conformance::{Sandbox, Web, peers, pmcp, suite};
+use protomcp_conformance::{Sandbox, Web, peers, pmcp, sdk_example, suite};
 
 fn sdk() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is in a workspace");
     folder.join("sdk/python")
+}
+
+/// The folder of the examples in Rust that the SDK has, too.
+fn examples() -> PathBuf {
+    let names = ["tools", "structured", "progress", "sampling", "notes", "retries", "workflow"];
+    let [first, ..] = names.map(sdk_example);
+    first.parent().expect("an example is in a folder").to_owned()
 }
 
 /// The interpreter with the packages that the checks need.
@@ -19,8 +26,8 @@ fn python() -> PathBuf {
 
 #[test]
 fn its_own_checks_pass() {
-    let output =
-        Command::new(sdk().join("scripts/check")).args([&python(), pmcp()]).output().expect("the script starts");
+    let mut check = Command::new(sdk().join("scripts/check"));
+    let output = check.args([&python(), pmcp()]).env("SDK_EXAMPLES", examples()).output().expect("the script starts");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     let summary = text.lines().last().unwrap_or_default();

@@ -62,13 +62,20 @@ class Visit:
 
 
 def visit(
-    file: Path | str, steps: list[dict[str, Any]], tmp_path: Path, *flags: str, is_published: bool = False, **env: str
+    file: Path | str,
+    steps: list[dict[str, Any]],
+    tmp_path: Path,
+    *flags: str,
+    is_published: bool = False,
+    cwd: Path | None = None,
+    **env: str,
 ) -> Visit:
     """A host follows the steps of conformance/hosts/script.py."""
     host = PEERS / "mcp/bin/python"
     done = subprocess.run(
         [host, SCRIPT, json.dumps(steps), pmcp(), "run", str(file), *flags],
         env=environment(tmp_path, is_published=is_published) | env,
+        cwd=cwd,
         capture_output=True,
         text=True,
         timeout=120,

@@ -1,0 +1,101 @@
+"""The examples that the SDKs have in common answer the same in Python, TypeScript and Rust."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bridge import ROOT, pmcp, visit
+
+PLACES = {
+    "python": ROOT / "sdk/python/examples",
+    "typescript": ROOT / "sdk/typescript/examples",
+    "rust": ROOT / "crates/sdk/examples",
+}
+
+Step = dict[str, Any]
+SCRIPTS: dict[str, list[Step]] = {
+    "tools": [
+        {"tools": True},
+        {"call": "add", "with": {"a": 2, "b": 3}},
+        {"call": "greet", "with": {"name": "Ann"}},
+        {"count": "count", "with": {"to": 3}},
+    ],
+    "structured": [{"call": "forecast", "with": {"city": "Ulm"}}],
+    "sampling": [{"call": "title", "with": {"text": "tea and cake"}}],
+    "progress": [
+        {"count": "count", "with": {"to": 3}},
+        {"give_up": "count", "with": {"to": 5000}},
+        {"give_up": "wait", "with": {"seconds": 600}},
+        {"count": "count", "with": {"to": 1}},
+    ],
+    "notes": [
+        {"resources": True},
+        {"templates": True},
+        {"prompts": True},
+        {"read": "notes://all"},
+        {"read": "notes://one/tea"},
+        {"read": "notes://one/coal"},
+        {"get": "summarize", "with": {"name": "tea"}},
+        {"complete": ["prompt", "summarize", "name", ""]},
+        {"complete": ["resource", "notes://one/{name}", "name", "t"]},
+    ],
+    "retries": [{"call": "weather", "with": {"city": "ulm"}}, {"call": "weather", "with": {"city": "bonn"}}],
+    "workflow": [{"tools": True}, {"call": "status"}],
+}
+
+
+def rust() -> Path:
+    """The folder of the built examples of protomcp-sdk: SDK_EXAMPLES, or beside `pmcp`."""
+    folder = Path(os.environ.get("SDK_EXAMPLES") or Path(pmcp()).parent / "examples")
+    assert (folder / "tools").exists(), f"there are no examples in {folder}: cargo build -p protomcp-sdk --examples"
+    return folder
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_languages_answer_the_same(name: str, tmp_path: Path) -> None:
+    files = {
+        "python": PLACES["python"] / f"{name}.py",
+        "typescript": PLACES["typescript"] / f"{name}.ts",
+        "rust": rust() / name,
+    }
+    given = {}
+    for language, file in files.items():
+        folder = tmp_path / language
+        folder.mkdir()
+        found = visit(file, SCRIPTS[name], folder, cwd=PLACES["typescript"])
+        given[language] = [meaning(each) for each in found.given]
+    assert given["python"] == given["typescript"]
+    assert given["python"] == given["rust"]
+
+
+def test_the_page_shows_the_examples() -> None:
+    subprocess.run([sys.executable, ROOT / "scripts/side-by-side", "--check"], check=True)
+
+
+def test_every_example_is_compared() -> None:
+    for language, folder in PLACES.items():
+        names = {path.stem for path in folder.iterdir() if path.is_file()} - {"everything", "large"}
+        assert names == set(SCRIPTS), language
+
+
+def meaning(given: Any) -> Any:
+    """The part of an answer that the languages have in common: they may cut a text into blocks, or leave out a hint."""
+    if isinstance(given, list):
+        return [each.replace(".", "_") for each in given]
+    if not isinstance(given, dict):
+        return given
+    if "content" in given:
+        texts = "\n".join(each["text"] for each in given["content"])
+        error = given.get("_meta", {}).get("protomcp/error")
+        return texts, given.get("structuredContent"), given.get("isError", False), error
+    if "contents" in given:
+        return [(each["uri"], each["text"]) for each in given["contents"]]
+    if "completion" in given:
+        return given["completion"]["values"]
+    return given.get("messages", given)
