@@ -44,7 +44,7 @@ def subjects(pmcp, folder):
     return {
         "Python, sdk/python": (
             [*behind, folder / "tools.py"],
-            {"PROTOMCP_PYTHON": python, "PYTHONPATH": ROOT / "sdk/python/src"},
+            {"PROTOMCP_PYTHON": python, "PYTHONPATH": folder / "sdk"},
         ),
         "Python, published protomcp 0.3.1": (
             [*behind, folder / "tools.py"],
@@ -58,9 +58,11 @@ def subjects(pmcp, folder):
 
 
 def prepare(folder):
-    """A folder with the files of the bench, in which Node finds the packages."""
+    """A folder with the files of the bench, the packages for Node, and the SDK for Python, compiled as pip does it."""
     for path in HERE.glob("*.*"):
         shutil.copy(path, folder)
+    shutil.copytree(ROOT / "sdk/python/src", folder / "sdk", ignore=shutil.ignore_patterns("__pycache__"))
+    subprocess.run([PEERS / "sdk-python/bin/python", "-m", "compileall", "-q", folder / "sdk"], check=True)
     modules = folder / "node_modules"
     modules.mkdir()
     (modules / "protomcp").symlink_to(ROOT / "sdk/typescript")

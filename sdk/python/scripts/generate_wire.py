@@ -4,8 +4,9 @@
 Usage: generate_wire.py            writes the file
        generate_wire.py --check    fails if the file is not what the proto file generates
 
-The generated code is straight-line: one class, one reader and one writer for each message. This costs half the time of
-a loop over tables, and needs no library.
+Messages that are part of calls have a reader and a writer of their own, in straight lines: that costs half the time of
+a loop over tables. The others are read and written by their tables: without bytecode, as in a folder that cannot be
+written, Python compiles this file at each start, and straight lines for all messages would take 25 ms longer.
 """
 
 import re
@@ -16,6 +17,17 @@ HERE = Path(__file__).resolve().parent
 PROTO = HERE.parents[2] / "proto/protomcp.proto"
 TARGET = HERE.parent / "src/protomcp/_wire.py"
 NUMBERS = {"bool", "int32", "int64", "uint32", "uint64"}
+# The messages of calls.
+FAST = {
+    "CallToolRequest",
+    "CallToolResponse",
+    "CancelRequest",
+    "Principal",
+    "ProgressNotification",
+    "RawHeader",
+    "RequestContext",
+    "ToolError",
+}
 PYTHON = {"bool": "bool", "string": "str", "bytes": "bytes"} | dict.fromkeys(NUMBERS - {"bool"}, "int")
 
 HEAD = '''"""The messages of proto/protomcp.proto: their classes, readers and writers.
@@ -27,6 +39,7 @@ ValueError or IndexError for bytes that are not a message; `read_envelope` raise
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 
@@ -88,6 +101,93 @@ def _number(value: int) -> bytes:
 
 
 _BYTE = [bytes((n,)) for n in range(128)]
+'''
+
+BY_TABLE = '''
+
+Table = tuple[tuple[int, str, str, bool], ...]
+_BY_KEY: dict[str, dict[int, tuple[str, str, bool]]] = {}
+
+
+def _read(kind: str, b: bytes, i: int, end: int, m: Any = None) -> Any:
+    """Reads a message by its table."""
+    fields = _BY_KEY.get(kind)
+    if fields is None:
+        fields = _BY_KEY[kind] = {key: rest for key, *rest in TABLES[kind]}  # type: ignore[misc]
+    if m is None:
+        m = globals()[kind]()
+    while i < end:
+        key = b[i]
+        i += 1
+        if key > 127:
+            key, i = _varint(b, i - 1)
+        field = fields.get(key)
+        if field is None:
+            i = _skip(b, i, end, key)
+            continue
+        name, of, is_list = field
+        n = b[i]
+        i += 1
+        if n > 127:
+            n, i = _varint(b, i - 1)
+        if key & 7 == 0:
+            setattr(m, name, _VALUES[of](n))
+            continue
+        e = i + n
+        if e > end:
+            raise _short()
+        known = _VALUES.get(of)
+        if known is not None:
+            value = known(b[i:e])
+        else:
+            value = _read(of, b, i, e, None if is_list else getattr(m, name))
+        if is_list:
+            getattr(m, name).append(value)
+        else:
+            setattr(m, name, value)
+        i = e
+    if i != end:
+        raise _short()
+    return m
+
+
+_VALUES: dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "uint32": lambda n: n & 0xFFFFFFFF,
+    "uint64": int,
+    "int32": lambda n: (n & 0xFFFFFFFF ^ 0x80000000) - 0x80000000,
+    "int64": lambda n: (n ^ 0x8000000000000000) - 0x8000000000000000,
+    "bytes": bytes,
+    "string": lambda data: data.decode(),
+    "json": lambda data: data.decode("utf-8", "replace"),
+}
+
+
+def _write(kind: str, out: list[bytes], m: Any) -> int:
+    """Writes a message by its table; returns the number of bytes."""
+    size = 0
+    for key, name, of, is_list in TABLES[kind]:
+        present = getattr(m, name)
+        if not present:
+            continue
+        tag = _number(key)
+        for value in present if is_list else (present,):
+            if key & 7 == 0:
+                data = _number(value)
+                out += (tag, data)
+                size += len(tag) + len(data)
+            elif of in _VALUES:
+                data = value if of == "bytes" else value.encode()
+                length = _number(len(data))
+                out += (tag, length, data)
+                size += len(tag) + len(length) + len(data)
+            else:
+                at = len(out)
+                out += (tag, b"")
+                n = _write(of, out, value)
+                out[at + 1] = length = _number(n)
+                size += len(tag) + len(length) + n
+    return size
 '''
 
 READ_ENVELOPE = '''
@@ -342,6 +442,37 @@ def lists_of(messages, members):
     return [*lines, "}"]
 
 
+def reader_name(name):
+    return f"read_{snake(name)}" if name in FAST else f'partial(_read, "{name}")'
+
+
+def writer_name(name):
+    return f"write_{snake(name)}" if name in FAST else f'partial(_write, "{name}")'
+
+
+def tables_of(messages):
+    """The tables of the messages without a reader of their own, and of those inside them."""
+    wanted = {name for name in messages if name not in FAST}
+    wanted |= {each.kind for name in wanted for each in messages[name] if each.is_message}
+    lines = [
+        "",
+        "",
+        "# The fields of messages: the key, the name, the kind, and whether it is a list.",
+        "TABLES: dict[str, Table] = {",
+    ]
+    for name, fields in messages.items():
+        if name not in wanted:
+            continue
+        lines.append(f'    "{name}": (')
+        for each in fields:
+            if each.repeated and each.kind in NUMBERS:
+                sys.exit(f"generate_wire: {name}.{each.name} is a list of numbers, which this script does not know")
+            kind = "json" if each.kind == "string" and each.name.endswith("_json") else each.kind
+            lines.append(f'        ({each.key}, "{each.name}", "{kind}", {each.repeated}),')
+        lines.append("    ),")
+    return [*lines, "}"]
+
+
 def envelope_of(others):
     """The class, the reader and the writer of the envelope."""
     # The id is in nearly every envelope.
@@ -389,14 +520,17 @@ def generate():
     lines = [HEAD.rstrip("\n")]
     for name, fields in messages.items():
         lines += class_of(name, fields)
-    for name, fields in messages.items():
-        lines += reader_of(name, fields) + unshared(writer_of(name, fields))
+    lines += BY_TABLE.rstrip("\n").split("\n") + tables_of(messages)
+    for name in sorted(FAST):
+        if inside := {each.kind for each in messages[name] if each.is_message} - FAST:
+            sys.exit(f"generate_wire: {name} holds {inside}, which is not in FAST")
+        lines += reader_of(name, messages[name]) + unshared(writer_of(name, messages[name]))
     lines += ["", "", "# By the key of the field: its name and its reader."]
     lines += ["READERS: dict[int, tuple[str, Callable[..., Any]]] = {"]
-    lines += [f'    {each.key}: ("{each.name}", read_{snake(each.kind)}),' for each in members]
+    lines += [f'    {each.key}: ("{each.name}", {reader_name(each.kind)}),' for each in members]
     lines += ["}", "", "# By the name of the field: the bytes of its key, and its writer."]
     lines += ["WRITERS: dict[str, tuple[bytes, Callable[..., int]]] = {"]
-    lines += [f'    "{each.name}": ({literal(varint(each.key))}, write_{snake(each.kind)}),' for each in members]
+    lines += [f'    "{each.name}": ({literal(varint(each.key))}, {writer_name(each.kind)}),' for each in members]
     lines += ["}", *lists_of(messages, members + [each for each in others if each.is_message])]
     return "\n".join([*lines, *envelope_of(others)]) + "\n"
 

@@ -60,7 +60,8 @@ def envelope_to_json(envelope: Envelope) -> dict[str, Any]:
 
 
 def class_of(reader: Any) -> Any:
-    return next(value for name, value in vars(_wire).items() if name == inspect.signature(reader).return_annotation)
+    """The class of the messages that a reader makes: of no bytes it makes an empty one."""
+    return type(reader(b"", 0, 0))
 
 
 def from_json(kind: Any, value: dict[str, Any]) -> Any:

@@ -7,6 +7,7 @@ ValueError or IndexError for bytes that are not a message; `read_envelope` raise
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 
@@ -916,250 +917,362 @@ class Pong:
     __slots__ = ()
 
 
-def read_request_context(b: bytes, i: int, end: int, m: RequestContext | None = None) -> RequestContext:
+Table = tuple[tuple[int, str, str, bool], ...]
+_BY_KEY: dict[str, dict[int, tuple[str, str, bool]]] = {}
+
+
+def _read(kind: str, b: bytes, i: int, end: int, m: Any = None) -> Any:
+    """Reads a message by its table."""
+    fields = _BY_KEY.get(kind)
+    if fields is None:
+        fields = _BY_KEY[kind] = {key: rest for key, *rest in TABLES[kind]}  # type: ignore[misc]
     if m is None:
-        m = RequestContext()
+        m = globals()[kind]()
     while i < end:
         key = b[i]
         i += 1
         if key > 127:
             key, i = _varint(b, i - 1)
-        if key == 8:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.timeout_ms = n
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.session = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.protocol_version = b[i:e].decode()
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.client_name = b[i:e].decode()
-            i = e
-        elif key == 42:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.client_version = b[i:e].decode()
-            i = e
-        elif key == 50:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.client_capabilities_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 58:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.principal = read_principal(b, i, e, m.principal)
-            i = e
-        else:
+        field = fields.get(key)
+        if field is None:
             i = _skip(b, i, end, key)
+            continue
+        name, of, is_list = field
+        n = b[i]
+        i += 1
+        if n > 127:
+            n, i = _varint(b, i - 1)
+        if key & 7 == 0:
+            setattr(m, name, _VALUES[of](n))
+            continue
+        e = i + n
+        if e > end:
+            raise _short()
+        known = _VALUES.get(of)
+        if known is not None:
+            value = known(b[i:e])
+        else:
+            value = _read(of, b, i, e, None if is_list else getattr(m, name))
+        if is_list:
+            getattr(m, name).append(value)
+        else:
+            setattr(m, name, value)
+        i = e
     if i != end:
         raise _short()
     return m
 
 
-def write_request_context(out: list[bytes], m: RequestContext) -> int:
+_VALUES: dict[str, Callable[[Any], Any]] = {
+    "bool": bool,
+    "uint32": lambda n: n & 0xFFFFFFFF,
+    "uint64": int,
+    "int32": lambda n: (n & 0xFFFFFFFF ^ 0x80000000) - 0x80000000,
+    "int64": lambda n: (n ^ 0x8000000000000000) - 0x8000000000000000,
+    "bytes": bytes,
+    "string": lambda data: data.decode(),
+    "json": lambda data: data.decode("utf-8", "replace"),
+}
+
+
+def _write(kind: str, out: list[bytes], m: Any) -> int:
+    """Writes a message by its table; returns the number of bytes."""
     size = 0
-    if m.timeout_ms:
-        s = _number(m.timeout_ms)
-        out += (b"\x08", s)
-        size += 1 + len(s)
-    if m.session:
-        s = m.session.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.protocol_version:
-        s = m.protocol_version.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.client_name:
-        s = m.client_name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.client_version:
-        s = m.client_version.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x2a", length, s)
-        size += 1 + len(length) + n
-    if m.client_capabilities_json:
-        s = m.client_capabilities_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x32", length, s)
-        size += 1 + len(length) + n
-    if m.principal is not None:
-        at = len(out)
-        out += (b"\x3a", b"")
-        n = write_principal(out, m.principal)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
+    for key, name, of, is_list in TABLES[kind]:
+        present = getattr(m, name)
+        if not present:
+            continue
+        tag = _number(key)
+        for value in present if is_list else (present,):
+            if key & 7 == 0:
+                data = _number(value)
+                out += (tag, data)
+                size += len(tag) + len(data)
+            elif of in _VALUES:
+                data = value if of == "bytes" else value.encode()
+                length = _number(len(data))
+                out += (tag, length, data)
+                size += len(tag) + len(length) + len(data)
+            else:
+                at = len(out)
+                out += (tag, b"")
+                n = _write(of, out, value)
+                out[at + 1] = length = _number(n)
+                size += len(tag) + len(length) + n
     return size
 
 
-def read_principal(b: bytes, i: int, end: int, m: Principal | None = None) -> Principal:
-    if m is None:
-        m = Principal()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.subject = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.client_id = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.issuer = b[i:e].decode()
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.scopes.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_principal(out: list[bytes], m: Principal) -> int:
-    size = 0
-    if m.subject:
-        s = m.subject.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.client_id:
-        s = m.client_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.issuer:
-        s = m.issuer.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    for item in m.scopes:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_reload_request(b: bytes, i: int, end: int, m: ReloadRequest | None = None) -> ReloadRequest:
-    if m is None:
-        m = ReloadRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_reload_request(out: list[bytes], m: ReloadRequest) -> int:
-    return 0
-
-
-def read_list_tools_request(b: bytes, i: int, end: int, m: ListToolsRequest | None = None) -> ListToolsRequest:
-    if m is None:
-        m = ListToolsRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_list_tools_request(out: list[bytes], m: ListToolsRequest) -> int:
-    return 0
+# The fields of messages: the key, the name, the kind, and whether it is a list.
+TABLES: dict[str, Table] = {
+    "ReloadRequest": (
+    ),
+    "ListToolsRequest": (
+    ),
+    "ReloadResponse": (
+        (8, "success", "bool", False),
+        (18, "error", "string", False),
+    ),
+    "ToolListResponse": (
+        (10, "tools", "ToolDefinition", True),
+    ),
+    "ToolDefinition": (
+        (10, "name", "string", False),
+        (18, "description", "string", False),
+        (26, "input_schema_json", "json", False),
+        (34, "output_schema_json", "json", False),
+        (42, "title", "string", False),
+        (48, "read_only_hint", "bool", False),
+        (56, "destructive_hint", "bool", False),
+        (64, "idempotent_hint", "bool", False),
+        (72, "open_world_hint", "bool", False),
+        (80, "task_support", "bool", False),
+        (802, "annotations_json", "json", False),
+        (810, "icons_json", "json", False),
+        (816, "task_required", "bool", False),
+        (826, "metadata_json", "json", False),
+    ),
+    "ToolError": (
+        (10, "error_code", "string", False),
+        (18, "message", "string", False),
+        (26, "suggestion", "string", False),
+        (32, "retryable", "bool", False),
+    ),
+    "EnableToolsRequest": (
+        (10, "tool_names", "string", True),
+    ),
+    "DisableToolsRequest": (
+        (10, "tool_names", "string", True),
+    ),
+    "SetAllowedRequest": (
+        (10, "tool_names", "string", True),
+    ),
+    "SetBlockedRequest": (
+        (10, "tool_names", "string", True),
+    ),
+    "GetActiveToolsRequest": (
+    ),
+    "BatchUpdateRequest": (
+        (10, "enable", "string", True),
+        (18, "disable", "string", True),
+        (26, "allow", "string", True),
+        (34, "block", "string", True),
+    ),
+    "ActiveToolsResponse": (
+        (10, "tool_names", "string", True),
+    ),
+    "LogMessage": (
+        (10, "level", "string", False),
+        (18, "logger", "string", False),
+        (26, "data_json", "json", False),
+    ),
+    "CreateTaskResponse": (
+        (10, "task_id", "string", False),
+    ),
+    "TaskStatusRequest": (
+        (10, "task_id", "string", False),
+    ),
+    "TaskStatusResponse": (
+        (10, "task_id", "string", False),
+        (18, "state", "string", False),
+        (24, "progress", "int64", False),
+        (32, "total", "int64", False),
+        (42, "message", "string", False),
+    ),
+    "TaskResultRequest": (
+        (10, "task_id", "string", False),
+    ),
+    "TaskCancelRequest": (
+        (10, "task_id", "string", False),
+    ),
+    "RegisterMiddlewareRequest": (
+        (10, "name", "string", False),
+        (16, "priority", "int32", False),
+    ),
+    "RegisterMiddlewareResponse": (
+        (8, "success", "bool", False),
+    ),
+    "MiddlewareInterceptRequest": (
+        (10, "middleware_name", "string", False),
+        (18, "phase", "string", False),
+        (26, "tool_name", "string", False),
+        (34, "arguments_json", "json", False),
+        (42, "result_json", "json", False),
+        (48, "is_error", "bool", False),
+    ),
+    "MiddlewareInterceptResponse": (
+        (10, "arguments_json", "json", False),
+        (18, "result_json", "json", False),
+        (24, "reject", "bool", False),
+        (34, "reject_reason", "string", False),
+    ),
+    "StreamHeader": (
+        (10, "field_name", "string", False),
+        (16, "total_size", "uint64", False),
+        (24, "chunk_size", "uint32", False),
+    ),
+    "StreamChunk": (
+        (10, "data", "bytes", False),
+        (16, "final", "bool", False),
+    ),
+    "ListResourcesRequest": (
+    ),
+    "ResourceListResponse": (
+        (10, "resources", "ResourceDefinition", True),
+    ),
+    "ResourceDefinition": (
+        (10, "uri", "string", False),
+        (18, "name", "string", False),
+        (26, "description", "string", False),
+        (34, "mime_type", "string", False),
+        (40, "size", "int64", False),
+        (802, "title", "string", False),
+        (810, "icons_json", "json", False),
+        (818, "annotations_json", "json", False),
+        (826, "metadata_json", "json", False),
+    ),
+    "ListResourceTemplatesRequest": (
+    ),
+    "ResourceTemplateListResponse": (
+        (10, "templates", "ResourceTemplateDefinition", True),
+    ),
+    "ResourceTemplateDefinition": (
+        (10, "uri_template", "string", False),
+        (18, "name", "string", False),
+        (26, "description", "string", False),
+        (34, "mime_type", "string", False),
+        (802, "title", "string", False),
+        (810, "icons_json", "json", False),
+        (818, "annotations_json", "json", False),
+        (826, "metadata_json", "json", False),
+    ),
+    "ReadResourceRequest": (
+        (10, "uri", "string", False),
+        (802, "metadata_json", "json", False),
+    ),
+    "ReadResourceResponse": (
+        (10, "contents", "ResourceContent", True),
+        (802, "error", "ToolError", False),
+        (810, "metadata_json", "json", False),
+    ),
+    "ResourceContent": (
+        (10, "uri", "string", False),
+        (18, "mime_type", "string", False),
+        (26, "text", "string", False),
+        (34, "blob", "bytes", False),
+        (802, "metadata_json", "json", False),
+    ),
+    "ResourceChangedNotification": (
+        (10, "uri", "string", False),
+    ),
+    "ListPromptsRequest": (
+    ),
+    "PromptListResponse": (
+        (10, "prompts", "PromptDefinition", True),
+    ),
+    "PromptDefinition": (
+        (10, "name", "string", False),
+        (18, "description", "string", False),
+        (26, "arguments", "PromptArgument", True),
+        (802, "title", "string", False),
+        (810, "icons_json", "json", False),
+        (818, "metadata_json", "json", False),
+    ),
+    "PromptArgument": (
+        (10, "name", "string", False),
+        (18, "description", "string", False),
+        (24, "required", "bool", False),
+        (802, "title", "string", False),
+    ),
+    "GetPromptRequest": (
+        (10, "name", "string", False),
+        (18, "arguments_json", "json", False),
+        (802, "metadata_json", "json", False),
+    ),
+    "GetPromptResponse": (
+        (10, "description", "string", False),
+        (18, "messages", "PromptMessage", True),
+        (802, "error", "ToolError", False),
+        (810, "metadata_json", "json", False),
+    ),
+    "PromptMessage": (
+        (10, "role", "string", False),
+        (18, "content_json", "json", False),
+    ),
+    "CompletionRequest": (
+        (10, "ref_type", "string", False),
+        (18, "ref_name", "string", False),
+        (26, "argument_name", "string", False),
+        (34, "argument_value", "string", False),
+        (802, "context_json", "json", False),
+        (810, "metadata_json", "json", False),
+    ),
+    "CompletionResponse": (
+        (10, "values", "string", True),
+        (16, "total", "int32", False),
+        (24, "has_more", "bool", False),
+        (802, "error", "ToolError", False),
+        (810, "metadata_json", "json", False),
+    ),
+    "SamplingRequest": (
+        (10, "messages_json", "json", False),
+        (18, "model_preferences_json", "json", False),
+        (26, "system_prompt", "string", False),
+        (32, "max_tokens", "int32", False),
+        (802, "params_json", "json", False),
+    ),
+    "SamplingResponse": (
+        (10, "role", "string", False),
+        (18, "content_json", "json", False),
+        (26, "model", "string", False),
+        (34, "stop_reason", "string", False),
+        (42, "error", "string", False),
+    ),
+    "ListRootsRequest": (
+    ),
+    "ListRootsResponse": (
+        (10, "roots", "RootDef", True),
+        (802, "error", "ToolError", False),
+    ),
+    "RootDef": (
+        (10, "uri", "string", False),
+        (18, "name", "string", False),
+    ),
+    "SdkInfo": (
+        (10, "name", "string", False),
+        (18, "version", "string", False),
+        (26, "language", "string", False),
+        (32, "max_concurrent_calls", "uint32", False),
+        (42, "features", "string", True),
+    ),
+    "BridgeInfo": (
+        (10, "name", "string", False),
+        (18, "version", "string", False),
+        (26, "features", "string", True),
+    ),
+    "ElicitationRequest": (
+        (10, "mode", "string", False),
+        (18, "message", "string", False),
+        (26, "requested_schema_json", "json", False),
+        (34, "url", "string", False),
+        (42, "elicitation_id", "string", False),
+    ),
+    "ElicitationResponse": (
+        (10, "action", "string", False),
+        (18, "content_json", "json", False),
+        (26, "error", "string", False),
+    ),
+    "PromptListChanged": (
+    ),
+    "ResourceListChanged": (
+    ),
+    "ElicitationComplete": (
+        (10, "elicitation_id", "string", False),
+    ),
+    "Ping": (
+    ),
+    "Pong": (
+    ),
+}
 
 
 def read_call_tool_request(b: bytes, i: int, end: int, m: CallToolRequest | None = None) -> CallToolRequest:
@@ -1242,289 +1355,6 @@ def write_call_tool_request(out: list[bytes], m: CallToolRequest) -> int:
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_reload_response(b: bytes, i: int, end: int, m: ReloadResponse | None = None) -> ReloadResponse:
-    if m is None:
-        m = ReloadResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 8:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.success = n != 0
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.error = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_reload_response(out: list[bytes], m: ReloadResponse) -> int:
-    size = 0
-    if m.success:
-        out.append(b"\x08\x01")
-        size += 2
-    if m.error:
-        s = m.error.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_tool_list_response(b: bytes, i: int, end: int, m: ToolListResponse | None = None) -> ToolListResponse:
-    if m is None:
-        m = ToolListResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.tools.append(read_tool_definition(b, i, e, None))
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_tool_list_response(out: list[bytes], m: ToolListResponse) -> int:
-    size = 0
-    for item in m.tools:
-        at = len(out)
-        out += (b"\x0a", b"")
-        n = write_tool_definition(out, item)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
-    return size
-
-
-def read_tool_definition(b: bytes, i: int, end: int, m: ToolDefinition | None = None) -> ToolDefinition:
-    if m is None:
-        m = ToolDefinition()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.description = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.input_schema_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.output_schema_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 42:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.title = b[i:e].decode()
-            i = e
-        elif key == 48:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.read_only_hint = n != 0
-        elif key == 56:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.destructive_hint = n != 0
-        elif key == 64:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.idempotent_hint = n != 0
-        elif key == 72:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.open_world_hint = n != 0
-        elif key == 80:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.task_support = n != 0
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.annotations_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.icons_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 816:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.task_required = n != 0
-        elif key == 826:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_tool_definition(out: list[bytes], m: ToolDefinition) -> int:
-    size = 0
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.description:
-        s = m.description.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.input_schema_json:
-        s = m.input_schema_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.output_schema_json:
-        s = m.output_schema_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.title:
-        s = m.title.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x2a", length, s)
-        size += 1 + len(length) + n
-    if m.read_only_hint:
-        out.append(b"\x30\x01")
-        size += 2
-    if m.destructive_hint:
-        out.append(b"\x38\x01")
-        size += 2
-    if m.idempotent_hint:
-        out.append(b"\x40\x01")
-        size += 2
-    if m.open_world_hint:
-        out.append(b"\x48\x01")
-        size += 2
-    if m.task_support:
-        out.append(b"\x50\x01")
-        size += 2
-    if m.annotations_json:
-        s = m.annotations_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    if m.icons_json:
-        s = m.icons_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    if m.task_required:
-        out.append(b"\xb0\x06\x01")
-        size += 3
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xba\x06", length, s)
         size += 2 + len(length) + n
     return size
 
@@ -1654,9 +1484,9 @@ def write_call_tool_response(out: list[bytes], m: CallToolResponse) -> int:
     return size
 
 
-def read_tool_error(b: bytes, i: int, end: int, m: ToolError | None = None) -> ToolError:
+def read_cancel_request(b: bytes, i: int, end: int, m: CancelRequest | None = None) -> CancelRequest:
     if m is None:
-        m = ToolError()
+        m = CancelRequest()
     while i < end:
         key = b[i]
         i += 1
@@ -1670,7 +1500,43 @@ def read_tool_error(b: bytes, i: int, end: int, m: ToolError | None = None) -> T
             e = i + n
             if e > end:
                 raise _short()
-            m.error_code = b[i:e].decode()
+            m.request_id = b[i:e].decode()
+            i = e
+        else:
+            i = _skip(b, i, end, key)
+    if i != end:
+        raise _short()
+    return m
+
+
+def write_cancel_request(out: list[bytes], m: CancelRequest) -> int:
+    size = 0
+    if m.request_id:
+        s = m.request_id.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x0a", length, s)
+        size += 1 + len(length) + n
+    return size
+
+
+def read_principal(b: bytes, i: int, end: int, m: Principal | None = None) -> Principal:
+    if m is None:
+        m = Principal()
+    while i < end:
+        key = b[i]
+        i += 1
+        if key > 127:
+            key, i = _varint(b, i - 1)
+        if key == 10:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.subject = b[i:e].decode()
             i = e
         elif key == 18:
             n = b[i]
@@ -1680,7 +1546,7 @@ def read_tool_error(b: bytes, i: int, end: int, m: ToolError | None = None) -> T
             e = i + n
             if e > end:
                 raise _short()
-            m.message = b[i:e].decode()
+            m.client_id = b[i:e].decode()
             i = e
         elif key == 26:
             n = b[i]
@@ -1690,246 +1556,7 @@ def read_tool_error(b: bytes, i: int, end: int, m: ToolError | None = None) -> T
             e = i + n
             if e > end:
                 raise _short()
-            m.suggestion = b[i:e].decode()
-            i = e
-        elif key == 32:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.retryable = n != 0
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_tool_error(out: list[bytes], m: ToolError) -> int:
-    size = 0
-    if m.error_code:
-        s = m.error_code.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.message:
-        s = m.message.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.suggestion:
-        s = m.suggestion.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.retryable:
-        out.append(b"\x20\x01")
-        size += 2
-    return size
-
-
-def read_enable_tools_request(b: bytes, i: int, end: int, m: EnableToolsRequest | None = None) -> EnableToolsRequest:
-    if m is None:
-        m = EnableToolsRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.tool_names.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_enable_tools_request(out: list[bytes], m: EnableToolsRequest) -> int:
-    size = 0
-    for item in m.tool_names:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_disable_tools_request(b: bytes, i: int, end: int, m: DisableToolsRequest | None = None) -> DisableToolsRequest:
-    if m is None:
-        m = DisableToolsRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.tool_names.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_disable_tools_request(out: list[bytes], m: DisableToolsRequest) -> int:
-    size = 0
-    for item in m.tool_names:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_set_allowed_request(b: bytes, i: int, end: int, m: SetAllowedRequest | None = None) -> SetAllowedRequest:
-    if m is None:
-        m = SetAllowedRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.tool_names.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_set_allowed_request(out: list[bytes], m: SetAllowedRequest) -> int:
-    size = 0
-    for item in m.tool_names:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_set_blocked_request(b: bytes, i: int, end: int, m: SetBlockedRequest | None = None) -> SetBlockedRequest:
-    if m is None:
-        m = SetBlockedRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.tool_names.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_set_blocked_request(out: list[bytes], m: SetBlockedRequest) -> int:
-    size = 0
-    for item in m.tool_names:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_get_active_tools_request(b: bytes, i: int, end: int, m: GetActiveToolsRequest | None = None) -> GetActiveToolsRequest:
-    if m is None:
-        m = GetActiveToolsRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_get_active_tools_request(out: list[bytes], m: GetActiveToolsRequest) -> int:
-    return 0
-
-
-def read_batch_update_request(b: bytes, i: int, end: int, m: BatchUpdateRequest | None = None) -> BatchUpdateRequest:
-    if m is None:
-        m = BatchUpdateRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.enable.append(b[i:e].decode())
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.disable.append(b[i:e].decode())
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.allow.append(b[i:e].decode())
+            m.issuer = b[i:e].decode()
             i = e
         elif key == 34:
             n = b[i]
@@ -1939,7 +1566,7 @@ def read_batch_update_request(b: bytes, i: int, end: int, m: BatchUpdateRequest 
             e = i + n
             if e > end:
                 raise _short()
-            m.block.append(b[i:e].decode())
+            m.scopes.append(b[i:e].decode())
             i = e
         else:
             i = _skip(b, i, end, key)
@@ -1948,67 +1575,31 @@ def read_batch_update_request(b: bytes, i: int, end: int, m: BatchUpdateRequest 
     return m
 
 
-def write_batch_update_request(out: list[bytes], m: BatchUpdateRequest) -> int:
+def write_principal(out: list[bytes], m: Principal) -> int:
     size = 0
-    for item in m.enable:
-        s = item.encode()
+    if m.subject:
+        s = m.subject.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x0a", length, s)
         size += 1 + len(length) + n
-    for item2 in m.disable:
-        s = item2.encode()
+    if m.client_id:
+        s = m.client_id.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x12", length, s)
         size += 1 + len(length) + n
-    for item3 in m.allow:
-        s = item3.encode()
+    if m.issuer:
+        s = m.issuer.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x1a", length, s)
         size += 1 + len(length) + n
-    for item4 in m.block:
-        s = item4.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_active_tools_response(b: bytes, i: int, end: int, m: ActiveToolsResponse | None = None) -> ActiveToolsResponse:
-    if m is None:
-        m = ActiveToolsResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.tool_names.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_active_tools_response(out: list[bytes], m: ActiveToolsResponse) -> int:
-    size = 0
-    for item in m.tool_names:
+    for item in m.scopes:
         s = item.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
+        out += (b"\x22", length, s)
         size += 1 + len(length) + n
     return size
 
@@ -2082,704 +1673,6 @@ def write_progress_notification(out: list[bytes], m: ProgressNotification) -> in
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x22", length, s)
         size += 1 + len(length) + n
-    return size
-
-
-def read_cancel_request(b: bytes, i: int, end: int, m: CancelRequest | None = None) -> CancelRequest:
-    if m is None:
-        m = CancelRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.request_id = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_cancel_request(out: list[bytes], m: CancelRequest) -> int:
-    size = 0
-    if m.request_id:
-        s = m.request_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_log_message(b: bytes, i: int, end: int, m: LogMessage | None = None) -> LogMessage:
-    if m is None:
-        m = LogMessage()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.level = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.logger = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.data_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_log_message(out: list[bytes], m: LogMessage) -> int:
-    size = 0
-    if m.level:
-        s = m.level.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.logger:
-        s = m.logger.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.data_json:
-        s = m.data_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_create_task_response(b: bytes, i: int, end: int, m: CreateTaskResponse | None = None) -> CreateTaskResponse:
-    if m is None:
-        m = CreateTaskResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.task_id = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_create_task_response(out: list[bytes], m: CreateTaskResponse) -> int:
-    size = 0
-    if m.task_id:
-        s = m.task_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_task_status_request(b: bytes, i: int, end: int, m: TaskStatusRequest | None = None) -> TaskStatusRequest:
-    if m is None:
-        m = TaskStatusRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.task_id = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_task_status_request(out: list[bytes], m: TaskStatusRequest) -> int:
-    size = 0
-    if m.task_id:
-        s = m.task_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_task_status_response(b: bytes, i: int, end: int, m: TaskStatusResponse | None = None) -> TaskStatusResponse:
-    if m is None:
-        m = TaskStatusResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.task_id = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.state = b[i:e].decode()
-            i = e
-        elif key == 24:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.progress = (n ^ 0x8000000000000000) - 0x8000000000000000
-        elif key == 32:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.total = (n ^ 0x8000000000000000) - 0x8000000000000000
-        elif key == 42:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.message = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_task_status_response(out: list[bytes], m: TaskStatusResponse) -> int:
-    size = 0
-    if m.task_id:
-        s = m.task_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.state:
-        s = m.state.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.progress:
-        s = _number(m.progress)
-        out += (b"\x18", s)
-        size += 1 + len(s)
-    if m.total:
-        s = _number(m.total)
-        out += (b"\x20", s)
-        size += 1 + len(s)
-    if m.message:
-        s = m.message.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x2a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_task_result_request(b: bytes, i: int, end: int, m: TaskResultRequest | None = None) -> TaskResultRequest:
-    if m is None:
-        m = TaskResultRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.task_id = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_task_result_request(out: list[bytes], m: TaskResultRequest) -> int:
-    size = 0
-    if m.task_id:
-        s = m.task_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_task_cancel_request(b: bytes, i: int, end: int, m: TaskCancelRequest | None = None) -> TaskCancelRequest:
-    if m is None:
-        m = TaskCancelRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.task_id = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_task_cancel_request(out: list[bytes], m: TaskCancelRequest) -> int:
-    size = 0
-    if m.task_id:
-        s = m.task_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_register_middleware_request(b: bytes, i: int, end: int, m: RegisterMiddlewareRequest | None = None) -> RegisterMiddlewareRequest:
-    if m is None:
-        m = RegisterMiddlewareRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 16:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.priority = (n & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_register_middleware_request(out: list[bytes], m: RegisterMiddlewareRequest) -> int:
-    size = 0
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.priority:
-        s = _number(m.priority)
-        out += (b"\x10", s)
-        size += 1 + len(s)
-    return size
-
-
-def read_register_middleware_response(b: bytes, i: int, end: int, m: RegisterMiddlewareResponse | None = None) -> RegisterMiddlewareResponse:
-    if m is None:
-        m = RegisterMiddlewareResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 8:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.success = n != 0
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_register_middleware_response(out: list[bytes], m: RegisterMiddlewareResponse) -> int:
-    size = 0
-    if m.success:
-        out.append(b"\x08\x01")
-        size += 2
-    return size
-
-
-def read_middleware_intercept_request(b: bytes, i: int, end: int, m: MiddlewareInterceptRequest | None = None) -> MiddlewareInterceptRequest:
-    if m is None:
-        m = MiddlewareInterceptRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.middleware_name = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.phase = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.tool_name = b[i:e].decode()
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.arguments_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 42:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.result_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 48:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.is_error = n != 0
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_middleware_intercept_request(out: list[bytes], m: MiddlewareInterceptRequest) -> int:
-    size = 0
-    if m.middleware_name:
-        s = m.middleware_name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.phase:
-        s = m.phase.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.tool_name:
-        s = m.tool_name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.arguments_json:
-        s = m.arguments_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.result_json:
-        s = m.result_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x2a", length, s)
-        size += 1 + len(length) + n
-    if m.is_error:
-        out.append(b"\x30\x01")
-        size += 2
-    return size
-
-
-def read_middleware_intercept_response(b: bytes, i: int, end: int, m: MiddlewareInterceptResponse | None = None) -> MiddlewareInterceptResponse:
-    if m is None:
-        m = MiddlewareInterceptResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.arguments_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.result_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 24:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.reject = n != 0
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.reject_reason = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_middleware_intercept_response(out: list[bytes], m: MiddlewareInterceptResponse) -> int:
-    size = 0
-    if m.arguments_json:
-        s = m.arguments_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.result_json:
-        s = m.result_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.reject:
-        out.append(b"\x18\x01")
-        size += 2
-    if m.reject_reason:
-        s = m.reject_reason.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_stream_header(b: bytes, i: int, end: int, m: StreamHeader | None = None) -> StreamHeader:
-    if m is None:
-        m = StreamHeader()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.field_name = b[i:e].decode()
-            i = e
-        elif key == 16:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.total_size = n
-        elif key == 24:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.chunk_size = n & 0xFFFFFFFF
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_stream_header(out: list[bytes], m: StreamHeader) -> int:
-    size = 0
-    if m.field_name:
-        s = m.field_name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.total_size:
-        s = _number(m.total_size)
-        out += (b"\x10", s)
-        size += 1 + len(s)
-    if m.chunk_size:
-        s = _number(m.chunk_size)
-        out += (b"\x18", s)
-        size += 1 + len(s)
-    return size
-
-
-def read_stream_chunk(b: bytes, i: int, end: int, m: StreamChunk | None = None) -> StreamChunk:
-    if m is None:
-        m = StreamChunk()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.data = b[i:e]
-            i = e
-        elif key == 16:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.final = n != 0
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_stream_chunk(out: list[bytes], m: StreamChunk) -> int:
-    size = 0
-    if m.data:
-        s = m.data
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.final:
-        out.append(b"\x10\x01")
-        size += 2
     return size
 
 
@@ -2880,78 +1773,20 @@ def write_raw_header(out: list[bytes], m: RawHeader) -> int:
     return size
 
 
-def read_list_resources_request(b: bytes, i: int, end: int, m: ListResourcesRequest | None = None) -> ListResourcesRequest:
+def read_request_context(b: bytes, i: int, end: int, m: RequestContext | None = None) -> RequestContext:
     if m is None:
-        m = ListResourcesRequest()
+        m = RequestContext()
     while i < end:
         key = b[i]
         i += 1
         if key > 127:
             key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_list_resources_request(out: list[bytes], m: ListResourcesRequest) -> int:
-    return 0
-
-
-def read_resource_list_response(b: bytes, i: int, end: int, m: ResourceListResponse | None = None) -> ResourceListResponse:
-    if m is None:
-        m = ResourceListResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
+        if key == 8:
             n = b[i]
             i += 1
             if n > 127:
                 n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.resources.append(read_resource_definition(b, i, e, None))
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_resource_list_response(out: list[bytes], m: ResourceListResponse) -> int:
-    size = 0
-    for item in m.resources:
-        at = len(out)
-        out += (b"\x0a", b"")
-        n = write_resource_definition(out, item)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
-    return size
-
-
-def read_resource_definition(b: bytes, i: int, end: int, m: ResourceDefinition | None = None) -> ResourceDefinition:
-    if m is None:
-        m = ResourceDefinition()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.uri = b[i:e].decode()
-            i = e
+            m.timeout_ms = n
         elif key == 18:
             n = b[i]
             i += 1
@@ -2960,7 +1795,7 @@ def read_resource_definition(b: bytes, i: int, end: int, m: ResourceDefinition |
             e = i + n
             if e > end:
                 raise _short()
-            m.name = b[i:e].decode()
+            m.session = b[i:e].decode()
             i = e
         elif key == 26:
             n = b[i]
@@ -2970,7 +1805,7 @@ def read_resource_definition(b: bytes, i: int, end: int, m: ResourceDefinition |
             e = i + n
             if e > end:
                 raise _short()
-            m.description = b[i:e].decode()
+            m.protocol_version = b[i:e].decode()
             i = e
         elif key == 34:
             n = b[i]
@@ -2980,1371 +1815,7 @@ def read_resource_definition(b: bytes, i: int, end: int, m: ResourceDefinition |
             e = i + n
             if e > end:
                 raise _short()
-            m.mime_type = b[i:e].decode()
-            i = e
-        elif key == 40:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.size = (n ^ 0x8000000000000000) - 0x8000000000000000
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.title = b[i:e].decode()
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.icons_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 818:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.annotations_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 826:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_resource_definition(out: list[bytes], m: ResourceDefinition) -> int:
-    size = 0
-    if m.uri:
-        s = m.uri.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.description:
-        s = m.description.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.mime_type:
-        s = m.mime_type.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.size:
-        s = _number(m.size)
-        out += (b"\x28", s)
-        size += 1 + len(s)
-    if m.title:
-        s = m.title.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    if m.icons_json:
-        s = m.icons_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    if m.annotations_json:
-        s = m.annotations_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xb2\x06", length, s)
-        size += 2 + len(length) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xba\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_list_resource_templates_request(b: bytes, i: int, end: int, m: ListResourceTemplatesRequest | None = None) -> ListResourceTemplatesRequest:
-    if m is None:
-        m = ListResourceTemplatesRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_list_resource_templates_request(out: list[bytes], m: ListResourceTemplatesRequest) -> int:
-    return 0
-
-
-def read_resource_template_list_response(b: bytes, i: int, end: int, m: ResourceTemplateListResponse | None = None) -> ResourceTemplateListResponse:
-    if m is None:
-        m = ResourceTemplateListResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.templates.append(read_resource_template_definition(b, i, e, None))
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_resource_template_list_response(out: list[bytes], m: ResourceTemplateListResponse) -> int:
-    size = 0
-    for item in m.templates:
-        at = len(out)
-        out += (b"\x0a", b"")
-        n = write_resource_template_definition(out, item)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
-    return size
-
-
-def read_resource_template_definition(b: bytes, i: int, end: int, m: ResourceTemplateDefinition | None = None) -> ResourceTemplateDefinition:
-    if m is None:
-        m = ResourceTemplateDefinition()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.uri_template = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.description = b[i:e].decode()
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.mime_type = b[i:e].decode()
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.title = b[i:e].decode()
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.icons_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 818:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.annotations_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 826:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_resource_template_definition(out: list[bytes], m: ResourceTemplateDefinition) -> int:
-    size = 0
-    if m.uri_template:
-        s = m.uri_template.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.description:
-        s = m.description.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.mime_type:
-        s = m.mime_type.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.title:
-        s = m.title.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    if m.icons_json:
-        s = m.icons_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    if m.annotations_json:
-        s = m.annotations_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xb2\x06", length, s)
-        size += 2 + len(length) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xba\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_read_resource_request(b: bytes, i: int, end: int, m: ReadResourceRequest | None = None) -> ReadResourceRequest:
-    if m is None:
-        m = ReadResourceRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.uri = b[i:e].decode()
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_read_resource_request(out: list[bytes], m: ReadResourceRequest) -> int:
-    size = 0
-    if m.uri:
-        s = m.uri.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_read_resource_response(b: bytes, i: int, end: int, m: ReadResourceResponse | None = None) -> ReadResourceResponse:
-    if m is None:
-        m = ReadResourceResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.contents.append(read_resource_content(b, i, e, None))
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.error = read_tool_error(b, i, e, m.error)
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_read_resource_response(out: list[bytes], m: ReadResourceResponse) -> int:
-    size = 0
-    for item in m.contents:
-        at = len(out)
-        out += (b"\x0a", b"")
-        n = write_resource_content(out, item)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
-    if m.error is not None:
-        at = len(out)
-        out += (b"\xa2\x06", b"")
-        n = write_tool_error(out, m.error)
-        out[at + 1] = s = _number(n)
-        size += 2 + len(s) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_resource_content(b: bytes, i: int, end: int, m: ResourceContent | None = None) -> ResourceContent:
-    if m is None:
-        m = ResourceContent()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.uri = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.mime_type = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.text = b[i:e].decode()
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.blob = b[i:e]
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_resource_content(out: list[bytes], m: ResourceContent) -> int:
-    size = 0
-    if m.uri:
-        s = m.uri.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.mime_type:
-        s = m.mime_type.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.text:
-        s = m.text.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.blob:
-        s = m.blob
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_resource_changed_notification(b: bytes, i: int, end: int, m: ResourceChangedNotification | None = None) -> ResourceChangedNotification:
-    if m is None:
-        m = ResourceChangedNotification()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.uri = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_resource_changed_notification(out: list[bytes], m: ResourceChangedNotification) -> int:
-    size = 0
-    if m.uri:
-        s = m.uri.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_list_prompts_request(b: bytes, i: int, end: int, m: ListPromptsRequest | None = None) -> ListPromptsRequest:
-    if m is None:
-        m = ListPromptsRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_list_prompts_request(out: list[bytes], m: ListPromptsRequest) -> int:
-    return 0
-
-
-def read_prompt_list_response(b: bytes, i: int, end: int, m: PromptListResponse | None = None) -> PromptListResponse:
-    if m is None:
-        m = PromptListResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.prompts.append(read_prompt_definition(b, i, e, None))
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_prompt_list_response(out: list[bytes], m: PromptListResponse) -> int:
-    size = 0
-    for item in m.prompts:
-        at = len(out)
-        out += (b"\x0a", b"")
-        n = write_prompt_definition(out, item)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
-    return size
-
-
-def read_prompt_definition(b: bytes, i: int, end: int, m: PromptDefinition | None = None) -> PromptDefinition:
-    if m is None:
-        m = PromptDefinition()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.description = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.arguments.append(read_prompt_argument(b, i, e, None))
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.title = b[i:e].decode()
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.icons_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 818:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_prompt_definition(out: list[bytes], m: PromptDefinition) -> int:
-    size = 0
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.description:
-        s = m.description.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    for item in m.arguments:
-        at = len(out)
-        out += (b"\x1a", b"")
-        n = write_prompt_argument(out, item)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
-    if m.title:
-        s = m.title.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    if m.icons_json:
-        s = m.icons_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xb2\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_prompt_argument(b: bytes, i: int, end: int, m: PromptArgument | None = None) -> PromptArgument:
-    if m is None:
-        m = PromptArgument()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.description = b[i:e].decode()
-            i = e
-        elif key == 24:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.required = n != 0
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.title = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_prompt_argument(out: list[bytes], m: PromptArgument) -> int:
-    size = 0
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.description:
-        s = m.description.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.required:
-        out.append(b"\x18\x01")
-        size += 2
-    if m.title:
-        s = m.title.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_get_prompt_request(b: bytes, i: int, end: int, m: GetPromptRequest | None = None) -> GetPromptRequest:
-    if m is None:
-        m = GetPromptRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.arguments_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_get_prompt_request(out: list[bytes], m: GetPromptRequest) -> int:
-    size = 0
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.arguments_json:
-        s = m.arguments_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_get_prompt_response(b: bytes, i: int, end: int, m: GetPromptResponse | None = None) -> GetPromptResponse:
-    if m is None:
-        m = GetPromptResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.description = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.messages.append(read_prompt_message(b, i, e, None))
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.error = read_tool_error(b, i, e, m.error)
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_get_prompt_response(out: list[bytes], m: GetPromptResponse) -> int:
-    size = 0
-    if m.description:
-        s = m.description.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    for item in m.messages:
-        at = len(out)
-        out += (b"\x12", b"")
-        n = write_prompt_message(out, item)
-        out[at + 1] = s = _number(n)
-        size += 1 + len(s) + n
-    if m.error is not None:
-        at = len(out)
-        out += (b"\xa2\x06", b"")
-        n = write_tool_error(out, m.error)
-        out[at + 1] = s = _number(n)
-        size += 2 + len(s) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_prompt_message(b: bytes, i: int, end: int, m: PromptMessage | None = None) -> PromptMessage:
-    if m is None:
-        m = PromptMessage()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.role = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.content_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_prompt_message(out: list[bytes], m: PromptMessage) -> int:
-    size = 0
-    if m.role:
-        s = m.role.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.content_json:
-        s = m.content_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_completion_request(b: bytes, i: int, end: int, m: CompletionRequest | None = None) -> CompletionRequest:
-    if m is None:
-        m = CompletionRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.ref_type = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.ref_name = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.argument_name = b[i:e].decode()
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.argument_value = b[i:e].decode()
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.context_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_completion_request(out: list[bytes], m: CompletionRequest) -> int:
-    size = 0
-    if m.ref_type:
-        s = m.ref_type.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.ref_name:
-        s = m.ref_name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.argument_name:
-        s = m.argument_name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.argument_value:
-        s = m.argument_value.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.context_json:
-        s = m.context_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_completion_response(b: bytes, i: int, end: int, m: CompletionResponse | None = None) -> CompletionResponse:
-    if m is None:
-        m = CompletionResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.values.append(b[i:e].decode())
-            i = e
-        elif key == 16:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.total = (n & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
-        elif key == 24:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.has_more = n != 0
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.error = read_tool_error(b, i, e, m.error)
-            i = e
-        elif key == 810:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.metadata_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_completion_response(out: list[bytes], m: CompletionResponse) -> int:
-    size = 0
-    for item in m.values:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.total:
-        s = _number(m.total)
-        out += (b"\x10", s)
-        size += 1 + len(s)
-    if m.has_more:
-        out.append(b"\x18\x01")
-        size += 2
-    if m.error is not None:
-        at = len(out)
-        out += (b"\xa2\x06", b"")
-        n = write_tool_error(out, m.error)
-        out[at + 1] = s = _number(n)
-        size += 2 + len(s) + n
-    if m.metadata_json:
-        s = m.metadata_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xaa\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_sampling_request(b: bytes, i: int, end: int, m: SamplingRequest | None = None) -> SamplingRequest:
-    if m is None:
-        m = SamplingRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.messages_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.model_preferences_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.system_prompt = b[i:e].decode()
-            i = e
-        elif key == 32:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.max_tokens = (n & 0xFFFFFFFF ^ 0x80000000) - 0x80000000
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.params_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_sampling_request(out: list[bytes], m: SamplingRequest) -> int:
-    size = 0
-    if m.messages_json:
-        s = m.messages_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.model_preferences_json:
-        s = m.model_preferences_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.system_prompt:
-        s = m.system_prompt.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.max_tokens:
-        s = _number(m.max_tokens)
-        out += (b"\x20", s)
-        size += 1 + len(s)
-    if m.params_json:
-        s = m.params_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\xa2\x06", length, s)
-        size += 2 + len(length) + n
-    return size
-
-
-def read_sampling_response(b: bytes, i: int, end: int, m: SamplingResponse | None = None) -> SamplingResponse:
-    if m is None:
-        m = SamplingResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.role = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.content_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.model = b[i:e].decode()
-            i = e
-        elif key == 34:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.stop_reason = b[i:e].decode()
+            m.client_name = b[i:e].decode()
             i = e
         elif key == 42:
             n = b[i]
@@ -4354,7 +1825,27 @@ def read_sampling_response(b: bytes, i: int, end: int, m: SamplingResponse | Non
             e = i + n
             if e > end:
                 raise _short()
-            m.error = b[i:e].decode()
+            m.client_version = b[i:e].decode()
+            i = e
+        elif key == 50:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.client_capabilities_json = b[i:e].decode("utf-8", "replace")
+            i = e
+        elif key == 58:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            e = i + n
+            if e > end:
+                raise _short()
+            m.principal = read_principal(b, i, e, m.principal)
             i = e
         else:
             i = _skip(b, i, end, key)
@@ -4363,114 +1854,54 @@ def read_sampling_response(b: bytes, i: int, end: int, m: SamplingResponse | Non
     return m
 
 
-def write_sampling_response(out: list[bytes], m: SamplingResponse) -> int:
+def write_request_context(out: list[bytes], m: RequestContext) -> int:
     size = 0
-    if m.role:
-        s = m.role.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.content_json:
-        s = m.content_json.encode()
+    if m.timeout_ms:
+        s = _number(m.timeout_ms)
+        out += (b"\x08", s)
+        size += 1 + len(s)
+    if m.session:
+        s = m.session.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x12", length, s)
         size += 1 + len(length) + n
-    if m.model:
-        s = m.model.encode()
+    if m.protocol_version:
+        s = m.protocol_version.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x1a", length, s)
         size += 1 + len(length) + n
-    if m.stop_reason:
-        s = m.stop_reason.encode()
+    if m.client_name:
+        s = m.client_name.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x22", length, s)
         size += 1 + len(length) + n
-    if m.error:
-        s = m.error.encode()
+    if m.client_version:
+        s = m.client_version.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x2a", length, s)
         size += 1 + len(length) + n
-    return size
-
-
-def read_list_roots_request(b: bytes, i: int, end: int, m: ListRootsRequest | None = None) -> ListRootsRequest:
-    if m is None:
-        m = ListRootsRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_list_roots_request(out: list[bytes], m: ListRootsRequest) -> int:
-    return 0
-
-
-def read_list_roots_response(b: bytes, i: int, end: int, m: ListRootsResponse | None = None) -> ListRootsResponse:
-    if m is None:
-        m = ListRootsResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.roots.append(read_root_def(b, i, e, None))
-            i = e
-        elif key == 802:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.error = read_tool_error(b, i, e, m.error)
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_list_roots_response(out: list[bytes], m: ListRootsResponse) -> int:
-    size = 0
-    for item in m.roots:
+    if m.client_capabilities_json:
+        s = m.client_capabilities_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        out += (b"\x32", length, s)
+        size += 1 + len(length) + n
+    if m.principal is not None:
         at = len(out)
-        out += (b"\x0a", b"")
-        n = write_root_def(out, item)
+        out += (b"\x3a", b"")
+        n = write_principal(out, m.principal)
         out[at + 1] = s = _number(n)
         size += 1 + len(s) + n
-    if m.error is not None:
-        at = len(out)
-        out += (b"\xa2\x06", b"")
-        n = write_tool_error(out, m.error)
-        out[at + 1] = s = _number(n)
-        size += 2 + len(s) + n
     return size
 
 
-def read_root_def(b: bytes, i: int, end: int, m: RootDef | None = None) -> RootDef:
+def read_tool_error(b: bytes, i: int, end: int, m: ToolError | None = None) -> ToolError:
     if m is None:
-        m = RootDef()
+        m = ToolError()
     while i < end:
         key = b[i]
         i += 1
@@ -4484,221 +1915,7 @@ def read_root_def(b: bytes, i: int, end: int, m: RootDef | None = None) -> RootD
             e = i + n
             if e > end:
                 raise _short()
-            m.uri = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_root_def(out: list[bytes], m: RootDef) -> int:
-    size = 0
-    if m.uri:
-        s = m.uri.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_sdk_info(b: bytes, i: int, end: int, m: SdkInfo | None = None) -> SdkInfo:
-    if m is None:
-        m = SdkInfo()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.version = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.language = b[i:e].decode()
-            i = e
-        elif key == 32:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            m.max_concurrent_calls = n & 0xFFFFFFFF
-        elif key == 42:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.features.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_sdk_info(out: list[bytes], m: SdkInfo) -> int:
-    size = 0
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.version:
-        s = m.version.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.language:
-        s = m.language.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    if m.max_concurrent_calls:
-        s = _number(m.max_concurrent_calls)
-        out += (b"\x20", s)
-        size += 1 + len(s)
-    for item in m.features:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x2a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_bridge_info(b: bytes, i: int, end: int, m: BridgeInfo | None = None) -> BridgeInfo:
-    if m is None:
-        m = BridgeInfo()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.name = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.version = b[i:e].decode()
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.features.append(b[i:e].decode())
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_bridge_info(out: list[bytes], m: BridgeInfo) -> int:
-    size = 0
-    if m.name:
-        s = m.name.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.version:
-        s = m.version.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    for item in m.features:
-        s = item.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_elicitation_request(b: bytes, i: int, end: int, m: ElicitationRequest | None = None) -> ElicitationRequest:
-    if m is None:
-        m = ElicitationRequest()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.mode = b[i:e].decode()
+            m.error_code = b[i:e].decode()
             i = e
         elif key == 18:
             n = b[i]
@@ -4718,28 +1935,14 @@ def read_elicitation_request(b: bytes, i: int, end: int, m: ElicitationRequest |
             e = i + n
             if e > end:
                 raise _short()
-            m.requested_schema_json = b[i:e].decode("utf-8", "replace")
+            m.suggestion = b[i:e].decode()
             i = e
-        elif key == 34:
+        elif key == 32:
             n = b[i]
             i += 1
             if n > 127:
                 n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.url = b[i:e].decode()
-            i = e
-        elif key == 42:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.elicitation_id = b[i:e].decode()
-            i = e
+            m.retryable = n != 0
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -4747,10 +1950,10 @@ def read_elicitation_request(b: bytes, i: int, end: int, m: ElicitationRequest |
     return m
 
 
-def write_elicitation_request(out: list[bytes], m: ElicitationRequest) -> int:
+def write_tool_error(out: list[bytes], m: ToolError) -> int:
     size = 0
-    if m.mode:
-        s = m.mode.encode()
+    if m.error_code:
+        s = m.error_code.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x0a", length, s)
@@ -4761,317 +1964,132 @@ def write_elicitation_request(out: list[bytes], m: ElicitationRequest) -> int:
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x12", length, s)
         size += 1 + len(length) + n
-    if m.requested_schema_json:
-        s = m.requested_schema_json.encode()
+    if m.suggestion:
+        s = m.suggestion.encode()
         n = len(s)
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\x1a", length, s)
         size += 1 + len(length) + n
-    if m.url:
-        s = m.url.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x22", length, s)
-        size += 1 + len(length) + n
-    if m.elicitation_id:
-        s = m.elicitation_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x2a", length, s)
-        size += 1 + len(length) + n
+    if m.retryable:
+        out.append(b"\x20\x01")
+        size += 2
     return size
-
-
-def read_elicitation_response(b: bytes, i: int, end: int, m: ElicitationResponse | None = None) -> ElicitationResponse:
-    if m is None:
-        m = ElicitationResponse()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.action = b[i:e].decode()
-            i = e
-        elif key == 18:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.content_json = b[i:e].decode("utf-8", "replace")
-            i = e
-        elif key == 26:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.error = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_elicitation_response(out: list[bytes], m: ElicitationResponse) -> int:
-    size = 0
-    if m.action:
-        s = m.action.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    if m.content_json:
-        s = m.content_json.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x12", length, s)
-        size += 1 + len(length) + n
-    if m.error:
-        s = m.error.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x1a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_prompt_list_changed(b: bytes, i: int, end: int, m: PromptListChanged | None = None) -> PromptListChanged:
-    if m is None:
-        m = PromptListChanged()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_prompt_list_changed(out: list[bytes], m: PromptListChanged) -> int:
-    return 0
-
-
-def read_resource_list_changed(b: bytes, i: int, end: int, m: ResourceListChanged | None = None) -> ResourceListChanged:
-    if m is None:
-        m = ResourceListChanged()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_resource_list_changed(out: list[bytes], m: ResourceListChanged) -> int:
-    return 0
-
-
-def read_elicitation_complete(b: bytes, i: int, end: int, m: ElicitationComplete | None = None) -> ElicitationComplete:
-    if m is None:
-        m = ElicitationComplete()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        if key == 10:
-            n = b[i]
-            i += 1
-            if n > 127:
-                n, i = _varint(b, i - 1)
-            e = i + n
-            if e > end:
-                raise _short()
-            m.elicitation_id = b[i:e].decode()
-            i = e
-        else:
-            i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_elicitation_complete(out: list[bytes], m: ElicitationComplete) -> int:
-    size = 0
-    if m.elicitation_id:
-        s = m.elicitation_id.encode()
-        n = len(s)
-        length = _BYTE[n] if n < 128 else _number(n)
-        out += (b"\x0a", length, s)
-        size += 1 + len(length) + n
-    return size
-
-
-def read_ping(b: bytes, i: int, end: int, m: Ping | None = None) -> Ping:
-    if m is None:
-        m = Ping()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_ping(out: list[bytes], m: Ping) -> int:
-    return 0
-
-
-def read_pong(b: bytes, i: int, end: int, m: Pong | None = None) -> Pong:
-    if m is None:
-        m = Pong()
-    while i < end:
-        key = b[i]
-        i += 1
-        if key > 127:
-            key, i = _varint(b, i - 1)
-        i = _skip(b, i, end, key)
-    if i != end:
-        raise _short()
-    return m
-
-
-def write_pong(out: list[bytes], m: Pong) -> int:
-    return 0
 
 
 # By the key of the field: its name and its reader.
 READERS: dict[int, tuple[str, Callable[..., Any]]] = {
-    10: ("reload", read_reload_request),
-    18: ("list_tools", read_list_tools_request),
+    10: ("reload", partial(_read, "ReloadRequest")),
+    18: ("list_tools", partial(_read, "ListToolsRequest")),
     26: ("call_tool", read_call_tool_request),
-    34: ("reload_response", read_reload_response),
-    42: ("tool_list", read_tool_list_response),
+    34: ("reload_response", partial(_read, "ReloadResponse")),
+    42: ("tool_list", partial(_read, "ToolListResponse")),
     50: ("call_result", read_call_tool_response),
-    58: ("enable_tools", read_enable_tools_request),
-    66: ("disable_tools", read_disable_tools_request),
-    74: ("set_allowed", read_set_allowed_request),
-    82: ("set_blocked", read_set_blocked_request),
-    90: ("get_active_tools", read_get_active_tools_request),
-    98: ("batch", read_batch_update_request),
-    106: ("active_tools", read_active_tools_response),
+    58: ("enable_tools", partial(_read, "EnableToolsRequest")),
+    66: ("disable_tools", partial(_read, "DisableToolsRequest")),
+    74: ("set_allowed", partial(_read, "SetAllowedRequest")),
+    82: ("set_blocked", partial(_read, "SetBlockedRequest")),
+    90: ("get_active_tools", partial(_read, "GetActiveToolsRequest")),
+    98: ("batch", partial(_read, "BatchUpdateRequest")),
+    106: ("active_tools", partial(_read, "ActiveToolsResponse")),
     130: ("progress", read_progress_notification),
     138: ("cancel", read_cancel_request),
-    146: ("log", read_log_message),
-    154: ("create_task", read_create_task_response),
-    162: ("task_status", read_task_status_request),
-    170: ("task_status_response", read_task_status_response),
-    178: ("task_result", read_task_result_request),
-    186: ("task_cancel", read_task_cancel_request),
-    194: ("register_middleware", read_register_middleware_request),
-    202: ("register_middleware_response", read_register_middleware_response),
-    210: ("middleware_intercept", read_middleware_intercept_request),
-    218: ("middleware_intercept_response", read_middleware_intercept_response),
-    226: ("stream_header", read_stream_header),
-    234: ("stream_chunk", read_stream_chunk),
+    146: ("log", partial(_read, "LogMessage")),
+    154: ("create_task", partial(_read, "CreateTaskResponse")),
+    162: ("task_status", partial(_read, "TaskStatusRequest")),
+    170: ("task_status_response", partial(_read, "TaskStatusResponse")),
+    178: ("task_result", partial(_read, "TaskResultRequest")),
+    186: ("task_cancel", partial(_read, "TaskCancelRequest")),
+    194: ("register_middleware", partial(_read, "RegisterMiddlewareRequest")),
+    202: ("register_middleware_response", partial(_read, "RegisterMiddlewareResponse")),
+    210: ("middleware_intercept", partial(_read, "MiddlewareInterceptRequest")),
+    218: ("middleware_intercept_response", partial(_read, "MiddlewareInterceptResponse")),
+    226: ("stream_header", partial(_read, "StreamHeader")),
+    234: ("stream_chunk", partial(_read, "StreamChunk")),
     242: ("raw_header", read_raw_header),
-    250: ("list_resources_request", read_list_resources_request),
-    258: ("resource_list_response", read_resource_list_response),
-    266: ("list_resource_templates_request", read_list_resource_templates_request),
-    274: ("resource_template_list_response", read_resource_template_list_response),
-    282: ("read_resource_request", read_read_resource_request),
-    290: ("read_resource_response", read_read_resource_response),
-    298: ("resource_changed", read_resource_changed_notification),
-    322: ("list_prompts_request", read_list_prompts_request),
-    330: ("prompt_list_response", read_prompt_list_response),
-    338: ("get_prompt_request", read_get_prompt_request),
-    346: ("get_prompt_response", read_get_prompt_response),
-    402: ("completion_request", read_completion_request),
-    410: ("completion_response", read_completion_response),
-    482: ("sampling_request", read_sampling_request),
-    490: ("sampling_response", read_sampling_response),
-    498: ("list_roots_request", read_list_roots_request),
-    506: ("list_roots_response", read_list_roots_response),
-    1602: ("sdk_info", read_sdk_info),
-    1610: ("bridge_info", read_bridge_info),
-    1618: ("elicitation_request", read_elicitation_request),
-    1626: ("elicitation_response", read_elicitation_response),
-    1634: ("prompt_list_changed", read_prompt_list_changed),
-    1642: ("resource_list_changed", read_resource_list_changed),
-    1650: ("elicitation_complete", read_elicitation_complete),
-    1658: ("ping", read_ping),
-    1666: ("pong", read_pong),
+    250: ("list_resources_request", partial(_read, "ListResourcesRequest")),
+    258: ("resource_list_response", partial(_read, "ResourceListResponse")),
+    266: ("list_resource_templates_request", partial(_read, "ListResourceTemplatesRequest")),
+    274: ("resource_template_list_response", partial(_read, "ResourceTemplateListResponse")),
+    282: ("read_resource_request", partial(_read, "ReadResourceRequest")),
+    290: ("read_resource_response", partial(_read, "ReadResourceResponse")),
+    298: ("resource_changed", partial(_read, "ResourceChangedNotification")),
+    322: ("list_prompts_request", partial(_read, "ListPromptsRequest")),
+    330: ("prompt_list_response", partial(_read, "PromptListResponse")),
+    338: ("get_prompt_request", partial(_read, "GetPromptRequest")),
+    346: ("get_prompt_response", partial(_read, "GetPromptResponse")),
+    402: ("completion_request", partial(_read, "CompletionRequest")),
+    410: ("completion_response", partial(_read, "CompletionResponse")),
+    482: ("sampling_request", partial(_read, "SamplingRequest")),
+    490: ("sampling_response", partial(_read, "SamplingResponse")),
+    498: ("list_roots_request", partial(_read, "ListRootsRequest")),
+    506: ("list_roots_response", partial(_read, "ListRootsResponse")),
+    1602: ("sdk_info", partial(_read, "SdkInfo")),
+    1610: ("bridge_info", partial(_read, "BridgeInfo")),
+    1618: ("elicitation_request", partial(_read, "ElicitationRequest")),
+    1626: ("elicitation_response", partial(_read, "ElicitationResponse")),
+    1634: ("prompt_list_changed", partial(_read, "PromptListChanged")),
+    1642: ("resource_list_changed", partial(_read, "ResourceListChanged")),
+    1650: ("elicitation_complete", partial(_read, "ElicitationComplete")),
+    1658: ("ping", partial(_read, "Ping")),
+    1666: ("pong", partial(_read, "Pong")),
 }
 
 # By the name of the field: the bytes of its key, and its writer.
 WRITERS: dict[str, tuple[bytes, Callable[..., int]]] = {
-    "reload": (b"\x0a", write_reload_request),
-    "list_tools": (b"\x12", write_list_tools_request),
+    "reload": (b"\x0a", partial(_write, "ReloadRequest")),
+    "list_tools": (b"\x12", partial(_write, "ListToolsRequest")),
     "call_tool": (b"\x1a", write_call_tool_request),
-    "reload_response": (b"\x22", write_reload_response),
-    "tool_list": (b"\x2a", write_tool_list_response),
+    "reload_response": (b"\x22", partial(_write, "ReloadResponse")),
+    "tool_list": (b"\x2a", partial(_write, "ToolListResponse")),
     "call_result": (b"\x32", write_call_tool_response),
-    "enable_tools": (b"\x3a", write_enable_tools_request),
-    "disable_tools": (b"\x42", write_disable_tools_request),
-    "set_allowed": (b"\x4a", write_set_allowed_request),
-    "set_blocked": (b"\x52", write_set_blocked_request),
-    "get_active_tools": (b"\x5a", write_get_active_tools_request),
-    "batch": (b"\x62", write_batch_update_request),
-    "active_tools": (b"\x6a", write_active_tools_response),
+    "enable_tools": (b"\x3a", partial(_write, "EnableToolsRequest")),
+    "disable_tools": (b"\x42", partial(_write, "DisableToolsRequest")),
+    "set_allowed": (b"\x4a", partial(_write, "SetAllowedRequest")),
+    "set_blocked": (b"\x52", partial(_write, "SetBlockedRequest")),
+    "get_active_tools": (b"\x5a", partial(_write, "GetActiveToolsRequest")),
+    "batch": (b"\x62", partial(_write, "BatchUpdateRequest")),
+    "active_tools": (b"\x6a", partial(_write, "ActiveToolsResponse")),
     "progress": (b"\x82\x01", write_progress_notification),
     "cancel": (b"\x8a\x01", write_cancel_request),
-    "log": (b"\x92\x01", write_log_message),
-    "create_task": (b"\x9a\x01", write_create_task_response),
-    "task_status": (b"\xa2\x01", write_task_status_request),
-    "task_status_response": (b"\xaa\x01", write_task_status_response),
-    "task_result": (b"\xb2\x01", write_task_result_request),
-    "task_cancel": (b"\xba\x01", write_task_cancel_request),
-    "register_middleware": (b"\xc2\x01", write_register_middleware_request),
-    "register_middleware_response": (b"\xca\x01", write_register_middleware_response),
-    "middleware_intercept": (b"\xd2\x01", write_middleware_intercept_request),
-    "middleware_intercept_response": (b"\xda\x01", write_middleware_intercept_response),
-    "stream_header": (b"\xe2\x01", write_stream_header),
-    "stream_chunk": (b"\xea\x01", write_stream_chunk),
+    "log": (b"\x92\x01", partial(_write, "LogMessage")),
+    "create_task": (b"\x9a\x01", partial(_write, "CreateTaskResponse")),
+    "task_status": (b"\xa2\x01", partial(_write, "TaskStatusRequest")),
+    "task_status_response": (b"\xaa\x01", partial(_write, "TaskStatusResponse")),
+    "task_result": (b"\xb2\x01", partial(_write, "TaskResultRequest")),
+    "task_cancel": (b"\xba\x01", partial(_write, "TaskCancelRequest")),
+    "register_middleware": (b"\xc2\x01", partial(_write, "RegisterMiddlewareRequest")),
+    "register_middleware_response": (b"\xca\x01", partial(_write, "RegisterMiddlewareResponse")),
+    "middleware_intercept": (b"\xd2\x01", partial(_write, "MiddlewareInterceptRequest")),
+    "middleware_intercept_response": (b"\xda\x01", partial(_write, "MiddlewareInterceptResponse")),
+    "stream_header": (b"\xe2\x01", partial(_write, "StreamHeader")),
+    "stream_chunk": (b"\xea\x01", partial(_write, "StreamChunk")),
     "raw_header": (b"\xf2\x01", write_raw_header),
-    "list_resources_request": (b"\xfa\x01", write_list_resources_request),
-    "resource_list_response": (b"\x82\x02", write_resource_list_response),
-    "list_resource_templates_request": (b"\x8a\x02", write_list_resource_templates_request),
-    "resource_template_list_response": (b"\x92\x02", write_resource_template_list_response),
-    "read_resource_request": (b"\x9a\x02", write_read_resource_request),
-    "read_resource_response": (b"\xa2\x02", write_read_resource_response),
-    "resource_changed": (b"\xaa\x02", write_resource_changed_notification),
-    "list_prompts_request": (b"\xc2\x02", write_list_prompts_request),
-    "prompt_list_response": (b"\xca\x02", write_prompt_list_response),
-    "get_prompt_request": (b"\xd2\x02", write_get_prompt_request),
-    "get_prompt_response": (b"\xda\x02", write_get_prompt_response),
-    "completion_request": (b"\x92\x03", write_completion_request),
-    "completion_response": (b"\x9a\x03", write_completion_response),
-    "sampling_request": (b"\xe2\x03", write_sampling_request),
-    "sampling_response": (b"\xea\x03", write_sampling_response),
-    "list_roots_request": (b"\xf2\x03", write_list_roots_request),
-    "list_roots_response": (b"\xfa\x03", write_list_roots_response),
-    "sdk_info": (b"\xc2\x0c", write_sdk_info),
-    "bridge_info": (b"\xca\x0c", write_bridge_info),
-    "elicitation_request": (b"\xd2\x0c", write_elicitation_request),
-    "elicitation_response": (b"\xda\x0c", write_elicitation_response),
-    "prompt_list_changed": (b"\xe2\x0c", write_prompt_list_changed),
-    "resource_list_changed": (b"\xea\x0c", write_resource_list_changed),
-    "elicitation_complete": (b"\xf2\x0c", write_elicitation_complete),
-    "ping": (b"\xfa\x0c", write_ping),
-    "pong": (b"\x82\x0d", write_pong),
+    "list_resources_request": (b"\xfa\x01", partial(_write, "ListResourcesRequest")),
+    "resource_list_response": (b"\x82\x02", partial(_write, "ResourceListResponse")),
+    "list_resource_templates_request": (b"\x8a\x02", partial(_write, "ListResourceTemplatesRequest")),
+    "resource_template_list_response": (b"\x92\x02", partial(_write, "ResourceTemplateListResponse")),
+    "read_resource_request": (b"\x9a\x02", partial(_write, "ReadResourceRequest")),
+    "read_resource_response": (b"\xa2\x02", partial(_write, "ReadResourceResponse")),
+    "resource_changed": (b"\xaa\x02", partial(_write, "ResourceChangedNotification")),
+    "list_prompts_request": (b"\xc2\x02", partial(_write, "ListPromptsRequest")),
+    "prompt_list_response": (b"\xca\x02", partial(_write, "PromptListResponse")),
+    "get_prompt_request": (b"\xd2\x02", partial(_write, "GetPromptRequest")),
+    "get_prompt_response": (b"\xda\x02", partial(_write, "GetPromptResponse")),
+    "completion_request": (b"\x92\x03", partial(_write, "CompletionRequest")),
+    "completion_response": (b"\x9a\x03", partial(_write, "CompletionResponse")),
+    "sampling_request": (b"\xe2\x03", partial(_write, "SamplingRequest")),
+    "sampling_response": (b"\xea\x03", partial(_write, "SamplingResponse")),
+    "list_roots_request": (b"\xf2\x03", partial(_write, "ListRootsRequest")),
+    "list_roots_response": (b"\xfa\x03", partial(_write, "ListRootsResponse")),
+    "sdk_info": (b"\xc2\x0c", partial(_write, "SdkInfo")),
+    "bridge_info": (b"\xca\x0c", partial(_write, "BridgeInfo")),
+    "elicitation_request": (b"\xd2\x0c", partial(_write, "ElicitationRequest")),
+    "elicitation_response": (b"\xda\x0c", partial(_write, "ElicitationResponse")),
+    "prompt_list_changed": (b"\xe2\x0c", partial(_write, "PromptListChanged")),
+    "resource_list_changed": (b"\xea\x0c", partial(_write, "ResourceListChanged")),
+    "elicitation_complete": (b"\xf2\x0c", partial(_write, "ElicitationComplete")),
+    "ping": (b"\xfa\x0c", partial(_write, "Ping")),
+    "pong": (b"\x82\x0d", partial(_write, "Pong")),
 }
 
 
