@@ -116,6 +116,28 @@ fn groups_check_their_rules_before_the_handler_runs() {
 }
 
 #[test]
+fn groups_of_our_own_check_the_arguments_of_the_action() {
+    let script = json!([
+        {"tools": true},
+        {"call": "notes", "with": {"action": "write", "title": "a", "text": "hi", "color": "gren"}},
+        {"call": "notes", "with": {"action": "write", "title": "a", "text": "hi", "color": "green"}},
+        {"call": "notes", "with": {"action": "read", "title": "a"}},
+        {"call": "notes", "with": {"action": "reed", "title": "a"}},
+        {"call": "notes", "with": {"action": "read", "title": "a", "text": "hi"}},
+        {"call": "shapes_square", "with": {"side": 3}},
+    ]);
+    let visit = visit(Language::OwnRust, "groups", &script);
+    let [tools, misspelt, kept, read, unknown, foreign, square] = visit.given.as_slice() else { panic!("seven steps") };
+    assert_eq!(*tools, json!(["notes", "shapes_circle", "shapes_square"]));
+    for (refused, why) in
+        [(misspelt, "green"), (unknown, "did you mean \"read\"?"), (foreign, "unknown argument \"text\"")]
+    {
+        assert!(is_refused(refused, "INVALID_ARGUMENTS") && text(refused).contains(why), "{refused}");
+    }
+    assert_eq!((text(kept), text(read), text(square)), ("kept a in Green", "hi", "9.00"));
+}
+
+#[test]
 fn a_workflow_shows_one_step_after_the_other() {
     let script = json!([
         {"tools": true},

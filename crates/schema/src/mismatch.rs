@@ -33,6 +33,12 @@ impl Mismatch {
         format!("invalid arguments for tool \"{tool}\":\n{}", self.list())
     }
 
+    /// The text for a model whose call of an action of this tool has arguments that do not match.
+    #[must_use]
+    pub fn of_action(&self, tool: &str, action: &str) -> String {
+        format!("invalid arguments for action \"{action}\" of tool \"{tool}\":\n{}", self.list())
+    }
+
     /// The text for a call whose result does not match the output schema of its tool.
     #[must_use]
     pub fn of_result(&self, tool: &str) -> String {

@@ -8,6 +8,7 @@ use protomcp_types::{ServerCapabilities, TaskSupport};
 
 use crate::collection::{Announce, Collection, Entries, define_all};
 use crate::definition::DefinitionError;
+use crate::group::Group;
 use crate::prompt::Prompt;
 use crate::registry::{Inner, Registry};
 use crate::resource::Resource;
@@ -23,6 +24,7 @@ pub struct Builder {
     limits: Limits,
     page: usize,
     tools: Vec<Tool>,
+    groups: Vec<Group>,
     workflows: Vec<Workflow>,
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
@@ -60,6 +62,7 @@ impl Builder {
             limits: Limits::default(),
             page: PAGE_SIZE,
             tools: Vec::new(),
+            groups: Vec::new(),
             workflows: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
@@ -73,6 +76,13 @@ impl Builder {
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
         self.tools.push(tool);
+        self
+    }
+
+    /// Adds the tools of a group.
+    #[must_use]
+    pub fn group(mut self, group: Group) -> Self {
+        self.groups.push(group);
         self
     }
 
@@ -153,6 +163,9 @@ impl Builder {
     /// # Errors
     /// The first fault of a definition.
     pub fn build(mut self) -> Result<Registry, DefinitionError> {
+        for group in std::mem::take(&mut self.groups) {
+            self.tools.extend(group.into_tools()?);
+        }
         for workflow in std::mem::take(&mut self.workflows) {
             self.tools.extend(workflow.into_tools()?);
         }

@@ -54,6 +54,17 @@ pub enum DefinitionError {
     /// The same name or URI twice in one registry at its start.
     #[error("{0:?} is defined twice")]
     Twice(String),
+    /// A group of actions without any.
+    #[error("the group {0:?} has no actions")]
+    NoActions(String),
+    /// An argument with a name that has another meaning there.
+    #[error("{owner:?} cannot have an argument {argument:?}: it names the action")]
+    ReservedArgument {
+        /// The action.
+        owner: String,
+        /// The argument.
+        argument: &'static str,
+    },
     /// A step of a workflow that it does not have.
     #[error("the workflow {workflow:?} has no step {step:?}")]
     UnknownStep {

@@ -16,6 +16,7 @@ use protomcp_server::layer::limit::LimitLayer;
 use protomcp_server::layer::timeout::TimeoutLayer;
 use protomcp_server::{Layer, TaskOptions};
 use protomcp_types::{JsonObject, RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName};
+use serde_json::Value;
 
 use crate::collection::{Define, Defined};
 use crate::definition::DefinitionError;
@@ -56,6 +57,8 @@ pub struct Tool {
     tasks: AsTask,
     /// Arguments that a layer takes, with their schemas.
     advertised: Vec<(&'static str, RawJson)>,
+    /// The tool whose action this is.
+    group: Option<String>,
 }
 
 type Wrap = Box<dyn FnOnce(ToolService) -> ToolService + Send>;
@@ -277,6 +280,28 @@ impl Tool {
         self
     }
 
+    /// Makes this an action of another tool.
+    pub(crate) fn of_group(mut self, tool: &str) -> Self {
+        self.group = Some(tool.to_owned());
+        self
+    }
+
+    /// A tool whose handler chooses one of several actions.
+    pub(crate) fn of_actions(name: String, description: String, handler: AnyHandler, schema: Value) -> Self {
+        let ToolBuilder { blank, .. } = Self::new(name, description);
+        let schemas = Schemas::new(Input::Union(schema), Output::None);
+        let (layers, advertised) = (Vec::new(), Vec::new());
+        Self { definition: blank, handler, schemas, layers, tasks: AsTask::default(), advertised, group: None }
+    }
+
+    /// Sets whether calls can be tasks, and how.
+    pub(crate) fn with_tasks(self, tasks: AsTask) -> Self {
+        if tasks.support == TaskSupport::Forbidden {
+            return self;
+        }
+        Self { tasks, ..self.task(tasks.support) }
+    }
+
     fn hint(mut self, set: impl FnOnce(&mut ToolAnnotations)) -> Self {
         set(self.definition.definition.annotations.get_or_insert_default());
         self
@@ -305,6 +330,7 @@ impl ToolBuilder {
             layers: Vec::new(),
             tasks: AsTask { support, ..AsTask::default() },
             advertised: Vec::new(),
+            group: None,
         }
     }
 }
@@ -317,9 +343,14 @@ impl Define for Tool {
         if !name.is_conventional() {
             tracing::warn!(tool = %name, "some hosts refuse tools with such a name: use letters, digits, _ and -");
         }
-        let CompiledSchemas { input, output, wrap } = self.schemas.finish(&name)?;
+        let (tool, action, owner) = match self.group {
+            None => (name.to_string(), None, name.to_string()),
+            Some(tool) => (tool.clone(), Some(name.to_string()), format!("{tool} {name}")),
+        };
+        let CompiledSchemas { input, output, wrap } = self.schemas.finish(&owner)?;
         let core = Core {
-            name: name.to_string(),
+            tool,
+            action,
             handler: self.handler,
             input: input.validator,
             output: output.as_ref().map(|output| output.validator.clone()),

@@ -14,6 +14,8 @@ pub(super) enum Input {
     /// From a type; `None`: no arguments.
     Inferred(Option<Value>),
     Given(RawJson),
+    /// Made of those of several actions.
+    Union(Value),
 }
 
 /// The source of the schema of the structured content.
@@ -58,6 +60,7 @@ impl Schemas {
                 let schema = parse(&text, owner, "input")?;
                 (Some(text), schema)
             }
+            Input::Union(schema) => (None, schema),
             Input::Inferred(schema) => {
                 let schema = schema.unwrap_or_else(|| json!({"type": "object", "properties": {}}));
                 let mut schema = into_object(schema).ok_or_else(not_an_object)?;

@@ -53,7 +53,10 @@ impl fmt::Debug for ToolService {
 
 /// The innermost service: checks the arguments, runs the handler, checks the result.
 pub(crate) struct Core {
-    pub(crate) name: String,
+    /// The tool as clients know it.
+    pub(crate) tool: String,
+    /// The action of the tool that this is, if it is not all of it.
+    pub(crate) action: Option<String>,
     pub(crate) handler: AnyHandler,
     pub(crate) input: Validator,
     pub(crate) output: Option<Validator>,
@@ -72,8 +75,7 @@ impl Service for Core {
 
 impl Core {
     async fn run(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
-        let arguments = call.arguments_or_empty();
-        let running = match self.read(&arguments).and_then(|()| (self.handler)(context, &arguments)) {
+        let running = match self.read(&call.arguments_or_empty()).and_then(|()| (self.handler)(context, call)) {
             Ok(running) => running,
             Err(why) => return Ok(self.refuse(&why)),
         };
@@ -92,7 +94,11 @@ impl Core {
 
     /// The model can correct mismatched arguments (MCP 2025-11-25, server/tools, error handling).
     fn refuse(&self, why: &Mismatch) -> CallToolResult {
-        ToolError::new(why.of_arguments(&self.name)).with_code(INVALID_ARGUMENTS).into_result()
+        let text = match &self.action {
+            None => why.of_arguments(&self.tool),
+            Some(action) => why.of_action(&self.tool, action),
+        };
+        ToolError::new(text).with_code(INVALID_ARGUMENTS).into_result()
     }
 
     /// Clients rely on an output schema; error results are exempt from it.
@@ -103,23 +109,23 @@ impl Core {
             None => Value::Null,
         };
         let Err(why) = output.check(&value, Quote::Values) else { return result };
-        tracing::error!(tool = self.name, %why, "a result does not fit the tool's own output schema");
-        let message = &why.of_result(&self.name);
+        tracing::error!(tool = self.tool, %why, "a result does not fit the tool's own output schema");
+        let message = &why.of_result(&self.tool);
         let error = ErrorMeta { code: Some(OUTPUT_SCHEMA_MISMATCH), message, suggestion: None, retryable: false };
         mismatched_result(&result, message, error.to_meta())
     }
 }
 
-/// A handler of an erased signature: parses the arguments and runs.
+/// A handler of an erased signature: parses the arguments of a call and runs.
 pub(crate) type AnyHandler =
-    Box<dyn Fn(Context, &RawJson) -> Result<Running<Result<CallToolResult, ErrorObject>>, Mismatch> + Send + Sync>;
+    Box<dyn Fn(Context, CallTool) -> Result<Running<Result<CallToolResult, ErrorObject>>, Mismatch> + Send + Sync>;
 
 pub(crate) fn erase<S: 'static, H>(handler: H) -> AnyHandler
 where
     H: HandlerFn<S, Output: IntoToolResult>,
 {
-    Box::new(move |context, arguments| {
-        let arguments = arguments.to().map_err(unreadable)?;
+    Box::new(move |context, call| {
+        let arguments = call.arguments_or_empty().to().map_err(unreadable)?;
         let running = handler.call(context, arguments);
         Ok(Box::pin(async move { running.await.into_tool_result() }))
     })
