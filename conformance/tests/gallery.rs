@@ -281,11 +281,13 @@ fn hidden_tools_come_and_go_with_results() {
         {"call": "close_vault"},
         {"until": ["open_vault"]},
     ]);
-    let visit = visit(Language::Python, "hidden.py", &script);
-    assert_eq!(visit.given[0], json!(["open_vault"]));
-    assert!(is_refused(&visit.given[1], "WRONG_CODE"), "{}", visit.given[1]);
-    assert_eq!(visit.given[2]["error"], -32602);
-    assert_eq!(text(&visit.given[5]), "three gold coins");
+    for (language, example) in [(Language::Python, "hidden.py"), (Language::OwnRust, "hidden")] {
+        let visit = visit(language, example, &script);
+        assert_eq!(visit.given[0], json!(["open_vault"]));
+        assert!(is_refused(&visit.given[1], "WRONG_CODE"), "{}", visit.given[1]);
+        assert_eq!(visit.given[2]["error"], -32602);
+        assert_eq!(text(&visit.given[5]), "three gold coins");
+    }
 }
 
 #[test]

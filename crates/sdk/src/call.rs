@@ -10,10 +10,14 @@ use protomcp_proto::{Principal, RequestContext};
 use protomcp_server::{
     AskError, CallerKey, ClientInfo, Conversation, InputRequest, Owner, ServerResult, SessionId, TaskOptions,
 };
+use protomcp_toollist::Command;
 use protomcp_types::{ClientCapabilities, ErrorObject, Implementation, ProtocolVersion, RawJson, RequestId};
 use tokio::sync::oneshot;
 
 use crate::relay::Relay;
+
+/// The time for the bridge to show or hide tools.
+const SELECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A request of the bridge.
 #[derive(Debug)]
@@ -90,16 +94,38 @@ impl protomcp_server::Relay for Call {
     fn set_task_message(&self, message: &str) {
         self.relay.exchange().set_task_message(self.name(), message);
     }
+
+    fn select_tools(&self, change: Command<String>) -> Option<BoxFuture<'static, Result<Vec<String>, AskError>>> {
+        let mut exchange = self.relay.exchange();
+        let (id, answer) = match exchange.select(&self.id, change) {
+            Ok((selecting, steps)) => {
+                self.relay.carry_out(steps);
+                selecting
+            }
+            Err(error) => return Some(ready(Err(error)).boxed()),
+        };
+        drop(exchange);
+        let mut waiting = Question { id, answer, relay: self.relay.clone() };
+        Some(
+            async move {
+                match tokio::time::timeout(SELECTION_TIMEOUT, &mut waiting.answer).await {
+                    Ok(answer) => answer.map_err(|_| AskError::Gone),
+                    Err(_) => Err(AskError::TimedOut(SELECTION_TIMEOUT)),
+                }
+            }
+            .boxed(),
+        )
+    }
 }
 
 /// A question that was asked. Dropping it takes the question back.
-struct Question {
+struct Question<T> {
     id: String,
-    answer: oneshot::Receiver<Result<RawJson, ErrorObject>>,
+    answer: oneshot::Receiver<T>,
     relay: Relay,
 }
 
-impl Question {
+impl Question<Result<RawJson, ErrorObject>> {
     async fn answered(mut self) -> Result<RawJson, AskError> {
         match (&mut self.answer).await {
             Ok(Ok(answer)) => Ok(answer),
@@ -109,7 +135,7 @@ impl Question {
     }
 }
 
-impl Drop for Question {
+impl<T> Drop for Question<T> {
     fn drop(&mut self) {
         // Without effect when the answer is there.
         self.relay.exchange().withdraw(&self.id);

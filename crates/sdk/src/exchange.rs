@@ -16,8 +16,9 @@ mod lists;
 mod pending;
 mod questions;
 mod results;
+mod selection;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use protomcp_proto::{Envelope, Msg, SdkInfo};
 use protomcp_server::{ServerInfo, ServerResult};
@@ -49,6 +50,8 @@ pub(crate) struct Exchange {
     tasks: Tasks,
     /// The resources whose changes the bridge is told.
     subscribed: HashSet<String>,
+    /// The tools that the bridge hides.
+    hidden: BTreeSet<String>,
     last_number: i64,
     is_handshake_over: bool,
 }
@@ -64,6 +67,7 @@ impl Exchange {
             results: HashMap::new(),
             tasks: Tasks::default(),
             subscribed: HashSet::new(),
+            hidden: BTreeSet::new(),
             last_number: 0,
             is_handshake_over: false,
         }

@@ -1,14 +1,22 @@
 //! Runs a server in the process of a test, over a link without a socket.
 
+mod shown_tools;
+
+use std::pin::pin;
+use std::time::Duration;
+
 use protomcp_link::{CallError, Config as LinkConfig, Event, Link, Options};
-use protomcp_proto::{BridgeInfo, CallAnswer, CallToolRequest, Msg, TaskResultRequest, TaskStatusRequest};
-use protomcp_server::{Server, Service};
+use protomcp_proto::{
+    BridgeInfo, CallAnswer, CallToolRequest, ListPromptsRequest, Msg, TaskResultRequest, TaskStatusRequest,
+};
+use protomcp_server::{ServeError, Server, Service};
 use protomcp_types::{CallToolResult, CreateMessage, CreateMessageResult, Elicit, ElicitResult, RawJson};
 use protomcp_wire::{question, tool_result};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
+use crate::harness::shown_tools::ShownTools;
 use crate::run::serve;
 
 /// The bytes on their way in each direction.
@@ -38,7 +46,7 @@ const FEATURES: [&str; 6] = ["elicitation", "metadata", "raw-with-result", "list
 #[derive(Debug)]
 pub struct Harness {
     link: Link,
-    tools: Vec<String>,
+    tools: watch::Receiver<Vec<String>>,
     events: JoinHandle<()>,
     config: LinkConfig,
 }
@@ -157,15 +165,17 @@ impl Harness {
                 None => return Err(HarnessError::NotInService("it has closed the link".into())),
             }
         };
-        let answering = tokio::spawn(answer(link.clone(), events, client, serving));
-        let tools = tools.into_iter().map(|tool| tool.name).collect();
-        Ok(Self { link, tools, events: answering, config })
+        let (shown, tools) = ShownTools::new(tools);
+        let mut answering = Answering { link: link.clone(), client, shown };
+        answering.settle(&mut events, config.handshake_timeout).await?;
+        let events = tokio::spawn(answering.run(events, serving));
+        Ok(Self { link, tools, events, config })
     }
 
-    /// The names of the tools at the start, in their order.
+    /// The names of the tools that clients see at the moment, sorted.
     #[must_use]
-    pub fn tools(&self) -> Vec<&str> {
-        self.tools.iter().map(String::as_str).collect()
+    pub fn tools(&self) -> Vec<String> {
+        self.tools.borrow().clone()
     }
 
     /// Calls a tool with a JSON object, and waits for its result, also that of a task. Dropping the future cancels the
@@ -180,7 +190,7 @@ impl Harness {
             arguments_json: arguments.into_bytes(),
             ..CallToolRequest::default()
         };
-        let timeout = std::time::Duration::MAX;
+        let timeout = Duration::MAX;
         let response = match self.link.call_tool(request, timeout, Options::default()).await? {
             CallAnswer::Result(response) => response,
             CallAnswer::Task(task) => self.task(task.task_id).await?,
@@ -194,7 +204,7 @@ impl Harness {
             let status = self.link.call(request, self.config.handshake_timeout).await?;
             match status.state.as_str() {
                 "completed" => break,
-                "running" | "pending" => tokio::time::sleep(std::time::Duration::from_millis(5)).await,
+                "running" | "pending" => tokio::time::sleep(Duration::from_millis(5)).await,
                 _ => return Err(HarnessError::Result(status.message)),
             }
         }
@@ -209,19 +219,48 @@ impl Drop for Harness {
     }
 }
 
-/// Answers the questions of the server until the link is closed.
-async fn answer(
+/// The part of the bridge and of its client.
+struct Answering {
     link: Link,
-    mut events: mpsc::Receiver<Event>,
     client: TestClient,
-    serving: JoinHandle<Result<(), protomcp_server::ServeError>>,
-) {
-    while let Some(event) = events.recv().await {
-        if let Event::Request { id, message, .. } = event
-            && let Some(answer) = client.answer(message)
-        {
-            link.reply(id, answer);
+    shown: ShownTools,
+}
+
+impl Answering {
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Request { id, message, .. } => match self.shown.control(&message) {
+                Some(tools) => self.link.reply(id, tools),
+                None => {
+                    if let Some(answer) = self.client.answer(message) {
+                        self.link.reply(id, answer);
+                    }
+                }
+            },
+            Event::Listed(tools) => self.shown.register(tools),
+            _ => {}
         }
     }
-    serving.abort();
+
+    /// Handles the end of the handshake: tools that start hidden are hidden right after it, so before the answer to a
+    /// further request.
+    async fn settle(&mut self, events: &mut mpsc::Receiver<Event>, timeout: Duration) -> Result<(), CallError> {
+        let link = self.link.clone();
+        let mut listing = pin!(link.call(ListPromptsRequest {}, timeout));
+        loop {
+            tokio::select! {
+                biased;
+                Some(event) = events.recv() => self.handle(event),
+                listed = &mut listing => return listed.map(drop),
+            }
+        }
+    }
+
+    /// Answers the server until the link is closed.
+    async fn run(mut self, mut events: mpsc::Receiver<Event>, serving: JoinHandle<Result<(), ServeError>>) {
+        while let Some(event) = events.recv().await {
+            self.handle(event);
+        }
+        serving.abort();
+    }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Frame};
 use protomcp_proto::RequestContext;
-use protomcp_server::{Extensions, Relayed};
+use protomcp_server::{Extensions, ListsHidden, Relayed};
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Incoming, Message, RequestId, method};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -116,7 +116,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Source for LinkSource<R> {
         if let Some(about) = about {
             known = known.with(about);
         }
-        if is_of_bridge { known.with(Arc::new(Relayed::new(call))) } else { known }
+        if is_of_bridge { known.with(Arc::new(Relayed::new(call))) } else { known.with(Arc::new(ListsHidden)) }
     }
 }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use protomcp_link::{Config as LinkConfig, Event, Link, Options};
 use protomcp_proto::{
-    BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, CompletionRequest, ElicitationResponse,
-    GetPromptRequest, ListPromptsRequest, ListResourcesRequest, Msg, ReadResourceRequest, TaskResultRequest,
-    TaskStatusRequest, ToolDefinition,
+    ActiveToolsResponse, BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, CompletionRequest,
+    ElicitationResponse, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, Msg, ReadResourceRequest,
+    TaskResultRequest, TaskStatusRequest, ToolDefinition,
 };
 use protomcp_sdk::Config;
 use protomcp_server::{Context, InputRequests, TaskOptions};
-use protomcp_typed::{Prompt, Registry, Resource, Tool};
+use protomcp_typed::{Prompt, Registry, Resource, Tool, ToolChange, ToolSelection};
 use protomcp_types::{Elicit, Level, ListRoots, Progress, RawJson, TaskSupport};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -283,4 +283,43 @@ async fn the_end_of_the_link_ends_the_server() {
     link.close();
     let served = tokio::time::timeout(PATIENCE, serving).await.expect("it ends");
     served.expect("it does not panic").expect("a closed link ends it without an error");
+}
+
+#[tokio::test]
+async fn hidden_tools_are_shown_to_the_client_of_a_call() {
+    let selection = ToolSelection::default();
+    let enabling = selection.clone();
+    let open = move |context: Context| {
+        let selection = enabling.clone();
+        async move { selection.enable(&context, ["look"]).await.map(|tools| tools.join(" ")) }
+    };
+    let registry = Registry::builder("vault", "1.0")
+        .tool(Tool::new("open", "Opens").handler(open))
+        .tool(Tool::new("look", "Looks").handler(async || "coins").hidden())
+        .selection(&selection)
+        .build()
+        .expect("the definitions are valid");
+    let mut bridge = Bridge::open(&registry, &["for-call"]).await;
+    assert_eq!(bridge.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["look", "open"]);
+    assert!(bridge.tools[0].metadata_json.is_empty(), "the mark is not for clients");
+    let hidden = bridge.event(|event| matches!(event, Event::Request { message: Msg::DisableTools(_), .. })).await;
+    let Event::Request { message: Msg::DisableTools(hidden), .. } = hidden else { unreachable!() };
+    assert_eq!(hidden.tool_names, ["look"]);
+    let opening = tokio::spawn(call(bridge.link.clone(), "open", "{}"));
+    let asked = bridge.event(|event| matches!(event, Event::Request { message: Msg::Batch(_), .. })).await;
+    let Event::Request { id, message: Msg::Batch(batch), for_call, .. } = asked else { unreachable!() };
+    assert_eq!(batch.enable, ["look"]);
+    assert!(!for_call.is_empty() && !id.is_empty());
+    bridge.link.reply(id, ActiveToolsResponse { tool_names: vec!["look".into(), "open".into()] });
+    let CallAnswer::Result(response) = opening.await.expect("it runs") else { panic!("a task") };
+    assert_eq!(text(&response), r#"[{"type":"text","text":"look open"}]"#);
+    // A call of a tool that the bridge shows is not refused here.
+    assert_eq!(text(&bridge.call("look", "{}").await), r#"[{"type":"text","text":"coins"}]"#);
+    // For all: the bridge gets the list anew, and the change of what is hidden.
+    let change = ToolChange::enable_then_disable(vec!["look".into()], vec!["open".into()]);
+    assert_eq!(selection.change_for_all(&change).expect("it is served"), ["look"]);
+    let batch = bridge.event(|event| matches!(event, Event::Request { message: Msg::Batch(_), .. })).await;
+    let Event::Request { message: Msg::Batch(batch), for_call, .. } = batch else { unreachable!() };
+    assert_eq!((batch.enable.as_slice(), batch.disable.as_slice()), (&["look".into()][..], &["open".into()][..]));
+    assert!(for_call.is_empty());
 }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod call_kind;
+mod relaying;
 
 use std::any::Any;
 use std::fmt;

@@ -57,7 +57,7 @@ pub use protomcp_session::{
     InputRequired, InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo,
     ServerRequest, ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
 };
-pub use relay::{Relay, Relayed};
+pub use relay::{ListsHidden, Relay, Relayed};
 pub use router::Router;
 pub use server::{CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
 pub use service::{Layer, Service};

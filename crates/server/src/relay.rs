@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use protomcp_session::{AskError, CallerKey, ClientInfo, InputRequest, TaskOptions};
+use protomcp_toollist::Command;
 use protomcp_types::RawJson;
 
 /// The way back to the client of a relayed request, for the [`Context`](crate::Context) of its call.
@@ -55,6 +56,22 @@ pub trait Relay: fmt::Debug + Send + Sync + 'static {
     fn set_task_message(&self, message: &str) {
         let _ = message;
     }
+
+    /// Changes the tools that the client of the request sees, and returns the names of those that it sees then, sorted.
+    /// `None`: the transport selects no tools.
+    fn select_tools(&self, change: Command<String>) -> Option<BoxFuture<'static, Result<Vec<String>, AskError>>> {
+        let _ = change;
+        None
+    }
+}
+
+/// The extension of a `tools/list` of a transport itself, which selects tools for its clients.
+#[derive(Debug, Clone, Copy)]
+pub struct ListsHidden;
+
+impl ListsHidden {
+    /// The member of `_meta` in the definition of a hidden tool; `true`.
+    pub const MARK: &'static str = "protomcp/hidden";
 }
 
 /// The extension of a request that holds its [`Relay`].

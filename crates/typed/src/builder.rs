@@ -1,6 +1,7 @@
 //! Builds a registry, and reports its faults before a client is served.
 
 use std::fmt;
+use std::sync::Arc;
 
 use protomcp_schema::PAGE_SIZE;
 use protomcp_server::{Audience, Limits, ServerHandle, ServerInfo, SessionId, Tasks};
@@ -15,6 +16,7 @@ use crate::resource::Resource;
 use crate::template::Template;
 use crate::tool::Tool;
 use crate::tool::entry::Entry;
+use crate::tool_selection::ToolSelection;
 use crate::workflow::Workflow;
 
 /// Builds a [`Registry`].
@@ -30,6 +32,7 @@ pub struct Builder {
     resources: Vec<Resource>,
     templates: Vec<Template>,
     later: Vec<Capability>,
+    selection: Option<ToolSelection>,
     roots_changed: Option<OnRoots>,
 }
 
@@ -68,6 +71,7 @@ impl Builder {
             resources: Vec::new(),
             templates: Vec::new(),
             later: Vec::new(),
+            selection: None,
             roots_changed: None,
         }
     }
@@ -111,6 +115,13 @@ impl Builder {
     #[must_use]
     pub fn template(mut self, template: Template) -> Self {
         self.templates.push(template);
+        self
+    }
+
+    /// Lets handlers show and hide tools with this selection, which belongs to one registry.
+    #[must_use]
+    pub fn selection(mut self, selection: &ToolSelection) -> Self {
+        self.selection = Some(selection.clone());
         self
     }
 
@@ -189,8 +200,14 @@ impl Builder {
             capabilities = capabilities.with_resources().with_completions();
         }
         let sessions = ServerHandle::new(self.info.with_capabilities(capabilities), self.limits);
+        let selection = self.selection.unwrap_or_default();
+        selection.define(&tools).map_err(|_| DefinitionError::TooManyHidden)?;
+        let announce_tools = announce_tools(sessions.clone(), selection.clone());
+        let tools = Arc::new(Collection::new(tools, self.page, announce_tools));
+        selection.serve(&tools, sessions.clone()).map_err(|_| DefinitionError::SelectionTaken)?;
         Ok(Registry::new(Inner {
-            tools: Collection::new(tools, self.page, announce_tools(sessions.clone())),
+            tools,
+            selection,
             prompts: Collection::new(prompts, self.page, announce(sessions.clone(), Capability::Prompts)),
             resources: Collection::new(resources, self.page, announce(sessions.clone(), Capability::Resources)),
             templates: Collection::new(templates, self.page, announce(sessions.clone(), Capability::Resources)),
@@ -206,11 +223,15 @@ fn announce<C: 'static>(sessions: ServerHandle, capability: Capability) -> Annou
     Box::new(move |_| tell(&sessions, capability))
 }
 
-/// Like [`announce`]; also fails for a new tool that supports tasks if that capability is not declared.
-fn announce_tools(sessions: ServerHandle) -> Announce<Entry> {
+/// Like [`announce`]; also fails for a new tool that supports tasks if that capability is not declared. New hidden tools
+/// are hidden first.
+fn announce_tools(sessions: ServerHandle, selection: ToolSelection) -> Announce<Entry> {
     Box::new(move |tools| {
         if have_tasks(tools) && sessions.info().capabilities.tasks.is_none() {
             return Err(DefinitionError::NotServed("tasks"));
+        }
+        if sessions.info().capabilities.tools.is_some() {
+            selection.define(tools).map_err(|_| DefinitionError::TooManyHidden)?;
         }
         tell(&sessions, Capability::Tools)
     })

@@ -57,11 +57,12 @@ pub(crate) type Announce<C> = Box<dyn Fn(&Entries<C>) -> Result<(), DefinitionEr
 pub(crate) struct Snapshot<C> {
     entries: Entries<C>,
     pages: Pages,
+    page_size: usize,
 }
 
 impl<D: Define> Collection<D> {
     pub(crate) fn new(entries: Entries<D::Content>, page: usize, announce: Announce<D::Content>) -> Self {
-        let current = ArcSwap::from_pointee(Snapshot { entries, pages: Pages::new(page) });
+        let current = ArcSwap::from_pointee(Snapshot { entries, pages: Pages::new(page), page_size: page });
         Self { current, writing: Mutex::new(()), page_size: page, announce }
     }
 
@@ -138,7 +139,8 @@ impl<D: Define> Collection<D> {
             // First, because it rejects entries that clients could not see.
             (self.announce)(&entries)?;
         }
-        self.current.store(Arc::new(Snapshot { entries, pages: Pages::new(self.page_size) }));
+        let (pages, page_size) = (Pages::new(self.page_size), self.page_size);
+        self.current.store(Arc::new(Snapshot { entries, pages, page_size }));
         Ok(outcome)
     }
 }
@@ -174,8 +176,24 @@ impl<C> Snapshot<C> {
         self.entries.keys().map(|key| &**key)
     }
 
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &C)> {
+        self.entries.iter().map(|(key, entry)| (&**key, &entry.content))
+    }
+
     pub(crate) fn contents(&self) -> impl Iterator<Item = &C> {
         self.entries.values().map(|entry| &entry.content)
+    }
+
+    /// The page that begins at `cursor` of the definitions that `choose` returns.
+    pub(crate) fn chosen(
+        &self,
+        cursor: Option<&str>,
+        choose: impl Fn(&str, &C, &RawJson) -> Option<RawJson>,
+    ) -> Result<Page, ErrorObject> {
+        let entries = self.entries.iter();
+        let chosen = entries.filter_map(|(key, entry)| Some((&**key, choose(key, &entry.content, &entry.definition)?)));
+        let chosen: Vec<(&str, RawJson)> = chosen.collect();
+        Pages::new(self.page_size).page(|| chosen.iter().map(|(key, definition)| (*key, definition)), cursor)
     }
 
     fn page(&self, cursor: Option<&str>) -> Result<Page, ErrorObject> {

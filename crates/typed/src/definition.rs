@@ -76,6 +76,12 @@ pub enum DefinitionError {
     /// A workflow that cannot begin.
     #[error("no step of the workflow {0:?} is initial")]
     NoInitialStep(String),
+    /// More tools are hidden than a selection remembers ([`crate::Rejected::TooManyNames`]).
+    #[error("too many tools are hidden")]
+    TooManyHidden,
+    /// The [`crate::ToolSelection`] belongs to another registry.
+    #[error("the selection of tools belongs to another registry")]
+    SelectionTaken,
     /// The server has not declared the capability; see [`crate::Builder::declare`].
     #[error("capability `{0}` was not declared")]
     NotServed(&'static str),

@@ -66,7 +66,7 @@ impl Group {
     /// Makes the group one tool, whose argument `action` names the action. Its other arguments are those of all actions;
     /// a call has to match the schema of its own action. An action must not have an argument of that name.
     ///
-    /// The tool has each hint that all of its actions have. It can be a task if one of its actions can.
+    /// The tool has each hint that all of its actions have, and is hidden if all of them are. It can be a task if one of its actions can.
     #[must_use]
     pub fn union(mut self, description: impl Into<String>) -> Self {
         self.union = Some(description.into());

@@ -14,10 +14,12 @@ mod prompt;
 mod registry;
 mod resource;
 mod schema;
+mod selections;
 mod setters;
 mod template;
 mod text;
 mod tool;
+mod tool_selection;
 mod workflow;
 
 pub use argument::{Argument, argument};
@@ -31,6 +33,8 @@ pub use group::Group;
 pub use json::{Json, Verbatim};
 pub use prompt::{IntoPromptResult, Prompt, PromptBuilder};
 pub use protomcp_schema::{ERROR_META, PAGE_SIZE};
+#[doc(no_inline)]
+pub use protomcp_toollist::{Command as ToolChange, Rejected};
 pub use registry::Registry;
 pub use resource::{Resource, ResourceBuilder};
 pub use schema::edit::{SchemaPatch, property, root};
@@ -40,4 +44,5 @@ pub use tool::error::ToolError;
 pub use tool::output::IntoToolResult;
 pub use tool::service::ToolService;
 pub use tool::{Tool, ToolBuilder, UnknownKeys};
+pub use tool_selection::{SelectionError, ToolSelection};
 pub use workflow::{Step, Workflow};

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use protomcp_schema::did_you_mean;
 use protomcp_server::{
-    Context, Handler, Router, ServeError, Server, ServerHandle, ServerInfo, SessionHandle, SessionId, Tasks,
+    Context, Handler, ListsHidden, Router, ServeError, Server, ServerHandle, ServerInfo, SessionHandle, SessionId,
+    Tasks,
 };
 use protomcp_transport::Transport;
 use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
-    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    JsonObject, ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
     ListResourcesResult, ListTools, ListToolsResult, Notification, RawJson, ReadResource, ReadResourceResult,
     Reference, Subscribe, method,
 };
@@ -22,6 +23,7 @@ use crate::resource::Resource;
 use crate::template::{Template, TemplateContent};
 use crate::tool::Tool;
 use crate::tool::entry::Entry;
+use crate::tool_selection::{ToolSelection, Visibility};
 
 /// The tools, prompts, resources and templates of a server. Cloning is cheap; clones share everything.
 ///
@@ -44,7 +46,8 @@ pub struct Registry(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) sessions: ServerHandle,
     pub(crate) tasks: Tasks,
-    pub(crate) tools: Collection<Tool>,
+    pub(crate) tools: Arc<Collection<Tool>>,
+    pub(crate) selection: ToolSelection,
     pub(crate) prompts: Collection<Prompt>,
     pub(crate) resources: Collection<Resource>,
     pub(crate) templates: Collection<Template>,
@@ -126,19 +129,29 @@ impl Handler for Registry {
         ServerInfo::clone(self.0.sessions.info())
     }
 
-    async fn list_tools(&self, request: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
-        let page = self.0.tools.page(request.cursor.as_deref())?;
+    async fn list_tools(&self, request: ListTools, context: Context) -> Result<ListToolsResult, ErrorObject> {
+        let cursor = request.cursor.as_deref();
+        let page = match self.0.selection.view(&context) {
+            None => self.0.tools.page(cursor)?,
+            Some(view) => {
+                self.0.tools.snapshot().chosen(cursor, |name, tool, definition| match view.of(name, tool) {
+                    Visibility::Shown => Some(definition.clone()),
+                    Visibility::Hidden => None,
+                    Visibility::Marked => Some(marked(definition)),
+                })?
+            }
+        };
         Ok(ListToolsResult { tools: page.items, next_cursor: page.next, meta: None })
     }
 
     async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
         let tools = self.0.tools.snapshot();
-        find(&tools, &call.name)?.call(call, context).await
+        self.find(&tools, &call.name, &context)?.call(call, context).await
     }
 
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
         let tools = self.0.tools.snapshot();
-        find(&tools, &call.name)?.begin(&self.0.tasks, call, &context)
+        self.find(&tools, &call.name, &context)?.begin(&self.0.tasks, call, &context)
     }
 
     fn tasks(&self) -> Option<&Tasks> {
@@ -215,6 +228,10 @@ impl Handler for Registry {
         Ok(completion.into())
     }
 
+    fn session_closed(&self, session: SessionId) {
+        self.0.selection.forget(session);
+    }
+
     fn notified(&self, session: SessionId, notification: &Notification) {
         if let Some(OnRoots(changed)) =
             self.0.roots_changed.as_ref().filter(|_| notification.method == method::ROOTS_CHANGED)
@@ -225,6 +242,20 @@ impl Handler for Registry {
 }
 
 impl Registry {
+    /// The tool with this name, if the caller sees it.
+    fn find<'a>(&self, tools: &'a Snapshot<Entry>, name: &str, context: &Context) -> Result<&'a Entry, ErrorObject> {
+        let view = self.0.selection.view(context);
+        let is_shown = |(name, tool): &(&str, &Entry)| match &view {
+            None => true,
+            Some(view) => view.of(name, tool) != Visibility::Hidden,
+        };
+        if let Some(tool) = tools.find(name).filter(|tool| is_shown(&(name, tool))) {
+            return Ok(tool);
+        }
+        let shown = tools.entries().filter(is_shown).map(|(name, _)| name);
+        Err(with_hint(ErrorObject::unknown_tool(name), name, shown))
+    }
+
     /// The values of a variable in the URIs of listed resources.
     fn values_of(&self, template: &TemplateContent, variable: &str) -> Vec<String> {
         let resources = self.0.resources.snapshot();
@@ -238,8 +269,15 @@ impl Registry {
     }
 }
 
-fn find<'a>(tools: &'a Snapshot<Entry>, name: &str) -> Result<&'a Entry, ErrorObject> {
-    tools.find(name).ok_or_else(|| with_hint(ErrorObject::unknown_tool(name), name, tools.keys()))
+/// The definition with the mark of a hidden tool.
+fn marked(definition: &RawJson) -> RawJson {
+    let mut members = JsonObject::from_raw(definition).unwrap_or_default();
+    let meta = members.member("_meta").and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default();
+    members.insert(
+        "_meta",
+        meta.with(ListsHidden::MARK, RawJson::of(&true).unwrap_or(RawJson::NULL)).to_body().into_raw(),
+    );
+    members.to_body().into_raw()
 }
 
 fn with_hint<'a>(mut error: ErrorObject, wrong: &str, names: impl IntoIterator<Item = &'a str>) -> ErrorObject {

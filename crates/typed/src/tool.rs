@@ -59,6 +59,7 @@ pub struct Tool {
     advertised: Vec<(&'static str, RawJson)>,
     /// The tool whose action this is.
     group: Option<String>,
+    is_hidden: bool,
 }
 
 type Wrap = Box<dyn FnOnce(ToolService) -> ToolService + Send>;
@@ -244,6 +245,13 @@ impl Tool {
         self
     }
 
+    /// Hides the tool until it is enabled with a [`ToolSelection`](crate::ToolSelection).
+    #[must_use]
+    pub fn hidden(mut self) -> Self {
+        self.is_hidden = true;
+        self
+    }
+
     /// Limits the time of each call. A call that takes longer is dropped, and its result is an error with the reason.
     #[must_use]
     pub fn timeout(self, after: Duration) -> Self {
@@ -291,7 +299,8 @@ impl Tool {
         let ToolBuilder { blank, .. } = Self::new(name, description);
         let schemas = Schemas::new(Input::Union(schema), Output::None);
         let (layers, advertised) = (Vec::new(), Vec::new());
-        Self { definition: blank, handler, schemas, layers, tasks: AsTask::default(), advertised, group: None }
+        let tasks = AsTask::default();
+        Self { definition: blank, handler, schemas, layers, tasks, advertised, group: None, is_hidden: false }
     }
 
     /// Sets whether calls can be tasks, and how.
@@ -331,6 +340,7 @@ impl ToolBuilder {
             tasks: AsTask { support, ..AsTask::default() },
             advertised: Vec::new(),
             group: None,
+            is_hidden: false,
         }
     }
 }
@@ -365,7 +375,7 @@ impl Define for Tool {
         Ok(Defined {
             key: name.as_str().into(),
             definition: definition.to_raw(),
-            content: Entry { service, tasks: self.tasks },
+            content: Entry { service, tasks: self.tasks, is_hidden: self.is_hidden },
         })
     }
 }

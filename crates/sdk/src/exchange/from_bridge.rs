@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use protomcp_proto::{
-    CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse, Envelope,
-    GetPromptRequest, GetPromptResponse, MiddlewareInterceptResponse, Msg, Pong, ReadResourceRequest,
+    ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse,
+    Envelope, GetPromptRequest, GetPromptResponse, MiddlewareInterceptResponse, Msg, Pong, ReadResourceRequest,
     ReadResourceResponse, RequestContext, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, ToolError,
     message_name,
 };
@@ -67,6 +67,10 @@ impl Exchange {
             Msg::MiddlewareIntercept(_) => {
                 vec![Step::send(Envelope::new(id, MiddlewareInterceptResponse::default()))]
             }
+            Msg::ActiveTools(ActiveToolsResponse { tool_names }) => {
+                self.selected(&id, tool_names);
+                Vec::new()
+            }
             other => self.answered(&id, other),
         }
     }
@@ -88,7 +92,7 @@ impl Exchange {
                 Ok(answer) => Message::result(request, answer.into()),
                 Err(error) => Message::error(Some(request), error),
             })],
-            None => {
+            Some(Asker::Tools(_)) | None => {
                 tracing::debug!(id, name, "an answer comes too late");
                 Vec::new()
             }

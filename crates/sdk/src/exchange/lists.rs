@@ -1,5 +1,7 @@
 //! The lists of the server, page by page, and the handshake that the list of tools belongs to.
 
+use std::collections::BTreeSet;
+
 use protomcp_proto::{
     Envelope, Msg, PromptListResponse, ReloadResponse, ResourceListResponse, ResourceTemplateListResponse,
     ToolListResponse,
@@ -10,6 +12,7 @@ use protomcp_wire::process::definition;
 use serde::de::DeserializeOwned;
 
 use crate::exchange::pending::{List, Listing, Pending, Reply};
+use crate::exchange::selection;
 use crate::exchange::{Exchange, params};
 use crate::step::Step;
 
@@ -50,8 +53,15 @@ impl Exchange {
 
     /// All pages are there.
     fn listed(&mut self, list: List, reply: Reply, items: &[RawJson]) -> Vec<Step> {
+        let mut hidden = BTreeSet::new();
+        let mut tool = |mut tool: Tool| {
+            if selection::take_mark(&mut tool) {
+                hidden.insert(tool.name.to_string());
+            }
+            definition::tool(tool)
+        };
         let message: Msg = match list {
-            List::Tools => ToolListResponse { tools: read::<Tool, _>(items, definition::tool) }.into(),
+            List::Tools => ToolListResponse { tools: read(items, &mut tool) }.into(),
             List::Resources => {
                 ResourceListResponse { resources: read::<Resource, _>(items, definition::resource) }.into()
             }
@@ -66,6 +76,9 @@ impl Exchange {
             _ => Vec::new(),
         };
         let mut steps = self.reply_list(reply, message);
+        if list == List::Tools {
+            steps.extend(self.hide(hidden));
+        }
         steps.extend(subscriptions.into_iter().filter_map(|uri| self.subscribe(uri)));
         steps
     }
@@ -126,7 +139,7 @@ fn entries(page: ServerResult) -> Result<(Vec<RawJson>, Option<String>), ErrorOb
     Ok((items, next))
 }
 
-fn read<T: DeserializeOwned, D>(items: &[RawJson], to_envelope: impl Fn(T) -> D) -> Vec<D> {
+fn read<T: DeserializeOwned, D>(items: &[RawJson], mut to_envelope: impl FnMut(T) -> D) -> Vec<D> {
     let read = |item: &RawJson| match item.to() {
         Ok(item) => Some(to_envelope(item)),
         Err(error) => {

@@ -15,6 +15,8 @@ pub(crate) enum Asker {
     Call(oneshot::Sender<Answer>),
     /// The server has asked its session, with this id.
     Session(RequestId),
+    /// A call waits for the names of the tools that its client sees.
+    Tools(oneshot::Sender<Vec<String>>),
 }
 
 /// The questions that the bridge has not answered, by their ids.

@@ -44,8 +44,10 @@ pub(super) fn tool(name: String, description: String, actions: Vec<Tool>) -> Res
     }
     let schema = schema(&seen);
     let (hints, tasks) = (hints(&seen), tasks(entries.values()));
+    let is_hidden = entries.values().all(|entry| entry.is_hidden);
     let tool = Tool::of_actions(name, description, choose(entries), schema);
     let tool = if hints == ToolAnnotations::default() { tool } else { tool.annotations(hints) };
+    let tool = if is_hidden { tool.hidden() } else { tool };
     Ok(tool.with_tasks(tasks))
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct AsTask {
 pub struct Entry {
     pub(crate) service: ToolService,
     pub(crate) tasks: AsTask,
+    /// Not seen until it is enabled.
+    pub(crate) is_hidden: bool,
 }
 
 impl Entry {

@@ -9,6 +9,7 @@ mod lists;
 mod outputs;
 mod prompts;
 mod resources;
+mod selections;
 mod signatures;
 mod tasks;
 mod tasks_without_session;
