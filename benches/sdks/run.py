@@ -2,8 +2,8 @@
 """Measures the SDKs for Python and TypeScript behind `pmcp` beside their peers, over stdio.
 
 The subjects take turns, so that a busy machine is unfair to none of them. The host is a pipe: requests are written as
-bytes, and answers are counted as lines, so that it costs little beside the servers; the first and the last answer of each
-part are read.
+bytes, and answers are counted as lines, so that it costs little beside the servers. The first and the last answer of
+each part are read.
 
 Usage: benches/sdks/run.py [--pmcp PATH] [--rounds N] [--calls N] [--out FILE]
 

@@ -6,8 +6,10 @@ mod calls;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
-use protomcp_conformance::{Sandbox, eventually, tier};
+use protomcp_conformance::{Sandbox, eventually, peers, tier};
 use serde_json::json;
 
 use crate::calls::{call_while_saving, each_ran_once, one_answer_each};
@@ -16,15 +18,37 @@ use crate::calls::{call_while_saving, each_ran_once, one_answer_each};
 #[test]
 fn a_storm_of_saves_loses_no_call_of_the_python_sdk() {
     for mode in ["graceful", "swap"] {
-        storm("py/versioned.py", "versioned.py", mode, "--max-concurrent-calls=1");
+        storm("py/versioned.py", "versioned.py", mode, "--max-concurrent-calls=1", &[]);
     }
+}
+
+/// Item 68. Plain handlers run one at a time, async ones together.
+#[test]
+fn a_storm_of_saves_loses_no_call_of_our_sdk_for_python() {
+    let env = [("PROTOMCP_PYTHON", peers().join("sdk-python/bin/python")), ("PYTHONPATH", sdk("python/src"))];
+    for mode in ["graceful", "swap"] {
+        storm("py/versioned.py", "versioned.py", mode, "--max-concurrent-calls=1", &env);
+        storm("sdk/storm.py", "storm.py", mode, "--max-concurrent-calls=8", &env);
+    }
+}
+
+/// Item 68.
+#[test]
+fn a_storm_of_saves_loses_no_call_of_our_sdk_for_javascript() {
+    for mode in ["graceful", "swap"] {
+        storm("sdk/storm.mjs", "storm.mjs", mode, "--max-concurrent-calls=8", &[]);
+    }
+}
+
+fn sdk(part: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is in a workspace").join("sdk").join(part)
 }
 
 /// Items 68, 100.
 #[test]
 fn a_storm_of_saves_loses_no_call_of_a_concurrent_process() {
     for mode in ["graceful", "swap"] {
-        storm("third_party", "tools.js", mode, "--max-concurrent-calls=8");
+        storm("third_party", "tools.js", mode, "--max-concurrent-calls=8", &[]);
     }
 }
 
@@ -33,11 +57,15 @@ fn a_storm_of_saves_loses_no_call_of_a_concurrent_process() {
 const DRAIN: &str = "--drain-timeout=40ms";
 
 /// Saves `file` repeatedly while calls of 50 to 500 ms are made, four at a time, and now and then a longer one.
-fn storm(fixture: &str, file: &str, mode: &str, concurrency: &str) {
+fn storm(fixture: &str, file: &str, mode: &str, concurrency: &str, env: &[(&str, PathBuf)]) {
     let (calls, saves) = tier((40, 5), (200, 50));
     let sandbox = Sandbox::new();
     sandbox.copy(fixture);
-    let host = sandbox.pmcp(&["dev", file, "--hot-reload", mode, concurrency, DRAIN]).start();
+    // Node finds the SDK there.
+    fs::create_dir(sandbox.path("node_modules")).expect("the sandbox can be written");
+    symlink(sdk("typescript"), sandbox.path("node_modules/protomcp")).expect("the sandbox can be written");
+    let launch = sandbox.pmcp(&["dev", file, "--hot-reload", mode, concurrency, DRAIN]);
+    let host = env.iter().fold(launch, |launch, (name, value)| launch.env(*name, value.clone())).start();
     host.initialize();
     assert!(!host.names().is_empty());
 
