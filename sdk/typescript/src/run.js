@@ -68,7 +68,26 @@ async function mainModule() {
     return commonJs.exports;
   }
   const path = process.argv[1];
-  return path ? import(pathToFileURL(path).href) : {};
+  if (!path) return {};
+  const exports = await import(pathToFileURL(path).href);
+  // Deno does not wait for the end of a module that awaits.
+  while (!isEvaluated(exports)) await new Promise((resolve) => setTimeout(resolve, 1));
+  return exports;
+}
+
+/**
+ * True if all exports have their values.
+ *
+ * @param {Record<string, unknown>} exports
+ */
+function isEvaluated(exports) {
+  try {
+    Object.values(exports);
+    return true;
+  } catch (error) {
+    if (error instanceof ReferenceError) return false;
+    throw error;
+  }
 }
 
 /**
