@@ -1,5 +1,6 @@
 //! `pmcp` behind an authorization server (MCP 2025-11-25, basic/authorization).
 
+use std::path::Path;
 use std::process::Command;
 
 use protomcp_conformance::{Issuer, Reply, Sandbox, Web, peers};
@@ -91,6 +92,54 @@ fn tokens_count_if_the_issuer_has_signed_them_for_this_server() {
         let token = issuer.token(&json!({"alg": "ES256", "aud": resource}));
         let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
         assert_eq!(web.send("POST", &format!("/mcp?access_token={token}"), &[], &ping).status, 401);
+    }
+}
+
+/// A request of the revision without sessions that calls the tool `meta`.
+fn call_without_session() -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "meta", "arguments": {}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "web", "version": "1"},
+    }}})
+}
+
+/// The caller of a call of the tool `meta`, as the tool process sees it.
+fn principal(reply: &Reply) -> Value {
+    let event = reply.body.lines().find_map(|line| line.strip_prefix("data: ").filter(|data| !data.is_empty()));
+    let answer: Value = serde_json::from_str(event.unwrap_or(&reply.body)).unwrap_or_else(|_| panic!("{reply:?}"));
+    let known = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{reply:?}"));
+    serde_json::from_str::<Value>(known).expect("it is JSON")["context"]["principal"].take()
+}
+
+#[test]
+fn a_tool_process_sees_the_bearer_of_each_token() {
+    let mut issuer = Issuer::start();
+    let url = issuer.url().to_owned();
+    let flags = ["--transport", "http", "--oauth-issuer", &url, "--oauth-audience", "api://tools"];
+    let tool = concat!(env!("CARGO_MANIFEST_DIR"), "/second/tool.py");
+    let mut web = Web::start_program(Path::new(tool), &flags, &[("PYTHONDONTWRITEBYTECODE", "1")]);
+    let mut bearers = ["use", "deploy use"].map(|scope| {
+        let claims = json!({"alg": "ES256", "aud": "api://tools", "sub": "bob", "client_id": "editor", "scope": scope});
+        let scopes: Vec<_> = scope.split(' ').collect();
+        let principal = json!({"subject": "bob", "client_id": "editor", "issuer": url, "scopes": scopes});
+        (format!("Bearer {}", issuer.token(&claims)), principal)
+    });
+    let stateless =
+        [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "meta")].as_slice();
+    let body = call_without_session().to_string();
+    for (bearer, expected) in &bearers {
+        let reply = web.send("POST", "/mcp", &[stateless, &[("authorization", bearer)]].concat(), &body);
+        assert_eq!(&principal(&reply), expected);
+    }
+    // In a session, too, each request has the scopes of its own token.
+    let reply = show(&web, bearers[0].0.trim_start_matches("Bearer "));
+    web.carry("mcp-session-id", reply.header("mcp-session-id").expect("a session"));
+    bearers.reverse();
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "meta"}}).to_string();
+    for (bearer, expected) in &bearers {
+        let reply = web.send("POST", "/mcp", &[("authorization", bearer)], &body);
+        assert_eq!(&principal(&reply), expected);
     }
 }
 

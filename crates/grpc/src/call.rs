@@ -14,7 +14,7 @@ use protomcp_binary::message::{
 };
 use protomcp_binary::{BareMessage, BinaryAnswer, BinaryCall, BinaryCaller, BinaryEndpoint, BinaryPeer, Fault, code};
 use protomcp_http::{Admission, Body};
-use protomcp_server::{Extensions, Reservation};
+use protomcp_server::Reservation;
 use tonic::server::Grpc;
 use tonic::{Code, Status};
 use tower_service::Service;
@@ -56,9 +56,9 @@ impl Caller {
             address: admission.and_then(Admission::address),
             // Scopes are checked before, so that the refusal is a status.
             permission: None,
+            known: admission.map(Admission::known).unwrap_or_default().with(Arc::clone(&self.head)),
         };
-        let connection = admission.and_then(Admission::connection);
-        BinaryCaller { peer, connection, known: Extensions::default().with(Arc::clone(&self.head)) }
+        BinaryCaller { peer, connection: admission.and_then(Admission::connection) }
     }
 }
 

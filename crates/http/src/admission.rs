@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use bytes::Bytes;
 use http::request::Parts;
 use protomcp_auth::Rejection;
-use protomcp_server::{Peer, Reservation};
+use protomcp_server::{Extensions, Peer, Reservation};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::auth;
@@ -51,6 +51,15 @@ impl Admission {
     #[must_use]
     pub fn principal(&self) -> Option<&Arc<str>> {
         self.caller.principal.as_ref().map(|Principal(principal)| principal)
+    }
+
+    /// The facts about the sender that services of every protocol see: the [`CallerIdentity`] of its token, if it has
+    /// one.
+    ///
+    /// [`CallerIdentity`]: protomcp_server::CallerIdentity
+    #[must_use]
+    pub fn known(&self) -> Extensions {
+        self.caller.identity.iter().fold(Extensions::default(), |known, identity| known.with(Arc::clone(identity)))
     }
 
     /// The address that the request counts for: that of the client behind a trusted proxy.

@@ -1,13 +1,14 @@
 //! Authentication and authorization: secrets that each request must carry, or tokens of an issuer.
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Scopes};
-use protomcp_server::ServerHandle;
 use protomcp_server::layer::lazy_tools::RequestTarget;
+use protomcp_server::{CallerIdentity, ServerHandle};
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
 
 use crate::caller::{Caller, Principal};
@@ -25,6 +26,7 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
         (Some(oauth), _) => match oauth.authenticate(&parts.headers, peer(parts)).await {
             Ok(identity) => {
                 parts.extensions.insert(Principal(identity.principal()));
+                parts.extensions.insert(Arc::new(caller_identity(&identity)));
                 parts.extensions.insert(identity);
                 if oauth.has_policy() {
                     parts.extensions.insert(NeededScopes::default());
@@ -39,6 +41,17 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
             Err(Box::new(response))
         }
+    }
+}
+
+/// The bearer of a token, for services that know nothing of tokens.
+fn caller_identity(identity: &Identity) -> CallerIdentity {
+    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
+    CallerIdentity {
+        subject: text(identity.subject()),
+        client_id: text(identity.client()),
+        issuer: text(identity.issuer()),
+        scopes: identity.scopes().iter().map(str::to_owned).collect(),
     }
 }
 

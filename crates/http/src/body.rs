@@ -10,7 +10,7 @@ use std::sync::Arc;
 use bytes::{Buf, Bytes};
 use http::request::Parts;
 use http_body::Body;
-use protomcp_server::{Budget, Extensions, OverBudget, Owner, Reservation};
+use protomcp_server::{Budget, CallerIdentity, Extensions, OverBudget, Owner, Reservation};
 
 /// A body up to this length is copied: a slice of the buffer of a connection would keep the whole buffer.
 const COPIED: usize = 16 * 1024;
@@ -25,7 +25,12 @@ pub(crate) struct SourceRequest {
 impl SourceRequest {
     /// The extensions that handlers see of the request.
     pub(crate) fn extensions(self) -> Extensions {
-        Extensions::default().with(self.head).with(self.room)
+        let identity = self.head.extensions.get::<Arc<CallerIdentity>>().cloned();
+        let known = Extensions::default().with(self.head).with(self.room);
+        match identity {
+            Some(identity) => known.with(identity),
+            None => known,
+        }
     }
 }
 

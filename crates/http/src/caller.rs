@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::request::Parts;
 #[cfg(feature = "listener")]
 use protomcp_listener::{ClientName, ConnectionInfo};
-use protomcp_server::{Owner, Peer};
+use protomcp_server::{CallerIdentity, Owner, Peer};
 
 use crate::forwarded;
 use crate::network::IpNetwork;
@@ -17,12 +17,18 @@ pub(crate) struct Caller {
     pub(crate) principal: Option<Principal>,
     pub(crate) address: Option<IpAddr>,
     pub(crate) connection: Option<Connection>,
+    pub(crate) identity: Option<Arc<CallerIdentity>>,
 }
 
 impl Caller {
     /// The caller of a request with this head.
     pub(crate) fn of(parts: &Parts) -> Self {
-        Self { principal: parts.extensions.get().cloned(), address: address(parts), connection: connection(parts) }
+        Self {
+            principal: parts.extensions.get().cloned(),
+            address: address(parts),
+            connection: connection(parts),
+            identity: parts.extensions.get().cloned(),
+        }
     }
 
     /// The owner that the request counts for when limits are shared.

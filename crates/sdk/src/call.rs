@@ -8,7 +8,8 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all, ready};
 use protomcp_proto::{Principal, RequestContext};
 use protomcp_server::{
-    AskError, CallerKey, ClientInfo, Conversation, InputRequest, Owner, ServerResult, SessionId, TaskOptions,
+    AskError, CallerIdentity, CallerKey, ClientInfo, Conversation, InputRequest, Owner, ServerResult, SessionId,
+    TaskOptions,
 };
 use protomcp_toollist::Command;
 use protomcp_types::{ClientCapabilities, ErrorObject, Implementation, ProtocolVersion, RawJson, RequestId};
@@ -164,6 +165,12 @@ fn caller(about: &RequestContext) -> CallerKey {
         session => Conversation::Session(SessionId::new(number(session))),
     };
     CallerKey { owner, conversation }
+}
+
+/// The caller, for services that also run without a bridge.
+pub(crate) fn identity(principal: &Principal) -> CallerIdentity {
+    let Principal { subject, client_id, issuer, scopes } = principal.clone();
+    CallerIdentity { subject, client_id, issuer, scopes }
 }
 
 /// The number of a name, other than those of special sessions.

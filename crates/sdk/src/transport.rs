@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::Call;
+use crate::call::{self, Call};
 use crate::relay::{Delivery, Relay};
 
 /// The connection to the bridge.
@@ -114,6 +114,9 @@ impl<R: AsyncRead + Unpin + Send + 'static> Source for LinkSource<R> {
         let call = Call::new(id, about.as_deref(), self.relay.clone());
         let mut known = Extensions::default().with(Arc::new(Arc::clone(&call)));
         if let Some(about) = about {
+            if let Some(principal) = &about.principal {
+                known = known.with(Arc::new(call::identity(principal)));
+            }
             known = known.with(about);
         }
         if is_of_bridge { known.with(Arc::new(Relayed::new(call))) } else { known.with(Arc::new(ListsHidden)) }

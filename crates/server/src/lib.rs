@@ -53,9 +53,10 @@ pub use outgoing_layer::OutgoingLayer;
 pub use parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
 #[doc(no_inline)]
 pub use protomcp_session::{
-    AskError, Budget, CacheHints, CallerKey, ClientInfo, Conversation, Extensions, InputRequest, InputRequests,
-    InputRequired, InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation, ServerInfo,
-    ServerRequest, ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
+    AskError, Budget, CacheHints, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest,
+    InputRequests, InputRequired, InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation,
+    ServerInfo, ServerRequest, ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions,
+    TaskState,
 };
 pub use relay::{ListsHidden, Relay, Relayed};
 pub use router::Router;

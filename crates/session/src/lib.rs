@@ -4,6 +4,7 @@ mod ask_error;
 mod batch;
 mod budget;
 mod caller;
+mod caller_identity;
 mod canonical;
 mod client;
 mod client_info;
@@ -31,6 +32,7 @@ pub use ask_error::AskError;
 pub use batch::Batches;
 pub use budget::{Budget, OverBudget, Reservation};
 pub use caller::{CallerKey, Conversation, Owner};
+pub use caller_identity::CallerIdentity;
 pub use client::{
     AnswerFacts, Channel, ClientConfig, ClientConnection, ClientEvent, ClientLimits, CloseReason, Mode, OpenError,
     OutgoingCall, Pings, RequestError, ServerQuestion, ServerView, TaskNotice, TaskWish, Transmit,

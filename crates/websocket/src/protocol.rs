@@ -92,6 +92,7 @@ impl Connection {
             principal: head.extensions.get().map(|Principal(who)| Arc::clone(who)),
             address: address.or_else(|| head.extensions.get().map(|PeerAddr(peer)| peer.ip())),
             permission: Some(permission(admission.clone(), head.clone())),
+            known: admission.known(),
         };
         Ok((Self { upgrade, admission, lease, peer }, response))
     }

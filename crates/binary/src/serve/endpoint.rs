@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use prost::Message;
 use protomcp_server::{Peer, Server, ServerHandle, Service};
-use protomcp_session::{Extensions, Reservation};
+use protomcp_session::Reservation;
 
 use crate::fault::Fault;
 use crate::frame::FrameTooLarge;
@@ -32,13 +32,10 @@ pub struct BinaryEndpoint {
 /// The sender of a request without a conversation.
 #[derive(Debug, Clone, Default)]
 pub struct BinaryCaller {
-    /// Its principal and its address.
+    /// Its principal, its address, and the facts about the request that handlers see.
     pub peer: BinaryPeer,
     /// The number of its connection, by which requests take turns; unique in this process.
     pub connection: Option<u64>,
-    /// The knowledge of the transport about the request, which handlers can see
-    /// ([`Context::extension`](protomcp_server::Context::extension)).
-    pub known: Extensions,
 }
 
 /// The answer to a request without a conversation.
@@ -91,14 +88,14 @@ impl BinaryEndpoint {
     pub async fn answer(&self, mut call: BinaryCall, caller: BinaryCaller) -> BinaryAnswer {
         let started = now();
         let kind = RequestKind::of(&call);
-        let BinaryCaller { mut peer, connection, known } = caller;
+        let BinaryCaller { mut peer, connection } = caller;
         let timeout = match admit(self.config(), &mut peer.principal, true, &mut call) {
             Ok(timeout) => timeout,
             Err(fault) => return BinaryAnswer { outcome: kind.carry(fault), rooms: Vec::new() },
         };
         let worker = self.shared.large_work.worker(peer.owner());
         let sender = Peer::new(peer.principal.clone(), peer.address, connection);
-        let requests = StatelessRequests::new(Arc::clone(&self.server), sender, known);
+        let requests = StatelessRequests::new(Arc::clone(&self.server), sender, peer.known.clone());
         let answers = Answers {
             shared: Arc::clone(&self.shared),
             mcp: Mcp { requests: Requests::Stateless(requests), worker, outbound: None },

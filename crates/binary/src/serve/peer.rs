@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use protomcp_session::Owner;
+use protomcp_session::{Extensions, Owner};
 
 use crate::fault::Fault;
 
@@ -17,6 +17,9 @@ pub struct BinaryPeer {
     pub address: Option<IpAddr>,
     /// The requests that the client may make; `None`: all.
     pub permission: Option<Permission>,
+    /// The facts about the client that handlers see in each request
+    /// ([`Context::extension`](protomcp_server::Context::extension)).
+    pub known: Extensions,
 }
 
 /// Decides about each request of a client before it is answered, by the scopes of its token for example.

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use protomcp_transport::Transport;
+use protomcp_session::Extensions;
+use protomcp_transport::{Received, Source, Transport, TransportError};
 
 use crate::serve::peer::BinaryPeer;
 
@@ -14,7 +15,7 @@ pub(super) struct PeerTransport<T> {
 }
 
 impl<T: Transport> Transport for PeerTransport<T> {
-    type Source = T::Source;
+    type Source = PeerSource<T::Source>;
     type Sink = T::Sink;
 
     fn principal(&self) -> Option<Arc<str>> {
@@ -25,7 +26,28 @@ impl<T: Transport> Transport for PeerTransport<T> {
         self.peer.address
     }
 
-    fn split(self) -> (T::Source, T::Sink) {
-        self.inner.split()
+    fn split(self) -> (Self::Source, T::Sink) {
+        let (inner, sink) = self.inner.split();
+        (PeerSource { inner, known: self.peer.known }, sink)
+    }
+}
+
+/// The messages of `inner`, each with the same facts about its sender.
+pub(super) struct PeerSource<S> {
+    inner: S,
+    known: Extensions,
+}
+
+impl<S: Source> Source for PeerSource<S> {
+    fn next(&mut self) -> impl Future<Output = Result<Option<Received>, TransportError>> + Send {
+        self.inner.next()
+    }
+
+    fn extensions(&mut self) -> Extensions {
+        self.known.clone()
+    }
+
+    fn text_len(&self) -> usize {
+        self.inner.text_len()
     }
 }

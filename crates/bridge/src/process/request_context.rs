@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protomcp_proto::{Principal, RequestContext};
-use protomcp_server::{Context, Owner};
+use protomcp_server::{CallerIdentity, Context, Owner};
 use protomcp_types::RawJson;
 
 use crate::process::sdk::SdkFeatures;
@@ -27,13 +27,11 @@ fn of(context: &Context, left: Duration) -> RequestContext {
     }
 }
 
-/// The caller that the transport has authenticated. The principal of a token is a JSON array of its issuer, subject and
-/// client; any other one is the name of the caller.
+/// The caller that the transport has authenticated. A principal without an identity is the name of the caller.
 fn principal(context: &Context) -> Option<Principal> {
-    let Owner::Principal(text) = &context.caller().owner else { return None };
-    let Ok([issuer, subject, client_id]) = serde_json::from_str::<[Option<String>; 3]>(text) else {
-        return Some(Principal { subject: text.to_string(), ..Principal::default() });
-    };
-    let (issuer, subject) = (issuer.unwrap_or_default(), subject.unwrap_or_default());
-    Some(Principal { subject, client_id: client_id.unwrap_or_default(), issuer, scopes: Vec::new() })
+    if let Some(CallerIdentity { subject, client_id, issuer, scopes }) = context.extension().cloned() {
+        return Some(Principal { subject, client_id, issuer, scopes });
+    }
+    let Owner::Principal(name) = &context.caller().owner else { return None };
+    Some(Principal { subject: name.to_string(), ..Principal::default() })
 }
