@@ -18,7 +18,7 @@ INFO = {
     "version": "1.0",
     "language": "python",
     "max_concurrent_calls": 16,
-    "features": ["elicitation", "reload-in-place", "request-context"],
+    "features": ["elicitation", "reload-in-place", "request-context", "ping"],
 }
 MIDDLEWARE = [("polite", 10), ("loud", 20)]
 
@@ -43,6 +43,9 @@ class Process:
 
     def bridge_info(self, info, _):
         self.link.features = set(info.get("features", []))
+
+    def ping(self, _, request_id):
+        self.link.send("pong", {}, request_id)
 
     def list_tools(self, _, request_id):
         self.register(request_id, "")

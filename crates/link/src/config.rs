@@ -44,6 +44,11 @@ pub struct Config {
     pub handshake_quiet: Duration,
     /// The time in which a process must answer a reload request; without an answer it cannot reload in place.
     pub reload_timeout: Duration,
+    /// The silence of a process after which it is sent a ping, if it answers pings
+    /// ([`Connection::keep_alive`](crate::Connection::keep_alive)).
+    pub ping_interval: Duration,
+    /// The further silence after which a process without requests is given up, and one with requests reported.
+    pub ping_timeout: Duration,
     /// Counts bytes. Links that share this value are counted together.
     pub byte_counters: Arc<ByteCounters>,
 }
@@ -59,6 +64,8 @@ impl Default for Config {
             handshake_timeout: Duration::from_secs(30),
             handshake_quiet: Duration::from_millis(500),
             reload_timeout: Duration::from_secs(3),
+            ping_interval: Duration::from_secs(30),
+            ping_timeout: Duration::from_secs(30),
             byte_counters: Arc::default(),
         }
     }

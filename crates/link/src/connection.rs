@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Raw};
 use protomcp_proto::{
-    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, Msg, ReloadRequest, Rpc, message_name,
+    CallToolRequest, CancelRequest, Envelope, ListToolsRequest, Msg, Ping, ReloadRequest, Rpc, message_name,
 };
 
 use crate::answer::Answer;
@@ -32,6 +32,7 @@ use crate::error::{CallError, Closed, HandshakeError, LinkError};
 use crate::event::{Event, Notice, Phase};
 use crate::handshake::Handshaker;
 use crate::id::{CallId, CallIds};
+use crate::liveness::{Liveness, LivenessAction};
 use crate::outbox::{Outbox, Turn};
 use crate::pending::{Pending, PendingCalls, Request};
 use crate::two_reader_workaround::TwoReaderWorkaround;
@@ -47,6 +48,7 @@ pub struct Connection {
     /// The reason why the process is not in service, when its first handshake failed.
     rejected: Option<HandshakeError>,
     two_readers: TwoReaderWorkaround,
+    liveness: Liveness,
     pending: PendingCalls,
     deferred_calls: DeferredCalls,
     assembler: Assembler,
@@ -65,6 +67,7 @@ impl Connection {
             handshake: Handshaker::new(&config),
             rejected: None,
             two_readers: TwoReaderWorkaround::default(),
+            liveness: Liveness::new(config.ping_interval, config.ping_timeout),
             pending: PendingCalls::default(),
             deferred_calls: DeferredCalls::default(),
             assembler: Assembler::new(config.limits.max_payload, config.max_assembling),
@@ -168,6 +171,18 @@ impl Connection {
         }
     }
 
+    /// Sends a ping when the process has been silent for [`Config::ping_interval`], for one that answers pings at any
+    /// time. If nothing arrives within [`Config::ping_timeout`] more, the link closes with [`Closed::Silent`]. While the
+    /// process works on requests, [`Notice::Silent`] follows instead, once. Handshakes have times of their own.
+    pub fn keep_alive(&mut self, now: Instant) {
+        self.liveness.begin(now);
+    }
+
+    /// The owner does not read for now, so the silence of the peer proves nothing.
+    pub fn reading_paused(&mut self, now: Instant) {
+        self.liveness.heard(now);
+    }
+
     /// Sends a message that expects no answer.
     pub fn notify(&mut self, message: Msg) {
         self.reply("", message);
@@ -196,6 +211,7 @@ impl Connection {
     /// # Errors
     /// Like [`handle_bytes`](Self::handle_bytes).
     pub fn handle_frames(&mut self, now: Instant, src: &mut BytesMut, most: usize) -> Result<usize, LinkError> {
+        self.liveness.heard(now);
         let outcome = self.receive(now, src, most);
         self.end_silence(now);
         outcome
@@ -257,6 +273,7 @@ impl Connection {
             self.outbox.empty_frame();
         }
         self.end_silence(now);
+        self.look_after(now);
     }
 
     /// The earliest instant at which [`handle_timeout`](Self::handle_timeout) has an effect.
@@ -264,8 +281,8 @@ impl Connection {
         if self.closed.is_some() {
             return None;
         }
-        let deadlines = [self.handshake.deadline(), self.pending.next_deadline(), self.two_readers.deadline()];
-        deadlines.into_iter().flatten().min()
+        let own = [self.handshake.deadline(), self.two_readers.deadline(), self.liveness.deadline()];
+        own.into_iter().chain([self.pending.next_deadline()]).flatten().min()
     }
 
     /// The next event.
@@ -291,6 +308,23 @@ impl Connection {
         }
         if !self.is_holding() {
             self.release(now);
+        }
+    }
+
+    /// Pings a silent process, and decides about one that does not answer.
+    fn look_after(&mut self, now: Instant) {
+        if self.is_holding() {
+            return self.liveness.heard(now);
+        }
+        let (requests, time) = (self.pending.len(), self.liveness.limit());
+        match self.liveness.poll(now, requests) {
+            None => {}
+            Some(LivenessAction::Ping) => {
+                let id = self.ids.next().to_string();
+                self.write(Turn::Now, &id, Ping {}.into());
+            }
+            Some(LivenessAction::Report) => self.notice(Notice::Silent { time, requests }),
+            Some(LivenessAction::GiveUp) => self.close(Closed::Silent(time)),
         }
     }
 

@@ -227,6 +227,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             }
             Command::Reply { id, message } => self.connection.reply(&id, message),
             Command::WorkAroundTwoReaders => self.connection.work_around_two_readers(now()),
+            Command::KeepAlive => self.connection.keep_alive(now()),
             Command::Reload => self.connection.reload(now()),
             Command::Interrupt => self.connection.interrupt(),
             Command::Close => self.connection.close(Closed::Here),
@@ -276,6 +277,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
 
     fn read(&mut self, cx: &mut Context<'_>) -> bool {
         if !self.connection.may_read() || !self.event_sender.poll_keeps_up(cx) {
+            self.connection.reading_paused(now());
             return false;
         }
         if self.turn.unfinished {

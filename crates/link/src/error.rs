@@ -82,6 +82,9 @@ pub enum Closed {
     /// Reading or writing failed.
     #[error("input or output failed: {0}")]
     Io(String),
+    /// The tool process has sent nothing for this time, not even the answer to a ping, and works on no request.
+    #[error("the tool process has not answered for {0:?}")]
+    Silent(Duration),
 }
 
 /// The byte stream is lost; the tool process has to be restarted.

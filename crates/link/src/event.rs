@@ -1,5 +1,7 @@
 //! Events of a connection for its owner.
 
+use std::time::Duration;
+
 use protomcp_proto::{Msg, ToolDefinition};
 
 use crate::answer::Answer;
@@ -135,6 +137,14 @@ pub enum Notice {
         kind: &'static str,
         /// Its size in bytes.
         size: usize,
+    },
+    /// A process that answers pings has sent nothing for a while, but works on requests, whose deadlines hold. Reported
+    /// once for each silence.
+    Silent {
+        /// The time without a frame.
+        time: Duration,
+        /// The number of requests without an answer.
+        requests: usize,
     },
     /// A rejected frame that belongs to no known call: it is too large, has too many entries, or is not an envelope. It
     /// was skipped. Of each kind of message, the first, tenth, hundredth and so on is reported.

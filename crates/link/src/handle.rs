@@ -43,6 +43,7 @@ pub(crate) enum Command {
         message: Msg,
     },
     WorkAroundTwoReaders,
+    KeepAlive,
     Reload,
     Interrupt,
     Close,
@@ -190,6 +191,11 @@ impl Link {
     /// [`Connection::work_around_two_readers`](crate::Connection::work_around_two_readers).
     pub fn work_around_two_readers(&self) {
         self.send(Command::WorkAroundTwoReaders);
+    }
+
+    /// Sends pings to the process while it is silent; see [`Connection::keep_alive`](crate::Connection::keep_alive).
+    pub fn keep_alive(&self) {
+        self.send(Command::KeepAlive);
     }
 
     /// Fails the tool calls in flight with [`CallError::Interrupted`] and cancels them at the process.

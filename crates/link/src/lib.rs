@@ -11,6 +11,7 @@ mod event;
 mod handshake;
 mod id;
 mod kind;
+mod liveness;
 mod outbox;
 mod pending;
 mod two_reader_workaround;

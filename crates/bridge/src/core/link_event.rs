@@ -1,6 +1,6 @@
 //! The meaning of an event of a link: an input of the core, or effects that do not depend on its state.
 
-use protomcp_link::{Event, Notice, Phase, ReloadError};
+use protomcp_link::{Closed, Event, Notice, Phase, ReloadError};
 use protomcp_proto::Msg;
 
 use crate::catalog::registration::Registration;
@@ -54,9 +54,15 @@ pub(super) fn translate(
             }
         }
         Event::Noticed(Notice::Undecoded { reason, count }) => list_control::refused(&reason, count),
+        Event::Noticed(Notice::Silent { time, requests }) => {
+            tracing::warn!("the tool process has not answered for {time:?}; {requests} requests wait for it");
+        }
         // A process whose link is lost cannot serve; its exit is a later input.
         Event::Closed(reason) => {
-            tracing::debug!(%generation, %reason, "the link closed");
+            match &reason {
+                Closed::Silent(_) => tracing::warn!("{reason}, and no request runs there; stopping it"),
+                _ => tracing::debug!(%generation, %reason, "the link closed"),
+            }
             fx.push(Effect::Stop(generation));
         }
         other => tracing::debug!(%generation, event = ?other, "no effect"),

@@ -128,6 +128,9 @@ pub(crate) fn answer_early(link: &Link, event: Event, draft: &mut PendingRegistr
             tracing::info!(sdk = info.name, version = info.version, language = info.language, "the tool process");
             draft.sdk = SdkFeatures::of(&info);
             link.reply("", sdk::bridge_info());
+            if draft.sdk.answers_pings {
+                link.keep_alive();
+            }
         }
         Event::Notification { message: Msg::Log(message), .. } => tool_log::write(&LogLine::to_mcp(&message)),
         Event::Listed(tools) => {

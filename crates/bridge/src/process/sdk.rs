@@ -7,7 +7,7 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
-const FEATURES: [&str; 13] = [
+const FEATURES: [&str; 14] = [
     "elicitation",
     "metadata",
     "raw-with-result",
@@ -21,6 +21,7 @@ const FEATURES: [&str; 13] = [
     "reply-metadata",
     "request-context",
     "sampling-params",
+    "ping",
 ];
 
 /// The announced features of a process.
@@ -39,6 +40,8 @@ pub(crate) struct SdkFeatures {
     pub(crate) validates: bool,
     /// It wants the context of each request.
     pub(crate) wants_context: bool,
+    /// It answers pings at any time.
+    pub(crate) answers_pings: bool,
 }
 
 impl SdkFeatures {
@@ -52,6 +55,7 @@ impl SdkFeatures {
             structured: has("structured-content"),
             validates: has("validated-arguments"),
             wants_context: has("request-context"),
+            answers_pings: has("ping"),
         }
     }
 }
@@ -84,6 +88,7 @@ mod tests {
             (0, &["structured-content"], SdkFeatures { structured: true, ..plain }),
             (0, &["validated-arguments"], SdkFeatures { validates: true, ..plain }),
             (0, &["request-context"], SdkFeatures { wants_context: true, ..plain }),
+            (0, &["ping"], SdkFeatures { answers_pings: true, ..plain }),
         ] {
             assert_eq!(SdkFeatures::of(&info(calls, features)), sdk);
         }

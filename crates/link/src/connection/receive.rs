@@ -45,6 +45,7 @@ impl Connection {
             return;
         };
         match Kind::of(self.side, &message) {
+            Kind::Answer if matches!(message, Msg::Pong(_)) && self.pending.find(&id).is_none() => {}
             Kind::Answer => self.handle_answer(id, message),
             // The end that drives a link has no part in it.
             Kind::Request if matches!(message, Msg::Ping(_)) => self.reply(&id, Pong {}.into()),

@@ -9,6 +9,7 @@ mod calls;
 mod closing;
 mod end;
 mod handshake;
+mod liveness;
 mod operations;
 mod pair;
 mod pieces;

@@ -32,6 +32,10 @@ fn act(bridge: &mut Connection, ids: &CallIds, now: Instant, step: Envelope) {
             _ => bridge.notify(cancel.into()),
         },
         Msg::RegisterMiddlewareResponse(_) => {}
+        Msg::Ping(_) => {
+            bridge.keep_alive(now);
+            bridge.handle_timeout(now + Duration::from_secs(30));
+        }
         message @ (Msg::BridgeInfo(_)
         | Msg::ActiveTools(_)
         | Msg::SamplingResponse(_)

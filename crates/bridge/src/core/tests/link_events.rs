@@ -1,5 +1,7 @@
 //! Events of the link, and the facts that decide about them.
 
+use std::time::Duration;
+
 use protomcp_link::{Closed, Event, Handshake, Middleware, Notice, Phase, QuestionFields, ReloadError};
 use protomcp_proto::{
     DisableToolsRequest, ElicitationComplete, ListRootsRequest, LogMessage, Msg, PromptListChanged,
@@ -86,6 +88,7 @@ fn each_event_has_its_effects() {
         (Event::Noticed(Notice::LateAnswer { id: "5".into(), kind: "call_result" }), "answered late 1 5"),
         (Event::Noticed(Notice::LateAnswer { id: "5".into(), kind: "progress" }), ""),
         (Event::Closed(Closed::ByPeer), "stop 1"),
+        (Event::Closed(Closed::Silent(Duration::from_secs(60))), "stop 1"),
     ] {
         let mut rig = answered();
         let effects = rig.core.handle(rig.now, Input::Link(generation(1), event), &Observed::default());
