@@ -5,7 +5,7 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use protomcp_conformance::{Host, Sandbox, peers};
+use protomcp_conformance::{Host, Sandbox, eventually, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -153,6 +153,20 @@ fn a_connection_within_tls_is_the_same() {
     assert_eq!(port.command(&words, &[("SSL_CERT_FILE", &authority)]).unwrap(), "5\n");
     let unknown = port.command(&words, &[]).unwrap_err();
     assert!(unknown.contains("certificate"), "{unknown}");
+}
+
+/// A conversation has its place as long as its connection.
+#[test]
+fn conversations_are_bounded() {
+    let port = Port::open(&["--transport", "ws", "--max-sessions", "1"]);
+    let mut first = port.relay("prefixed").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    first.stdin.as_mut().unwrap().write_all(b"\0\0\0\x02\x22\x00").unwrap();
+    // An answer shows that it is connected.
+    first.stdout.as_mut().unwrap().read_exact(&mut [0; 4]).unwrap();
+    assert_eq!(port.handshake(&[]), 503);
+    drop(first.stdin.take());
+    assert!(first.wait().unwrap().success());
+    eventually("the place is free again", || (port.handshake(&[]) == 101).then_some(()));
 }
 
 /// The server says goodbye (1001) when its last call is answered.

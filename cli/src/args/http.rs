@@ -122,7 +122,7 @@ impl Protocols {
         let (name, idle): (_, &[&str]) = match self {
             Self::Current | Self::WithHttpSse => return Ok(self),
             Self::Grpc => ("grpc", &["--max-sessions", "--session-idle"]),
-            Self::WebSocket => ("ws", &["--max-sessions", "--session-idle", "--grpc-reflection"]),
+            Self::WebSocket => ("ws", &["--session-idle", "--grpc-reflection"]),
         };
         match network_flags.iter().find(|flag| idle.contains(&flag.as_str())) {
             Some(flag) => Err(Failure::usage(format!("{flag} has no effect on {name}: it is for --transport http"))),

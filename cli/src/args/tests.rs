@@ -163,7 +163,7 @@ fn mistakes_are_named() {
         ("call", "missing server"),
         ("list wss://ann:pass@a.example/mcp?key=secret", "invalid URL \"wss://a.example/mcp\": expected"),
         ("run FILE --transport grpc --session-idle 1m", "--session-idle has no effect on grpc"),
-        ("run FILE --transport ws --max-sessions 5", "--max-sessions has no effect on ws"),
+        ("run FILE --transport ws --session-idle 1m", "--session-idle has no effect on ws"),
         ("run FILE --transport ws --grpc-reflection", "--grpc-reflection has no effect on ws"),
         ("list gopher://a", "unsupported scheme \"gopher\": use http, https, proto, protos, grpc, grpcs, ws or wss"),
         ("run FILE -- server", "name either a tool file or servers, not both"),

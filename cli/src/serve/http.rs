@@ -112,6 +112,7 @@ impl Front {
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
         let Self { http, sockets, monitoring, config, terms, url } = self;
         let binary = terms.over_http(server.clone(), http.config.limits.max_body);
+        let max_sessions = http.config.limits.max_sessions;
         let service = StreamableHttp::new(terms.json(server.clone()), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service);
@@ -121,7 +122,7 @@ impl Front {
             routes = routes.with_protocol(if http.observe.grpc_reflection { grpc.with_reflection() } else { grpc });
         }
         if http.protocols != Protocols::Grpc {
-            routes = routes.with_protocol(WebSockets::new(binary));
+            routes = routes.with_protocol(WebSockets::new(binary).with_max_conversations(max_sessions));
         }
         if matches!(http.protocols, Protocols::Grpc | Protocols::WebSocket) {
             routes = routes.without_mcp();

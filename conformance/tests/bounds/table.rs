@@ -95,7 +95,12 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "`--max-sessions`, `--trusted-proxy`",
     ),
     (
-        "time that a session may be unused",
+        "conversations over WebSocket",
+        "{crates/websocket/src/protocol.rs MAX_CONVERSATIONS count}; one owner may have 4 times what is free",
+        "`--max-sessions`, `--trusted-proxy`",
+    ),
+    (
+        "time that a session may be unused; a conversation over WebSocket is in use while it answers pings",
         "{crates/http/src/config/limits.rs session_idle time}, never zero",
         "`--session-idle`",
     ),

@@ -10,7 +10,7 @@ use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
 use protomcp_binary::{BinaryPeer, BinaryServer, Fault, Permission, code};
 use protomcp_http::{Admission, Body, BoxBody, ClientAddr, PeerAddr, Principal, Protocol, Responding, UpgradeLease};
-use protomcp_server::Service;
+use protomcp_server::{Budget, Owner, Service};
 use tokio::time::{sleep, timeout};
 
 use crate::handshake::{self, Refused};
@@ -28,13 +28,23 @@ const PATHS: [&str; 2] = ["/", "/mcp"];
 pub struct WebSockets<S> {
     server: BinaryServer<S>,
     options: WebSocketOptions,
+    /// One byte for each conversation.
+    conversations: Budget,
 }
 
 impl<S: Service> WebSockets<S> {
     /// Serves this server.
     #[must_use]
     pub fn new(server: BinaryServer<S>) -> Self {
-        Self { server, options: WebSocketOptions::default() }
+        Self { server, options: WebSocketOptions::default(), conversations: places(MAX_CONVERSATIONS) }
+    }
+
+    /// Sets the most conversations at once. Default 10,000. One principal, or else one address, may have four times as many
+    /// as stay free; a handshake beyond that is refused with 503. One connection of HTTP/2 may carry many conversations.
+    #[must_use]
+    pub fn with_max_conversations(mut self, max: usize) -> Self {
+        self.conversations = places(max);
+        self
     }
 
     /// Sets the times of connections.
@@ -52,9 +62,17 @@ impl<S: Service> Protocol for WebSockets<S> {
 
     fn respond(&self, request: Request<BoxBody>) -> Responding {
         let (mut head, _) = request.into_parts();
-        let response = match Connection::of(&mut head) {
-            Ok((connection, response)) => {
-                tokio::spawn(connection.serve(self.server.clone(), self.options));
+        let opened = Connection::of(&mut head).and_then(|(connection, response)| {
+            let place = self.conversations.reserve(&connection.owner(), 1).map_err(|_| FULL)?;
+            Ok((connection, response, place))
+        });
+        let response = match opened {
+            Ok((connection, response, place)) => {
+                let served = connection.serve(self.server.clone(), self.options);
+                tokio::spawn(async move {
+                    served.await;
+                    drop(place);
+                });
                 response.map(|()| Body::default())
             }
             Err(refused) => refuse(&refused),
@@ -95,6 +113,10 @@ impl Connection {
             known: admission.known(),
         };
         Ok((Self { upgrade, admission, lease, peer }, response))
+    }
+
+    fn owner(&self) -> Owner {
+        Owner::of(self.peer.principal.clone(), self.peer.address)
     }
 
     async fn serve<S: Service>(self, server: BinaryServer<S>, options: WebSocketOptions) {
@@ -148,11 +170,26 @@ fn refuse(refused: &Refused) -> Response<Body> {
     *response.status_mut() = refused.status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    if refused.status == StatusCode::SERVICE_UNAVAILABLE {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
     if refused.status == StatusCode::UPGRADE_REQUIRED {
         headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
     }
     response
 }
+
+/// Places for this many conversations. A budget keeps its last byte.
+fn places(max: usize) -> Budget {
+    Budget::new(max.saturating_add(1))
+}
+
+/// The most conversations at once.
+const MAX_CONVERSATIONS: usize = 10_000;
+
+/// No conversation may be begun now.
+const FULL: Refused =
+    Refused { status: StatusCode::SERVICE_UNAVAILABLE, why: "there are too many conversations; try again later" };
 
 /// The time for the head of the response to be sent.
 const UPGRADE_TIMEOUT: Duration = Duration::from_secs(10);
