@@ -7,13 +7,14 @@ use std::time::Duration;
 use protomcp_binary::{
     BinaryClient, BinaryClientConfig, CommandServer, Connect, DescriptorSchemas, TcpServer, TlsServer,
 };
+use protomcp_bsr::registry::Resolver;
 use protomcp_gateway::ConnectError;
 use protomcp_grpc::GrpcServer;
 use protomcp_http_client::Tls;
 use protomcp_transport::boxed::Boxed;
 use protomcp_websocket::WebSocketServer;
 
-use crate::args::{Address, Carrier, Encryption, RegistryFlags};
+use crate::args::{Address, Carrier, Encryption};
 use crate::registries;
 
 /// The time for a server to answer in proto-mcp, unless it may have less.
@@ -32,14 +33,14 @@ pub(crate) struct ProtoRemote {
 }
 
 impl ProtoRemote {
-    /// Requests have this time unless they say otherwise.
-    pub(crate) fn new(timeout: Duration, registry: &RegistryFlags) -> Self {
+    /// Requests have this time unless they say otherwise. References are looked up with the resolver.
+    pub(crate) fn new(timeout: Duration, resolver: Option<&Resolver>) -> Self {
         let mut config = BinaryClientConfig::new("pmcp", env!("CARGO_PKG_VERSION"));
         (config.open_timeout, config.timeout) = (OPEN, timeout);
-        config.bsr_refs = !registry.registries.is_empty();
+        config.bsr_refs = resolver.is_some();
         // Only the validator brings the definitions of the rules.
         config.wkt_builtin = cfg!(feature = "validation");
-        Self { config, schemas: Arc::new(registries::schemas(registry)), tls: Tls::default() }
+        Self { config, schemas: Arc::new(registries::schemas(resolver)), tls: Tls::default() }
     }
 
     /// Sets the certificate of the client.

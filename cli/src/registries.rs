@@ -1,4 +1,5 @@
-//! Schema registries: the way to them, and the messages of tools behind their references.
+//! Schema registries: the way to them, and the messages of tools behind their references. A process has one resolver, so
+//! that it keeps to its rate towards a registry.
 
 use std::path::PathBuf;
 use std::{env, fs};
@@ -9,13 +10,19 @@ use protomcp_bsr::registry::{Credentials, DiskCache, Resolver, ResolverBuilder};
 
 use crate::args::RegistryFlags;
 
-/// The messages of tools, with references if registries are named.
-pub(crate) fn schemas(flags: &RegistryFlags) -> DescriptorSchemas {
+/// The resolver of this process, if registries are named.
+pub(crate) fn resolver(flags: &RegistryFlags) -> Option<Resolver> {
+    let is_named = !flags.registries.is_empty();
+    is_named.then(|| on_disk(builder(&flags.registries)).build())
+}
+
+/// The messages of tools, with references if there is a resolver.
+pub(crate) fn schemas(resolver: Option<&Resolver>) -> DescriptorSchemas {
     let schemas = DescriptorSchemas::new();
-    if flags.registries.is_empty() {
-        return schemas;
+    match resolver {
+        Some(resolver) => schemas.resolver(resolver.clone()),
+        None => schemas,
     }
-    schemas.resolver(on_disk(builder(&flags.registries)).build())
 }
 
 /// A resolver for these registries, and no others.

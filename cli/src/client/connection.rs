@@ -12,6 +12,7 @@ use crate::args::{Address, ServerFlags, Target, shown};
 use crate::client::form;
 use crate::exit::Failure;
 use crate::proto_remote::ProtoRemote;
+use crate::registries;
 use crate::remote::Remote;
 
 /// The time for a server to end its session.
@@ -47,7 +48,8 @@ impl Connection {
             }
             Target::Proto(server) => {
                 let token = Address::token(&headers).map_err(Failure::usage)?;
-                let remote = ProtoRemote::new(flags.timeout, &flags.registry).tls(tls).token(token, &server);
+                let remote = ProtoRemote::new(flags.timeout, registries::resolver(&flags.registry).as_ref());
+                let remote = remote.tls(tls).token(token, &server);
                 let name = shown(&server.url);
                 let transport = remote.connect(&server).await.map_err(|error| cannot_connect(&name, error))?;
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;

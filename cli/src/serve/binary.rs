@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_binary::{AnyServer, BinaryServer, ToolSchemas};
+use protomcp_bsr::registry::Resolver;
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
 
 use crate::args::ToolFlags;
+use crate::proto_remote::ProtoRemote;
 use crate::registries;
 
 /// The terms on which clients are served.
@@ -16,19 +18,26 @@ pub(super) struct Terms {
     call_timeout: Duration,
     drain_timeout: Duration,
     schemas: Arc<dyn ToolSchemas>,
+    resolver: Option<Resolver>,
     /// Clients of JSON-RPC see three tools.
     lazy_tools: Option<LazyTools>,
 }
 
 impl Terms {
     pub(super) fn new(tool: &ToolFlags) -> Self {
-        let limits = &tool.limits;
+        let (limits, resolver) = (&tool.limits, registries::resolver(&tool.registry));
         Self {
             call_timeout: limits.call_timeout,
             drain_timeout: limits.drain_timeout,
-            schemas: Arc::new(registries::schemas(&tool.registry)),
+            schemas: Arc::new(registries::schemas(resolver.as_ref())),
+            resolver,
             lazy_tools: tool.lazy_tools(),
         }
+    }
+
+    /// The settings of conversations with servers behind the gateway, whose requests have this time.
+    pub(super) fn remote(&self, timeout: Duration) -> ProtoRemote {
+        ProtoRemote::new(timeout, self.resolver.as_ref())
     }
 
     /// Serves clients of both protocols.
@@ -74,7 +83,8 @@ mod tests {
     #[test]
     fn the_flags_hold_in_proto_mcp() {
         let (call_timeout, drain_timeout) = (Duration::from_secs(7), Duration::from_secs(3));
-        let terms = Terms { call_timeout, drain_timeout, schemas: Arc::new(StructSchemas), lazy_tools: None };
+        let schemas = Arc::new(StructSchemas);
+        let terms = Terms { call_timeout, drain_timeout, schemas, resolver: None, lazy_tools: None };
         let server = terms.binary(Server::from_handler(Nothing));
         let (limits, usual) = (server.config().limits, server.config().frames.max_frame);
         assert_eq!((limits.call_timeout, limits.max_call_timeout), (call_timeout, call_timeout));

@@ -11,7 +11,7 @@ use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
 use protomcp_transport::boxed::Boxed;
 
-use crate::args::{CommandProtocol, Location, RegistryFlags, StdioCommand, Upstreams};
+use crate::args::{CommandProtocol, Location, StdioCommand, Upstreams};
 use crate::exit::Failure;
 use crate::proto_remote::ProtoRemote;
 use crate::remote::Remote;
@@ -24,14 +24,10 @@ pub(super) fn warn(idle: &[String]) {
     }
 }
 
-/// Connects the servers. A signal ends the attempt.
-pub(super) async fn open(
-    servers: &Upstreams,
-    registry: &RegistryFlags,
-    signals: &mut Signals,
-) -> Result<Gateway, Failure> {
+/// Connects the servers, those of proto-mcp with these settings. A signal ends the attempt.
+pub(super) async fn open(servers: &Upstreams, remote: &ProtoRemote, signals: &mut Signals) -> Result<Gateway, Failure> {
     tracing::info!("connecting to {}", servers.names());
-    let mut opening = pin!(builder(servers, registry)?.open());
+    let mut opening = pin!(builder(servers, remote)?.open());
     loop {
         tokio::select! {
             outcome = &mut opening => return outcome.map_err(|error| Failure::failed(error.to_string())),
@@ -51,8 +47,8 @@ pub(super) fn server(gateway: &Gateway, servers: &Upstreams) -> Server<impl Serv
 }
 
 /// The gateway to the servers. Several have prefixes.
-fn builder(servers: &Upstreams, registry: &RegistryFlags) -> Result<Builder, Failure> {
-    let remote = ProtoRemote::new(servers.limits.timeout, registry).tls(servers.tls.clone());
+fn builder(servers: &Upstreams, remote: &ProtoRemote) -> Result<Builder, Failure> {
+    let remote = remote.clone().tls(servers.tls.clone());
     let mut gateway = Gateway::builder("protomcp", env!("CARGO_PKG_VERSION"))
         .limits(servers.limits)
         .server_limits(servers.server_limits);

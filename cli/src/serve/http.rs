@@ -50,7 +50,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
         }
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
-            let gateway = gateway::open(&servers, &tool.registry, &mut signals).await?;
+            let gateway = gateway::open(&servers, &front.terms.remote(servers.limits.timeout), &mut signals).await?;
             let Serving { readiness, listeners, .. } = front.serve(&gateway::server(&gateway, &servers), None);
             tracing::info!("serving {} over HTTP", servers.names());
             readiness.set_ready();

@@ -39,7 +39,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
         }
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
-            let gateway = gateway::open(&servers, &tool.registry, &mut signals).await?;
+            let gateway = gateway::open(&servers, &terms.remote(servers.limits.timeout), &mut signals).await?;
             tracing::info!("serving {} on stdio", servers.names());
             let server = terms.both(gateway::server(&gateway, &servers));
             let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };

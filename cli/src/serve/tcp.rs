@@ -36,7 +36,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
         }
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
-            let gateway = gateway::open(&servers, &tool.registry, &mut signals).await?;
+            let gateway = gateway::open(&servers, &front.terms.remote(servers.limits.timeout), &mut signals).await?;
             let connections = front.serve(gateway::server(&gateway, &servers));
             tracing::info!("serving {} over TCP", servers.names());
             gateway::serve(gateway, connections, signals, || {})
