@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::ContentBlock;
 use crate::error::ErrorObject;
+use crate::json_object::JsonObject;
 use crate::list::array;
 use crate::method::Method;
 use crate::params::Params;
@@ -80,6 +81,19 @@ impl TryFrom<Params> for CallTool {
     }
 }
 
+/// Shares the values, and writes the name alone.
+impl From<CallTool> for Params {
+    fn from(call: CallTool) -> Self {
+        let CallTool { name, arguments, meta, task } = call;
+        let named = JsonObject::new().with("name", RawJson::text(&name));
+        let members = [("arguments", arguments), ("_meta", meta), ("task", task)];
+        Self::Named(members.into_iter().fold(named, |named, (member, value)| match value {
+            Some(value) => named.with(member, value),
+            None => named,
+        }))
+    }
+}
+
 impl CallToolResult {
     /// A result with content, an array.
     #[must_use]
@@ -134,7 +148,6 @@ fn no_content() -> RawJson {
 mod tests {
     use super::*;
     use crate::error::code;
-    use crate::json_object::JsonObject;
 
     fn call(text: &'static str) -> Result<CallTool, ErrorObject> {
         CallTool::try_from(Params::Named(JsonObject::from_raw(&RawJson::parse(text).unwrap()).unwrap()))
@@ -147,6 +160,14 @@ mod tests {
         assert_eq!(read.meta, Some(RawJson::EMPTY_OBJECT));
         let read = call(r#"{"name":"a","arguments":null}"#).unwrap();
         assert_eq!(read.arguments_or_empty(), RawJson::EMPTY_OBJECT);
+    }
+
+    #[test]
+    fn a_call_is_the_parameters_that_it_serializes_to() {
+        for text in [r#"{"name":"a"}"#, r#"{"name":"ä\"","arguments":{"b":[ 1 ]},"_meta":{"c":1},"task":{"ttl":5}}"#] {
+            let call = call(text).unwrap();
+            assert_eq!(Params::from(call.clone()), Params::of(&call).unwrap(), "{text}");
+        }
     }
 
     #[test]

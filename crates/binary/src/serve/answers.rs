@@ -142,10 +142,9 @@ impl Answers {
         // While the tool runs, its arguments are at the server alone, which counts them.
         drop((turn, arguments));
         let meta = worker.run(metadata_weight(&metadata), move || call_meta(&metadata)).await;
-        let size = json.len() + meta.as_ref().map_or(0, RawJson::len);
         let mut call = CallTool::new(name).with_arguments(json);
         call.meta = meta;
-        let Outcome { result, room: _room } = self.mcp.request::<CallTool>(size, call).await?;
+        let Outcome { result, room: _room } = self.mcp.request::<CallTool>(call.into()).await?;
         self.result_to_proto(result, &*messages).await
     }
 
@@ -205,7 +204,7 @@ impl Answers {
     }
 
     async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {
-        let outcome = self.mcp.request::<ReadResource>(0, ReadResource::new(request.uri)).await;
+        let outcome = self.mcp.ask::<ReadResource>(&ReadResource::new(request.uri)).await;
         let Outcome { result, room: _room } = outcome.map_err(|mut fault| {
             // Servers of MCP use one of two codes for it, version 1.0 the older one.
             if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {

@@ -45,20 +45,27 @@ pub(super) enum Requests {
 }
 
 impl Mcp {
-    /// Sends a request whose parameters have about this many bytes. Dropping the future cancels it.
-    pub(super) async fn request<M: Method>(&self, bytes: usize, params: M::Params) -> Result<Outcome<M::Result>, Fault>
+    /// Sends a request with small parameters. Dropping the future cancels it.
+    pub(super) async fn ask<M: Method>(&self, params: &M::Params) -> Result<Outcome<M::Result>, Fault>
     where
-        M::Params: Serialize + Send + 'static,
+        M::Params: Serialize,
         M::Result: DeserializeOwned + Send + 'static,
     {
-        let unreadable = |error: serde_json::Error| Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME));
-        let params = self.worker.run(bytes, move || Params::of(&params)).await.map_err(unreadable)?;
+        self.request::<M>(Params::of(params).map_err(|error| unreadable::<M>(&error))?).await
+    }
+
+    /// Sends a request. Dropping the future cancels it.
+    pub(super) async fn request<M: Method>(&self, params: Params) -> Result<Outcome<M::Result>, Fault>
+    where
+        M::Result: DeserializeOwned + Send + 'static,
+    {
         let raw = match &self.requests {
             Requests::Session(session) => session.request(M::NAME, params).await?,
             Requests::Stateless(requests) => requests.request(M::NAME, params).await?,
         };
         let room = self.room(raw.len())?;
-        let result = self.worker.run(raw.len(), move || raw.to()).await.map_err(unreadable)?;
+        let result = self.worker.run(raw.len(), move || raw.to()).await;
+        let result = result.map_err(|error| unreadable::<M>(&error))?;
         Ok(Outcome { result, room })
     }
 
@@ -78,4 +85,8 @@ impl Mcp {
             Requests::Stateless(requests) => requests.tool_definition(name)?.to().ok(),
         }
     }
+}
+
+fn unreadable<M: Method>(error: &serde_json::Error) -> Fault {
+    Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME))
 }
