@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Instant;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::sleep_until;
 
@@ -62,10 +62,11 @@ impl Incoming {
         if present < READ_STEP {
             self.bytes.reserve(want.min(READ_STEP));
         } else if self.bytes.capacity() == present {
-            // A reservation would take twice the memory, also at the end of a frame.
-            let mut larger = BytesMut::with_capacity(present + want.min(present));
-            larger.extend_from_slice(&self.bytes);
-            self.bytes = larger;
+            // A reservation of this buffer would take twice the memory, also at the end of a frame. A vector grows in place
+            // where it can, so that the memory of the smaller one is not left behind.
+            let mut larger = Vec::from(std::mem::take(&mut self.bytes));
+            larger.reserve_exact(want.min(present));
+            self.bytes = BytesMut::from(Bytes::from(larger));
             self.most = 0;
         }
         self.most = self.most.max(self.bytes.capacity());
