@@ -104,7 +104,7 @@ impl ProtoRemote {
         self.only(websocket).await
     }
 
-    async fn grpc<C>(self, server: &Address, way: C) -> Result<Boxed, ConnectError>
+    async fn grpc<C>(mut self, server: &Address, way: C) -> Result<Boxed, ConnectError>
     where
         C: Connect<Reader: Sync, Writer: Sync> + 'static,
     {
@@ -112,6 +112,7 @@ impl ProtoRemote {
         if let Some(token) = &self.config.token {
             grpc = grpc.with_token(token)?;
         }
+        self.config.cancels = true;
         self.only(grpc).await
     }
 

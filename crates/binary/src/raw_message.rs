@@ -24,6 +24,12 @@ impl RawMessage {
         Some(Self { id, payload: payload?, body: message.slice_ref(body?) })
     }
 
+    /// The id of an `MCPMessage`, also of one without payload.
+    #[must_use]
+    pub fn id_of(message: &[u8]) -> u64 {
+        TopLevel::of(message).id
+    }
+
     /// The bytes of the `MCPMessage`, with a length prefix in front of them; `None` if the prefix cannot say their length.
     #[must_use]
     pub fn to_frame(&self) -> Option<Vec<u8>> {
@@ -58,5 +64,6 @@ mod tests {
         assert_eq!(frame[..4], u32::try_from(frame.len() - 4).unwrap().to_be_bytes());
         assert_eq!(McpMessage::decode(&frame[4..]).unwrap(), message);
         assert_eq!(RawMessage::split(&Bytes::from_static(b"\x08\x01")), None);
+        assert_eq!(RawMessage::id_of(b"\x08\x01"), 1);
     }
 }

@@ -1,9 +1,9 @@
 //! Servers over gRPC, for clients of proto-mcp.
 
 mod byte_stream;
+mod calls;
 mod carrier;
 mod channel;
-
 mod raw_codec;
 
 use std::fmt;
@@ -20,7 +20,8 @@ use crate::client::carrier::Carrier;
 /// A server over gRPC, over the streams of another way to it: TCP, or TLS over TCP.
 ///
 /// Each request of a conversation is a call. A connection that the server retires finishes its calls, and later ones get
-/// another. The conversation ends with a connection that has no calls.
+/// another. The conversation ends with a connection that has no calls. A call ends with its request if the conversation
+/// [says so](protomcp_binary::BinaryClientConfig::cancels).
 #[derive(Clone)]
 pub struct GrpcServer<C> {
     way: Arc<C>,

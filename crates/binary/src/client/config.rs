@@ -33,6 +33,9 @@ pub struct BinaryClientConfig {
     pub max_in_flight: usize,
     /// Requests that wait to be sent. One more fails at once.
     pub max_waiting: usize,
+    /// A message without payload has the id of each request that is given up: for carriers that end a request themselves,
+    /// as gRPC does. Version 1.0 has no message for it.
+    pub cancels: bool,
     /// Bounds on frames.
     pub frames: FrameLimits,
 }
@@ -52,6 +55,7 @@ impl BinaryClientConfig {
             timeout: Duration::from_secs(60),
             max_in_flight: 64,
             max_waiting: 16_384,
+            cancels: false,
             frames: FrameLimits::default(),
         }
     }

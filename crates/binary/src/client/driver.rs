@@ -19,6 +19,8 @@ use crate::stream::{Incoming, Outgoing, now, until};
 pub(super) enum Command {
     /// Send a request.
     Call(Box<Payload>, Option<Duration>, Answer),
+    /// A caller is gone.
+    Forget,
     /// End the conversation.
     Close,
 }
@@ -99,10 +101,10 @@ impl Driver {
             }
             Event::Written(Ok(())) => {}
             Event::Command(Some(Command::Call(request, timeout, done))) => {
-                self.forget();
                 let id = self.session.call(now(), *request, timeout);
                 self.waiting.insert(id, done);
             }
+            Event::Command(Some(Command::Forget)) => self.forget(),
             Event::Command(Some(Command::Close) | None) => self.session.close(BinaryCloseReason::Requested),
             Event::Time => self.session.handle_timeout(now()),
         }

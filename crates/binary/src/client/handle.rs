@@ -111,7 +111,7 @@ impl BinaryClient {
 
     /// Calls a tool. A failure that the tool reports itself is a result with `is_error`. Without `timeout` the call has
     /// [`BinaryClientConfig::timeout`]; the server is told of it either way. Dropping the future gives the answer up; the
-    /// server is not told.
+    /// server is told if its [carrier can](BinaryClientConfig::cancels).
     ///
     /// # Errors
     /// If the tool did not run, or its outcome is lost.
@@ -200,13 +200,31 @@ impl BinaryClient {
     }
 
     async fn send(&self, request: Payload, timeout: Option<Duration>) -> Result<Payload, BinaryCallError> {
+        let mut caller = Caller { commands: &self.commands, is_waiting: true };
         let (done, answer) = oneshot::channel();
         let closed = || match &*self.status.borrow() {
             Status::Closed(reason) => BinaryCallError::Closed(reason.clone()),
             Status::Opening | Status::Open(_) => BinaryCallError::Closed(BinaryCloseReason::Requested),
         };
         self.commands.send(Command::Call(Box::new(request), timeout, done)).map_err(|_| closed())?;
-        answer.await.unwrap_or_else(|_| Err(closed()))
+        let outcome = answer.await;
+        caller.is_waiting = false;
+        outcome.unwrap_or_else(|_| Err(closed()))
+    }
+}
+
+/// The caller of a request, which outlives its end of the channel for the answer.
+struct Caller<'a> {
+    commands: &'a mpsc::UnboundedSender<Command>,
+    is_waiting: bool,
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        if self.is_waiting {
+            // Without a receiver the conversation is over.
+            drop(self.commands.send(Command::Forget));
+        }
     }
 }
 

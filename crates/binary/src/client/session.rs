@@ -128,9 +128,14 @@ impl BinaryClientSession {
         id
     }
 
-    /// Gives a request up: it gets no answer. Version 1.0 has no message for it, so the server is not told.
+    /// Gives a request up: it gets no answer. A carrier that [ends requests](BinaryClientConfig::cancels) is told.
     pub fn cancel(&mut self, id: u64) {
+        let is_sent = self.calls.get(&id).is_some_and(|call| call.request.is_none());
         self.remove(id);
+        if is_sent && self.config.cancels {
+            // It has a few bytes.
+            let _ = self.send(id, None);
+        }
         self.send_waiting();
     }
 
@@ -241,7 +246,7 @@ impl BinaryClientSession {
         let request =
             InitializeRequest { protocol_version: version.to_string(), capabilities: Some(capabilities), metadata };
         self.last = self.last.max(FIRST);
-        if let Err(error) = self.send(FIRST, Payload::InitializeRequest(request)) {
+        if let Err(error) = self.send(FIRST, Some(Payload::InitializeRequest(request))) {
             self.close(BinaryCloseReason::TooLarge(error));
         }
     }
@@ -314,14 +319,14 @@ impl BinaryClientSession {
 
     fn transmit(&mut self, id: u64) {
         let Some(request) = self.calls.get_mut(&id).and_then(|call| call.request.take()) else { return };
-        if let Err(error) = self.send(id, request) {
+        if let Err(error) = self.send(id, Some(request)) {
             self.finish(id, Err(BinaryCallError::TooLarge(error)));
         }
     }
 
-    fn send(&mut self, id: u64, payload: Payload) -> Result<(), FrameTooLarge> {
+    fn send(&mut self, id: u64, payload: Option<Payload>) -> Result<(), FrameTooLarge> {
         let mut frame = Vec::new();
-        let message = McpMessage { id, payload: Some(payload) };
+        let message = McpMessage { id, payload };
         encode_with(&message, self.numbering, &self.config.frames, &mut frame)?;
         self.frames.push_back(frame);
         Ok(())

@@ -183,6 +183,21 @@ fn late_answers_have_no_effect() {
 }
 
 #[test]
+fn a_carrier_is_told_of_requests_that_are_given_up() {
+    for (cancels, told) in [(false, None), (true, Some(b"\0\0\0\x02\x08\x02".to_vec()))] {
+        let mut table = Table::open(BinaryClientConfig { cancels, max_in_flight: 1, ..config() });
+        let (sent, unsent) = (table.call(), table.call());
+        assert_eq!((sent, table.sent().len()), (2, 1));
+        table.session.cancel(unsent);
+        assert_eq!(table.session.poll_transmit(), None);
+        table.session.cancel(sent);
+        table.session.cancel(sent);
+        assert_eq!(table.session.poll_transmit(), told);
+        assert_eq!(table.session.poll_transmit(), None);
+    }
+}
+
+#[test]
 fn the_opening_has_its_time() {
     let mut table = Table::new(config());
     table.now += Duration::from_secs(30);

@@ -3,7 +3,6 @@
 //! Payloads are passed on as they are: the conversation encodes, decodes and bounds them. A server may retire a connection
 //! that has calls (RFC 9113, section 6.8): they end there, and later ones get another connection.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::io;
 use std::sync::Arc;
@@ -12,7 +11,6 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, OptionFuture};
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 use prost::Message;
@@ -22,6 +20,7 @@ use tonic::client::Grpc;
 use tonic::metadata::{MetadataMap, MetadataValue};
 use tonic::{Request, Status};
 
+use crate::client::calls::{Attempt, Calls, Ended};
 use crate::client::channel::Channel;
 use crate::client::raw_codec::RawCodec;
 use crate::status;
@@ -36,22 +35,6 @@ pub(super) struct Carrier<C> {
     pub(super) max_message: usize,
     /// The time of each call.
     pub(super) timeout: Option<Duration>,
-}
-
-/// A request, and true if it was not sent on another connection.
-type Waiting = (RawMessage, Attempt);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Attempt {
-    First,
-    Second,
-}
-
-/// The end of a call.
-enum Ended {
-    Answer(RawMessage),
-    /// The connection took no more calls. The server has not seen this one.
-    NotSent(RawMessage),
 }
 
 /// The reason why a call has no answer of its kind.
@@ -77,19 +60,17 @@ where
     /// in flight.
     pub(super) async fn run(self, mut channel: Channel, stream: DuplexStream) {
         let (mut reader, mut writer) = split(stream);
-        let (mut input, mut calls) = (BytesMut::new(), FuturesUnordered::new());
-        let mut waiting: VecDeque<Waiting> = VecDeque::new();
+        let (mut input, mut calls) = (BytesMut::new(), Calls::default());
         let mut opening: OptionFuture<BoxFuture<'_, io::Result<Channel>>> = None.into();
         let mut is_opening = false;
         let mut ended = channel.ended();
         loop {
             while let Some(message) = take(&mut input) {
-                waiting.extend(RawMessage::split(&message).map(|request| (request, Attempt::First)));
+                calls.take(&message);
             }
             if !channel.is_over() {
-                let begin = |(request, attempt)| self.call(channel.clone(), request, attempt);
-                calls.extend(waiting.drain(..).map(begin));
-            } else if !waiting.is_empty() && !is_opening {
+                calls.begin(|request, attempt| self.call(channel.clone(), request, attempt));
+            } else if calls.are_waiting() && !is_opening {
                 opening = Some(self.another().boxed()).into();
                 is_opening = true;
             }
@@ -102,7 +83,7 @@ where
                     let answer = match end {
                         Ended::Answer(answer) => answer,
                         Ended::NotSent(request) => {
-                            waiting.push_back((request, Attempt::Second));
+                            calls.retry(request);
                             continue;
                         }
                     };
@@ -116,7 +97,7 @@ where
                         Ok(another) => (ended, channel) = (another.ended(), another),
                         Err(error) => {
                             let status = Status::unavailable(format!("the connection is over, and another fails: {error}"));
-                            for (request, _) in waiting.drain(..) {
+                            for request in calls.give_up() {
                                 let frame = failed(request.id, &status).to_frame().unwrap_or_default();
                                 if writer.write_all(&frame).await.is_err() {
                                     return;
@@ -126,7 +107,7 @@ where
                     }
                 }
                 // Running calls have failed with the connection or end on it, and are answered first.
-                _ = ended.changed(), if calls.is_empty() && waiting.is_empty() => return,
+                _ = ended.changed(), if calls.is_empty() => return,
             }
         }
     }

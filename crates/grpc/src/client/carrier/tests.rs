@@ -24,6 +24,37 @@ struct Scene {
     /// Slow requests that wait.
     waiting: Semaphore,
     retire: Notify,
+    /// Slow requests whose client has given them up.
+    given_up: Semaphore,
+}
+
+impl Scene {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            connections: AtomicUsize::new(0),
+            release: Semaphore::new(0),
+            waiting: Semaphore::new(0),
+            retire: Notify::new(),
+            given_up: Semaphore::new(0),
+        })
+    }
+
+    /// Serves this scene; returns its address.
+    async fn listen(self: &Arc<Self>) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        tokio::spawn(serve(Arc::clone(self), listener));
+        address
+    }
+}
+
+/// Reports a request that is dropped before its answer.
+struct Slow<'a>(&'a Semaphore);
+
+impl Drop for Slow<'_> {
+    fn drop(&mut self) {
+        self.0.add_permits(1);
+    }
 }
 
 async fn answer(
@@ -32,8 +63,10 @@ async fn answer(
 ) -> Response<impl http_body::Body<Data = Bytes, Error = Infallible>> {
     let body = request.into_body().collect().await.unwrap().to_bytes();
     if body.ends_with(b"slow") {
+        let slow = Slow(&scene.given_up);
         scene.waiting.add_permits(1);
         scene.release.acquire().await.unwrap().forget();
+        std::mem::forget(slow);
     }
     let mut trailers = HeaderMap::new();
     trailers.insert("grpc-status", HeaderValue::from_static("0"));
@@ -89,15 +122,8 @@ impl Conversation {
 
 #[tokio::test]
 async fn calls_go_on_where_a_server_retires_a_connection() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let scene = Arc::new(Scene {
-        connections: AtomicUsize::new(0),
-        release: Semaphore::new(0),
-        waiting: Semaphore::new(0),
-        retire: Notify::new(),
-    });
-    tokio::spawn(serve(Arc::clone(&scene), listener));
+    let scene = Scene::new();
+    let address = scene.listen().await;
     let way = Arc::new(TcpServer::new(&address));
     let channel = connect(&*way).await.unwrap();
     let mut ended = channel.ended();
@@ -121,6 +147,30 @@ async fn calls_go_on_where_a_server_retires_a_connection() {
     assert_eq!(scene.connections.load(Ordering::SeqCst), 2);
     scene.release.add_permits(1);
     assert_eq!(conversation.answer().await, (2, Bytes::from_static(b"slow")));
+    drop(conversation);
+    running.await.unwrap();
+}
+
+#[tokio::test]
+async fn the_server_sees_a_request_that_is_given_up() {
+    let scene = Scene::new();
+    let address = scene.listen().await;
+    let way = Arc::new(TcpServer::new(&address));
+    let channel = connect(&*way).await.unwrap();
+    let origin = format!("http://{address}/").parse().unwrap();
+    let carrier = Carrier { way, origin, authorization: None, max_message: 1 << 20, timeout: None };
+    let (near, far) = duplex(1 << 16);
+    let running = tokio::spawn(carrier.run(channel, far));
+    let (reader, writer) = split(near);
+    let mut conversation = Conversation { reader, writer, input: BytesMut::new() };
+    conversation.send(2, b"slow").await;
+    conversation.send(3, b"slow").await;
+    scene.waiting.acquire_many(2).await.unwrap().forget();
+    conversation.writer.write_all(b"\0\0\0\x02\x08\x02").await.unwrap();
+    scene.given_up.acquire().await.unwrap().forget();
+    scene.release.add_permits(1);
+    assert_eq!(conversation.answer().await, (3, Bytes::from_static(b"slow")));
+    assert_eq!(scene.given_up.available_permits(), 0);
     drop(conversation);
     running.await.unwrap();
 }
