@@ -1,28 +1,30 @@
-//! A hostile neighbour on a port of proto-mcp: no action of one user reaches or stops another, and the memory of the
-//! server stays within its bounds. Each attack is carried out over every [`Carrier`].
+//! A hostile neighbour on a port of proto-mcp: no action of one user keeps another out, and the memory of the server
+//! stays within its bounds. Each attack is carried out over every [`Carrier`].
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "proto_neighbours/attacks.rs"]
 mod attacks;
+#[path = "proto_neighbours/carrier.rs"]
+mod carrier;
+#[path = "proto_neighbours/report.rs"]
+mod report;
 #[path = "proto_neighbours/scene.rs"]
 mod scene;
 
-use protomcp_conformance::neighbours::User;
-
-use crate::scene::{Carrier, Door, INBOUND, OUTBOUND, Op, SLACK, Server, UNHANDLED};
+use crate::carrier::{Carrier, Door};
+use crate::report::Op;
+use crate::scene::{INBOUND, OUTBOUND, SLACK, Server, UNHANDLED};
 
 /// Carries an attack out over each carrier, beside a user who works; the server grows by no more than this.
 fn suffer<A: Future<Output = ()> + Send>(attack: impl Fn(Door) -> A, bound: u64) {
-    suffer_with(&[Op::List, Op::Call], attack, bound);
+    suffer_with(&[Op::List, Op::Call, Op::Arrive], attack, bound);
 }
 
 /// The same, while she does only this.
 fn suffer_with<A: Future<Output = ()> + Send>(ops: &[Op], attack: impl Fn(Door) -> A, bound: u64) {
     for carrier in Carrier::ALL {
-        let server = Server::start(carrier);
-        let mallory = Door { carrier, user: User::new(server.port(), 1) };
-        server.suffer(ops, attack(mallory)).holds(bound);
+        Server::start(carrier).suffer(ops, &attack).holds(bound);
     }
 }
 
@@ -56,18 +58,19 @@ fn conversations_that_begin_with_many_bytes_are_bounded() {
 #[test]
 fn entries_are_bounded_by_what_they_decode_to() {
     // These calls take the turns of the tool process until they are cancelled.
-    suffer_with(&[Op::List], attacks::send_entries, INBOUND + SLACK);
+    suffer_with(&[Op::List, Op::Arrive], attacks::send_entries, INBOUND + SLACK);
+    suffer(attacks::send_too_many_entries, INBOUND + SLACK);
 }
 
 #[test]
 fn lists_that_are_not_read_stop_no_other() {
-    suffer(attacks::read_no_lists, SLACK);
+    suffer(attacks::read_no_lists, OUTBOUND + SLACK);
 }
 
 #[test]
 fn large_answers_that_are_not_read_stay_within_their_bytes() {
     // All calls share the socket of the tool process, where a small answer waits for earlier large ones.
-    suffer_with(&[Op::List], attacks::read_no_answers, OUTBOUND + UNHANDLED + SLACK);
+    suffer_with(&[Op::List, Op::Arrive], attacks::read_no_answers, OUTBOUND + UNHANDLED + SLACK);
 }
 
 #[test]

@@ -1,22 +1,17 @@
 //! The actions of a hostile user. A server may refuse any of them, so failures are not looked at.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protomcp_binary::message::{
     CallToolRequest, ClientCapabilities, InitializeRequest, ListToolsRequest, McpMessage, Payload,
 };
 use protomcp_binary::{Any, FrameLimits, encode};
-use protomcp_conformance::tier;
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 
-use crate::scene::{Door, Reader, Writer, call};
-
-/// The time of an attack.
-fn time() -> Duration {
-    tier(Duration::from_secs(1), Duration::from_secs(20))
-}
+use crate::carrier::{Door, Reader, Writer};
+use crate::scene::call;
 
 fn frame(id: u64, payload: Payload) -> Vec<u8> {
     let mut frame = Vec::new();
@@ -70,14 +65,14 @@ async fn open_many(door: &Door, count: usize, bytes: &[u8]) -> Vec<(Reader, Writ
 /// Connections without a byte.
 pub(crate) async fn say_nothing(door: Door) {
     let _streams = open_many(&door, 700, b"").await;
-    tokio::time::sleep(time()).await;
+    door.hold().over().await;
 }
 
 /// Frames of 32 MiB of which 60 KB arrive.
 pub(crate) async fn leave_small_frames_open(door: Door) {
     let bytes = [&(32_u32 << 20).to_be_bytes()[..], &[0; 60_000]].concat();
     let _streams = open_many(&door, 700, &bytes).await;
-    tokio::time::sleep(time()).await;
+    door.hold().over().await;
 }
 
 /// Frames of which all but the last bytes arrive.
@@ -86,21 +81,35 @@ pub(crate) async fn leave_large_frames_open(door: Door) {
     for _ in 0..40 {
         let door = door.clone();
         streams.spawn(async move {
-            let Ok((reader, mut writer)) = door.stream().await else { return };
-            let mut sent = writer.write_all(&(32_u32 << 20).to_be_bytes()).await;
+            let (reader, mut writer) = door.stream().await.ok()?;
+            writer.write_all(&(32_u32 << 20).to_be_bytes()).await.ok()?;
             let piece = vec![0; 1 << 20];
             for _ in 0..31 {
-                sent = sent.and(writer.write_all(&piece).await);
+                writer.write_all(&piece).await.ok()?;
             }
-            if sent.is_ok() {
-                tokio::time::sleep(Duration::from_secs(3)).await;
-            }
-            drop(reader);
+            Some((reader, writer))
         });
     }
-    let all = async { while streams.join_next().await.is_some() {} };
-    drop(tokio::time::timeout(Duration::from_secs(4), all).await);
+    keep(&door, streams).await;
 }
+
+/// Streams whose bytes are sent, or as far as the server reads them.
+type Streams = JoinSet<Option<(Reader, Writer)>>;
+
+/// Keeps streams for the rest of the attack, once each is sent, fails or has had time for it.
+async fn keep(door: &Door, mut streams: Streams) {
+    let mut sent = Vec::new();
+    let all = async {
+        while let Some(stream) = streams.join_next().await {
+            sent.push(stream);
+        }
+    };
+    drop(tokio::time::timeout(SENDING, all).await);
+    door.hold().over().await;
+}
+
+/// The time for the bytes of an attack. The server does not read all of them.
+const SENDING: Duration = Duration::from_secs(4);
 
 /// Frames that are not messages, on one connection after the other.
 pub(crate) async fn send_garbage(door: Door) {
@@ -114,10 +123,10 @@ pub(crate) async fn announce_too_much(door: Door) {
 }
 
 async fn repeat(door: &Door, bytes: &[u8]) {
-    let start = Instant::now();
-    while start.elapsed() < time() {
+    let hold = door.hold();
+    while hold.goes_on() {
         let Ok((_reader, mut writer)) = door.stream().await else { continue };
-        while start.elapsed() < time() {
+        while hold.goes_on() {
             let written = tokio::time::timeout(Duration::from_millis(500), writer.write_all(bytes)).await;
             if !matches!(written, Ok(Ok(()))) {
                 break;
@@ -130,39 +139,40 @@ async fn repeat(door: &Door, bytes: &[u8]) {
 pub(crate) async fn begin_with_bytes(door: Door) {
     let first = initialize(8 << 20);
     let list = frame(2, Payload::ListToolsRequest(ListToolsRequest::default()));
-    let bytes = Arc::new([first, list].concat());
-    let mut streams = JoinSet::new();
-    for _ in 0..120 {
+    send_to_many(&door, 120, [first, list].concat()).await;
+}
+
+/// Sends these bytes on many streams, which stay open.
+async fn send_to_many(door: &Door, count: usize, bytes: Vec<u8>) {
+    let (bytes, mut streams) = (Arc::new(bytes), JoinSet::new());
+    for _ in 0..count {
         let (door, bytes) = (door.clone(), Arc::clone(&bytes));
         streams.spawn(async move {
-            let Ok((_reader, mut writer)) = door.stream().await else { return };
-            let _ = tokio::time::timeout(Duration::from_secs(2), writer.write_all(&bytes)).await;
-            tokio::time::sleep(Duration::from_secs(3)).await;
+            let (reader, mut writer) = door.stream().await.ok()?;
+            writer.write_all(&bytes).await.ok()?;
+            Some((reader, writer))
         });
     }
-    let all = async { while streams.join_next().await.is_some() {} };
-    drop(tokio::time::timeout(Duration::from_secs(4), all).await);
+    keep(door, streams).await;
 }
 
 /// Calls that stay open, each with as many entries as a frame may have.
 pub(crate) async fn send_entries(door: Door) {
-    let mut frames = initialize(0);
-    for id in 2..60 {
-        let mut call = call_frame(id, "sleep", &[("ms", 60_000.0)]);
-        call.metadata.extend((0..1000).map(|key| (format!("{key:x}"), String::new())));
-        frames.extend(frame(id, Payload::CallToolRequest(call)));
-    }
-    let (frames, mut streams) = (Arc::new(frames), JoinSet::new());
-    for _ in 0..8 {
-        let (door, frames) = (door.clone(), Arc::clone(&frames));
-        streams.spawn(async move {
-            let Ok((_reader, mut writer)) = door.stream().await else { return };
-            drop(tokio::time::timeout(Duration::from_secs(2), writer.write_all(&frames)).await);
-            tokio::time::sleep(Duration::from_secs(2)).await;
-        });
-    }
-    let all = async { while streams.join_next().await.is_some() {} };
-    drop(tokio::time::timeout(Duration::from_secs(4), all).await);
+    let frames = (2..60).flat_map(|id| sleep_with(id, 1000));
+    send_to_many(&door, 8, initialize(0).into_iter().chain(frames).collect()).await;
+}
+
+/// The same with more entries than a frame may have: each takes about 40 MiB as soon as it is decoded.
+pub(crate) async fn send_too_many_entries(door: Door) {
+    let bytes = [initialize(0), sleep_with(2, 250_000)].concat();
+    send_to_many(&door, 40, bytes).await;
+}
+
+/// A long call with this many entries beside its arguments.
+fn sleep_with(id: u64, entries: usize) -> Vec<u8> {
+    let mut call = call_frame(id, "sleep", &[("ms", 60_000.0)]);
+    call.metadata.extend((0..entries).map(|key| (format!("{key:x}"), String::new())));
+    frame(id, Payload::CallToolRequest(call))
 }
 
 /// Requests for lists whose answers are not read.
@@ -171,40 +181,32 @@ pub(crate) async fn read_no_lists(door: Door) {
         let request = ListToolsRequest { include_schemas: true, ..ListToolsRequest::default() };
         frame(id, Payload::ListToolsRequest(request))
     };
-    let lists: Vec<u8> = (2..2000).flat_map(list).collect();
-    let mut streams = JoinSet::new();
-    for _ in 0..50 {
-        let (door, lists) = (door.clone(), lists.clone());
-        streams.spawn(async move {
-            let Ok((_reader, mut writer)) = door.narrow_stream().await else { return };
-            let written = async {
-                writer.write_all(&initialize(0)).await?;
-                writer.write_all(&lists).await
-            };
-            drop(tokio::time::timeout(Duration::from_secs(2), written).await);
-        });
-    }
-    while streams.join_next().await.is_some() {}
+    let lists = (2..2000).flat_map(list);
+    read_nothing(&door, 50, initialize(0).into_iter().chain(lists).collect()).await;
 }
 
 /// Answers of 8 MiB that are not read.
 pub(crate) async fn read_no_answers(door: Door) {
-    let mut streams = JoinSet::new();
-    for _ in 0..12 {
-        let door = door.clone();
+    let large = |id| {
+        let call = call_frame(id, "large", &[("bytes", f64::from(8_u32 << 20))]);
+        frame(id, Payload::CallToolRequest(call))
+    };
+    read_nothing(&door, 12, initialize(0).into_iter().chain((2..6).flat_map(large)).collect()).await;
+}
+
+/// Sends requests on many streams, and reads no answers, for which the server has some time.
+async fn read_nothing(door: &Door, count: usize, requests: Vec<u8>) {
+    let (requests, mut streams) = (Arc::new(requests), JoinSet::new());
+    for _ in 0..count {
+        let (door, requests) = (door.clone(), Arc::clone(&requests));
         streams.spawn(async move {
-            let Ok((_reader, mut writer)) = door.narrow_stream().await else { return };
-            let mut frames = initialize(0);
-            for id in 2..6 {
-                let call = call_frame(id, "large", &[("bytes", f64::from(8_u32 << 20))]);
-                frames.extend(frame(id, Payload::CallToolRequest(call)));
-            }
-            drop(writer.write_all(&frames).await);
-            tokio::time::sleep(Duration::from_secs(3)).await;
+            let (reader, mut writer) = door.narrow_stream().await.ok()?;
+            writer.write_all(&requests).await.ok()?;
+            tokio::time::sleep(SENDING).await;
+            Some((reader, writer))
         });
     }
-    let all = async { while streams.join_next().await.is_some() {} };
-    drop(tokio::time::timeout(Duration::from_secs(4), all).await);
+    keep(door, streams).await;
 }
 
 /// Many calls at once, again and again.
@@ -214,8 +216,8 @@ pub(crate) async fn call_without_pause(door: Door) {
         let door = door.clone();
         callers.spawn(async move {
             let Ok(client) = door.client().await else { return };
-            let start = Instant::now();
-            while start.elapsed() < time() {
+            let hold = door.hold();
+            while hold.goes_on() {
                 let calls = (0..32).map(|_| call(&client, "sleep", r#"{"ms":20}"#));
                 futures_util::future::join_all(calls).await;
             }
@@ -228,8 +230,8 @@ pub(crate) async fn call_without_pause(door: Door) {
 pub(crate) async fn come_and_go(door: Door) {
     let sleep = frame(2, Payload::CallToolRequest(call_frame(2, "sleep", &[("ms", 50.0)])));
     let bytes = [initialize(0), sleep].concat();
-    let start = Instant::now();
-    while start.elapsed() < time() {
+    let hold = door.hold();
+    while hold.goes_on() {
         drop(open_many(&door, 20, &bytes).await);
     }
 }

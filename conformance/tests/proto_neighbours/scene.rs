@@ -1,18 +1,20 @@
 //! A server of proto-mcp with two users, one of whom works and measures every answer.
 
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protomcp_binary::message::{CallToolRequest, ListToolsRequest};
-use protomcp_binary::{BinaryClient, BinaryClientConfig, DescriptorSchemas, ToolSchemas};
-use protomcp_conformance::neighbours::{MARGIN, PROMISE, User, WORST, peak};
-use protomcp_conformance::{Host, Sandbox, hostile_tools, tier};
+use protomcp_binary::{BinaryClient, DescriptorSchemas, ToolSchemas};
+use protomcp_conformance::neighbours::{User, peak};
+use protomcp_conformance::{Host, Sandbox, hostile_tools};
 use protomcp_types::RawJson;
 use rustix::process::setpriority_process;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::watch;
+
+use crate::carrier::{Carrier, Door};
+use crate::report::{Op, Report, Work};
 
 const MIB: u64 = 1 << 20;
 /// The budgets of bytes that clients share (SECURITY.md).
@@ -25,73 +27,12 @@ pub(crate) const SLACK: u64 = 64 * MIB;
 
 /// The niceness of the threads that attack: elsewhere, they would not take the server's processors.
 const ATTACK_NICENESS: i32 = 10;
-/// The time after which an answer counts as missing.
-const TOO_LATE: Duration = Duration::from_secs(5);
+/// The time for an attack. Only one that keeps alice out takes so long.
+const ATTACK: Duration = Duration::from_secs(300);
 /// The rounds of alice after an attack, so that the end of a short one is covered.
 const ROUNDS_AFTER: usize = 8;
-
-/// A way to carry frames of proto-mcp over a network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carrier {
-    /// Frames over TCP.
-    Tcp,
-}
-
-pub(crate) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-pub(crate) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
-
-impl Carrier {
-    pub(crate) const ALL: [Self; 1] = [Self::Tcp];
-
-    /// The value of `--transport`.
-    fn transport(self) -> &'static str {
-        match self {
-            Self::Tcp => "tcp",
-        }
-    }
-
-    /// The text of the log when the server listens, before the port.
-    fn listening(self) -> &'static str {
-        match self {
-            Self::Tcp => "listening on proto://",
-        }
-    }
-}
-
-/// The way of a user to the server.
-#[derive(Debug, Clone)]
-pub(crate) struct Door {
-    pub(crate) carrier: Carrier,
-    pub(crate) user: User,
-}
-
-impl Door {
-    /// A stream of frames.
-    pub(crate) async fn stream(&self) -> io::Result<(Reader, Writer)> {
-        self.over(self.user.socket().await?)
-    }
-
-    /// A stream that the server soon has to wait for, when it is not read.
-    pub(crate) async fn narrow_stream(&self) -> io::Result<(Reader, Writer)> {
-        self.over(self.user.narrow_socket().await?)
-    }
-
-    fn over(&self, stream: tokio::net::TcpStream) -> io::Result<(Reader, Writer)> {
-        match self.carrier {
-            Carrier::Tcp => {
-                let (reader, writer) = stream.into_split();
-                Ok((Box::new(reader), Box::new(writer)))
-            }
-        }
-    }
-
-    /// A conversation.
-    pub(crate) async fn client(&self) -> Result<BinaryClient, String> {
-        let (reader, writer) = self.stream().await.map_err(|error| error.to_string())?;
-        let config = BinaryClientConfig::new("neighbour", "1");
-        BinaryClient::connect(reader, writer, config).await.map_err(|reason| reason.to_string())
-    }
-}
+/// Few enough connections and conversations that one user could take all.
+const MAX_SESSIONS: &str = "400";
 
 /// A call of a tool of the hostile tool process.
 pub(crate) async fn call(client: &BinaryClient, name: &str, arguments: &str) -> Result<String, String> {
@@ -120,7 +61,10 @@ impl Server {
         static ALONE: Mutex<()> = Mutex::new(());
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let tools = hostile_tools();
-        let args = ["run", tools.to_str().unwrap(), "--transport", carrier.transport(), "--port", "0"];
+        let mut args = vec!["run", tools.to_str().unwrap(), "--transport", carrier.transport(), "--port", "0"];
+        if carrier != Carrier::Grpc {
+            args.extend(["--max-sessions", MAX_SESSIONS]);
+        }
         let host = Sandbox::new().pmcp(&args).env("HOSTILE_CALLS", "64").start();
         let log = host.stderr_with("serving");
         let line = log.lines().find(|line| line.contains(carrier.listening())).expect("it says where it listens");
@@ -128,17 +72,15 @@ impl Server {
         Self { port: digits.parse().unwrap(), host, carrier, _alone: alone }
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.port
-    }
-
     /// Carries an attack out while alice works.
-    pub(crate) fn suffer(&self, ops: &[Op], attack: impl Future<Output = ()>) -> Report {
-        let alice = Door { carrier: self.carrier, user: User::new(self.port, 2) };
-        let (begun, over) = (AtomicBool::new(false), AtomicBool::new(false));
+    pub(crate) fn suffer<A: Future<Output = ()>>(&self, ops: &[Op], attack: impl FnOnce(Door) -> A) -> Report {
+        let (rounds, seen) = watch::channel(0);
+        let door = |number| Door { carrier: self.carrier, user: User::new(self.port, number), rounds: seen.clone() };
+        let (alice, mallory) = (door(2), door(1));
+        let over = AtomicBool::new(false);
         thread::scope(|scope| {
-            let working = scope.spawn(|| work(&alice, ops, &begun, &over));
-            while !begun.load(Ordering::Acquire) && !working.is_finished() {
+            let working = scope.spawn(|| work(&alice, ops, &rounds, &over));
+            while *seen.borrow() == 0 && !working.is_finished() {
                 thread::sleep(Duration::from_millis(10));
             }
             let before = peak(self.host.pid());
@@ -148,107 +90,40 @@ impl Server {
                 .enable_all()
                 .build()
                 .unwrap();
-            let limit = tier(Duration::from_secs(30), Duration::from_secs(120));
-            let ended = runtime.block_on(async { tokio::time::timeout(limit, attack).await });
+            let ended = runtime.block_on(async { tokio::time::timeout(ATTACK, attack(mallory)).await });
             over.store(true, Ordering::Release);
             let work = working.join().unwrap();
             let grown = peak(self.host.pid()).saturating_sub(before);
-            drop(runtime);
+            runtime.shutdown_background();
             Report { carrier: self.carrier, ended: ended.is_ok(), grown, work }
         })
     }
 }
 
-/// An operation of alice.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Op {
-    /// A page of the tools.
-    List,
-    /// A call that is answered at once.
-    Call,
-}
-
-/// The results of alice's work.
-#[derive(Debug, Default)]
-struct Work {
-    took: Vec<Duration>,
-    failures: Vec<String>,
-    arrivals: usize,
-}
-
-/// Her observations, and the cost of the attack.
-#[derive(Debug)]
-pub(crate) struct Report {
-    carrier: Carrier,
-    ended: bool,
-    grown: u64,
-    work: Work,
-}
-
-impl Report {
-    /// Nothing of hers failed or took too long, and the server has grown by at most this many bytes.
-    #[track_caller]
-    pub(crate) fn holds(mut self, bound: u64) {
-        let Self { carrier, ended, grown, work } = &mut self;
-        assert!(*ended, "{carrier:?}: the attack did not finish");
-        assert!(work.failures.is_empty(), "{carrier:?}: {:?}", work.failures);
-        assert!(work.arrivals > 0, "{carrier:?}: she did not connect again");
-        work.took.sort_unstable();
-        let [p99, max] = [99, 100].map(|percent| work.took[(work.took.len() - 1) * percent / 100]);
-        assert!(p99 <= PROMISE * MARGIN && max <= WORST * MARGIN, "{carrier:?}: {p99:?} (p99), {max:?} (max)");
-        assert!(*grown <= bound, "{carrier:?}: {} MiB more, of {} MiB", *grown / MIB, bound / MIB);
-    }
-}
-
-/// Works until the attack is over.
-fn work(door: &Door, ops: &[Op], begun: &AtomicBool, over: &AtomicBool) -> Work {
+/// Works until the attack is over, or until she is not served.
+fn work(door: &Door, ops: &[Op], rounds: &watch::Sender<usize>, over: &AtomicBool) -> Work {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut work = Work::default();
     runtime.block_on(async {
-        let mut work = Work::default();
-        let client = match door.client().await {
-            Ok(client) => client,
-            Err(why) => {
-                work.failures.push(format!("she is not served before the attack: {why}"));
-                return work;
-            }
-        };
-        let (mut round, mut left) = (0, ROUNDS_AFTER);
-        while left > 0 {
+        let Some(client) = work.measure(Op::Arrive, door.client()).await else { return };
+        let mut left = ROUNDS_AFTER;
+        while left > 0 && work.failure.is_none() {
             left -= usize::from(over.load(Ordering::Acquire));
-            round += 1;
             for op in ops {
-                work.measure(async {
+                work.measure(*op, async {
                     match op {
                         Op::List => list(&client).await,
                         Op::Call => echo(&client).await,
+                        Op::Arrive => list(&door.client().await?).await,
                     }
                 })
                 .await;
             }
-            if round % 4 == 0 {
-                let arrived = work.measure(async { list(&door.client().await?).await }).await;
-                work.arrivals += usize::from(arrived);
-            }
-            begun.store(true, Ordering::Release);
+            rounds.send_modify(|rounds| *rounds += 1);
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        work
-    })
-}
-
-impl Work {
-    /// Measures one operation. True if it succeeds.
-    async fn measure(&mut self, operation: impl Future<Output = Result<(), String>>) -> bool {
-        let start = Instant::now();
-        let outcome = tokio::time::timeout(TOO_LATE, operation).await;
-        let outcome = outcome.unwrap_or_else(|_| Err("no answer".to_owned()));
-        let is_good = outcome.is_ok();
-        match outcome {
-            Ok(()) => self.took.push(start.elapsed()),
-            Err(why) => self.failures.push(why),
-        }
-        is_good
-    }
+    });
+    work
 }
 
 async fn list(client: &BinaryClient) -> Result<(), String> {
