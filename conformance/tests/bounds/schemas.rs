@@ -1,8 +1,18 @@
-//! The rows about schemas of proto-mcp.
+//! The rows about proto-mcp alone: conversations, and the messages of tools.
 
-/// Bounds on the messages of tools.
+/// Bounds on conversations and on the messages of tools.
 pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
-    ("**Schemas of proto-mcp**", "", ""),
+    ("**Conversations and schemas of proto-mcp**", "", ""),
+    (
+        "conversations over WebSocket",
+        "{crates/websocket/src/protocol.rs MAX_CONVERSATIONS count}; one owner may have 4 times what is free",
+        "`--max-sessions`, `--trusted-proxy`",
+    ),
+    (
+        "requests in flight of a connection of proto-mcp",
+        "{crates/binary/src/session/config.rs max_in_flight count}; the server reads on when one is answered",
+        "",
+    ),
     (
         "definitions of tools that are kept as messages of proto-mcp",
         "{crates/binary/src/descriptors/cache.rs MAX_DEFINITIONS count} of each server; those that are loaded take about {crates/binary/src/descriptors/loaded.rs MAX_LOADED bytes} together",

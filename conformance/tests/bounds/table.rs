@@ -95,11 +95,6 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "`--max-sessions`, `--trusted-proxy`",
     ),
     (
-        "conversations over WebSocket",
-        "{crates/websocket/src/protocol.rs MAX_CONVERSATIONS count}; one owner may have 4 times what is free",
-        "`--max-sessions`, `--trusted-proxy`",
-    ),
-    (
         "time that a session may be unused; a conversation over WebSocket is in use while it answers pings",
         "{crates/http/src/config/limits.rs session_idle time}, never zero",
         "`--session-idle`",
@@ -114,11 +109,6 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "TCP connections",
         "{crates/http/src/config/limits.rs max_sessions count}; the address with most gives way",
         "`--max-sessions`",
-    ),
-    (
-        "requests in flight of a connection of proto-mcp",
-        "{crates/binary/src/session/config.rs max_in_flight count}; the server reads on when one is answered",
-        "",
     ),
     ("time for the first byte of a TCP connection", "{crates/listener/src/config.rs first_request_timeout time}", ""),
     (
