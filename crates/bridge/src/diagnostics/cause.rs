@@ -7,6 +7,8 @@ use std::fmt;
 
 use protomcp_supervisor::Exit;
 
+use crate::diagnostics::advice;
+
 /// The reason of a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
@@ -22,6 +24,10 @@ impl Cause {
         for (index, line) in exit.stderr_tail.iter().enumerate() {
             quoted.push_str(if index == 0 { "; its last lines:\n  " } else { "\n  " });
             quoted.push_str(line);
+        }
+        if let Some(remedy) = advice::after_exit(&exit.stderr_tail) {
+            quoted.push_str("\n");
+            quoted.push_str(remedy);
         }
         Self { summary: format!("the tool process {exit}{when}"), quoted }
     }
@@ -79,6 +85,9 @@ mod tests {
             "the tool process exited with status 1 before it connected; its last lines:\n  Traceback\n  KeyError: 42"
         );
         assert_eq!(told.text(false), told.summary());
+        let stderr_tail = vec!["ModuleNotFoundError: No module named 'protomcp'".to_owned()];
+        let missing = Cause::exited(&Exit { stderr_tail, ..exit }, "");
+        assert!(missing.to_string().contains("'protomcp'\nthis Python has no SDK"), "{missing}");
         assert_eq!(told.text(true), told.to_string());
         let reported = Cause::reported("the tool process reported an error", "account 42");
         assert_eq!(reported.summary(), "the tool process reported an error");

@@ -5,6 +5,7 @@ use std::time::Duration;
 use protomcp_link::{EndpointError, HandshakeError};
 use protomcp_supervisor::{Exit, SpawnError};
 
+use crate::diagnostics::advice;
 use crate::diagnostics::cause::Cause;
 
 /// The reason for which a process did not get into service.
@@ -15,7 +16,7 @@ pub enum StartError {
     #[error(transparent)]
     Socket(#[from] EndpointError),
     /// The program could not be started.
-    #[error(transparent)]
+    #[error("{}", not_started(.0))]
     Spawn(#[from] SpawnError),
     /// It ended before it connected.
     #[error("{}", Cause::exited(.0, before_it_connected(.0)))]
@@ -53,6 +54,15 @@ impl StartError {
     }
 }
 
+/// A missing program with its remedy, and every other failure in its own words.
+fn not_started(error: &SpawnError) -> String {
+    let remedy = match error {
+        SpawnError::NotFound { program } => advice::not_found(program),
+        _ => None,
+    };
+    remedy.map_or_else(|| error.to_string(), |remedy| format!("{error}; {remedy}"))
+}
+
 const WHILE_REGISTERING: &str = " while it registered its tools";
 
 fn before_it_connected(exit: &Exit) -> &'static str {
@@ -74,6 +84,13 @@ mod tests {
     use protomcp_supervisor::Status;
 
     use super::*;
+
+    #[test]
+    fn a_missing_interpreter_comes_with_a_remedy() {
+        let missing = |program: &str| StartError::Spawn(SpawnError::NotFound { program: program.into() }).to_string();
+        assert!(missing("python3").starts_with("program not found: python3; files that end in .py"));
+        assert_eq!(missing("/no/such"), "program not found: /no/such");
+    }
 
     #[test]
     fn no_start_error_quotes_the_process_in_its_summary() {
