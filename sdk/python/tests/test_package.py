@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bridge import ROOT, pmcp, runtime
+from bridge import ROOT, SDK, pmcp, runtime
 from test_readme import BLOCKS
 
 
@@ -59,3 +59,9 @@ def test_a_tree_makes_the_same_packages_each_time(packages: dict[str, Path], tmp
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for path in packages.values():
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_an_older_python_says_the_reason() -> None:
+    code = "import sys; sys.version_info = (3, 9, 1); import protomcp"
+    given = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(SDK)}, capture_output=True, text=True)
+    assert "protomcp needs Python 3.10 or later" in given.stderr and "PROTOMCP_PYTHON" in given.stderr

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from . import _supported as _supported
 from . import manager as tool_manager
 from . import runner
 from ._lifespan import lifespan
