@@ -12,7 +12,7 @@ fn sdk() -> PathBuf {
 
 /// The folder of the examples in Rust that the SDK has, too.
 fn examples() -> PathBuf {
-    let names = ["tools", "structured", "progress", "sampling", "notes", "retries", "workflow"];
+    let names = ["tools", "structured", "progress", "sampling", "notes", "groups", "hidden", "retries", "workflow"];
     let [first, ..] = names.map(sdk_example);
     first.parent().expect("an example is in a folder").to_owned()
 }

@@ -47,6 +47,25 @@ SCRIPTS: dict[str, list[Step]] = {
     ],
     "retries": [{"call": "weather", "with": {"city": "ulm"}}, {"call": "weather", "with": {"city": "bonn"}}],
     "workflow": [{"tools": True}, {"call": "status"}],
+    "groups": [
+        {"tools": True},
+        {"call": "notes", "with": {"action": "write", "title": "a", "text": "hi", "color": "green"}},
+        {"call": "notes", "with": {"action": "read", "title": "a"}},
+        {"call": "notes", "with": {"action": "read", "all": True}},
+        {"call": "notes", "with": {"action": "read", "all": True, "title": "a"}},
+        {"call": "shapes_circle", "with": {"radius": 1.5}},
+        {"call": "shapes_square", "with": {"side": 3}},
+    ],
+    "hidden": [
+        {"tools": True},
+        {"call": "open_vault", "with": {"code": "0"}},
+        {"call": "look_inside"},
+        {"call": "open_vault", "with": {"code": "1234"}},
+        {"until": ["close_vault", "look_inside"]},
+        {"call": "look_inside"},
+        {"call": "close_vault"},
+        {"until": ["open_vault"]},
+    ],
 }
 
 
@@ -85,13 +104,13 @@ def test_every_example_is_compared() -> None:
 
 
 def meaning(given: Any) -> Any:
-    """The part of an answer that the languages have in common: they may cut a text into blocks, or leave out a hint."""
+    """The common part of answers: the languages may cut a text into blocks, or print a name in another case."""
     if isinstance(given, list):
         return [each.replace(".", "_") for each in given]
     if not isinstance(given, dict):
         return given
     if "content" in given:
-        texts = "\n".join(each["text"] for each in given["content"])
+        texts = "\n".join(each["text"] for each in given["content"]).lower()
         error = given.get("_meta", {}).get("protomcp/error")
         return texts, given.get("structuredContent"), given.get("isError", False), error
     if "contents" in given:
