@@ -1,5 +1,6 @@
 //! `pmcp list` and `pmcp call`: uses one server as a client.
 
+mod arguments;
 mod call;
 mod connection;
 mod form;

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
+use protomcp_bridge::{SpawnError, StartError};
+
 /// Text of a server without the characters that a terminal executes, or that change the direction of the others. Lines
 /// and tabs stay.
 pub(crate) fn printable(text: &str) -> String {
@@ -41,6 +43,27 @@ impl Failure {
     /// An error in the command line or in a file it names.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self { code: USAGE, text: text.into() }
+    }
+}
+
+impl From<&StartError> for Failure {
+    /// A program that cannot be started is named on the command line, or in the environment.
+    fn from(error: &StartError) -> Self {
+        match error {
+            StartError::Spawn(spawn) => Self::from(spawn),
+            other => Self::failed(other.to_string()),
+        }
+    }
+}
+
+impl From<&SpawnError> for Failure {
+    fn from(error: &SpawnError) -> Self {
+        match error {
+            SpawnError::NotFound { .. } | SpawnError::PermissionDenied { .. } | SpawnError::Directory { .. } => {
+                Self::usage(error.to_string())
+            }
+            other => Self::failed(other.to_string()),
+        }
     }
 }
 

@@ -141,14 +141,34 @@ where
         let meta = event.metadata();
         let mut text = Text::default();
         event.record(&mut text);
-        if !meta.target().starts_with("tool::") {
+        let is_of_tool = meta.target().starts_with("tool::");
+        if !is_of_tool {
             writer.write_str("pmcp: ")?;
             if *meta.level() != Level::INFO {
                 write!(writer, "{}: ", meta.level().as_str().to_ascii_lowercase())?;
             }
         }
-        writeln!(writer, "{}{}", text.message, text.fields)
+        // Lines of a tool are its own. In those of this program a server names its tools.
+        match is_of_tool {
+            true => writeln!(writer, "{}{}", text.message, text.fields),
+            false => writeln!(writer, "{}", one_entry(&format!("{}{}", text.message, text.fields))),
+        }
     }
+}
+
+/// The text of one entry of the log: further lines are indented, so that none begins like an entry, and other control
+/// characters are escaped.
+fn one_entry(text: &str) -> String {
+    let mut entry = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => entry.push_str("\n  "),
+            '\t' => entry.push(c),
+            c if c.is_control() => entry.extend(c.escape_default()),
+            c => entry.push(c),
+        }
+    }
+    entry
 }
 
 #[derive(Default)]
@@ -174,5 +194,15 @@ impl Visit for Text {
         } else {
             self.record_debug(field, &value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_cannot_forge_an_entry() {
+        assert_eq!(one_entry("tool \"a\x1b[2J\" of b\nc\td"), "tool \"a\\u{1b}[2J\" of b\n  c\td");
     }
 }

@@ -1,8 +1,10 @@
 //! The `pmcp` command: parses, composes, prints, exits. The work is done in the crates below it.
 
+mod advice;
 mod args;
 mod client;
 mod exit;
+mod json_names;
 mod log;
 mod proto_remote;
 mod registries;

@@ -67,7 +67,7 @@ impl Port {
             client.map(|client| [self.file(&format!("{client}-cert.pem")), self.file(&format!("{client}-key.pem"))]);
         let flags = own.iter().flat_map(|[cert, key]| ["--client-cert", cert, "--client-key", key]);
         let words: Vec<&str> = words.iter().copied().chain(flags).collect();
-        let output = self.sandbox.pmcp(&words).env("SSL_CERT_FILE", &self.file("authority.pem")).command().output();
+        let output = self.sandbox.pmcp(&words).env("SSL_CERT_FILE", self.file("authority.pem")).command().output();
         let output = output.unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
@@ -129,7 +129,7 @@ fn the_command_presents_a_certificate_over_every_carrier() {
             // A host of JSON-RPC uses the same server.
             let own = [port.file("agent-cert.pem"), port.file("agent-key.pem")];
             let words = ["run", "--upstream", &url, "--client-cert", &own[0], "--client-key", &own[1]];
-            let host = Sandbox::new().pmcp(&words).env("SSL_CERT_FILE", &port.file("authority.pem")).start();
+            let host = Sandbox::new().pmcp(&words).env("SSL_CERT_FILE", port.file("authority.pem")).start();
             host.initialize();
             assert_eq!(host.text("add", &json!({"a": 2, "b": 40})), "42", "{url}");
         }

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
+use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Everything, Sandbox, living, pmcp};
+use protomcp_conformance::{Everything, Sandbox, Web, living, pmcp};
 use serde_json::{Value, json};
 
 /// Runs `pmcp` in a folder with a tool file, to its end.
@@ -66,7 +67,9 @@ fn a_command_is_a_server() {
     assert_eq!(code, Some(1));
     assert!(text.contains("3") && text.contains("broken"), "{text}");
     let (code, text) = error(&sandbox, &["list", "--", "no-such-program"]);
-    assert!(code == Some(1) && text.contains("no-such-program"), "{text}");
+    assert!(code == Some(2) && text.contains("program not found: no-such-program"), "{text}");
+    let (code, text) = error(&sandbox, &["list", "basics.py", "--runtime", "no-such-program"]);
+    assert!(code == Some(2) && text.contains("program not found: no-such-program"), "{text}");
     assert_eq!(living(sandbox.marker()), [], "the servers have ended");
 }
 
@@ -112,6 +115,52 @@ fn failures_say_what_to_do_next() {
     for (args, part) in rows {
         let (code, text) = error(&sandbox, args);
         assert!(code == Some(2) && text.contains(part), "{args:?}: {code:?} {text}");
+    }
+}
+
+#[test]
+fn a_server_with_a_token_says_so() {
+    let web = Web::start_with("py/basics.py", &["--transport", "http", "--auth", "token:SECRET"], &[("SECRET", "t0k")]);
+    let sandbox = Sandbox::new();
+    let url = format!("http://127.0.0.1:{}/mcp", web.port());
+    let (code, text) = error(&sandbox, &["list", &url]);
+    assert!(code == Some(1) && text.contains("requires a token") && text.contains("add --header"), "{text}");
+    let (_, text) = error(&sandbox, &["list", &url, "--header", "X-API-Key: wrong"]);
+    assert!(text.contains("requires a token") && text.contains("add --header"), "{text}");
+    let header = ["--header", "Authorization: Bearer t0k"];
+    printed(&sandbox, &[&["list", &url], &header[..]].concat(), "");
+    // The same over gRPC and WebSocket.
+    for url in [format!("grpc://127.0.0.1:{}", web.port()), format!("ws://127.0.0.1:{}/mcp", web.port())] {
+        let (code, text) = error(&sandbox, &["list", &url]);
+        assert!(code == Some(1) && text.contains("Bearer"), "{url}: {text}");
+    }
+}
+
+#[test]
+fn a_server_that_does_not_answer_is_left_in_time() {
+    let sandbox = Sandbox::new();
+    sandbox.write("hang.py", "import time\ntime.sleep(600)\n");
+    for args in [&["list", "--timeout", "1s", "--", "sleep", "600"][..], &["list", "hang.py", "--timeout", "1s"]] {
+        let began = Instant::now();
+        let (code, text) = error(&sandbox, args);
+        assert_eq!(code, Some(1), "{args:?}: {text}");
+        // Without the flag it takes 30 seconds.
+        assert!(began.elapsed() < Duration::from_secs(25), "{args:?}: {:?} {text}", began.elapsed());
+    }
+    assert_eq!(living(sandbox.marker()), [], "the processes have ended");
+}
+
+#[test]
+fn arguments_arrive_as_they_were_typed() {
+    let sandbox = sandbox();
+    // The schema says that it is a text.
+    assert_eq!(printed(&sandbox, &["call", "basics.py", "echo", "text=12345"], ""), "12345\n");
+    for args in [
+        &["call", "basics.py", "echo", "text=a", "text=b"][..],
+        &["call", "basics.py", "echo", r#"{"text": "a", "text": "b"}"#],
+    ] {
+        let (code, text) = error(&sandbox, args);
+        assert!(code == Some(2) && text.contains("\"text\" is given twice"), "{args:?}: {text}");
     }
 }
 

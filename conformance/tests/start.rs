@@ -200,7 +200,7 @@ fn in_dev_a_missing_program_is_still_an_end() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/quickstart.py");
     let host = sandbox.pmcp(&["dev", "quickstart.py", "--runtime", "no-such-runtime"]).start();
-    assert_eq!(host.exit().code(), Some(1));
+    assert_eq!(host.exit().code(), Some(2));
     host.stderr_with("no-such-runtime");
 }
 

@@ -40,7 +40,7 @@ pub(crate) struct ServerFlags {
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) runtime: Option<OsString>,
 
-    /// Timeout of the answer, such as 300ms, 90s or 1m30s; progress prolongs it
+    /// Timeout of the answer, such as 300ms, 90s or 1m30s; progress prolongs it. Connecting has no more time, either
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
     pub(crate) timeout: Duration,
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::args::address::Address;
 use crate::exit::Failure;
+use crate::json_names;
 
 /// A server with its name.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,9 +81,16 @@ fn parse(text: Vec<u8>, variable: &impl Fn(&str) -> Option<String>) -> Result<Ve
     let file = RawJson::parse(text).and_then(|raw| JsonObject::from_raw(&raw)).map_err(|error| error.to_string())?;
     let servers = file.member("mcpServers").or_else(|| file.member("servers"));
     let servers = servers.ok_or("it has no object \"mcpServers\"")?;
-    let servers = JsonObject::from_raw(servers).map_err(|_| "\"mcpServers\" is not an object")?;
+    let no_object = |_| "\"mcpServers\" is not an object";
+    if let Some(name) = json_names::repeated(servers.as_str()).map_err(no_object)? {
+        return Err(format!("two servers have the name \"{name}\""));
+    }
+    let servers = JsonObject::from_raw(servers).map_err(no_object)?;
     let mut entries = Vec::new();
     for (name, entry) in servers.iter() {
+        if name.is_empty() {
+            return Err("a server has an empty name".into());
+        }
         let entry: Written = entry.to().map_err(|error| format!("server \"{name}\": {error}"))?;
         if entry.disabled {
             continue;
@@ -228,6 +236,8 @@ mod tests {
     fn a_file_that_cannot_be_used_says_why() {
         for (text, why) in [
             ("[]", "expected"),
+            (r#"{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}"#, "two servers have the name \"a\""),
+            (r#"{"mcpServers":{"":{"command":"x"}}}"#, "a server has an empty name"),
             ("{}", "it has no object \"mcpServers\""),
             (r#"{"mcpServers":5}"#, "is not an object"),
             (r#"{"mcpServers":{"a":{}}}"#, "server \"a\": it needs either \"command\" or \"url\""),

@@ -1,22 +1,26 @@
 //! `pmcp call`: one call of a tool.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, IsTerminal, Write};
+use std::pin::pin;
 
-use protomcp_client::RequestError;
-use protomcp_types::{Amount, Progress};
-use serde_json::{Map, Value};
+use futures_util::TryStreamExt;
+use protomcp_client::{ClientSession, RequestError};
+use protomcp_types::{Amount, CallTool, Progress, RawJson};
+use serde_json::Value;
 
 use crate::args::CallOptions;
+use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 
 /// Calls the tool, and prints its result.
 pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     let CallOptions { target, tool, arguments, json, server } = options;
-    let arguments = read_arguments(&arguments)?;
+    let arguments = Arguments::read(&arguments)?;
     let connection = Connection::open(target, &server).await?;
     let shows_progress = io::stderr().is_terminal();
-    let request = connection.session.call_tool(&tool, &arguments).timeout(server.timeout);
+    let arguments = resolved(&connection.session, &tool, arguments).await;
+    let request = connection.session.call(CallTool::new(&tool).with_arguments(arguments)).timeout(server.timeout);
     // Progress prolongs the time for the answer, also where it is not shown.
     let request = request.on_progress(move |progress| {
         if shows_progress {
@@ -45,31 +49,24 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     }
 }
 
-/// The arguments of the tool: one JSON object, `-` for an object on standard input, or words `name=value`.
-fn read_arguments(words: &[String]) -> Result<Map<String, Value>, Failure> {
-    if let [word] = words {
-        if word == "-" {
-            let mut text = String::new();
-            let read = io::stdin().lock().read_to_string(&mut text);
-            read.map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
-            return object(&text);
-        }
-        if word.trim_start().starts_with('{') {
-            return object(word);
+/// The arguments as an object. The schema of the tool is asked for where it decides.
+async fn resolved(session: &ClientSession, tool: &str, arguments: Arguments) -> RawJson {
+    let schema = match arguments.depend_on_schema() {
+        true => schema(session, tool).await,
+        false => None,
+    };
+    arguments.into_json(schema.as_ref())
+}
+
+/// The input schema of a tool; `None` if it cannot be found. The call then says what is wrong.
+async fn schema(session: &ClientSession, tool: &str) -> Option<Value> {
+    let mut tools = pin!(session.tools());
+    while let Some(listed) = tools.try_next().await.ok()? {
+        if listed.name.as_str() == tool {
+            return listed.input_schema.to().ok();
         }
     }
-    words.iter().map(|word| argument(word)).collect()
-}
-
-fn object(text: &str) -> Result<Map<String, Value>, Failure> {
-    serde_json::from_str(text).map_err(|error| Failure::usage(format!("the arguments are not a JSON object: {error}")))
-}
-
-fn argument(word: &str) -> Result<(String, Value), Failure> {
-    let wrong = || Failure::usage(format!("invalid argument \"{word}\": expected name=value, or one JSON object"));
-    let (name, value) = word.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
-    let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));
-    Ok((name.to_owned(), value))
+    None
 }
 
 fn failure(tool: &str, error: &RequestError) -> Failure {
@@ -132,25 +129,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    fn words(words: &[&str]) -> Result<Value, String> {
-        let words: Vec<_> = words.iter().map(ToString::to_string).collect();
-        read_arguments(&words).map(Value::Object).map_err(|failure| failure.to_string())
-    }
-
-    #[test]
-    fn arguments_are_words_or_one_object() {
-        assert_eq!(words(&[]), Ok(json!({})));
-        assert_eq!(
-            words(&["a=2", "name=Ada", "list=[1]", "e=", "q=a=b"]),
-            Ok(json!({"a": 2, "name": "Ada", "list": [1], "e": "", "q": "a=b"}))
-        );
-        assert_eq!(words(&["n=\"3\""]), Ok(json!({"n": "3"})));
-        assert_eq!(words(&[r#" {"a": {"b": 1}}"#]), Ok(json!({"a": {"b": 1}})));
-        assert!(words(&["a"]).unwrap_err().contains("name=value"));
-        assert!(words(&["=1"]).is_err());
-        assert!(words(&["{a"]).unwrap_err().contains("not a JSON object"));
-    }
 
     #[test]
     fn content_is_printed_as_text() {

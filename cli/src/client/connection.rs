@@ -1,13 +1,15 @@
 //! The session with the server that the command line names.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, ToolFile};
-use protomcp_client::{Client, ClientLimits, ClientSession, Command, CommandTransport};
+use protomcp_client::{Client, ClientLimits, ClientSession, Command, CommandTransport, SpawnedError};
 use protomcp_transport::memory;
 
+use crate::advice::with_advice;
 use crate::args::{Address, ServerFlags, Target, shown};
 use crate::client::form;
 use crate::exit::Failure;
@@ -25,6 +27,9 @@ const TOTAL: Duration = Duration::from_secs(3600);
 const OPEN: Duration = Duration::from_secs(30);
 const OPEN_WITH_SIGN_IN: Duration = Duration::from_secs(360);
 
+/// The timeout without the flag.
+const USUAL: Duration = Duration::from_secs(300);
+
 /// A session, and the bridge of the tool file at its other end.
 pub(super) struct Connection {
     pub(super) session: ClientSession,
@@ -39,7 +44,7 @@ impl Connection {
         let tls = flags.certificate.tls()?;
         let client = client(&target, flags);
         match target {
-            Target::File(file) => to_file(&client, &file, flags.runtime.as_ref()).await,
+            Target::File(file) => to_file(&client, &file, flags).await,
             Target::Url(url) => {
                 let remote = Remote::new(&url, &headers)?.tls(tls);
                 let transport = remote.answer_timeout(flags.timeout.max(TOTAL)).transport();
@@ -51,7 +56,9 @@ impl Connection {
                 let remote = ProtoRemote::new(flags.timeout, registries::resolver(&flags.registry).as_ref());
                 let remote = remote.tls(tls).token(token, &server);
                 let name = shown(&server.url);
-                let transport = remote.connect(&server).await.map_err(|error| cannot_connect(&name, error))?;
+                let connecting = tokio::time::timeout(flags.timeout, remote.connect(&server)).await;
+                let late = |_| Err(io::Error::from(io::ErrorKind::TimedOut).into());
+                let transport = connecting.unwrap_or_else(late).map_err(|error| cannot_connect(&name, error))?;
                 let session = client.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;
                 Ok(Self { session, bridge: None })
             }
@@ -74,7 +81,7 @@ impl Connection {
 /// A client that asks its user on the terminal, if there is one.
 fn client(target: &Target, flags: &ServerFlags) -> Client {
     let limits = ClientLimits {
-        open_timeout: if matches!(target, Target::Url(_)) { OPEN_WITH_SIGN_IN } else { OPEN },
+        open_timeout: open_timeout(target, flags.timeout),
         timeout: flags.timeout,
         total_timeout: flags.timeout.max(TOTAL),
         ..ClientLimits::default()
@@ -83,12 +90,26 @@ fn client(target: &Target, flags: &ServerFlags) -> Client {
     if form::has_terminal() { client.on_elicit_with_urls(|question, _| form::answer(question)) } else { client }
 }
 
-async fn to_file(client: &Client, path: &Path, runtime: Option<&OsString>) -> Result<Connection, Failure> {
+/// The time for a server to be connected, which has no more than its answer. A user has the usual time to sign in, unless
+/// less was asked for.
+fn open_timeout(target: &Target, timeout: Duration) -> Duration {
+    match target {
+        Target::Url(_) if timeout >= USUAL => OPEN_WITH_SIGN_IN,
+        Target::Url(_) => timeout,
+        Target::File(_) | Target::Proto(_) | Target::Command(_) => OPEN.min(timeout),
+    }
+}
+
+async fn to_file(client: &Client, path: &Path, flags: &ServerFlags) -> Result<Connection, Failure> {
     let mut file = ToolFile::new(path);
-    if let Some(runtime) = runtime {
+    if let Some(runtime) = &flags.runtime {
         file = file.runtime(runtime);
     }
-    let bridge = Bridge::tool_file(&file).start().await.map_err(|error| Failure::failed(error.to_string()))?;
+    let bridge = Bridge::tool_file(&file)
+        .connect_timeout(OPEN.min(flags.timeout))
+        .start()
+        .await
+        .map_err(|error| Failure::from(&error))?;
     let (near, far) = memory::pair();
     let server = bridge.server();
     tokio::spawn(async move { server.serve(far).await });
@@ -107,9 +128,12 @@ async fn to_command(client: &Client, words: &[OsString]) -> Result<ClientSession
     let name = program.to_string_lossy().into_owned();
     let shown = name.clone();
     let transport = CommandTransport::new(command).on_stderr(move |line| tracing::info!("{shown}: {line}"));
-    client.spawn_transport(transport).await.map_err(|error| cannot_connect(&name, error))
+    client.spawn_transport(transport).await.map_err(|error| match error {
+        SpawnedError::Spawn(spawn) => Failure::from(&spawn),
+        error => cannot_connect(&name, error),
+    })
 }
 
 fn cannot_connect(server: &str, error: impl std::fmt::Display) -> Failure {
-    Failure::failed(format!("cannot connect to {server}: {error}"))
+    Failure::failed(with_advice(&format!("cannot connect to {server}: {error}")))
 }

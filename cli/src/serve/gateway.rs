@@ -11,6 +11,7 @@ use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
 use protomcp_transport::boxed::Boxed;
 
+use crate::advice::with_advice;
 use crate::args::{CommandProtocol, Location, StdioCommand, Upstreams};
 use crate::exit::Failure;
 use crate::proto_remote::ProtoRemote;
@@ -30,7 +31,7 @@ pub(super) async fn open(servers: &Upstreams, remote: &ProtoRemote, signals: &mu
     let mut opening = pin!(builder(servers, remote)?.open());
     loop {
         tokio::select! {
-            outcome = &mut opening => return outcome.map_err(|error| Failure::failed(error.to_string())),
+            outcome = &mut opening => return outcome.map_err(|error| Failure::failed(with_advice(&error.to_string()))),
             signal = signals.next() => {
                 if signal == Wish::Stop {
                     return Err(Failure::failed("interrupted while connecting"));

@@ -18,6 +18,9 @@ pub(super) fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, 
 
 /// The error of a run, with the flag that avoids it.
 pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
+    if let RunError::Start(StartError::Spawn(spawn)) = error {
+        return spawn.into();
+    }
     let hint = match error {
         RunError::Start(StartError::Socket(
             EndpointError::PathTooLong { .. } | EndpointError::ForeignDirectory(_) | EndpointError::InUse(_),

@@ -113,6 +113,10 @@ pub enum AuthorizationError {
     /// correct it, or it is an attack.
     #[error("authorization stopped: {0}")]
     Untrusted(String),
+    /// The server requires a token, and there is no authorization server that would issue one: the user has it from
+    /// elsewhere.
+    #[error("the server requires a token and names no authorization server to get one from")]
+    NoIssuer,
     /// The authorization server has refused, with this error code (RFC 6749, sections 4.1.2.1 and 5.2).
     #[error("the authorization server refuses ({code}){}", described(.description.as_deref()))]
     Refused {

@@ -174,7 +174,10 @@ impl Session {
 
     /// Records the failure of a flow, if it was the decision of a user.
     pub(crate) fn flow_failed(&mut self, error: &AuthorizationError, now: Instant) {
-        if matches!(error, AuthorizationError::Refused { .. } | AuthorizationError::SignInRequired(_)) {
+        if matches!(
+            error,
+            AuthorizationError::Refused { .. } | AuthorizationError::NoIssuer | AuthorizationError::SignInRequired(_)
+        ) {
             self.declined = Some((now, error.clone()));
         }
     }

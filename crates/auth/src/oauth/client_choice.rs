@@ -11,7 +11,7 @@ use crate::authorizer::AuthorizationError;
 use crate::exchange::{HttpRequest, HttpResponse};
 use crate::oauth::config::{ClientSecret, ConfiguredClient, OAuthConfig};
 use crate::oauth::credentials::{AuthMethod, ClientRegistration, ClientSource};
-use crate::oauth::metadata::{MAX_TEXT, ServerMetadata, brief, json_object, untrusted};
+use crate::oauth::metadata::{MAX_TEXT, ServerMetadata, Source, brief, json_object, untrusted};
 use crate::oauth::token_request::ClientAuth;
 use crate::url::{Url, brief_url};
 
@@ -138,6 +138,10 @@ pub(crate) fn registered(
             "the registration at {issuer} fails: {}",
             response.status
         )));
+    }
+    if server.source == Source::Assumed && !response.status.is_success() && text("error").is_none() {
+        // There is no authorization server: the token comes from elsewhere.
+        return Err(AuthorizationError::NoIssuer);
     }
     if !response.status.is_success() {
         let code = text("error").map_or_else(|| response.status.to_string(), brief);

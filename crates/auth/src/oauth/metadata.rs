@@ -45,6 +45,16 @@ pub(crate) struct ServerMetadata {
     pub(crate) sends_iss: bool,
     /// True if a client may be a URL (Client ID Metadata Documents).
     pub(crate) takes_client_urls: bool,
+    pub(crate) source: Source,
+}
+
+/// The source of a description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// A document.
+    Published,
+    /// There is none: the endpoints are those that MCP 2025-03-26 assumes.
+    Assumed,
 }
 
 /// The JSON object of a response; none if it is something else, such as a web page.
@@ -141,6 +151,7 @@ impl ServerMetadata {
             has_s256: has(document, "code_challenge_methods_supported", "S256"),
             sends_iss: flag(document, "authorization_response_iss_parameter_supported"),
             takes_client_urls: flag(document, "client_id_metadata_document_supported"),
+            source: Source::Published,
             issuer,
         })
     }
@@ -162,6 +173,7 @@ impl ServerMetadata {
             has_s256: true,
             sends_iss: false,
             takes_client_urls: false,
+            source: Source::Assumed,
         })
     }
 

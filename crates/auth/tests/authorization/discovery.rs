@@ -198,6 +198,14 @@ fn a_server_without_any_metadata_has_the_default_endpoints() {
 }
 
 #[test]
+fn a_server_with_a_fixed_token_has_no_issuer() {
+    let mut world = World::empty();
+    world.on("POST https://tools.example.com/register", reply(404, &json!({})));
+    assert_eq!(world.authorize().unwrap_err(), protomcp_auth::AuthorizationError::NoIssuer);
+    assert!(world.lines("open https").is_empty());
+}
+
+#[test]
 fn a_named_issuer_without_metadata_has_no_default_endpoints() {
     let mut world = World::new();
     world.on(&format!("GET {METADATA}"), reply(404, &json!({})));

@@ -1,0 +1,37 @@
+//! Advice for the user about errors of connections.
+
+/// The error, with the way out if there is a usual one.
+pub(crate) fn with_advice(error: &str) -> String {
+    let found = ADVICE.iter().find(|(part, _)| error.contains(part));
+    found.map_or_else(|| error.to_owned(), |(_, advice)| format!("{error}; {advice}"))
+}
+
+/// Parts of errors. Those of certificates are from the TLS library, which the tests of `pmcp` watch.
+const ADVICE: [(&str, &str); 7] = [
+    (
+        "invalid peer certificate: UnknownIssuer",
+        "if you trust the authority that has signed the server's certificate, name a PEM file with its certificate in the \
+         environment variable SSL_CERT_FILE",
+    ),
+    ("invalid peer certificate: certificate not valid for name", "use a host name that the server's certificate has"),
+    ("invalid peer certificate: certificate expired", "the server needs a new certificate"),
+    ("CertificateRequired", "the server asks for a certificate of the client: add --client-cert and --client-key"),
+    (
+        "requires a token and names no authorization server",
+        "add --header \"Authorization: Bearer TOKEN\", or another header that the server expects, such as X-API-Key",
+    ),
+    ("a token is required", "add --header \"Authorization: Bearer TOKEN\""),
+    ("answered 401 Unauthorized", "add --header \"Authorization: Bearer TOKEN\""),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_follows_the_errors_that_have_one() {
+        let trusted = with_advice("cannot connect: invalid peer certificate: UnknownIssuer");
+        assert!(trusted.contains("UnknownIssuer; ") && trusted.contains("SSL_CERT_FILE"), "{trusted}");
+        assert_eq!(with_advice("cannot connect: connection refused"), "cannot connect: connection refused");
+    }
+}

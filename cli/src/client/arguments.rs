@@ -1,0 +1,143 @@
+//! The arguments of a tool on the command line: words `name=value`, or one JSON object.
+//!
+//! Values stay the text that was typed, so that numbers keep all their digits.
+
+use std::io::{self, Read};
+
+use protomcp_types::RawJson;
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::json_names;
+
+/// The arguments of a call.
+#[derive(Debug)]
+pub(super) enum Arguments {
+    /// One object, as it was typed.
+    Object(RawJson),
+    /// Names and values.
+    Words(Vec<(String, String)>),
+}
+
+impl Arguments {
+    /// Reads the words of the command line; `-` is an object on standard input.
+    pub(super) fn read(words: &[String]) -> Result<Self, Failure> {
+        if let [word] = words {
+            if word == "-" {
+                let mut text = String::new();
+                let read = io::stdin().lock().read_to_string(&mut text);
+                read.map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
+                return object(text);
+            }
+            if word.trim_start().starts_with('{') {
+                return object(word.clone());
+            }
+        }
+        let mut all: Vec<(String, String)> = Vec::new();
+        for word in words {
+            let wrong =
+                || Failure::usage(format!("invalid argument \"{word}\": expected name=value, or one JSON object"));
+            let (name, value) = word.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or_else(wrong)?;
+            if all.iter().any(|(known, _)| known == name) {
+                return Err(twice(name));
+            }
+            all.push((name.to_owned(), value.to_owned()));
+        }
+        Ok(Self::Words(all))
+    }
+
+    /// True if the schema of the tool decides about a value: it can be read as JSON, and may be meant as text.
+    pub(super) fn depend_on_schema(&self) -> bool {
+        match self {
+            Self::Object(_) => false,
+            Self::Words(words) => words.iter().any(|(_, value)| is_ambiguous(value)),
+        }
+    }
+
+    /// The arguments as an object. `schema`: of the tool's input, where it is known. What it calls a string is one.
+    pub(super) fn into_json(self, schema: Option<&Value>) -> RawJson {
+        let words = match self {
+            Self::Object(object) => return object,
+            Self::Words(words) => words,
+        };
+        let members: Vec<String> = words
+            .iter()
+            .map(|(name, value)| {
+                let is_text = is_ambiguous(value) && schema.is_some_and(|schema| wants_text(schema, name));
+                let json = RawJson::parse(value.clone()).ok().filter(|_| !is_text);
+                format!("{}:{}", RawJson::text(name), json.unwrap_or_else(|| RawJson::text(value)))
+            })
+            .collect();
+        RawJson::parse(format!("{{{}}}", members.join(","))).expect("names and values are JSON")
+    }
+}
+
+/// True for values such as `12345`, which are JSON without being a text, a list or an object.
+fn is_ambiguous(value: &str) -> bool {
+    !value.trim_start().starts_with(['"', '[', '{']) && RawJson::parse(value.to_owned()).is_ok()
+}
+
+/// True if the schema allows text for this member and nothing else.
+fn wants_text(schema: &Value, name: &str) -> bool {
+    schema["properties"][name]["type"] == "string"
+}
+
+fn object(text: String) -> Result<Arguments, Failure> {
+    let wrong = |error| Failure::usage(format!("the arguments are not a JSON object: {error}"));
+    if let Some(name) = json_names::repeated(&text).map_err(wrong)? {
+        return Err(twice(&name));
+    }
+    RawJson::parse(text).map(Arguments::Object).map_err(wrong)
+}
+
+fn twice(name: &str) -> Failure {
+    Failure::usage(format!("the argument \"{name}\" is given twice"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(words: &[&str], schema: &Value) -> Result<String, String> {
+        let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+        let arguments = Arguments::read(&words).map_err(|failure| failure.to_string())?;
+        Ok(arguments.into_json(Some(schema)).to_string())
+    }
+
+    #[test]
+    fn arguments_are_words_or_one_object() {
+        let any = json!({});
+        for (words, expected) in [
+            (&[][..], "{}"),
+            (&["a=2", "name=Ada", "list=[1]", "e=", "q=a=b"], r#"{"a":2,"name":"Ada","list":[1],"e":"","q":"a=b"}"#),
+            (&["n=\"3\""], r#"{"n":"3"}"#),
+            (&[r#"{"a": {"b": 1}}"#], r#"{"a": {"b": 1}}"#),
+            // Numbers keep their digits.
+            (&["l=[123456789012345678901234567890]", "x=1e400"], r#"{"l":[123456789012345678901234567890],"x":1e400}"#),
+        ] {
+            assert_eq!(read(words, &any).as_deref(), Ok(expected));
+        }
+        for (words, why) in [
+            (&["a"][..], "name=value"),
+            (&["=1"], "name=value"),
+            (&["{a"], "not a JSON object"),
+            (&["a=1", "b=2", "a=3"], "\"a\" is given twice"),
+            (&[r#"{"a": 1, "a": 2}"#], "\"a\" is given twice"),
+        ] {
+            assert!(read(words, &any).unwrap_err().contains(why), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn a_schema_decides_about_texts_that_look_like_numbers() {
+        let schema = json!({"properties": {"zip": {"type": "string"}, "n": {"type": "integer"}, "any": {}}});
+        let words = ["zip=12345", "n=1", "any=true"];
+        assert_eq!(read(&words, &schema).as_deref(), Ok(r#"{"zip":"12345","n":1,"any":true}"#));
+        assert_eq!(read(&["zip=\"a\""], &schema).as_deref(), Ok(r#"{"zip":"a"}"#));
+        let depend =
+            |word: &str| Arguments::read(&[word.to_owned()]).map(|read| read.depend_on_schema()).unwrap_or(false);
+        assert!(depend("zip=12345") && depend("a=null") && !depend("a=text") && !depend("a=[1]") && !depend("{}"));
+    }
+}
