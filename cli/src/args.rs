@@ -139,8 +139,8 @@ struct Run {
 #[derive(Debug, Args)]
 struct Serve {
     /// Transport to clients: stdio; http for Streamable HTTP and, on the same port, proto-mcp over gRPC and WebSocket; sse
-    /// for these and the older HTTP+SSE; grpc or ws for one of them alone; tcp for proto-mcp and, without --auth, JSON-RPC
-    /// in lines. On stdio clients may speak proto-mcp, too
+    /// for these and the older HTTP+SSE; grpc or ws for one of them alone; tcp for proto-mcp and, without --auth and
+    /// --oauth-issuer, JSON-RPC in lines. On stdio clients may speak proto-mcp, too
     #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
     transport: Transport,
 

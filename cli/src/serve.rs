@@ -3,6 +3,7 @@
 mod binary;
 mod gateway;
 mod http;
+mod issued_tokens;
 mod listeners;
 mod metrics;
 mod run;

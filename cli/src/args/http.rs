@@ -222,12 +222,9 @@ impl Http {
             })?;
             config = config.allow_host(name).allow_origin(origin);
         }
+        self.names_one_url()?;
+        let is_anywhere = self.is_anywhere();
         let oauth = self.oauth.options(&env)?;
-        let is_anywhere = self.host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified());
-        if oauth.is_some() && is_anywhere && self.public_url.is_none() {
-            let why = "a token is valid for one URL, and this server has several";
-            return Err(Failure::usage(format!("--oauth-issuer with --host {} needs --public-url: {why}", self.host)));
-        }
         for origin in &self.allow_origin {
             if origin != "*" && origin_of(origin).is_none_or(|(whole, _)| whole != origin.trim_end_matches('/')) {
                 let why = "expected an origin such as https://app.example.com";
@@ -279,17 +276,24 @@ impl Http {
             }
             tokens = tokens.with(secret.variable, &secret.value(&env)?);
         }
+        let has_secrets = !self.auth.is_empty();
+        self.names_one_url()?;
+        let oauth = self.oauth.options(&env)?;
+        if self.public_url.is_some() && oauth.is_none() {
+            return Err(Failure::usage("--public-url has an effect on tcp with --oauth-issuer only"));
+        }
         let tls = self.tls.files()?;
-        let authenticates = !self.auth.is_empty();
         let certified = tls.as_ref().is_some_and(TlsFiles::authenticates);
         let exposure = Exposure {
-            authentication: Protection::of(authenticates || certified).or_waived(self.no_auth),
+            authentication: Protection::of(has_secrets || oauth.is_some() || certified).or_waived(self.no_auth),
             encryption: Protection::of(tls.is_some()).or_waived(self.insecure_plaintext),
         };
         Ok(TcpOptions {
             host: self.host,
             port: self.port,
-            tokens: authenticates.then_some(tokens),
+            tokens: has_secrets.then_some(tokens),
+            oauth,
+            public_url: self.public_url,
             tls,
             max_connections: usize::try_from(self.max_sessions).unwrap_or(usize::MAX),
             idle: self.session_idle,
@@ -306,6 +310,20 @@ impl Http {
             Some(flag) => Err(Failure::usage(format!("{flag} has no effect on stdio: add --transport http"))),
             None => Ok(network_flags.to_vec()),
         }
+    }
+
+    /// True if the server listens on all addresses.
+    fn is_anywhere(&self) -> bool {
+        self.host.parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
+    }
+
+    /// Checks that tokens of an issuer have a URL to be valid for.
+    fn names_one_url(&self) -> Result<(), Failure> {
+        if self.oauth.has_issuer() && self.is_anywhere() && self.public_url.is_none() {
+            let why = "a token is valid for one URL, and this server has several";
+            return Err(Failure::usage(format!("--oauth-issuer with --host {} needs --public-url: {why}", self.host)));
+        }
+        Ok(())
     }
 
     fn secrets(&self) -> Result<Vec<Secret<'_>>, Failure> {

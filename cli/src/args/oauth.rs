@@ -12,7 +12,7 @@ use protomcp_auth::{
 
 use crate::exit::Failure;
 
-pub(super) const HEADING: &str = "OAuth, over HTTP";
+pub(super) const HEADING: &str = "OAuth, over HTTP and TCP";
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
@@ -94,6 +94,11 @@ impl OAuthFlags {
             tool_scopes.entry(tool.to_owned()).or_default().add(&scope("--oauth-tool-scope", text, words)?);
         }
         Ok(Some(OAuthOptions { issuer, check, audiences: self.oauth_audience, scopes, tool_scopes }))
+    }
+
+    /// True if there is an issuer of tokens.
+    pub(super) fn has_issuer(&self) -> bool {
+        self.oauth_issuer.is_some()
     }
 
     /// A flag that has no effect without an issuer.

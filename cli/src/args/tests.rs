@@ -423,7 +423,9 @@ fn tcp_has_the_flags_that_do_not_need_headers() {
         ("--auth apikey:PATH", "there are no headers on tcp"),
         ("--auth token:UNSET_VARIABLE", "is not set"),
         ("--max-body 1M", "--max-body has no effect on tcp: it is for --transport http"),
-        ("--oauth-issuer https://as", "--oauth-issuer has no effect on tcp"),
+        ("--oauth-scope use", "--oauth-scope needs --oauth-issuer"),
+        ("--oauth-issuer https://as --host 0.0.0.0", "--oauth-issuer with --host 0.0.0.0 needs --public-url"),
+        ("--public-url https://a", "--public-url has an effect on tcp with --oauth-issuer only"),
         ("--health", "--health has no effect on tcp"),
         ("--tls-cert a.pem", "--tls-cert needs --tls-key"),
     ] {
@@ -434,8 +436,11 @@ fn tcp_has_the_flags_that_do_not_need_headers() {
     }
     let permit = |flags: &str| tcp(flags).permit(&["192.168.1.5:1".parse().unwrap()]).map_err(|why| why.to_string());
     assert!(
-        permit("").unwrap_err().contains("add --auth token:ENV_VAR, --tls-client-ca for certificates, or --no-auth")
+        permit("")
+            .unwrap_err()
+            .contains("--oauth-issuer URL for many users, --tls-client-ca for certificates, or --no-auth")
     );
+    assert!(permit("--oauth-issuer https://as").unwrap_err().contains("--insecure-plaintext"));
     assert!(permit("--auth token:PATH").unwrap_err().contains("--insecure-plaintext"));
     assert_eq!(permit("--auth token:PATH --tls-cert a.pem --tls-key b.pem"), Ok(()));
     assert_eq!(permit("--no-auth --insecure-plaintext"), Ok(()));

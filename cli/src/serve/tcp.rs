@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{AnyServer, BinaryPeer, DetectOptions, JsonLines, Tokens};
+use protomcp_binary::{AnyServer, BinaryPeer, DetectOptions, JsonLines, TokenVerifier, Tokens};
 use protomcp_bridge::open_files;
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
 use protomcp_server::{Server, Service};
@@ -16,6 +16,7 @@ use crate::exit::Failure;
 use crate::log;
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
+use crate::serve::issued_tokens::IssuedTokens;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::run::{Signals, failure, prepare};
 
@@ -51,6 +52,7 @@ struct Front {
     sockets: Vec<TcpListener>,
     config: ListenerConfig,
     tokens: Option<Tokens>,
+    verifier: Option<Arc<dyn TokenVerifier>>,
     max_line: usize,
     terms: Terms,
 }
@@ -72,21 +74,31 @@ impl Front {
         }
         config.tls = tls.map(protomcp_listener::Tls::for_streams);
         let name = if tcp.host.contains(':') { format!("[{}]", tcp.host) } else { tcp.host };
-        let secured = if config.tls.is_some() { " with TLS" } else { "" };
-        tracing::info!("listening on proto://{name}:{}{secured}", address.port());
-        if tcp.tokens.is_some() {
-            tracing::info!("JSON-RPC in lines is refused: it has no place for the token that --auth requires");
+        let scheme = if config.tls.is_some() { "protos" } else { "proto" };
+        let url = format!("{scheme}://{name}:{}", address.port());
+        let verifier = match tcp.oauth {
+            Some(oauth) => {
+                tracing::info!("asking clients for a token of {}", oauth.issuer());
+                let tokens = IssuedTokens(oauth.server(tcp.public_url.as_deref().unwrap_or(&url))?);
+                Some(Arc::new(tokens) as Arc<dyn TokenVerifier>)
+            }
+            None => None,
+        };
+        tracing::info!("listening on {url}");
+        if tcp.tokens.is_some() || verifier.is_some() {
+            tracing::info!("JSON-RPC in lines is refused: it has no place for the token that is required");
         }
-        Ok(Self { sockets, config, tokens: tcp.tokens, max_line: tcp.max_line, terms: Terms::new(tool) })
+        Ok(Self { sockets, config, tokens: tcp.tokens, verifier, max_line: tcp.max_line, terms: Terms::new(tool) })
     }
 
     /// Serves connections until the server shuts down.
     fn serve<S: Service>(self, server: Server<S>) -> impl Future<Output = io::Result<()>> {
-        let Self { sockets, config, tokens, max_line, terms } = self;
-        let json = if tokens.is_some() { JsonLines::Refused } else { JsonLines::Served };
+        let Self { sockets, config, tokens, verifier, max_line, terms } = self;
+        let is_open = tokens.is_none() && verifier.is_none();
+        let json = if is_open { JsonLines::Served } else { JsonLines::Refused };
         let ended = server.handle().shutdown_token().cancelled_owned();
         let (json_server, tokens) = (terms.json(server.clone()), tokens.map(Arc::new));
-        let binary = terms.binary(server).configure(|session| session.tokens = tokens);
+        let binary = terms.binary(server).configure(|session| (session.tokens, session.verifier) = (tokens, verifier));
         let server = binary.with_json(json_server);
         let service = AnyProtocol { server, options: DetectOptions { json, max_line, ..DetectOptions::NETWORK } };
         let listener = Listener::from_sockets(sockets).with_config(config);

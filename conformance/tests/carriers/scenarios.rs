@@ -57,7 +57,7 @@ fn error(payload: Payload) -> ErrorResponse {
 }
 
 /// A call with numbers and texts in the message of its tool: the fields have the order of the parameters.
-fn call(name: &str, json: &str) -> Payload {
+pub(crate) fn call(name: &str, json: &str) -> Payload {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).unwrap();
     let mut value = Vec::new();
     for (number, member) in (1..).zip(members.values()) {

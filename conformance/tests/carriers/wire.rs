@@ -33,6 +33,11 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn open(carrier: Carrier, flags: &[&str]) -> Self {
+        Self::open_with(carrier, flags, &[("SECRET", "t0k")])
+    }
+
+    /// With these variables.
+    pub(crate) fn open_with(carrier: Carrier, flags: &[&str], variables: &[(&str, &str)]) -> Self {
         let sandbox = Sandbox::new();
         sandbox.write("carriers.py", TOOLS);
         let transport = match carrier {
@@ -41,7 +46,8 @@ impl Scene {
             Carrier::WebSocket | Carrier::BareWebSocket | Carrier::Grpc => "http",
         };
         let words = [&["run", "carriers.py", "--port", "0", "--transport", transport], flags].concat();
-        let host = sandbox.pmcp(&words).env("SECRET", "t0k").start();
+        let launch = sandbox.pmcp(&words);
+        let host = variables.iter().fold(launch, |launch, (name, value)| launch.env(name, value)).start();
         let log = host.stderr_with("serving");
         let (_, url) = log.split_once("listening on ").expect("it says where it listens");
         let address = url.split_whitespace().next().unwrap();
@@ -50,8 +56,13 @@ impl Scene {
         Self { carrier, sandbox, server: Some((host, address)) }
     }
 
-    fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.server.as_ref().expect("there is a port").1
+    }
+
+    /// The log of the server.
+    pub(crate) fn log(&self) -> String {
+        self.server.as_ref().expect("there is a port").0.stderr()
     }
 
     /// A connection after its first exchange.

@@ -56,14 +56,15 @@ pub struct ResourceServer {
 }
 
 impl ResourceServer {
-    /// Protects the server at `resource`, the URL under which clients reach it. Tokens come from `issuer` and are
+    /// Protects the server at `resource`, the URL under which clients reach it: one of HTTP, or `protos://host:port` for
+    /// proto-mcp over TCP. Tokens come from `issuer` and are
     /// checked by `verifier`.
     ///
     /// # Errors
     /// If one of the texts is not a valid URL.
     pub fn new(resource: &str, issuer: &str, verifier: impl Verifier) -> Result<Self, UrlError> {
         Ok(Self {
-            resource: Url::parse(resource)?,
+            resource: Url::parse_resource(resource)?,
             issuers: vec![Url::parse(issuer)?],
             verifier: Arc::new(verifier),
             required: Scopes::default(),

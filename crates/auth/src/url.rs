@@ -74,6 +74,20 @@ impl Url {
         }
     }
 
+    /// Reads the URL of a resource, which may also be a server of proto-mcp over TCP: `protos`, or `proto` on this machine.
+    pub(crate) fn parse_resource(text: &str) -> Result<Self, UrlError> {
+        let alike = match text.split_once("://") {
+            Some(("protos", rest)) => format!("https://{rest}"),
+            Some(("proto", rest)) => format!("http://{rest}"),
+            _ => return Self::parse(text),
+        };
+        let checked = Self::parse(&alike).map_err(|error| match error {
+            UrlError::Malformed(_) => UrlError::Malformed(text.to_owned()),
+            UrlError::Plain(_) => UrlError::Plain(text.to_owned()),
+        })?;
+        Ok(Self { text: text.into(), uri: checked.uri })
+    }
+
     /// The URL as it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod any;
+mod authorization;
 mod bare;
 mod client;
 pub mod code;
@@ -16,6 +17,7 @@ mod frame;
 mod limits;
 pub mod message;
 mod metadata;
+mod permission;
 mod rate_limit;
 mod raw_message;
 mod reference;
@@ -26,11 +28,13 @@ mod session;
 mod shape;
 mod stream;
 mod struct_schemas;
+mod token_verifier;
 mod tokens;
 mod version;
 mod well_known;
 
 pub use any::Any;
+pub use authorization::Authorization;
 pub use bare::BareMessage;
 pub use client::{
     AnyClient, BinaryBackend, BinaryCallError, BinaryClient, BinaryClientConfig, BinaryClientEvent,
@@ -48,6 +52,7 @@ pub use detection::{Detection, Refusal, StreamProtocol};
 pub use fault::Fault;
 pub use frame::{Decoder, FrameTooLarge, Unreadable, UnreadableKind, encode, encode_with};
 pub use limits::FrameLimits;
+pub use permission::Permission;
 pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use raw_message::RawMessage;
 pub use reference::Numbering;
@@ -55,12 +60,13 @@ pub use schemas::{Converted, Imports, MessageNames, SchemaError, ToolMessages, T
 pub use selection::PageLimits;
 pub use serve::{
     AnyServer, BinaryAnswer, BinaryCaller, BinaryEndpoint, BinaryPeer, BinaryServeError, BinaryServer, DetectOptions,
-    JsonLines, Permission, ServeAnyError,
+    JsonLines, ServeAnyError,
 };
 pub use session::{
     Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,
     SessionConfig, SessionLimits,
 };
 pub use struct_schemas::StructSchemas;
+pub use token_verifier::{Grant, TokenVerifier, Verifying};
 pub use tokens::Tokens;
 pub use version::{InvalidVersion, Version, Versions};

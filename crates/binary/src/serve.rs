@@ -40,7 +40,7 @@ use crate::struct_schemas::StructSchemas;
 pub use crate::serve::any_protocol::{AnyServer, DetectOptions, JsonLines, ServeAnyError};
 pub use crate::serve::endpoint::{BinaryAnswer, BinaryCaller, BinaryEndpoint};
 pub use crate::serve::error::BinaryServeError;
-pub use crate::serve::peer::{BinaryPeer, Permission};
+pub use crate::serve::peer::BinaryPeer;
 
 /// Serves an MCP server to clients of proto-mcp. Cloning is cheap; all clones share their limits.
 pub struct BinaryServer<S> {

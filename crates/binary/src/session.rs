@@ -17,6 +17,7 @@ mod handshake;
 mod in_flight;
 mod inbound;
 mod request_kind;
+mod verification;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode};
 use crate::message::{ListChanged, McpMessage, Payload};
 use crate::session::in_flight::{Entry, InFlight};
+use crate::session::verification::unverified;
+use crate::token_verifier::Grant;
 
 pub(crate) use crate::session::admission::{admit, agree};
 pub(crate) use crate::session::inbound::metadata_weight;
@@ -44,6 +47,10 @@ pub struct BinarySession {
     agreement: Option<Arc<Agreement>>,
     /// The principal of the connection: from the transport, or of the first token.
     principal: Option<Arc<str>>,
+    /// The rights of the conversation, if a verified token has given them.
+    grant: Option<Grant>,
+    /// The message whose token is being verified.
+    waiting: Option<McpMessage>,
     in_flight: InFlight,
     frames: VecDeque<Vec<u8>>,
     garbage: u32,
@@ -66,6 +73,8 @@ impl BinarySession {
             state: State::Open,
             agreement: None,
             principal,
+            grant: None,
+            waiting: None,
             in_flight: InFlight::default(),
             frames: VecDeque::new(),
             garbage: 0,
@@ -74,10 +83,10 @@ impl BinarySession {
 
     /// Takes a frame of the client. Frames that need no action are answered here.
     pub fn receive(&mut self, now: Instant, frame: Result<McpMessage, Unreadable>) -> Option<BinaryInbound> {
-        if self.state != State::Open {
+        if self.state != State::Open || self.waiting.is_some() {
             return None;
         }
-        let message = match frame {
+        let mut message = match frame {
             Ok(message) => message,
             Err(unreadable) => {
                 self.unreadable(&unreadable);
@@ -85,6 +94,15 @@ impl BinarySession {
             }
         };
         self.garbage = 0;
+        if let Some(authorization) = unverified(&self.config, &mut message) {
+            self.waiting = Some(message);
+            return Some(BinaryInbound::Verify(authorization));
+        }
+        self.proceed(now, message, None)
+    }
+
+    /// Takes a message with the rights of its own token, if it has a verified one.
+    fn proceed(&mut self, now: Instant, message: McpMessage, grant: Option<&Grant>) -> Option<BinaryInbound> {
         let id = message.id;
         let call = match message.payload {
             Some(Payload::InitializeRequest(request)) => {
@@ -104,10 +122,10 @@ impl BinarySession {
                 return None;
             }
         };
-        self.request(now, id, call)
+        self.request(now, id, call, grant)
     }
 
-    fn request(&mut self, now: Instant, id: u64, mut call: BinaryCall) -> Option<BinaryInbound> {
+    fn request(&mut self, now: Instant, id: u64, mut call: BinaryCall, grant: Option<&Grant>) -> Option<BinaryInbound> {
         if self.in_flight.contains(id) {
             let message = format!("request {id} has not been answered yet");
             self.refuse(id, &Fault::new(code::INVALID_REQUEST, message).with("reason", "duplicate_id"));
@@ -124,7 +142,9 @@ impl BinarySession {
         }
         // A client that cannot resolve references gets schemas (decided for supports_bsr_refs = false).
         let resolves = self.agreement.as_ref().is_none_or(|agreed| agreed.client_resolves_refs);
-        let timeout = match admit(&self.config, &mut self.principal, resolves, &mut call) {
+        let admitted =
+            self.permit(now, grant, &call).and_then(|()| admit(&self.config, &mut self.principal, resolves, &mut call));
+        let timeout = match admitted {
             Ok(timeout) => timeout,
             Err(fault) => {
                 self.fail(id, kind, &fault);
@@ -209,14 +229,13 @@ impl BinarySession {
     /// here on.
     pub fn handle_timeout(&mut self, now: Instant) -> Vec<u64> {
         let drained = matches!(self.state, State::Draining(until) if until <= now);
+        if drained {
+            self.give_up_waiting(&shutdown());
+        }
         let late = if drained { self.in_flight.ids() } else { self.in_flight.late(now) };
         for id in &late {
             let Some(entry) = self.in_flight.remove(*id) else { continue };
-            let fault = if entry.deadline > now {
-                Fault::new(code::INTERNAL_ERROR, "the server shuts down").with("reason", "shutdown")
-            } else {
-                entry.kind.late(entry.timeout)
-            };
+            let fault = if entry.deadline > now { shutdown() } else { entry.kind.late(entry.timeout) };
             self.fail(*id, entry.kind, &fault);
         }
         self.settle();
@@ -224,11 +243,12 @@ impl BinarySession {
     }
 
     /// True while the session takes further frames: not at its limit of requests, nor of frames that the client has not
-    /// read.
+    /// read, nor while a token is verified.
     #[must_use]
     pub fn has_room(&self) -> bool {
         let max = self.config.limits.max_in_flight;
-        self.state == State::Open && self.in_flight.len() < max && self.frames.len() < max.max(16)
+        let is_free = self.in_flight.len() < max && self.frames.len() < max.max(16);
+        self.state == State::Open && self.waiting.is_none() && is_free
     }
 
     /// True if the conversation is over. Frames may be left.
@@ -263,7 +283,7 @@ impl BinarySession {
 
     /// Closes the conversation with the last answer.
     fn settle(&mut self) {
-        if matches!(self.state, State::Draining(_)) && self.in_flight.len() == 0 {
+        if matches!(self.state, State::Draining(_)) && self.in_flight.len() == 0 && self.waiting.is_none() {
             self.state = State::Closed;
         }
     }
@@ -288,4 +308,8 @@ impl BinarySession {
         self.frames.push_back(frame);
         Ok(())
     }
+}
+
+fn shutdown() -> Fault {
+    Fault::new(code::INTERNAL_ERROR, "the server shuts down").with("reason", "shutdown")
 }

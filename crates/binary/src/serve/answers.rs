@@ -5,9 +5,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use prost::Message;
-use protomcp_types::{
-    CallTool, CallToolResult, JsonBuf, ListResources, ListTools, Method as _, RawJson, ReadResource, Tool, ToolName,
-};
+use protomcp_types::{CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Tool, ToolName};
 
 use crate::code;
 use crate::convert::{
@@ -20,11 +18,11 @@ use crate::message::{
     ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
 };
 use crate::metadata::ARGUMENTS_JSON;
+use crate::permission::Permission;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
 use crate::serve::mcp::{Mcp, Outcome};
-use crate::serve::peer::Permission;
 use crate::serve::shared::Shared;
 use crate::session::{BinaryCall, metadata_weight};
 
@@ -45,7 +43,7 @@ impl Answers {
     /// Answers one request. A panic fails this request alone.
     pub(super) async fn answer(&self, call: BinaryCall) -> Result<Payload, Fault> {
         let answer = async {
-            self.check(&call)?;
+            self.permission.as_ref().map_or(Ok(()), |permission| permission.check(&call))?;
             match call {
                 BinaryCall::ListTools(request) => self.list_tools(request).await.map(Payload::ListToolsResponse),
                 BinaryCall::CallTool(request) => self.call_tool(request).await.map(Payload::CallToolResponse),
@@ -62,17 +60,6 @@ impl Answers {
             tracing::error!("answering a request of proto-mcp panicked");
             Err(Fault::new(code::INTERNAL_ERROR, "internal error"))
         })
-    }
-
-    /// Checks that the client may make this request.
-    fn check(&self, call: &BinaryCall) -> Result<(), Fault> {
-        let Some(permission) = &self.permission else { return Ok(()) };
-        match call {
-            BinaryCall::ListTools(_) => permission.check(ListTools::NAME, None),
-            BinaryCall::CallTool(request) => permission.check(CallTool::NAME, Some(&request.name)),
-            BinaryCall::ListResources(_) => permission.check(ListResources::NAME, None),
-            BinaryCall::ReadResource(request) => permission.check(ReadResource::NAME, Some(&request.uri)),
-        }
     }
 
     async fn list_tools(&self, request: ListToolsRequest) -> Result<ListToolsResponse, Fault> {

@@ -13,6 +13,7 @@ use protomcp_types::Implementation;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::task::coop::consume_budget;
 
+use crate::authorization::Authorization;
 use crate::code;
 use crate::fault::Fault;
 use crate::frame::Decoder;
@@ -27,6 +28,7 @@ use crate::serve::shared::Shared;
 use crate::serve::upstream::{Notice, Step, Upstream};
 use crate::session::{BinaryInbound, BinaryRequest, BinarySession};
 use crate::stream::{Incoming, Outgoing, now, until};
+use crate::token_verifier::{Grant, Verifying};
 
 /// The outcome of a request, by its id.
 type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
@@ -41,6 +43,8 @@ pub(super) struct Driver<S> {
     upstream: Option<Upstream>,
     answers: Option<Arc<Answers>>,
     running: Running,
+    /// The check of a token.
+    verifying: Option<Verifying>,
     incoming: Incoming,
     outgoing: Outgoing,
     /// The time by which the last frames must be written.
@@ -73,6 +77,7 @@ enum Event {
     Written(io::Result<()>),
     Upstream(Step),
     Answered(Answered),
+    Verified(Result<Grant, Fault>),
     Shutdown,
     Time,
 }
@@ -90,6 +95,7 @@ impl<S: Service> Driver<S> {
             upstream: None,
             answers: None,
             running: Running::default(),
+            verifying: None,
             incoming: Incoming::new(decoder),
             outgoing: Outgoing::default(),
             stalled_at: None,
@@ -140,12 +146,19 @@ impl<S: Service> Driver<S> {
                 None => std::future::pending().await,
             }
         };
+        let verified = async {
+            match &mut self.verifying {
+                Some(verifying) => verifying.await,
+                None => std::future::pending().await,
+            }
+        };
         let shutdown = self.server.handle().shutdown_token();
         let has_output = !self.outgoing.is_done();
         tokio::select! {
             read = self.incoming.read(reader), if reads => Event::Read(read),
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
             step = step => Event::Upstream(step),
+            outcome = verified => Event::Verified(outcome),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
             Some(answered) = self.running.answers.next() => Event::Answered(answered),
             () = until(deadline) => Event::Time,
@@ -175,6 +188,11 @@ impl<S: Service> Driver<S> {
                 if let Ok(outcome) = outcome {
                     self.session.reply(now, id, outcome);
                 }
+            }
+            Event::Verified(outcome) => {
+                self.verifying = None;
+                let inbound = self.session.verified(now, outcome);
+                self.take(now, inbound);
             }
             Event::Shutdown => {
                 self.is_shutting_down = true;
@@ -208,9 +226,7 @@ impl<S: Service> Driver<S> {
                 Ok(None) => break,
                 Ok(Some(frame)) => {
                     let inbound = self.session.receive(now, frame);
-                    if let Some(BinaryInbound::Request(request)) = inbound {
-                        self.begin(now, request);
-                    }
+                    self.take(now, inbound);
                     if self.session.is_closed() {
                         self.failure = Some(BinaryServeError::Garbage);
                     }
@@ -223,6 +239,26 @@ impl<S: Service> Driver<S> {
             taken += before.saturating_sub(self.incoming.undecoded()).max(1);
         }
         taken
+    }
+
+    /// Acts on a message.
+    fn take(&mut self, now: Instant, inbound: Option<BinaryInbound>) {
+        match inbound {
+            Some(BinaryInbound::Request(request)) => self.begin(now, request),
+            Some(BinaryInbound::Verify(authorization)) => self.verifying = self.verify(authorization),
+            Some(BinaryInbound::Initialized(_)) | None => {}
+        }
+    }
+
+    /// Begins the check of a token, which has the time of a request.
+    fn verify(&self, authorization: Authorization) -> Option<Verifying> {
+        let session = &self.shared.session;
+        let verifying = session.verifier.as_ref()?.verify(authorization, self.peer.address);
+        let time = session.limits.request_timeout;
+        Some(Box::pin(async move {
+            let late = |_| Err(Fault::new(code::OVERLOADED, "the token could not be checked in time"));
+            tokio::time::timeout(time, verifying).await.unwrap_or_else(late)
+        }))
     }
 
     /// Keeps account of the bytes that wait. A client whose frames find no room is told so, unless it does not read.

@@ -1,12 +1,11 @@
 //! The client at the other end of a stream, as far as the stream knows it.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use protomcp_session::{Extensions, Owner};
 
-use crate::fault::Fault;
+use crate::permission::Permission;
 
 /// The other end of a stream.
 #[derive(Debug, Clone, Default)]
@@ -20,31 +19,6 @@ pub struct BinaryPeer {
     /// The facts about the client that handlers see in each request
     /// ([`Context::extension`](protomcp_server::Context::extension)).
     pub known: Extensions,
-}
-
-/// Decides about each request of a client before it is answered, by the scopes of its token for example.
-#[derive(Clone)]
-pub struct Permission(Arc<Check>);
-
-type Check = dyn Fn(&str, Option<&str>) -> Result<(), Fault> + Send + Sync;
-
-impl Permission {
-    /// Permits a request if `check` does. It gets the method that the request has in MCP, such as `tools/call`, and the
-    /// tool or the URI that it names; its fault is the answer.
-    #[must_use]
-    pub fn new(check: impl Fn(&str, Option<&str>) -> Result<(), Fault> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(check))
-    }
-
-    pub(super) fn check(&self, method: &str, name: Option<&str>) -> Result<(), Fault> {
-        (self.0)(method, name)
-    }
-}
-
-impl fmt::Debug for Permission {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Permission(..)")
-    }
 }
 
 impl BinaryPeer {

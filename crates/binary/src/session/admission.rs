@@ -46,7 +46,7 @@ pub(crate) fn admit(
         }
         BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => limits.request_timeout,
     };
-    if config.tokens.is_some() && principal.is_none() {
+    if config.requires_token() && principal.is_none() {
         return Err(Fault::new(code::UNAUTHENTICATED, "a token is required"));
     }
     Ok(timeout)
@@ -140,7 +140,7 @@ pub(crate) fn agree(
 }
 
 /// Keys of metadata that are for the session.
-const AUTHORIZATION: &str = "authorization";
+pub(super) const AUTHORIZATION: &str = "authorization";
 const TIMEOUT_MS: &str = "timeout_ms";
 
 /// The encoding of all messages here.

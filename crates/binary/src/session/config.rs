@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::limits::FrameLimits;
 use crate::reference::Numbering;
+use crate::token_verifier::TokenVerifier;
 use crate::tokens::Tokens;
 use crate::version::Versions;
 
@@ -23,8 +24,11 @@ pub struct SessionConfig {
     pub initialization: Initialization,
     /// The field numbers that clients use.
     pub numbering: Numbering,
-    /// The accepted tokens; `None`: a token is not required, and not looked at.
+    /// The accepted tokens; `None` here and in `verifier`: a token is not required, and not looked at.
     pub tokens: Option<Arc<Tokens>>,
+    /// Checks other tokens, on streams. Over gRPC and WebSocket this is up to the HTTP server; a request there that is left
+    /// to a verifier is refused.
+    pub verifier: Option<Arc<dyn TokenVerifier>>,
     /// Bounds and times.
     pub limits: SessionLimits,
     /// Bounds on frames. A request may have 1,024 entries, unlike the responses that [`FrameLimits::default`] is for.
@@ -43,9 +47,17 @@ impl SessionConfig {
             initialization: Initialization::Required,
             numbering: Numbering::Standard,
             tokens: None,
+            verifier: None,
             limits: SessionLimits::default(),
             frames: FrameLimits { max_entries: MAX_REQUEST_ENTRIES, ..FrameLimits::default() },
         }
+    }
+}
+
+impl SessionConfig {
+    /// True if each request needs a token, at the beginning of the conversation or with it.
+    pub(crate) fn requires_token(&self) -> bool {
+        self.tokens.is_some() || self.verifier.is_some()
     }
 }
 
@@ -59,7 +71,7 @@ impl fmt::Debug for SessionConfig {
             .field("versions", &self.versions)
             .field("metadata", &self.metadata)
             .field("features", &self.features)
-            .field("requires_token", &self.tokens.is_some())
+            .field("requires_token", &self.requires_token())
             .finish_non_exhaustive()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use prost::Message;
 
+use crate::authorization::Authorization;
 use crate::message::{CallToolRequest, ListResourcesRequest, ListToolsRequest, ReadResourceRequest};
 use crate::session::agreement::Agreement;
 
@@ -60,4 +61,7 @@ pub enum BinaryInbound {
     Initialized(Arc<Agreement>),
     /// Answer it with [`BinarySession::reply`](crate::BinarySession::reply).
     Request(BinaryRequest),
+    /// A message waits for the check of its token by [`SessionConfig::verifier`](crate::SessionConfig::verifier). Pass the
+    /// outcome to [`BinarySession::verified`](crate::BinarySession::verified); until then the session takes no frames.
+    Verify(Authorization),
 }

@@ -5,3 +5,4 @@
 mod opening;
 mod requests;
 mod table;
+mod verification;
