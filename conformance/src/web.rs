@@ -99,7 +99,7 @@ impl Web {
     pub fn launch(sandbox: Sandbox, launch: Launch) -> Self {
         let host = launch.start();
         let text = host.stderr_with("over HTTP");
-        let line = text.lines().find(|line| line.contains("listening on http")).expect("it says where it listens");
+        let line = text.lines().find(|line| line.contains("listening on ")).expect("it says where it listens");
         let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("no port in {line}"));
         Self { host, port, headers: Vec::new(), sandbox }

@@ -43,7 +43,7 @@ impl Port {
         let args = [&["run", file, "--transport", "tcp", "--port", "0"], flags].concat();
         let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
         let log = host.stderr_with("over TCP");
-        let line = log.lines().find(|line| line.contains("listening on proto://")).expect("it says where it listens");
+        let line = log.lines().find(|line| line.contains("listening on proto")).expect("it says where it listens");
         let digits = line.rsplit(':').next().unwrap().split(' ').next().unwrap();
         Self { host, sandbox, number: digits.parse().unwrap() }
     }
@@ -192,6 +192,29 @@ fn other_protocols_on_the_port_are_closed() {
         assert_eq!(port.send(bytes), b"", "{bytes:?}");
     }
     assert_eq!(port.command("call", &["add", "a=2", "b=3"]).unwrap(), "5\n");
+}
+
+#[test]
+fn connections_beyond_the_limit_are_closed() {
+    let port = Port::open(&["--max-sessions", "1"]);
+    let connect = || {
+        let stream = TcpStream::connect(("localhost", port.number)).unwrap();
+        let reader = BufReader::new(stream.try_clone().unwrap());
+        (stream, reader)
+    };
+    // Its answer, or nothing if the connection is closed.
+    let ping = |(stream, reader): &mut (TcpStream, BufReader<TcpStream>)| {
+        let mut answer = String::new();
+        let sent = stream.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n");
+        let read = sent.and_then(|()| reader.read_line(&mut answer));
+        read.map(|_| answer).unwrap_or_default()
+    };
+    let mut first = connect();
+    assert!(ping(&mut first).contains("\"id\":1"));
+    assert_eq!(ping(&mut connect()), "");
+    assert!(ping(&mut first).contains("\"id\":1"));
+    drop(first);
+    eventually("the place to be free", || ping(&mut connect()).contains("\"id\":1").then_some(()));
 }
 
 #[test]

@@ -103,6 +103,29 @@ fn as_double(value: &Value) -> Vec<Option<f64>> {
 }
 
 #[test]
+fn errors_keep_their_codes_and_notifications_have_no_reply() {
+    let server = Server::start(&[]);
+    let sandbox = Sandbox::new();
+    let host = front(&sandbox, &["--upstream", &server.url()]);
+    let place = host.now();
+    for notification in [
+        json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "add", "arguments": {"a": 1, "b": 2}}}),
+        json!({"jsonrpc": "2.0", "method": "tools/list"}),
+        json!({"jsonrpc": "2.0", "method": "notifications/unknown"}),
+    ] {
+        host.line(&notification.to_string());
+    }
+    let unknown = host.refused("tools/call", &json!({"name": "nothing", "arguments": {}}));
+    assert_eq!(unknown["code"], -32602, "{unknown}");
+    let missing = host.refused("resources/read", &json!({"uri": "nowhere:/"}));
+    assert_eq!(missing["code"], -32002, "{missing}");
+    assert_eq!(host.refused("no/method", &json!({}))["code"], -32601);
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+    let rest: Vec<_> = host.seen().into_iter().skip(place).filter(|message| !message.value["id"].is_u64()).collect();
+    assert!(rest.is_empty(), "{rest:?}");
+}
+
+#[test]
 fn a_token_goes_to_the_server() {
     let server = Server::start(&["--auth", "token:SECRET"]);
     let sandbox = Sandbox::new();

@@ -129,6 +129,11 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             ("crates/binary/src/detection.rs", "sizes_above_every_limit_are_named"),
         ],
     ),
+    (
+        "25",
+        "gRPC, WebSocket and Streamable HTTP on one port, under one rule",
+        &[(CARRIERS, "all_protocols_of_a_port_have_one_rule"), (GRPC, "streamable_http_and_grpc_share_a_port")],
+    ),
     ("27", "no byte is lost by looking at it", &[(DETECTION, "either_protocol_is_answered_on_an_open_stream")]),
     (
         "28",
@@ -222,7 +227,6 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
 /// The rows without a test so far.
 pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
     ("12", "the fuzz targets `messages` and `conversation`, which are not tests (docs/fuzzing.md)"),
-    ("25", "WebSocket beside Streamable HTTP and gRPC on one port, in one test"),
     ("77, 79", "the program `proto_claims`, which is not a test (docs/proto-mcp-claims.md)"),
     ("78", "benches of encoding, validation and look-ups are part of that program; CI runs none"),
 ];

@@ -153,6 +153,9 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (PMCP, "a_token_is_required_and_leaves_no_other_protocol"),
             (CALLS, "a_token_at_the_beginning_holds_for_everything"),
             (GRPC, "a_token_is_a_header_and_health_may_be_open"),
+            (CARRIERS, "tokens_of_an_issuer_hold_over_every_carrier"),
+            (CARRIERS, "a_token_of_an_issuer_may_come_with_a_call_over_tcp"),
+            ("crates/binary/tests/session/verification.rs", "tokens_of_an_issuer_are_verified_outside"),
             ("crates/http/tests/http/protocols.rs", "a_request_of_another_protocol_passes_the_same_checks"),
         ],
     ),
@@ -193,6 +196,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (REQUESTS, "requests_in_flight_are_bounded"),
             (REQUESTS, "a_client_that_does_not_read_is_not_read_from"),
             (CALLS, "more_calls_than_are_taken_wait_their_turn"),
+            (PMCP, "connections_beyond_the_limit_are_closed"),
         ],
     ),
     (
@@ -236,6 +240,8 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (ROUND_TRIP, "errors_keep_their_codes_on_the_way"),
             (PMCP, "both_protocols_have_the_same_results_on_one_port"),
             (TOOL_CLIENT, "schemas_and_values_pass_both_conversations"),
+            ("conformance/tests/proto_upstreams.rs", "an_official_client_sees_the_same_through_proto_mcp"),
+            ("conformance/tests/proto_upstreams.rs", "errors_keep_their_codes_and_notifications_have_no_reply"),
         ],
     ),
     (
