@@ -35,7 +35,7 @@ mod values;
 pub(crate) use address::{Address, Carrier, Encryption};
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use http::{HttpOptions, Place, Protocols};
-pub(crate) use registry::RegistryFlags;
+pub(crate) use registry::{Registry, RegistryFlags};
 pub(crate) use tcp::TcpOptions;
 pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::{env, fs};
 
 use protomcp_binary::DescriptorSchemas;
-use protomcp_bsr::Host;
-use protomcp_bsr::registry::{Credentials, DiskCache, Resolver, ResolverBuilder};
+use protomcp_bsr::registry::{Credentials, DiskCache, Endpoint, Resolver, ResolverBuilder};
 
-use crate::args::RegistryFlags;
+use crate::args::{Registry, RegistryFlags};
 
 /// The resolver of this process, if registries are named.
 pub(crate) fn resolver(flags: &RegistryFlags) -> Option<Resolver> {
@@ -26,8 +25,12 @@ pub(crate) fn schemas(resolver: Option<&Resolver>) -> DescriptorSchemas {
 }
 
 /// A resolver for these registries, and no others.
-pub(crate) fn builder(registries: &[Host]) -> ResolverBuilder {
-    registries.iter().cloned().fold(Resolver::builder().credentials(credentials()), ResolverBuilder::allow)
+pub(crate) fn builder(registries: &[Registry]) -> ResolverBuilder {
+    let all = registries.iter().cloned();
+    all.fold(Resolver::builder().credentials(credentials()), |builder, Registry { host, address }| match address {
+        Some(address) => builder.allow_at(host, Endpoint::new().address(address)),
+        None => builder.allow(host),
+    })
 }
 
 /// Keeps schemas on disk, where there is a folder for them.

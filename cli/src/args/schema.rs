@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use protomcp_bsr::SchemaRef;
 use protomcp_bsr::convert::Style;
-use protomcp_bsr::{Host, SchemaRef};
+
+use crate::args::registry::Registry;
 
 /// Convert schemas of tools, and look them up in schema registries.
 #[derive(Debug, Args)]
@@ -76,9 +78,9 @@ pub(crate) struct Resolve {
     /// The reference
     pub(crate) reference: SchemaRef,
 
-    /// A registry that may be asked; may be repeated
+    /// A registry that may be asked, HOST=ADDRESS:PORT if it is reached at another address; may be repeated
     #[arg(long = "registry", value_name = "HOST", default_value = "buf.build")]
-    pub(crate) registries: Vec<Host>,
+    pub(crate) registries: Vec<Registry>,
 
     /// Write the descriptor set to this file
     #[arg(long, value_name = "FILE")]

@@ -19,6 +19,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         &[
             (REGISTRY, "hosts_that_are_not_allowed_are_not_contacted"),
             ("conformance/tests/schema_command.rs", "only_registries_that_are_named_are_asked"),
+            ("conformance/tests/registries.rs", "a_client_resolves_the_references_of_a_server"),
         ],
     ),
     (

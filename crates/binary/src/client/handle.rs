@@ -85,8 +85,13 @@ impl BinaryClient {
     /// # Errors
     /// If the server refuses or does not answer, or the list has more than 1,000 pages, 20,000 entries or 64 MiB.
     pub async fn all_tools(&self) -> Result<Vec<Tool>, BinaryCallError> {
+        self.tools_of(ListToolsRequest { include_schemas: true, ..Default::default() }).await
+    }
+
+    /// All tools that this request for a first page selects.
+    pub(super) async fn tools_of(&self, mut request: ListToolsRequest) -> Result<Vec<Tool>, BinaryCallError> {
         let mut tools: Vec<Tool> = Vec::new();
-        let (mut request, mut restarts) = (ListToolsRequest { include_schemas: true, ..Default::default() }, 0);
+        let mut restarts = 0;
         let mut room = ListRoom::default();
         for _ in 0..MAX_PAGES {
             match self.list_tools(request.clone()).await {

@@ -15,7 +15,7 @@ use crate::convert::{
     call_metadata, contents_from_proto, may_have_gaps, resource_from_proto, result_from_proto, tool_from_proto,
 };
 use crate::fault::Fault;
-use crate::message::{CallToolRequest, Tool};
+use crate::message::{CallToolRequest, ListToolsRequest, Tool, tool::SchemaSource};
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{SchemaError, ToolSchemas};
 
@@ -62,8 +62,36 @@ impl BinaryBackend {
 
     async fn tools(&self) -> Result<Arc<Vec<Tool>>, BinaryCallError> {
         let changes = *self.client.changes().borrow();
-        let tools = Arc::new(self.client.all_tools().await?);
+        let tools = Arc::new(self.resolved().await?);
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Known { tools: Some(Arc::clone(&tools)), changes };
+        Ok(tools)
+    }
+
+    /// All tools, with references where both sides have registries. Those that cannot be resolved here get the schemas of
+    /// the server.
+    async fn resolved(&self) -> Result<Vec<Tool>, BinaryCallError> {
+        if !self.client.server().capabilities.supports_bsr_refs {
+            return self.client.all_tools().await;
+        }
+        let mut tools = self.client.tools_of(ListToolsRequest::default()).await?;
+        let mut unresolved = Vec::new();
+        for (index, tool) in tools.iter().enumerate() {
+            if let Some(SchemaSource::BsrRef(_)) = tool.schema_source
+                && let Err(why) = self.schemas.of_proto(tool).await
+            {
+                tracing::warn!(tool = tool.name, "the schema is that of the server, and not of the registry: {why}");
+                unresolved.push(index);
+            }
+        }
+        if unresolved.is_empty() {
+            return Ok(tools);
+        }
+        let whole = self.client.all_tools().await?;
+        for index in unresolved {
+            if let Some(found) = whole.iter().find(|tool| tool.name == tools[index].name) {
+                tools[index] = found.clone();
+            }
+        }
         Ok(tools)
     }
 
