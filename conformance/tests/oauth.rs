@@ -144,6 +144,28 @@ fn a_tool_process_sees_the_bearer_of_each_token() {
 }
 
 #[test]
+fn a_tool_process_sees_the_bearer_of_a_conversation_over_tcp() {
+    let mut issuer = Issuer::start();
+    let url = issuer.url().to_owned();
+    let tool = concat!(env!("CARGO_MANIFEST_DIR"), "/second/tool.py");
+    let flags = ["--transport", "tcp", "--port", "0", "--oauth-issuer", &url, "--oauth-audience", "api://tools"];
+    let sandbox = Sandbox::new();
+    let host = sandbox.pmcp(&[&["run", tool], &flags[..]].concat()).env("PYTHONDONTWRITEBYTECODE", "1").start();
+    let log = host.stderr_with("over TCP");
+    let address = log.split_once("listening on ").and_then(|(_, rest)| rest.split_whitespace().next());
+    let token = issuer.token(&json!({
+        "alg": "ES256", "aud": "api://tools", "sub": "bob", "client_id": "editor", "scope": "deploy use"
+    }));
+    let header = format!("Authorization: Bearer {token}");
+    let call = ["call", address.expect("it says where it listens"), "meta", "--header", &header];
+    let output = sandbox.pmcp(&call).command().output().expect("pmcp starts");
+    let known: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+    let expected = json!({"subject": "bob", "client_id": "editor", "issuer": url, "scopes": ["deploy", "use"]});
+    assert_eq!(known["context"]["principal"], expected, "{output:?}");
+    assert!(!host.stderr().contains(&token));
+}
+
+#[test]
 fn the_server_says_where_tokens_come_from() {
     let issuer = Issuer::start();
     let flags = ["--public-url", "https://tools.example.com/mcp", "--oauth-scope", "use"];

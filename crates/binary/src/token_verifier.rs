@@ -6,6 +6,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
+use protomcp_session::Extensions;
+
 use crate::authorization::Authorization;
 use crate::fault::Fault;
 use crate::permission::Permission;
@@ -29,4 +31,7 @@ pub struct Grant {
     pub permission: Option<Permission>,
     /// The end of the token; `None`: it has none.
     pub valid_until: Option<Instant>,
+    /// The facts about its bearer that handlers see ([`BinaryPeer::known`](crate::BinaryPeer::known)): those of the first
+    /// token of a conversation.
+    pub known: Extensions,
 }

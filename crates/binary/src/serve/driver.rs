@@ -295,7 +295,8 @@ impl<S: Service> Driver<S> {
         if let Some(answers) = &self.answers {
             return Arc::clone(answers);
         }
-        let peer = BinaryPeer { principal: self.session.principal().cloned(), ..self.peer.clone() };
+        let known = self.session.known().unwrap_or(&self.peer.known).clone();
+        let peer = BinaryPeer { principal: self.session.principal().cloned(), known, ..self.peer.clone() };
         let limits = self.shared.session.limits;
         let timeout = limits.max_call_timeout.max(limits.call_timeout).max(limits.request_timeout) + MARGIN;
         let (upstream, mcp) = Upstream::open(&self.server, self.identity(), &peer, timeout, now);

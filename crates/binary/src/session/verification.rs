@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::mem;
 use std::time::Instant;
 
+use protomcp_session::Extensions;
+
 use crate::authorization::Authorization;
 use crate::code;
 use crate::fault::Fault;
@@ -45,6 +47,11 @@ impl BinarySession {
             self.grant = Some(grant.clone());
         }
         Ok(grant)
+    }
+
+    /// The facts about the bearer of the token of the conversation.
+    pub(crate) fn known(&self) -> Option<&Extensions> {
+        self.grant.as_ref().map(|grant| &grant.known)
     }
 
     /// Checks that the token of a request permits it; for a request without one, that of the conversation.

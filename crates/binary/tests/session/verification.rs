@@ -10,6 +10,7 @@ use protomcp_binary::{
     Authorization, BinaryCall, BinaryInbound, BinaryRequest, Fault, Grant, Permission, SessionConfig, TokenVerifier,
     Tokens, Verifying,
 };
+use protomcp_server::Extensions;
 
 use crate::table::{Table, call, config, initialize, tools};
 
@@ -31,7 +32,7 @@ fn grant(principal: &str, valid_until: Option<Instant>) -> Grant {
         ("tools/call", Some("t")) | ("tools/list", None) => Ok(()),
         _ => Err(Fault::new(-32011, "another scope")),
     });
-    Grant { principal: principal.into(), permission: Some(permission), valid_until }
+    Grant { principal: principal.into(), permission: Some(permission), valid_until, known: Extensions::default() }
 }
 
 impl Table {
