@@ -1,6 +1,7 @@
 //! Starting `pmcp` the way a host does.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::host::Host;
@@ -15,6 +16,7 @@ pub struct Launch {
     env: Vec<(OsString, OsString)>,
     unset: Vec<OsString>,
     open_files: Option<u64>,
+    program: PathBuf,
     sandbox: Sandbox,
 }
 
@@ -26,6 +28,7 @@ impl Sandbox {
             env: Vec::new(),
             unset: Vec::new(),
             open_files: None,
+            program: pmcp().to_owned(),
             sandbox: self.clone(),
         };
         launch
@@ -37,6 +40,12 @@ impl Sandbox {
 }
 
 impl Launch {
+    /// Starts another program instead, such as a server without a bridge.
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = program.into();
+        self
+    }
+
     /// Adds an argument.
     pub fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
@@ -77,11 +86,11 @@ impl Launch {
     /// The command, for a test that wires the streams differently.
     pub fn command(self) -> Command {
         let mut command = match self.open_files {
-            None => Command::new(pmcp()),
+            None => Command::new(&self.program),
             Some(soft) => {
-                // `pmcp` replaces the shell.
+                // The program replaces the shell.
                 let mut command = Command::new("sh");
-                command.args(["-c", &format!("ulimit -Sn {soft} && exec \"$0\" \"$@\"")]).arg(pmcp());
+                command.args(["-c", &format!("ulimit -Sn {soft} && exec \"$0\" \"$@\"")]).arg(&self.program);
                 command
             }
         };

@@ -126,3 +126,38 @@ fn a_workflow_runs_without_a_session() {
     assert_eq!(out["content"][0]["text"], "it is out");
     assert_eq!(ask("tools/list", json!({}))["tools"], before);
 }
+
+/// The levels of the log messages about a call, and their loggers.
+fn logged(host: &Host, rows: u32) -> Vec<(String, String)> {
+    let place = host.now();
+    host.text("import", &json!({ "rows": rows }));
+    // Messages about a call come before its answer.
+    let messages = host.notifications("notifications/message", place);
+    let word = |message: &Value, name: &str| message["params"][name].as_str().unwrap_or_default().to_owned();
+    messages.iter().map(|message| (word(&message.value, "level"), word(&message.value, "logger"))).collect()
+}
+
+#[test]
+fn events_of_handlers_are_log_messages_of_their_calls() {
+    let program = sdk_example("logging");
+    let sandbox = Sandbox::new();
+    let path = program.to_string_lossy().into_owned();
+    for launch in [sandbox.pmcp(&["run", &path]), sandbox.pmcp(&[]).program(&program)] {
+        let host = launch.start();
+        host.initialize();
+        let set = |level: &str| host.ask("logging/setLevel", &json!({ "level": level }));
+        let pair = |level: &str, logger: &str| (level.to_owned(), logger.to_owned());
+        let (debug, info, slow) = (pair("debug", "logging"), pair("info", "logging"), pair("warning", "database"));
+        set("debug");
+        assert_eq!(logged(&host, 7), [debug.clone(), info.clone()]);
+        set("info");
+        assert_eq!(logged(&host, 7), [info.clone()]);
+        assert_eq!(logged(&host, 700), [slow.clone(), info]);
+        set("warning");
+        assert_eq!(logged(&host, 700), [slow]);
+        set("error");
+        assert_eq!(logged(&host, 700), []);
+        host.hang_up();
+        host.exit();
+    }
+}

@@ -8,6 +8,7 @@ mod client_request;
 mod context;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
+mod current_call;
 mod ended;
 mod fair;
 mod handler;

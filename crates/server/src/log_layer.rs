@@ -17,8 +17,9 @@
 //! The name of the logger is the field `logger`, or else the target; the data is an object of the message and all other
 //! fields. Spans are not shown.
 //!
-//! An event does not name a caller. So it is sent while all sessions belong to one owner; when several owners are
-//! connected, events stay in the program's own log.
+//! An event in a handler is for the client of its call, with or without a session. One in a task that the handler has
+//! spawned, or outside of all calls, does not name a client. So it is sent to the sessions while all of them belong to
+//! one owner; when several owners are connected, it stays in the program's own log.
 //!
 //! Events cannot flood a client: they are queued like every log message, so that at most
 //! [`Limits::max_notices`](crate::Limits::max_notices) wait for one client, and the dropped ones are counted and
@@ -33,10 +34,11 @@ use tracing::{Event, Subscriber};
 use tracing_subscriber::Layer;
 use tracing_subscriber::layer::Context;
 
+use crate::current_call;
 use crate::server::ServerHandle;
 use crate::session_notice::Audience;
 
-/// Sends events to all open sessions, while they belong to one owner.
+/// Sends events of calls to their clients, and others to all open sessions while these belong to one owner.
 #[derive(Debug, Clone)]
 pub struct LogLayer {
     sessions: ServerHandle,
@@ -59,9 +61,17 @@ impl LogLayer {
 impl<S: Subscriber> Layer<S> for LogLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let metadata = event.metadata();
+        if metadata.target().starts_with(Self::OWN) {
+            return;
+        }
         let mut level = level(*metadata.level());
         let names_level = metadata.fields().field("level").is_some();
-        if metadata.target().starts_with(Self::OWN) || !names_level && !self.sessions.wants(level) {
+        let call = current_call::current();
+        let is_wanted = match &call {
+            Some(call) => call.log_level().is_some_and(|least| level >= least),
+            None => self.sessions.wants(level),
+        };
+        if !names_level && !is_wanted {
             return;
         }
         let mut fields = Fields::default();
@@ -70,8 +80,14 @@ impl<S: Subscriber> Layer<S> for LogLayer {
             level = named;
         }
         let logger = fields.logger.as_deref().unwrap_or(metadata.target());
-        if let Some(owner) = self.sessions.sole_owner() {
-            self.sessions.log(Audience::Owner(owner), level, Some(logger), &fields.data.to_body().into_raw());
+        let data = fields.data.to_body().into_raw();
+        match call {
+            Some(call) => call.log(level, Some(logger), &data),
+            None => {
+                if let Some(owner) = self.sessions.sole_owner() {
+                    self.sessions.log(Audience::Owner(owner), level, Some(logger), &data);
+                }
+            }
         }
     }
 }

@@ -22,6 +22,7 @@ use protomcp_types::{
 use crate::cancel::Cancel;
 use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
+use crate::current_call::within;
 use crate::kept_tasks::{NewTask, TaskCall};
 use crate::observer::SessionObserver;
 use crate::server::ServerHandle;
@@ -194,7 +195,7 @@ impl Tasks {
     {
         let grace = self.0.limits().cancel_grace;
         let outcome = {
-            let mut work = pin!(catch_unwind(|| run(call.clone())));
+            let mut work = pin!(catch_unwind(|| within(call.clone(), run(call.clone()))));
             tokio::select! {
                 biased;
                 outcome = &mut work => Some(outcome),

@@ -34,7 +34,7 @@ pub use json::{Json, Verbatim};
 pub use prompt::{IntoPromptResult, Prompt, PromptBuilder};
 pub use protomcp_schema::{ERROR_META, PAGE_SIZE};
 #[doc(no_inline)]
-pub use protomcp_toollist::{Command as ToolChange, Rejected};
+pub use protomcp_toollist::{Batch as ToolBatch, Command as ToolChange, Policy as SelectionPolicy, Rejected};
 pub use registry::Registry;
 pub use resource::{Resource, ResourceBuilder};
 pub use schema::edit::{SchemaPatch, property, root};

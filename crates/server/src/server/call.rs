@@ -8,6 +8,7 @@ use protomcp_types::ErrorObject;
 
 use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
+use crate::current_call::within;
 use crate::ended::Outcome;
 use crate::input_loop;
 use crate::service::Service;
@@ -24,7 +25,7 @@ pub(super) async fn run<S: Service>(
     let outcome = loop {
         let kept = input_loop::keep(&request, &context);
         let outcome = {
-            let mut call = pin!(catch_unwind(|| service.call(request, current.clone())));
+            let mut call = pin!(catch_unwind(|| within(current.clone(), service.call(request, current.clone()))));
             tokio::select! {
                 biased;
                 outcome = &mut call => Some(outcome),

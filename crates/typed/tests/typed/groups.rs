@@ -118,7 +118,7 @@ fn count(tree: &Tree) -> usize {
 }
 
 #[test]
-fn actions_keep_results_layers_and_types_that_contain_themselves() {
+fn actions_keep_results_layers_and_recursive_types() {
     let group = Group::new("all")
         .action(Tool::new("area", "Area").handler(async || Json(Area { area: 2.5 })))
         .action(Tool::new("count", "Counts").handler(async |tree: Tree| count(&tree).to_string()))
