@@ -201,10 +201,12 @@ fn a_workflow_of_our_own_refuses_steps_out_of_order() {
 #[test]
 fn server_context_fills_arguments_in() {
     let script = json!([{"call": "whoami"}, {"call": "whoami", "with": {"workspace": "attic"}}]);
-    both("server_context.py", "server_context", &script, |visit, who| {
+    let check = |visit: &Visit, who: &str| {
         assert_eq!(text(&visit.given[0]), "ann in home", "{who}");
         assert_eq!(text(&visit.given[1]), "ann in attic", "{who}");
-    });
+    };
+    both("server_context.py", "server_context", &script, check);
+    check(&visit(Language::OwnRust, "server_context", &script), "own Rust");
 }
 
 #[test]
@@ -243,22 +245,27 @@ fn middleware_of_both_sdks_runs_around_calls() {
 #[test]
 fn telemetry_goes_to_the_log() {
     let script = json!([{"call": "divide", "with": {"a": 7, "b": 2}}, {"call": "divide", "with": {"a": 7, "b": 0}}]);
-    both("telemetry.py", "telemetry", &script, |visit, who| {
+    let check = |visit: &Visit, who: &str| {
         assert_eq!(text(&visit.given[0]), "3", "{who}");
         assert_eq!(visit.given[1]["isError"], true, "{who}");
         for line in ["telemetry: divide start", "telemetry: divide success 3", "telemetry: divide error"] {
             assert!(visit.stderr.contains(line), "{who}: no {line:?} in {}", visit.stderr);
         }
-    });
+    };
+    both("telemetry.py", "telemetry", &script, check);
+    check(&visit(Language::OwnRust, "telemetry", &script), "own Rust");
 }
 
 /// Every visit checks that nothing is left of it.
 #[test]
 fn a_sidecar_serves_its_tools_and_goes_with_them() {
-    both("sidecar.py", "sidecar", &json!([{"call": "ask", "with": {"about": "tea"}}]), |visit, who| {
+    let script = json!([{"call": "ask", "with": {"about": "tea"}}]);
+    let check = |visit: &Visit, who: &str| {
         assert!(text(&visit.given[0]).starts_with("the sidecar says"), "{who}: {}", visit.given[0]);
         assert!(text(&visit.given[0]).ends_with("tea"), "{who}: {}", visit.given[0]);
-    });
+    };
+    both("sidecar.py", "sidecar", &script, check);
+    check(&visit(Language::OwnRust, "sidecar", &script), "own Rust");
 }
 
 #[test]
