@@ -233,13 +233,15 @@ fn local_middleware_wraps_handlers() {
 
 /// Items 78, 79, 81.
 #[test]
-fn middleware_of_both_sdks_runs_around_calls() {
+fn middleware_of_each_sdk_runs_around_calls() {
     let script = json!([{"call": "pay", "with": {"amount": 5}}, {"call": "pay", "with": {"amount": 500}}]);
-    both("middleware.py", "middleware", &script, |visit, who| {
+    let check = |visit: &Visit, who: &str| {
         assert_eq!(text(&visit.given[0]), "paid 5 €", "{who}");
         assert!(is_refused(&visit.given[1], "REJECTED"), "{who}: {}", visit.given[1]);
         assert_eq!(text(&visit.given[1]), "rejected by middleware \"limits\": at most 100 at once", "{who}");
-    });
+    };
+    both("middleware.py", "middleware", &script, check);
+    check(&visit(Language::OwnRust, "interception", &script), "own Rust");
 }
 
 #[test]

@@ -4,6 +4,8 @@ use std::env;
 
 use protomcp_codec::Limits;
 
+use crate::middleware::Middleware;
+
 /// The settings of a tool process.
 ///
 /// ```
@@ -19,6 +21,8 @@ pub struct Config {
     pub sideband_threshold: usize,
     /// The most questions to clients without an answer. One more fails at once. Default 256.
     pub max_questions: usize,
+    /// Middleware that the bridge runs around every call of this process, at most 256. Default: none.
+    pub middleware: Vec<Middleware>,
     /// Sizes of messages. The bridge has limits of its own, and answers a call whose result exceeds them with an error
     /// that names the limit.
     pub limits: Limits,
@@ -36,6 +40,7 @@ impl Default for Config {
             max_concurrent_calls: 1024,
             sideband_threshold: threshold.unwrap_or(65_536),
             max_questions: 256,
+            middleware: Vec::new(),
             limits: Limits { max_payload: u64::MAX, ..Limits::default() },
         }
     }

@@ -12,6 +12,7 @@
 
 mod from_bridge;
 mod from_server;
+mod handshake;
 mod lists;
 mod pending;
 mod questions;
@@ -28,6 +29,7 @@ use protomcp_types::{
 };
 
 use crate::config::Config;
+use crate::exchange::handshake::Registering;
 use crate::exchange::pending::Pending;
 use crate::exchange::questions::Questions;
 use crate::features::Features;
@@ -54,6 +56,7 @@ pub(crate) struct Exchange {
     hidden: BTreeSet<String>,
     last_number: i64,
     is_handshake_over: bool,
+    registering: Option<Registering>,
 }
 
 impl Exchange {
@@ -70,6 +73,7 @@ impl Exchange {
             hidden: BTreeSet::new(),
             last_number: 0,
             is_handshake_over: false,
+            registering: None,
         }
     }
 

@@ -1,5 +1,6 @@
 //! Runs a server in the process of a test, over a link without a socket.
 
+mod around;
 mod shown_tools;
 
 use std::pin::pin;
@@ -7,7 +8,8 @@ use std::time::Duration;
 
 use protomcp_link::{CallError, Config as LinkConfig, Event, Link, Options};
 use protomcp_proto::{
-    BridgeInfo, CallAnswer, CallToolRequest, ListPromptsRequest, Msg, TaskResultRequest, TaskStatusRequest,
+    BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, ListPromptsRequest, Msg, TaskResultRequest,
+    TaskStatusRequest,
 };
 use protomcp_server::{ServeError, Server, Service};
 use protomcp_types::{CallToolResult, CreateMessage, CreateMessageResult, Elicit, ElicitResult, RawJson};
@@ -16,6 +18,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use crate::config::Config;
+use crate::harness::around::Around;
 use crate::harness::shown_tools::ShownTools;
 use crate::run::serve;
 
@@ -49,6 +52,7 @@ pub struct Harness {
     tools: watch::Receiver<Vec<String>>,
     events: JoinHandle<()>,
     config: LinkConfig,
+    around: Around,
 }
 
 /// The client of a [`Harness`], which answers the questions of tools. Without an answer a question fails.
@@ -80,6 +84,14 @@ pub struct TestClient {
 }
 
 /// The reason for which a [`Harness`] has no result.
+///
+/// ```
+/// use protomcp_sdk::{Harness, HarnessError};
+///
+/// async fn is_gone(harness: &Harness) -> bool {
+///     matches!(harness.call("greet", "{}").await, Err(HarnessError::Call(_)))
+/// }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HarnessError {
@@ -106,6 +118,19 @@ impl TestClient {
     }
 
     /// Answers requests for a message of the model.
+    ///
+    /// ```
+    /// use protomcp_sdk::TestClient;
+    /// use protomcp_types::{ContentBlock, CreateMessageResult, Role};
+    ///
+    /// let client = TestClient::default().on_sample(|_| CreateMessageResult {
+    ///     role: Role::Assistant,
+    ///     content: ContentBlock::text("forty-two").to_raw(),
+    ///     model: "a-model".into(),
+    ///     stop_reason: None,
+    ///     meta: None,
+    /// });
+    /// ```
     #[must_use]
     pub fn on_sample(mut self, answer: impl Fn(CreateMessage) -> CreateMessageResult + Send + Sync + 'static) -> Self {
         self.sample = Some(Box::new(answer));
@@ -151,15 +176,38 @@ impl Harness {
     /// # Errors
     /// As [`Harness::start`].
     pub async fn with_client<S: Service>(server: Server<S>, client: TestClient) -> Result<Self, HarnessError> {
+        Self::with_config(server, client, Config::default()).await
+    }
+
+    /// Starts a server with this client and these settings. Its middleware runs around calls.
+    ///
+    /// ```
+    /// use protomcp_sdk::{Config, Harness, HarnessError, Middleware, TestClient, Verdict};
+    /// use protomcp_typed::Registry;
+    ///
+    /// async fn closed(registry: &Registry) -> Result<Harness, HarnessError> {
+    ///     let closed = Middleware::new("closed", 0).before(async |_| Verdict::Reject("on Sundays".into()));
+    ///     let config = Config { middleware: vec![closed], ..Config::default() };
+    ///     Harness::with_config(registry.server(), TestClient::default(), config).await
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Harness::start`].
+    pub async fn with_config<S: Service>(
+        server: Server<S>,
+        client: TestClient,
+        settings: Config,
+    ) -> Result<Self, HarnessError> {
         let (near, far) = tokio::io::duplex(BUFFER);
-        let serving = tokio::spawn(async move { serve(server, far, Config::default()).await });
+        let serving = tokio::spawn(async move { serve(server, far, settings).await });
         let config = LinkConfig::default();
         let (link, mut events) = protomcp_link::drive(near, config.clone());
         let features = FEATURES.map(str::to_owned).to_vec();
         link.reply("", BridgeInfo { name: "harness".into(), version: String::new(), features });
-        let tools = loop {
+        let (tools, middleware) = loop {
             match events.recv().await {
-                Some(Event::Ready(handshake)) => break handshake.tools.unwrap_or_default(),
+                Some(Event::Ready(handshake)) => break (handshake.tools.unwrap_or_default(), handshake.middleware),
                 Some(Event::HandshakeFailed(error)) => return Err(HarnessError::NotInService(error.to_string())),
                 Some(_) => {}
                 None => return Err(HarnessError::NotInService("it has closed the link".into())),
@@ -169,7 +217,8 @@ impl Harness {
         let mut answering = Answering { link: link.clone(), client, shown };
         answering.settle(&mut events, config.handshake_timeout).await?;
         let events = tokio::spawn(answering.run(events, serving));
-        Ok(Self { link, tools, events, config })
+        let around = Around::new(middleware, config.handshake_timeout);
+        Ok(Self { link, tools, events, config, around })
     }
 
     /// The names of the tools that clients see at the moment, sorted.
@@ -185,20 +234,29 @@ impl Harness {
     /// When there is no result; a failed tool has one.
     pub async fn call(&self, tool: &str, arguments: &str) -> Result<CallToolResult, HarnessError> {
         let arguments = RawJson::parse(arguments.to_owned()).map_err(HarnessError::Arguments)?;
-        let request = CallToolRequest {
+        let mut request = CallToolRequest {
             name: tool.to_owned(),
             arguments_json: arguments.into_bytes(),
             ..CallToolRequest::default()
         };
-        let timeout = Duration::MAX;
-        let response = match self.link.call_tool(request, timeout, Options::default()).await? {
-            CallAnswer::Result(response) => response,
-            CallAnswer::Task(task) => self.task(task.task_id).await?,
+        let response = match self.around.before(&self.link, &mut request).await? {
+            Some(rejected) => rejected,
+            None => self.run(request).await?,
         };
         tool_result::to_mcp(response).map_err(|error| HarnessError::Result(error.to_string()))
     }
 
-    async fn task(&self, task_id: String) -> Result<protomcp_proto::CallToolResponse, HarnessError> {
+    /// Runs a call that no middleware has rejected.
+    async fn run(&self, request: CallToolRequest) -> Result<CallToolResponse, HarnessError> {
+        let mut response = match self.link.call_tool(request.clone(), Duration::MAX, Options::default()).await? {
+            CallAnswer::Result(response) => response,
+            CallAnswer::Task(task) => self.task(task.task_id).await?,
+        };
+        self.around.after(&self.link, &request, &mut response).await?;
+        Ok(response)
+    }
+
+    async fn task(&self, task_id: String) -> Result<CallToolResponse, HarnessError> {
         loop {
             let request = TaskStatusRequest { task_id: task_id.clone() };
             let status = self.link.call(request, self.config.handshake_timeout).await?;

@@ -8,6 +8,7 @@ mod exchange;
 mod features;
 #[cfg(feature = "harness")]
 mod harness;
+mod middleware;
 mod outgoing;
 mod relay;
 mod run;
@@ -19,5 +20,6 @@ pub use config::Config;
 pub use error::RunError;
 #[cfg(feature = "harness")]
 pub use harness::{Harness, HarnessError, TestClient};
+pub use middleware::{InterceptedCall, InterceptedResult, Middleware, Verdict};
 pub use protomcp_proto::{Principal, RequestContext};
 pub use run::{run, run_with, serve};

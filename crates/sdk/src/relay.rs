@@ -7,8 +7,10 @@ use protomcp_codec::{Encoder, Limits, Raw};
 use protomcp_proto::{CallToolResponse, Envelope, Msg, RequestContext, message_name};
 use protomcp_types::{Message, RawJson};
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use crate::exchange::Exchange;
+use crate::middleware::Intercepting;
 use crate::outgoing::Outgoing;
 use crate::step::Step;
 
@@ -26,17 +28,19 @@ pub(crate) struct Relay {
     server: mpsc::UnboundedSender<Delivery>,
     bridge: Outgoing,
     limits: Limits,
+    /// Cancelled when the connection is closed.
+    open: CancellationToken,
 }
 
 impl Relay {
     /// The messages for the server come out of the receiver. There are few: each follows from one that was received.
     pub(crate) fn new(
         exchange: Exchange,
-        bridge: Outgoing,
-        limits: Limits,
+        (bridge, limits): (Outgoing, Limits),
+        open: CancellationToken,
     ) -> (Self, mpsc::UnboundedReceiver<Delivery>) {
         let (server, receiver) = mpsc::unbounded_channel();
-        (Self { exchange: Arc::new(Mutex::new(exchange)), server, bridge, limits }, receiver)
+        (Self { exchange: Arc::new(Mutex::new(exchange)), server, bridge, limits, open }, receiver)
     }
 
     /// The machine. No caller holds it across an await.
@@ -63,8 +67,20 @@ impl Relay {
                 Step::Deliver(message, about) => drop(self.server.send(Delivery { message: *message, about })),
                 Step::Send(envelope) => self.send(*envelope),
                 Step::SendRaw(raw) => self.send_raw(&raw),
+                Step::Intercept(id, intercepting) => self.intercept(id, intercepting),
             }
         }
+    }
+
+    /// Runs a middleware beside the calls, for as long as the connection is open.
+    fn intercept(&self, id: String, intercepting: Intercepting) {
+        let relay = self.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = relay.open.cancelled() => {}
+                answer = intercepting.0 => relay.turn(|_| vec![Step::send(Envelope::new(id, answer))]),
+            }
+        });
     }
 
     fn send(&self, envelope: Envelope) {

@@ -87,8 +87,9 @@ where
     let (reader, writer) = tokio::io::split(io);
     let (outgoing, queue) = Outgoing::new();
     let limits = config.limits.clone();
-    let (relay, messages) = Relay::new(Exchange::new(server.handle().info(), config), outgoing, limits.clone());
     let open = CancellationToken::new();
+    let exchange = Exchange::new(server.handle().info(), config);
+    let (relay, messages) = Relay::new(exchange, (outgoing, limits.clone()), open.clone());
     let writing = tokio::spawn(queue.run(writer, open.clone()));
     relay.turn(Exchange::begin);
     let source = LinkSource::new(reader, Decoder::new(limits), (relay.clone(), messages), open.clone());
@@ -99,6 +100,7 @@ where
         // Dropping the session cancels its calls: their answers have no reader.
         () = open.cancelled() => Ok(()),
     };
+    open.cancel();
     writing.abort();
     match outcome {
         Err(ServeError::Transport(TransportError::Closed)) => Ok(()),

@@ -4,6 +4,8 @@ use protomcp_codec::Raw;
 use protomcp_proto::{Envelope, RequestContext};
 use protomcp_types::Message;
 
+use crate::middleware::Intercepting;
+
 /// One effect.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -13,6 +15,8 @@ pub(crate) enum Step {
     Send(Box<Envelope>),
     /// The bridge receives this field of a result.
     SendRaw(Box<Raw>),
+    /// The bridge receives this answer to the request with this id, when it is there.
+    Intercept(String, Intercepting),
 }
 
 impl Step {

@@ -7,10 +7,10 @@ use std::time::Duration;
 use protomcp_link::{Config as LinkConfig, Event, Link, Options};
 use protomcp_proto::{
     ActiveToolsResponse, BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, CompletionRequest,
-    ElicitationResponse, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, Msg, ReadResourceRequest,
-    TaskResultRequest, TaskStatusRequest, ToolDefinition,
+    ElicitationResponse, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, MiddlewareInterceptRequest, Msg,
+    ReadResourceRequest, TaskResultRequest, TaskStatusRequest, ToolDefinition,
 };
-use protomcp_sdk::Config;
+use protomcp_sdk::{Config, Middleware, Verdict};
 use protomcp_server::{Context, InputRequests, TaskOptions};
 use protomcp_typed::{Prompt, Registry, Resource, Tool, ToolChange, ToolSelection};
 use protomcp_types::{Elicit, Level, ListRoots, Progress, RawJson, TaskSupport};
@@ -322,4 +322,47 @@ async fn hidden_tools_are_shown_to_the_client_of_a_call() {
     let Event::Request { message: Msg::Batch(batch), for_call, .. } = batch else { unreachable!() };
     assert_eq!((batch.enable.as_slice(), batch.disable.as_slice()), (&["look".into()][..], &["open".into()][..]));
     assert!(for_call.is_empty());
+}
+
+#[tokio::test]
+async fn middleware_is_registered_and_runs() {
+    let registry = registry([Tool::new("echo", "Echoes").handler(async || "said")]);
+    let first = Middleware::new("first", -1).before(async |call| match call.tool.as_str() {
+        "panic" => panic!("on purpose"),
+        _ => Verdict::Replace(RawJson::EMPTY_OBJECT),
+    });
+    let last = Middleware::new("last", 7)
+        .before(async |call| Verdict::Reject(format!("not {}", call.tool)))
+        .after(async |_, result| (!result.is_error).then(|| RawJson::text("louder")));
+    let config = Config { middleware: vec![first, last], ..Config::default() };
+    let (near, far) = tokio::io::duplex(64 * 1024);
+    let server = registry.server();
+    tokio::spawn(async move { protomcp_sdk::serve(server, far, config).await });
+    let (link, events) = protomcp_link::drive(near, LinkConfig::default());
+    let mut bridge = Bridge { link, events, tools: Vec::new() };
+    let ready = bridge.event(|event| matches!(event, Event::Ready(_))).await;
+    let Event::Ready(handshake) = ready else { unreachable!() };
+    let registered: Vec<_> = handshake.middleware.iter().map(|known| (known.name.as_str(), known.priority)).collect();
+    assert_eq!(registered, [("first", -1), ("last", 7)]);
+    let run = async |name: &str, phase: &str, tool: &str| {
+        let request = MiddlewareInterceptRequest {
+            middleware_name: name.into(),
+            phase: phase.into(),
+            tool_name: tool.into(),
+            arguments_json: r#"{"a":1}"#.into(),
+            result_json: r#""said""#.into(),
+            is_error: false,
+        };
+        bridge.link.call(request, PATIENCE).await.expect("it answers")
+    };
+    assert_eq!(run("first", "before", "echo").await.arguments_json, "{}");
+    assert_eq!(run("last", "before", "echo").await.reject_reason, "not echo");
+    assert_eq!(run("last", "after", "echo").await.result_json, r#""louder""#);
+    assert!(run("first", "after", "echo").await.result_json.is_empty(), "it has no such function");
+    assert_eq!(run("first", "before", "panic").await.reject_reason, "it panicked");
+    // A reload registers it again: otherwise the bridge would see another registration, and start no new process.
+    bridge.link.reload();
+    let ready = bridge.event(|event| matches!(event, Event::Ready(_))).await;
+    let Event::Ready(handshake) = ready else { unreachable!() };
+    assert_eq!(handshake.middleware.len(), 2);
 }

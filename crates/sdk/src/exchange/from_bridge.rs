@@ -3,9 +3,8 @@
 use bytes::Bytes;
 use protomcp_proto::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse,
-    Envelope, GetPromptRequest, GetPromptResponse, MiddlewareInterceptResponse, Msg, Pong, ReadResourceRequest,
-    ReadResourceResponse, RequestContext, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, ToolError,
-    message_name,
+    Envelope, GetPromptRequest, GetPromptResponse, Msg, Pong, ReadResourceRequest, ReadResourceResponse,
+    RequestContext, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, ToolError, message_name,
 };
 use protomcp_server::ServerRequest;
 use protomcp_types::{
@@ -19,6 +18,7 @@ use crate::exchange::pending::{List, Pending, Reply};
 use crate::exchange::questions::Asker;
 use crate::exchange::results;
 use crate::features::Features;
+use crate::middleware::{Intercepting, intercept};
 use crate::step::Step;
 
 /// The members of `_meta` that a request of the stateless revision has (MCP 2026-07-28, basic).
@@ -28,6 +28,10 @@ impl Exchange {
     /// Handles an envelope of the bridge.
     pub(crate) fn received(&mut self, envelope: Envelope) -> Vec<Step> {
         let Envelope { msg: Some(message), request_id: id, context, .. } = envelope else { return Vec::new() };
+        if let Msg::MiddlewareIntercept(request) = message {
+            let intercepting = Intercepting(intercept(&self.config.middleware, request, context));
+            return vec![Step::Intercept(id, intercepting)];
+        }
         let mut steps = self.handle(id, message);
         // A request is at most one message for the server, beside the subscription to a resource.
         if let Some(about) = steps.iter_mut().rev().find_map(about_request) {
@@ -63,10 +67,7 @@ impl Exchange {
                 steps
             }
             Msg::Ping(_) => vec![Step::send(Envelope::new(id, Pong {}))],
-            // None is registered; an empty answer changes nothing.
-            Msg::MiddlewareIntercept(_) => {
-                vec![Step::send(Envelope::new(id, MiddlewareInterceptResponse::default()))]
-            }
+            Msg::RegisterMiddlewareResponse(response) => self.registered(response),
             Msg::ActiveTools(ActiveToolsResponse { tool_names }) => {
                 self.selected(&id, tool_names);
                 Vec::new()
@@ -220,7 +221,7 @@ fn about_request(step: &mut Step) -> Option<&mut Option<Box<RequestContext>>> {
             Message::Request(request) if request.id.as_str().is_some() => Some(about),
             Message::Request(_) | Message::Notification(_) | Message::Response(_) => None,
         },
-        Step::Send(_) | Step::SendRaw(_) => None,
+        Step::Send(_) | Step::SendRaw(_) | Step::Intercept(..) => None,
     }
 }
 

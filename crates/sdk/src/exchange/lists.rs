@@ -75,30 +75,28 @@ impl Exchange {
             Msg::ResourceListResponse(list) => list.resources.iter().map(|resource| resource.uri.clone()).collect(),
             _ => Vec::new(),
         };
-        let mut steps = self.reply_list(reply, message);
-        if list == List::Tools {
-            steps.extend(self.hide(hidden));
-        }
-        steps.extend(subscriptions.into_iter().filter_map(|uri| self.subscribe(uri)));
-        steps
+        let mut after = if list == List::Tools { self.hide(hidden) } else { Vec::new() };
+        after.extend(subscriptions.into_iter().filter_map(|uri| self.subscribe(uri)));
+        self.reply_list(reply, message, after)
     }
 
-    fn reply_list(&mut self, reply: Reply, message: Msg) -> Vec<Step> {
-        let registered =
-            |id: &str| Step::send(Envelope::new(id, ReloadResponse { success: true, ..ReloadResponse::default() }));
-        match reply {
-            Reply::Reload(id) => vec![Step::send(Envelope::new("", message)), registered(&id)],
-            Reply::Changed => vec![Step::send(Envelope::new("", message))],
+    /// The list, and the messages after it and after the handshake that it may belong to.
+    fn reply_list(&mut self, reply: Reply, message: Msg, after: Vec<Step>) -> Vec<Step> {
+        let (id, reload) = match reply {
+            Reply::Reload(id) => (String::new(), Some(id)),
+            Reply::Changed => (String::new(), None),
             Reply::To(id) => {
                 let ends_handshake = matches!(message, Msg::ToolList(_)) && !self.is_handshake_over;
-                let mut steps = vec![Step::send(Envelope::new(id, message))];
-                if ends_handshake {
-                    self.is_handshake_over = true;
-                    steps.push(registered(""));
-                }
-                steps
+                self.is_handshake_over |= ends_handshake;
+                (id, ends_handshake.then(String::new))
             }
+        };
+        let mut steps = vec![Step::send(Envelope::new(id, message))];
+        match reload {
+            Some(reload) => steps.extend(self.end_handshake(reload, after)),
+            None => steps.extend(after),
         }
+        steps
     }
 
     /// The server has no list to give.
