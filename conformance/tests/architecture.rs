@@ -2,6 +2,8 @@
 
 #[path = "architecture/circles.rs"]
 mod circles;
+#[path = "architecture/doc_examples.rs"]
+mod doc_examples;
 #[path = "architecture/facade.rs"]
 mod facade;
 #[path = "architecture/modules.rs"]
