@@ -199,6 +199,12 @@ impl Context {
         &self.0.info.client.capabilities
     }
 
+    /// True if the host of the client shows pages of MCP Apps beside the results of tools.
+    #[must_use]
+    pub fn shows_apps(&self) -> bool {
+        self.capabilities().shows_apps()
+    }
+
     /// The facts that the transport knows about the request beside its text. Over HTTP that is the head of the HTTP
     /// request, as `http::request::Parts`: headers, URI, and in its extensions the address and the identity of the
     /// peer.

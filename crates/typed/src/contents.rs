@@ -5,7 +5,7 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use protomcp_types::{ErrorObject, ReadResourceResult, ResourceContents};
+use protomcp_types::{ErrorObject, RawJson, ReadResourceResult, ResourceContents};
 use serde::Serialize;
 
 use crate::failure;
@@ -18,6 +18,9 @@ pub struct ResourceRequest {
     pub uri: String,
     /// The media type in its definition.
     pub mime_type: Option<String>,
+    /// The `_meta` of contents that have none of their own: for a page of MCP Apps its settings
+    /// ([`Resource::ui`](crate::Resource::ui)).
+    pub meta: Option<RawJson>,
 }
 
 /// A value that becomes the contents of a resource: text, bytes, [`Json`], a [`ReadResourceResult`], nothing (the
@@ -43,7 +46,8 @@ impl IntoContents for Vec<ResourceContents> {
 }
 
 impl IntoContents for ResourceContents {
-    fn into_contents(self, _: &ResourceRequest) -> Result<ReadResourceResult, ErrorObject> {
+    fn into_contents(mut self, request: &ResourceRequest) -> Result<ReadResourceResult, ErrorObject> {
+        self.meta = self.meta.or_else(|| request.meta.clone());
         Ok(ReadResourceResult::of([self]))
     }
 }

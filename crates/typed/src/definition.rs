@@ -51,6 +51,9 @@ pub enum DefinitionError {
         /// The nearest name, if there is one.
         hint: String,
     },
+    /// A page of MCP Apps whose URI does not begin with `ui://`.
+    #[error("{0:?} is a page of MCP Apps, whose URI must begin with ui://")]
+    NotAnApp(String),
     /// The same name or URI twice in one registry at its start.
     #[error("{0:?} is defined twice")]
     Twice(String),

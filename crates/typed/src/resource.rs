@@ -4,7 +4,9 @@ use std::fmt;
 
 use bytes::Bytes;
 use protomcp_server::Context;
-use protomcp_types::{ErrorObject, RawJson, ReadResourceResult, Resource as Definition};
+use protomcp_types::{
+    ErrorObject, RawJson, ReadResourceResult, Resource as Definition, UI_MIME_TYPE, UI_SCHEME, UiResource,
+};
 
 use crate::collection::{Define, Defined};
 use crate::contents::{IntoContents, ResourceRequest};
@@ -26,6 +28,7 @@ use crate::text;
 pub struct Resource {
     definition: Definition,
     handler: AnyHandler,
+    ui: Option<RawJson>,
 }
 
 /// A resource without contents.
@@ -42,7 +45,32 @@ impl Resource {
         ResourceBuilder(Definition::new(uri, name))
     }
 
+    /// Begins a page of MCP Apps, whose contents are HTML. Its URI begins with `ui://`; tools name it in
+    /// [`Tool::ui`](crate::Tool::ui).
+    ///
+    /// ```
+    /// use protomcp_typed::Resource;
+    /// use protomcp_types::{UiCsp, UiResource};
+    ///
+    /// let csp = UiCsp { connect_domains: vec!["https://api.example.com".into()], ..UiCsp::default() };
+    /// let page = Resource::app("ui://weather/map", "map")
+    ///     .text("<!doctype html><title>Map</title>")
+    ///     .ui(&UiResource { csp: Some(csp), ..UiResource::default() });
+    /// ```
+    pub fn app(uri: impl Into<String>, name: impl Into<String>) -> ResourceBuilder {
+        ResourceBuilder(Definition { mime_type: Some(UI_MIME_TYPE.into()), ..Definition::new(uri, name) })
+    }
+
     setters!(title describe mime_type annotations icons meta);
+
+    /// Sets the origins, permissions and looks of a page of MCP Apps, in its definition and in contents that have no
+    /// `_meta` of their own. Comes after [`Resource::meta`], which replaces all of the `_meta` of the definition.
+    #[must_use]
+    pub fn ui(mut self, ui: &UiResource) -> Self {
+        self.definition.meta = Some(ui.to_meta(self.definition.meta.as_ref()));
+        self.ui = Some(ui.to_meta(None));
+        self
+    }
 
     /// Sets the length in bytes.
     #[must_use]
@@ -68,7 +96,7 @@ impl ResourceBuilder {
                 }
             })
         });
-        Resource { definition: self.0, handler }
+        Resource { definition: self.0, handler, ui: None }
     }
 
     /// Sets a constant text, whose size is listed.
@@ -91,11 +119,13 @@ impl ResourceBuilder {
 pub struct ResourceContent {
     mime_type: Option<String>,
     handler: AnyHandler,
+    ui: Option<RawJson>,
 }
 
 impl ResourceContent {
     pub(crate) async fn read(&self, uri: String, context: Context) -> Result<ReadResourceResult, ErrorObject> {
-        (self.handler)(context, ResourceRequest { uri, mime_type: self.mime_type.clone() }).await
+        let request = ResourceRequest { uri, mime_type: self.mime_type.clone(), meta: self.ui.clone() };
+        (self.handler)(context, request).await
     }
 }
 
@@ -103,14 +133,17 @@ impl Define for Resource {
     type Content = ResourceContent;
 
     fn define(self) -> Result<Defined<ResourceContent>, DefinitionError> {
-        let Self { definition, handler } = self;
+        let Self { definition, handler, ui } = self;
         if definition.uri.is_empty() || definition.name.is_empty() {
             return Err(DefinitionError::NoName);
+        }
+        if definition.mime_type.as_deref() == Some(UI_MIME_TYPE) && !definition.uri.starts_with(UI_SCHEME) {
+            return Err(DefinitionError::NotAnApp(definition.uri));
         }
         Ok(Defined {
             key: definition.uri.as_str().into(),
             definition: definition.to_raw(),
-            content: ResourceContent { mime_type: definition.mime_type, handler },
+            content: ResourceContent { mime_type: definition.mime_type, handler, ui },
         })
     }
 }

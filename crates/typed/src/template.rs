@@ -94,7 +94,7 @@ impl TemplateContent {
     /// Reads a resource, if its URI matches the template.
     pub(crate) fn read(&self, uri: &str, context: &Context) -> Option<Reading> {
         let values = self.variables(uri)?;
-        let request = ResourceRequest { uri: uri.to_owned(), mime_type: self.mime_type.clone() };
+        let request = ResourceRequest { uri: uri.to_owned(), mime_type: self.mime_type.clone(), meta: None };
         (self.handler)(context.clone(), request, values).ok()
     }
 

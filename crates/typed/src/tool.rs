@@ -15,7 +15,7 @@ use std::time::Duration;
 use protomcp_server::layer::limit::LimitLayer;
 use protomcp_server::layer::timeout::TimeoutLayer;
 use protomcp_server::{Layer, TaskOptions};
-use protomcp_types::{JsonObject, RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName};
+use protomcp_types::{JsonObject, RawJson, TaskSupport, Tool as Definition, ToolAnnotations, ToolName, UiTool};
 use serde_json::Value;
 
 use crate::collection::{Define, Defined};
@@ -154,6 +154,15 @@ impl Tool {
     #[must_use]
     pub fn meta(mut self, meta: RawJson) -> Self {
         self.definition.definition.meta = Some(meta);
+        self
+    }
+
+    /// Names the page of MCP Apps that shows the results, and the callers of the tool. Hosts without apps ignore it: a
+    /// result has content for them, too. Comes after [`Tool::meta`], which replaces all of the `_meta`.
+    #[must_use]
+    pub fn ui(mut self, ui: &UiTool) -> Self {
+        let definition = &mut self.definition.definition;
+        definition.meta = Some(ui.to_meta(definition.meta.as_ref()));
         self
     }
 

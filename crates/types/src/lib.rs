@@ -37,6 +37,7 @@ mod sampling;
 mod task;
 mod task_extension;
 mod tool;
+mod ui;
 mod uri_template;
 mod version;
 
@@ -82,5 +83,6 @@ pub use sampling::{CreateMessage, CreateMessageResult};
 pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, TaskStatus, TaskSupport, timestamp};
 pub use task_extension::TaskRequest;
 pub use tool::{Tool, ToolAnnotations};
+pub use ui::{UI_EXTENSION, UI_MIME_TYPE, UI_SCHEME, UiCsp, UiPermissions, UiResource, UiTool, UiVisibility};
 pub use uri_template::{UriTemplate, UriTemplateError, UriVariables};
 pub use version::ProtocolVersion;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protomcp_server::Context;
 use protomcp_typed::{DefinitionError, Json, JsonSchema, Registry, Resource, Template, argument};
-use protomcp_types::{ErrorObject, RawJson, ResourceContents};
+use protomcp_types::{ErrorObject, RawJson, ResourceContents, UiResource};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -194,4 +194,33 @@ fn a_definition_has_all_that_was_set_and_slips_are_found() {
     let slip = Template::new("db://{table}/{id}", "x").handler(row).argument(argument("tabel"));
     assert_eq!(fails(slip).to_string(), "\"db://{table}/{id}\" has no argument \"tabel\"; did you mean \"table\"?");
     assert_eq!(registry.resources().insert(Resource::new("", "x").text("")), Err(DefinitionError::NoName));
+}
+
+/// MCP Apps (2026-01-26): the settings of a page are in its definition and in its contents.
+#[test]
+fn a_page_of_mcp_apps_has_its_settings_in_both_places() {
+    let ui = UiResource { prefers_border: Some(true), ..UiResource::default() };
+    let own = RawJson::parse(r#"{"own":1}"#).unwrap();
+    let kept = ResourceContents { meta: Some(own.clone()), ..ResourceContents::text("ui://t/kept", "<!doctype html>") };
+    let server = Registry::builder("t", "1")
+        .resource(Resource::app("ui://t/page", "page").text("<!doctype html>").meta(own).ui(&ui))
+        .resource(Resource::app("ui://t/kept", "kept").handler(move || std::future::ready(kept.clone())).ui(&ui))
+        .build()
+        .unwrap();
+    with(&server, async |mut host| {
+        let listed = host.ask("resources/list", json!({})).await.unwrap();
+        let page = listed["resources"].as_array().unwrap().iter().find(|page| page["name"] == "page").unwrap();
+        assert_eq!(page["mimeType"], "text/html;profile=mcp-app");
+        assert_eq!(page["_meta"], json!({"own": 1, "ui": {"prefersBorder": true}}));
+        let read = async |host: &mut Host, uri: &str| {
+            host.ask("resources/read", json!({"uri": uri})).await.unwrap()["contents"][0].take()
+        };
+        let contents = read(&mut host, "ui://t/page").await;
+        assert_eq!(contents["mimeType"], "text/html;profile=mcp-app");
+        assert_eq!(contents["_meta"], json!({"ui": {"prefersBorder": true}}));
+        assert_eq!(read(&mut host, "ui://t/kept").await["_meta"], json!({"own": 1}), "contents have the last word");
+    });
+    let page = Resource::app("https://example.com/", "page").text("");
+    let refused = Registry::builder("t", "1").resource(page).build().unwrap_err();
+    assert_eq!(refused, DefinitionError::NotAnApp("https://example.com/".into()));
 }

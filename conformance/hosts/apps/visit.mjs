@@ -1,0 +1,80 @@
+// A host page with an app of a server, in the system's Chromium, used as a user would: the page shows the result of a tool,
+// and a press of its button calls another one.
+//
+// Usage: node visit.mjs, with PACKAGES, the folder `node_modules` that has ext-apps, the official client and rolldown, and
+// BROWSER, the one that has playwright-core. It prints the origin of the host page, and reads one line of JSON:
+// {"server", "tool", "arguments", "screenshot"}. Then it prints the outcome, also as JSON.
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+
+const { PACKAGES, BROWSER } = process.env;
+const { rolldown } = await import(pathToFileURL(createRequire(join(PACKAGES, "/")).resolve("rolldown")));
+const { chromium } = createRequire(join(BROWSER, "/"))("playwright-core");
+
+async function bundle() {
+  const input = join(import.meta.dirname, "host.js");
+  const graph = await rolldown({ input, platform: "browser", resolve: { modules: [PACKAGES] }, logLevel: "silent" });
+  const { output } = await graph.generate({ format: "esm", codeSplitting: false });
+  return output[0].code;
+}
+
+const files = {
+  "/host.js": ["text/javascript", await bundle()],
+  "/": ["text/html", await readFile(join(import.meta.dirname, "host.html"), "utf8")],
+};
+const pages = createServer((request, response) => {
+  const [type, body] = files[new URL(request.url, "http://localhost").pathname] ?? ["text/plain"];
+  response.writeHead(body === undefined ? 404 : 200, { "content-type": type });
+  response.end(body);
+});
+await new Promise((resolve) => pages.listen(0, "127.0.0.1", resolve));
+const origin = `http://localhost:${pages.address().port}`;
+console.log(origin);
+const lines = createInterface({ input: process.stdin });
+// Without a line the test has ended, and so does this program.
+const line = await new Promise((resolve) => lines.once("line", resolve).once("close", () => resolve("")));
+if (!line) process.exit(1);
+const options = JSON.parse(line);
+
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium",
+  args: [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-proxy-server",
+  ],
+});
+try {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => console.error(String(error)));
+  const query = new URLSearchParams({
+    server: options.server,
+    tool: options.tool,
+    arguments: JSON.stringify(options.arguments),
+  });
+  await page.goto(`${origin}/?${query}`);
+  await page.waitForFunction(() => window.outcome !== undefined, null, { timeout: 60_000 });
+  const outcome = await page.evaluate(() => window.outcome);
+  if (outcome.error) throw new Error(outcome.error);
+  const app = page.frameLocator("iframe");
+  await app.locator("#result:not(:empty)").waitFor({ timeout: 60_000 });
+  const shown = [await app.locator("#result").textContent()];
+  await app.getByRole("button").click();
+  await app.locator("#result[data-calls='1']").waitFor({ timeout: 60_000 });
+  shown.push(await app.locator("#result").textContent());
+  await page.screenshot({ path: options.screenshot });
+  console.log(JSON.stringify({ ...outcome, shown }));
+} finally {
+  await browser.close();
+  pages.close();
+  lines.close();
+}

@@ -1,0 +1,58 @@
+//! A page beside the results of a tool (MCP Apps): `pmcp dev crates/sdk/examples/app.rs`. A host that shows apps fills the
+//! page with each result, and the page calls a tool that the model does not see. Other hosts get the text.
+
+use protomcp_server::Context;
+use protomcp_typed::{Json, JsonSchema, Registry, Resource, Tool};
+use protomcp_types::{UiResource, UiTool, UiVisibility};
+use serde::{Deserialize, Serialize};
+
+const PAGE: &str = "ui://weather/forecast";
+
+#[derive(Deserialize, JsonSchema)]
+struct Place {
+    city: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Day {
+    city: String,
+    day: i32,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Forecast {
+    city: String,
+    day: i32,
+    degrees: i32,
+    /// True if the caller sees the page.
+    shown: bool,
+}
+
+async fn forecast(context: Context, place: Place) -> Json<Forecast> {
+    Json(Forecast { city: place.city, day: 0, degrees: 21, shown: context.shows_apps() })
+}
+
+async fn forecast_day(context: Context, Day { city, day }: Day) -> Json<Forecast> {
+    Json(Forecast { city, day, degrees: 21 - day, shown: context.shows_apps() })
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let page = UiResource { prefers_border: Some(true), ..UiResource::default() };
+    let registry = Registry::builder("weather", "1.0")
+        .resource(Resource::app(PAGE, "forecast").text(include_str!("app.html")).ui(&page))
+        .tool(
+            Tool::new("forecast", "Forecasts the weather of today.")
+                .handler(forecast)
+                .ui(&UiTool::shown_by(PAGE))
+                .read_only(),
+        )
+        .tool(
+            Tool::new("forecast_day", "Forecasts the weather of a later day.")
+                .handler(forecast_day)
+                .ui(&UiTool::shown_by(PAGE).visible_to([UiVisibility::App]))
+                .read_only(),
+        )
+        .build()?;
+    Ok(protomcp_sdk::run(registry.server()).await?)
+}
