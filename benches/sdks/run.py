@@ -102,7 +102,7 @@ class Server:
             if not data:
                 raise EOFError("the server has ended")
             *whole, self.rest = (self.rest + data).split(b"\n")
-            # Notifications are no answers.
+            # Notifications are not answers.
             answers = [line for line in whole if b'"id":' in line]
             if answers:
                 return answers

@@ -22,7 +22,7 @@ fn a_storm_of_saves_loses_no_call_of_the_python_sdk() {
     }
 }
 
-/// Item 68. Plain handlers run one at a time, async ones together.
+/// Item 68.
 #[test]
 fn a_storm_of_saves_loses_no_call_of_our_sdk_for_python() {
     let env = [("PROTOMCP_PYTHON", peers().join("sdk-python/bin/python")), ("PYTHONPATH", sdk("python/src"))];

@@ -26,7 +26,7 @@ impl Cause {
             quoted.push_str(line);
         }
         if let Some(remedy) = advice::after_exit(&exit.stderr_tail) {
-            quoted.push_str("\n");
+            quoted.push('\n');
             quoted.push_str(remedy);
         }
         Self { summary: format!("the tool process {exit}{when}"), quoted }
