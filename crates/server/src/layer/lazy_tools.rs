@@ -9,6 +9,8 @@
 //! - A tool can still be called by its own name. A tool whose name is one of the three is called with `call_tool`.
 //! - The tools that a search finds are those of `tools/list`, as the same client would read it.
 //! - A change of the list behind is not announced: the three stay the same.
+//! - A host that shows MCP Apps sees the tools of apps beside the three, because it knows their pages by the list alone. The
+//!   model does not find tools that are for pages.
 
 mod arguments;
 mod meta_tool;
@@ -20,7 +22,7 @@ mod words;
 use protomcp_schema::{ErrorMeta, INVALID_ARGUMENTS, did_you_mean};
 use protomcp_types::{
     CallTool, CallToolResult, ContentBlock, ErrorObject, ListTools, ListToolsResult, Notification, RawJson,
-    TaskSupport, code, method,
+    TaskSupport, array, code, method,
 };
 
 use crate::context::Context;
@@ -94,7 +96,7 @@ impl<S: Service> Layer<S> for LazyToolsLayer {
 impl<S: Service> Service for WithLazyTools<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         match (&self.shown, request) {
-            (Some(shown), ServerRequest::ListTools(list)) => shown.list(&list),
+            (Some(shown), ServerRequest::ListTools(list)) => self.list(shown, &list, &context).await,
             (Some(shown), ServerRequest::CallTool(call)) => match MetaTool::named(&call.name) {
                 Some(tool) => self.call_meta_tool(shown, tool, call, &context).await,
                 None => self.inner.call(ServerRequest::CallTool(call), context).await,
@@ -105,15 +107,33 @@ impl<S: Service> Service for WithLazyTools<S> {
 }
 
 impl Shown {
-    fn list(&self, list: &ListTools) -> Result<ServerResult, ErrorObject> {
-        match list.cursor.as_deref() {
-            None | Some("") => Ok(ListToolsResult::new(self.definitions.clone()).into()),
-            Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor {cursor:?}"))),
-        }
+    /// The three, and these tools.
+    fn with_apps(&self, tools: &[Listed]) -> Result<RawJson, ErrorObject> {
+        let three = self.definitions.to::<Vec<RawJson>>().map_err(|error| ErrorObject::internal(error.to_string()))?;
+        let apps = tools.iter().filter(|tool| tool.is_of_app() && MetaTool::named(&tool.name).is_none());
+        Ok(array(three.into_iter().chain(apps.map(Listed::to_raw))))
     }
 }
 
 impl<S: Service> WithLazyTools<S> {
+    async fn list(&self, shown: &Shown, list: &ListTools, context: &Context) -> Result<ServerResult, ErrorObject> {
+        match list.cursor.as_deref() {
+            None | Some("") if context.shows_apps() => {
+                let tools = tool_list::read(&self.inner, context).await?;
+                Ok(ListToolsResult::new(shown.with_apps(&tools)?).into())
+            }
+            None | Some("") => Ok(ListToolsResult::new(shown.definitions.clone()).into()),
+            Some(cursor) => Err(ErrorObject::invalid_params(format!("invalid cursor {cursor:?}"))),
+        }
+    }
+
+    /// The tools that the model may see.
+    async fn for_model(&self, context: &Context) -> Result<Vec<Listed>, ErrorObject> {
+        let mut tools = tool_list::read(&self.inner, context).await?;
+        tools.retain(Listed::is_for_model);
+        Ok(tools)
+    }
+
     async fn call_meta_tool(
         &self,
         shown: &Shown,
@@ -145,7 +165,7 @@ impl<S: Service> WithLazyTools<S> {
         settings: LazyTools,
         context: &Context,
     ) -> Result<CallToolResult, ErrorObject> {
-        let tools = tool_list::read(&self.inner, context).await?;
+        let tools = self.for_model(context).await?;
         Ok(CallToolResult::text(match search.query.trim() {
             "" => listing(&tools, search),
             query => matching(&tools, query, search.limit.unwrap_or(settings.results)),
@@ -153,7 +173,7 @@ impl<S: Service> WithLazyTools<S> {
     }
 
     async fn describe(&self, names: &[String], context: &Context) -> Result<CallToolResult, ErrorObject> {
-        let tools = tool_list::read(&self.inner, context).await?;
+        let tools = self.for_model(context).await?;
         let (mut blocks, mut found) = (Vec::with_capacity(names.len()), 0);
         for name in names {
             match find(&tools, name) {
@@ -183,7 +203,7 @@ impl<S: Service> WithLazyTools<S> {
             Err(error) if error.code == code::INVALID_PARAMS => error,
             outcome => return outcome,
         };
-        match tool_list::read(&self.inner, context).await {
+        match self.for_model(context).await {
             Ok(tools) if find(&tools, &name).is_none() => {
                 let why = unknown(&tools, &name);
                 if is_task {

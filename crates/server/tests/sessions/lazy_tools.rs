@@ -347,3 +347,47 @@ fn layers_behind_see_the_tool_that_is_called() {
         }
     });
 }
+
+/// MCP Apps 2026-01-26: hosts know pages by the list alone, and hide tools that are for pages from the model.
+#[test]
+fn tools_of_apps_are_listed_for_hosts_that_show_them() {
+    let tool = |name: &str, ui: &str| {
+        RawJson::parse(format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"_meta":{ui}}}"#)).unwrap()
+    };
+    let service = || {
+        Named(vec![
+            tool("plain", "{}"),
+            tool("show", r#"{"ui":{"resourceUri":"ui://t/page"}}"#),
+            tool("refresh", r#"{"ui":{"visibility":["app"]}}"#),
+        ])
+    };
+    run(async {
+        let mut host = connect_to(&server(service()).lazy_tools(LazyTools::default()), 1 << 20, None);
+        let shows = json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}});
+        let three = ["search_tools", "describe_tools", "call_tool"].as_slice();
+        for (capabilities, more) in [(json!({}), [].as_slice()), (shows, &["refresh", "show"])] {
+            let meta = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": capabilities,
+                "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},
+            });
+            let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
+            host.send(&request.to_string()).await;
+            let list = next(&mut host).await;
+            let tools = list["result"]["tools"].as_array().unwrap_or_else(|| panic!("{list}"));
+            let names: Vec<_> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+            assert_eq!(names, [three, more].concat());
+            if let Some(page) = tools.iter().find(|tool| tool["name"] == "show") {
+                assert_eq!(page["_meta"]["ui"]["resourceUri"], "ui://t/page");
+            }
+        }
+        let mut host = connect_to(&server(service()).lazy_tools(LazyTools::default()), 1 << 20, None);
+        host.steps(&["→ hello"]).await;
+        let all = call(&mut host, "search_tools", &json!({})).await;
+        assert_eq!(text(&all), "2 of 2 tools, by name\nplain\nshow");
+        let hidden = call(&mut host, "describe_tools", &json!({"names": ["refresh"]})).await;
+        assert_eq!(hidden["result"]["isError"], true, "{hidden}");
+        // The page calls it by its own name.
+        assert_eq!(call(&mut host, "refresh", &json!({})).await["result"]["content"], "refresh");
+    });
+}

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use protomcp_types::{ErrorObject, JsonObject, ListTools, RawJson, ToolAnnotations};
+use protomcp_types::{ErrorObject, JsonObject, ListTools, RawJson, ToolAnnotations, UiTool, UiVisibility};
 
 use crate::context::Context;
 use crate::layer::lazy_tools::rank::Texts;
@@ -87,6 +87,26 @@ impl Listed {
             about if about.is_empty() => self.name.clone(),
             about => format!("{}: {about}", self.name),
         }
+    }
+
+    /// The part of the definition about MCP Apps, if it has one.
+    fn ui(&self) -> Option<UiTool> {
+        UiTool::of_meta(self.members.member("_meta")?)
+    }
+
+    /// True if a host that shows apps needs the definition: it names a page, or the tool is for pages.
+    pub(super) fn is_of_app(&self) -> bool {
+        self.ui().is_some()
+    }
+
+    /// True if the model may see the tool. Hosts hide those for pages alone (MCP Apps 2026-01-26, Visibility).
+    pub(super) fn is_for_model(&self) -> bool {
+        self.ui().and_then(|ui| ui.visibility).is_none_or(|callers| callers.contains(&UiVisibility::Model))
+    }
+
+    /// The whole definition.
+    pub(super) fn to_raw(&self) -> RawJson {
+        self.members.to_body().into_raw()
     }
 
     /// The definition, without the icons: they are for people, and may be long.
