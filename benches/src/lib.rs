@@ -14,7 +14,7 @@
 //!
 //! The program `http` does the same over HTTP beside `rmcp` and measures the cost of sessions; `load` runs for the
 //! given time and watches the memory. The program `clients` measures the client beside that of `rmcp`, and the gateway
-//! beside a direct connection.
+//! beside a direct connection; `protocols` measures proto-mcp beside JSON-RPC, in the server and in the client.
 //!
 //! Absolute figures depend on the machine; compare ratios within one run, and the processor time per call.
 
@@ -22,6 +22,7 @@ mod client;
 mod figures;
 mod process;
 mod programs;
+mod protocol_client;
 mod subject;
 mod web;
 
@@ -29,5 +30,10 @@ pub use client::Client;
 pub use figures::{Figures, Measured, micros, millis};
 pub use process::{cpu, memory, peak};
 pub use programs::Programs;
+pub use protocol_client::{Protocol, ProtocolClient};
 pub use subject::Subject;
 pub use web::{Reply, WebClient, WebServer};
+
+/// The text of calls.
+pub const TEXT: &str =
+    "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";

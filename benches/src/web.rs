@@ -14,7 +14,7 @@ pub struct WebServer {
 }
 
 impl WebServer {
-    /// Starts it and waits for `listening on http://name:port/…` on its standard error.
+    /// Starts it and waits for `listening on http://name:port/…`, or the same with `proto`, on its standard error.
     ///
     /// # Errors
     ///
@@ -28,7 +28,10 @@ impl WebServer {
             if log.read_line(&mut line)? == 0 {
                 return Err(io::Error::other("the server ended before it listened"));
             }
-            let Some((_, place)) = line.split_once("listening on http://") else { continue };
+            let place = ["http", "proto"]
+                .iter()
+                .find_map(|kind| line.split_once(&format!("listening on {kind}://")).map(|(_, place)| place));
+            let Some(place) = place else { continue };
             let port = place.split('/').next().and_then(|place| place.rsplit(':').next()?.trim().parse().ok());
             break port.ok_or_else(|| io::Error::other(format!("no port in {line}")))?;
         };

@@ -1,7 +1,7 @@
 //! Calls the tool `echo` of a server with one client library, and prints the figures of this process: `clients` starts
 //! it once for each library, so that the processor time of each is its own.
 //!
-//! `caller (protomcp|rmcp) CALLS WIDTH (http://… | PROGRAM [ARG…])`
+//! `caller (protomcp|proto-mcp|rmcp) CALLS WIDTH (http://… | proto://… | PROGRAM [ARG…])`
 
 use std::error::Error;
 use std::future::Future;
@@ -10,9 +10,11 @@ use std::process::id;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use protomcp_benches::cpu;
+use protomcp_benches::{TEXT, cpu};
+use protomcp_binary::{BinaryClient, BinaryClientConfig, CommandServer, Connect, DescriptorSchemas, TcpServer};
 use protomcp_client::{Client, ClientSession, Command, Mode, guardian};
 use protomcp_http_client::HttpTransport;
+use protomcp_transport::lines::Lines;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
@@ -20,9 +22,7 @@ use rmcp::{RoleClient, ServiceExt};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-const TEXT: &str =
-    "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
-const USAGE: &str = "usage: caller (protomcp|rmcp) CALLS WIDTH (http://… | PROGRAM [ARG…])";
+const USAGE: &str = "usage: caller (protomcp|proto-mcp|rmcp) CALLS WIDTH (http://… | proto://… | PROGRAM [ARG…])";
 
 fn main() -> Outcome<()> {
     guardian::run_if_requested();
@@ -36,8 +36,12 @@ async fn run() -> Outcome<()> {
     let width = words.next().and_then(|word| word.parse().ok()).ok_or(USAGE)?;
     let server: Vec<String> = words.collect();
     match library.as_str() {
-        "protomcp" => {
-            let session = Arc::new(protomcp_session(&server).await?);
+        library @ ("protomcp" | "proto-mcp") => {
+            let session = match library {
+                "protomcp" => protomcp_session(&server).await?,
+                _ => proto_session(&server).await?,
+            };
+            let session = Arc::new(session);
             let called = Arc::clone(&session);
             measure(calls, width, move || call_of_protomcp(Arc::clone(&called))).await?;
             session.close(Duration::from_secs(5)).await;
@@ -60,7 +64,29 @@ async fn protomcp_session(server: &[String]) -> Outcome<ClientSession> {
     if program.starts_with("http://") {
         return Ok(client.connect(HttpTransport::new(program)?).await?);
     }
+    if let Some(address) = program.strip_prefix("proto://") {
+        let (reader, writer) = TcpServer::new(address).connect().await?;
+        return Ok(client.connect(Lines::new(reader, writer)).await?);
+    }
     Ok(client.spawn(Command::new(program).args(args)).await?)
+}
+
+/// Opens a session whose other end is a conversation in proto-mcp.
+async fn proto_session(server: &[String]) -> Outcome<ClientSession> {
+    let (program, args) = server.split_first().ok_or(USAGE)?;
+    let config = BinaryClientConfig::new("bench", "1");
+    let transport = match program.strip_prefix("proto://") {
+        Some(address) => {
+            let (reader, writer) = TcpServer::new(address).connect().await?;
+            BinaryClient::connect(reader, writer, config).await?
+        }
+        None => {
+            let (reader, writer) = CommandServer::new(Command::new(program).args(args)).connect().await?;
+            BinaryClient::connect(reader, writer, config).await?
+        }
+    };
+    let transport = transport.into_transport(Arc::new(DescriptorSchemas::new()));
+    Ok(Client::new("bench", "1").mode(Mode::Stateful).connect(transport).await?)
 }
 
 async fn rmcp_session(server: &[String]) -> Outcome<RunningService<RoleClient, ()>> {

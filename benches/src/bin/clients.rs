@@ -13,15 +13,13 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use protomcp_benches::{Client, Figures, Measured, Programs, WebClient, WebServer, cpu, micros};
+use protomcp_benches::{Client, Figures, Measured, Programs, TEXT, WebClient, WebServer, cpu, micros};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Calls in flight.
 const WIDTHS: [usize; 2] = [1, 64];
 const LIBRARIES: [&str; 2] = ["protomcp", "rmcp"];
-const TEXT: &str =
-    "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
 
 fn main() -> Outcome<()> {
     let (mut rounds, mut calls) = (5, 10_000);
