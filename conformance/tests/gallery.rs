@@ -61,7 +61,7 @@ fn is_refused(result: &Value, code: &str) -> bool {
 
 #[test]
 fn every_example_runs_in_a_test() {
-    let here = concat!(include_str!("gallery.rs"), include_str!("rust_sdk.rs"));
+    let here = concat!(include_str!("gallery.rs"), include_str!("rust_sdk.rs"), include_str!("apps.rs"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
     for (folder, quote) in [("examples/python", ""), ("examples/rust/src/bin", "\""), ("crates/sdk/examples", "\"")] {
         let entries = std::fs::read_dir(root.join(folder)).expect("the examples are there");
