@@ -19,13 +19,16 @@ use protomcp_binary::{
     BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, FrameLimits, Numbering,
 };
 
+/// The most requests that the server has at a time, and the most that wait for their turn.
 const MAX: usize = 4;
+const MAX_WAITING: usize = 8;
 
-/// A client with the requests whose end is owed.
+/// A client with the requests whose end is owed, and those of them that were sent.
 struct Client {
     session: BinaryClientSession,
     decoder: Decoder,
     open: Vec<u64>,
+    sent: Vec<u64>,
     is_closed: bool,
 }
 
@@ -33,12 +36,13 @@ fuzz_target!(|input: &[u8]| {
     let [flags, steps @ ..] = input else { return };
     let mut config = BinaryClientConfig::new("fuzz", "1.0");
     config.max_in_flight = MAX;
+    config.max_waiting = MAX_WAITING;
     config.numbering = (flags & 1 == 1).then_some(Numbering::Reference);
     config.frames = FrameLimits { max_frame: 4096, max_entries: 256 };
     let decoder = Decoder::new(config.frames.clone()).with_numbering(config.numbering.unwrap_or_default());
     let mut now = Instant::now();
     let session = BinaryClientSession::new(config, now);
-    let mut client = Client { session, decoder, open: Vec::new(), is_closed: false };
+    let mut client = Client { session, decoder, open: Vec::new(), sent: Vec::new(), is_closed: false };
     let mut rest = steps;
     while let [step, behind @ ..] = rest {
         rest = behind;
@@ -101,12 +105,15 @@ impl Client {
                 _ => assert!(!self.is_closed),
             }
         }
-        assert!(self.open.len() <= MAX);
+        assert!(self.open.len() <= MAX + MAX_WAITING);
         while let Some(frame) = self.session.poll_transmit() {
             let mut buffer = BytesMut::from(&frame[..]);
             let message: McpMessage =
                 self.decoder.decode(&mut buffer).expect("within the limits").expect("whole").expect("a message");
             assert!(buffer.is_empty() && message.payload.is_some());
+            self.sent.push(message.id);
         }
+        self.sent.retain(|id| self.open.contains(id));
+        assert!(self.sent.len() <= MAX);
     }
 }
