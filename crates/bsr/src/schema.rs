@@ -9,7 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use prost_reflect::DescriptorPool;
+use prost_reflect::{Cardinality, DescriptorPool, FieldDescriptor, Kind, MessageDescriptor};
 
 use crate::editions;
 use crate::limits::SchemaLimits;
@@ -178,8 +178,23 @@ fn load(set: &[u8]) -> Result<DescriptorPool, SchemaError> {
         pool.decode_file_descriptor_set(set).map(|()| pool).map_err(|error| SchemaError::quote(&error.to_string()))
     }));
     match built {
-        Ok(Ok(pool)) => Ok(pool),
+        Ok(Ok(pool)) => check_maps(&pool).map(|()| pool),
         Ok(Err(reason)) => Err(SchemaError::Invalid(reason)),
         Err(_) => Err(SchemaError::Invalid("its definitions cannot be linked".to_owned())),
     }
+}
+
+/// Each entry of a map has a key and a value, of types that `descriptor.proto` allows. The library relies on it.
+fn check_maps(pool: &DescriptorPool) -> Result<(), SchemaError> {
+    let is_key = |field: &FieldDescriptor| {
+        !matches!(field.kind(), Kind::Double | Kind::Float | Kind::Bytes | Kind::Message(_) | Kind::Enum(_))
+    };
+    for entry in pool.all_messages().filter(MessageDescriptor::is_map_entry) {
+        let part = |number| entry.get_field(number).filter(|part| part.cardinality() != Cardinality::Repeated);
+        if !part(1).is_some_and(|key| is_key(&key)) || part(2).is_none() {
+            let name = SchemaError::quote(entry.full_name());
+            return Err(SchemaError::Invalid(format!("{name} is no entry of a map")));
+        }
+    }
+    Ok(())
 }

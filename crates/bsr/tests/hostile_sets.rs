@@ -7,7 +7,7 @@ use prost::Message as _;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{
     DescriptorProto, EnumDescriptorProto, EnumValueDescriptorProto, FieldDescriptorProto, FieldOptions,
-    FileDescriptorProto, FileDescriptorSet, OneofDescriptorProto, SourceCodeInfo, UninterpretedOption,
+    FileDescriptorProto, FileDescriptorSet, MessageOptions, OneofDescriptorProto, SourceCodeInfo, UninterpretedOption,
     source_code_info::Location,
 };
 use protomcp_bsr::convert::to_json_schema;
@@ -82,6 +82,28 @@ fn imports_are_there_and_end() {
     let mut public = file("a.proto", &[], vec![]);
     public.public_dependency = vec![7, -1];
     assert!(invalid(&refusal(set(vec![public]))));
+}
+
+#[test]
+fn entries_of_maps_have_a_key_and_a_value() {
+    let map = |parts: Vec<FieldDescriptorProto>| {
+        let options = Some(MessageOptions { map_entry: Some(true), ..MessageOptions::default() });
+        let entry = DescriptorProto { options, ..message("MEntry", parts) };
+        let fields = vec![FieldDescriptorProto {
+            label: Some(Label::Repeated.into()),
+            ..reference("m", 1, ".hostile.v1.M.MEntry")
+        }];
+        let owner = DescriptorProto { nested_type: vec![entry], ..message("M", fields) };
+        set(vec![file("a.proto", &[], vec![owner])])
+    };
+    let (key, value) = (|| field("key", 1), || field("value", 2));
+    Schema::decode(map(vec![key(), value()]), &SchemaLimits::default()).unwrap();
+    let bytes = FieldDescriptorProto { r#type: Some(Type::Bytes.into()), ..key() };
+    let many = FieldDescriptorProto { label: Some(Label::Repeated.into()), ..value() };
+    for parts in [vec![], vec![key()], vec![value()], vec![bytes, value()], vec![key(), many]] {
+        let refused = refusal(map(parts));
+        assert_eq!(refused, SchemaError::Invalid("hostile.v1.M.MEntry is no entry of a map".to_owned()));
+    }
 }
 
 #[test]
