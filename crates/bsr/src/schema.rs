@@ -193,7 +193,7 @@ fn check_maps(pool: &DescriptorPool) -> Result<(), SchemaError> {
         let part = |number| entry.get_field(number).filter(|part| part.cardinality() != Cardinality::Repeated);
         if !part(1).is_some_and(|key| is_key(&key)) || part(2).is_none() {
             let name = SchemaError::quote(entry.full_name());
-            return Err(SchemaError::Invalid(format!("{name} is no entry of a map")));
+            return Err(SchemaError::Invalid(format!("the entry {name} of a map needs a key and a value")));
         }
     }
     Ok(())

@@ -102,7 +102,10 @@ fn entries_of_maps_have_a_key_and_a_value() {
     let many = FieldDescriptorProto { label: Some(Label::Repeated.into()), ..value() };
     for parts in [vec![], vec![key()], vec![value()], vec![bytes, value()], vec![key(), many]] {
         let refused = refusal(map(parts));
-        assert_eq!(refused, SchemaError::Invalid("hostile.v1.M.MEntry is no entry of a map".to_owned()));
+        assert_eq!(
+            refused,
+            SchemaError::Invalid("the entry hostile.v1.M.MEntry of a map needs a key and a value".to_owned())
+        );
     }
 }
 
