@@ -20,6 +20,7 @@
 
 mod client;
 mod figures;
+mod flags;
 mod process;
 mod programs;
 mod protocol_client;
@@ -28,6 +29,7 @@ mod web;
 
 pub use client::Client;
 pub use figures::{Figures, Measured, micros, millis};
+pub use flags::flags;
 pub use process::{cpu, memory, peak};
 pub use programs::Programs;
 pub use protocol_client::{Protocol, ProtocolClient};

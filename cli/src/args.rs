@@ -4,53 +4,78 @@
 //! accepts its value after `=`.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Args, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
-use protomcp_bridge::ToolFile;
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
 use protomcp_transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
 
 mod address;
-mod choices;
+mod admission;
+mod bundle;
+pub(crate) mod choices;
 mod client;
 mod client_certificate;
+mod config;
 mod dev;
+mod doctor;
 mod duration;
 mod exposure;
 mod http;
+pub(crate) mod init;
+pub(crate) mod install;
 mod oauth;
+mod playground;
+mod reference;
+mod refusal;
 mod registry;
+mod report;
 pub(crate) mod schema;
+mod settings;
+mod settings_file;
 mod tcp;
+mod test;
 mod tls;
 mod tool;
+mod trace;
 mod upstream;
 mod upstream_config;
+mod validate;
 mod values;
+mod words;
+mod workers;
 
 pub(crate) use address::{Address, Carrier, Encryption};
+pub(crate) use bundle::BundleOptions;
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
+pub(crate) use doctor::DoctorOptions;
 pub(crate) use http::{HttpOptions, Place, Protocols};
+pub(crate) use playground::PlaygroundOptions;
+use refusal::refuse;
 pub(crate) use registry::{Registry, RegistryFlags};
+pub(crate) use report::Format;
+use settings::Settings;
 pub(crate) use tcp::TcpOptions;
+pub(crate) use test::{TestAction, TestOptions};
 pub(crate) use tls::TlsFiles;
 pub(crate) use tool::ToolFlags;
+pub(crate) use trace::{MockOptions, RecordOptions, ReplayOptions};
 use upstream::UpstreamFlags;
 pub(crate) use upstream::{Upstreams, shown};
 pub(crate) use upstream_config::{CommandProtocol, Location, StdioCommand};
+pub(crate) use validate::ValidateOptions;
 use values::size;
+use words::{flags_used, with_values};
 
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-const USAGE: &str = "usage: pmcp <dev|run|list|call> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
+const VERSION_LINE: &str = concat!("pmcp version ", env!("CARGO_PKG_VERSION"), "\n");
+const NO_POLL: &str = "--poll is for pmcp dev: run does not watch files";
 
 /// Tools in any language, for any MCP host.
 ///
 /// pmcp runs a tool file, or stands in front of MCP servers, and serves their tools to a host such as Claude Desktop or
-/// Cursor. Put it into the host's configuration: command `pmcp`, arguments `dev` and the path of your file.
+/// Cursor. `pmcp install` puts it into the host's configuration: command `pmcp`, arguments `dev` and the path of your file.
 #[derive(Debug, Parser)]
 #[command(name = "pmcp", disable_version_flag = true, disable_help_subcommand = true, after_help = EXAMPLES)]
 struct Cli {
@@ -60,12 +85,19 @@ struct Cli {
 
 const EXAMPLES: &str = "\
 Examples:
+  pmcp init                             write a first tool file, tools.py
   pmcp dev tools.py                     serve tools.py and reload it after each save
   pmcp run server.js --call-timeout 30s serve without watching; calls time out after 30 seconds
   pmcp dev tools.py --hot-reload swap   start the new version while the old one finishes
   pmcp run tools.py --transport http    serve any number of clients on http://localhost:8080/mcp
   pmcp list tools.py                    print the tools of tools.py, or of any MCP server
   pmcp call tools.py add a=2 b=3        call a tool
+  pmcp validate tools.py --for claude   check its tools, also against the limits of a host
+  pmcp test tools.py scenario a.yaml    test them, step by step
+  pmcp record tools.py --to bug.jsonl   serve tools.py, and keep what is said to replay or mock it
+  pmcp doctor tools.py                  find out why a file does not work
+  pmcp playground tools.py              try its tools in a web page
+  pmcp install tools.py --client cursor add tools.py to the configuration of Cursor
   pmcp dev -- uv run server.py          reload any MCP server after each save, in the same session
   pmcp run -- npx -y some-server        serve another MCP server, in every revision of MCP
   pmcp run --upstream https://example.com/mcp
@@ -83,9 +115,12 @@ A tool file is any program that uses a protomcp SDK:
   def add(a: int, b: int) -> int:
       return a + b
 
-Python files need the SDK (pip install protomcp) in the Python that runs them: the one that PROTOMCP_PYTHON
-names, uv's in a project with a pyproject.toml, otherwise python3. JavaScript and TypeScript run with node and
-npx tsx, or with the program in PROTOMCP_NODE; --runtime sets the program for any file.
+Flags can also be set by variables (PMCP_CALL_TIMEOUT=30s) and in the file pmcp.toml beside the tool file; pmcp config show \
+prints them.
+
+pmcp lends Python and JavaScript files its SDKs if they have none (--sdk). Python runs as PROTOMCP_PYTHON says, with \
+uv in a project or for a file with script metadata, otherwise as python3; JavaScript and TypeScript as PROTOMCP_NODE \
+says, otherwise with node, or tsx where that is needed; --runtime sets the program for any file.
 
 Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it names.";
 
@@ -99,8 +134,47 @@ enum Verb {
     List(client::List),
     /// Call a tool of a tool file or an MCP server
     Call(client::Call),
+    /// Check the tools of a tool file or an MCP server, also against the limits of hosts
+    Validate(validate::Validate),
+    /// List or call the tools of a server with the messages behind it, or run scenarios
+    Test(test::Test),
+    /// Find out why a tool file does not work
+    Doctor(DoctorOptions),
+    /// Record the messages between a host and a server
+    Record(trace::Record),
+    /// Send recorded messages to a server again, and compare its answers
+    Replay(trace::Replay),
+    /// Answer a host as a recorded server did
+    Mock(MockOptions),
+    /// Try a tool file in a web page, with a trace of its messages
+    Playground(playground::Playground),
     /// Convert schemas of tools between JSON Schema and protobuf, and look them up in schema registries
     Schema(schema::SchemaOptions),
+    /// Write a first tool file
+    Init(init::Init),
+    /// Add a tool file or a server to the configuration of a host
+    Install(install::Install),
+    /// Make a bundle of a tool file, which hosts install with a double click
+    Bundle(bundle::Bundle),
+    /// Remove a server from the configuration of hosts
+    Uninstall(install::Uninstall),
+    /// Print the servers that run pmcp in the configuration of hosts
+    Status(install::Status),
+    /// Print the settings of a command and their origins
+    Config(config::Config),
+    /// Print the completions of a shell
+    #[command(after_help = reference::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write those of all commands
+    #[command(hide = true)]
+    Man {
+        /// Directory of the pages
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
     /// Print the version
     Version,
     /// Print help for pmcp or for one command
@@ -160,14 +234,40 @@ struct Serve {
 pub(crate) enum Parsed {
     /// Print this on stdout and exit.
     Print(String),
+    /// Print this on stderr: the command line has no command.
+    NoCommand(String),
     /// Serve a tool file.
     Serve(Box<Options>),
     /// Print a list of a server.
     List(Box<ListOptions>),
     /// Call a tool of a server.
     Call(Box<CallOptions>),
+    /// Check the tools of a server.
+    Validate(Box<ValidateOptions>),
+    /// Test a server.
+    Test(Box<TestOptions>),
+    /// Find out what is wrong with a tool file.
+    Doctor(Box<DoctorOptions>),
+    /// Record a conversation between a host and a server.
+    Record(Box<RecordOptions>),
+    /// Hold a recorded conversation again.
+    Replay(Box<ReplayOptions>),
+    /// Answer from a trace.
+    Mock(Box<MockOptions>),
+    /// Serve a page to try a tool file.
+    Playground(Box<PlaygroundOptions>),
     /// Convert or look up schemas.
     Schema(Box<schema::SchemaOptions>),
+    /// Write a first tool file.
+    Init(Box<init::Init>),
+    /// Make a bundle of a tool file.
+    Bundle(Box<BundleOptions>),
+    /// Add a server to hosts.
+    Install(Box<install::InstallOptions>),
+    /// Remove one.
+    Uninstall(Box<install::Uninstall>),
+    /// Print them.
+    Status(Box<install::Status>),
 }
 
 /// The options of `dev` and `run`.
@@ -216,27 +316,34 @@ pub(crate) struct StdioOptions {
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
     let words = with_values(words);
     match words.get(1).and_then(|word| word.to_str()) {
-        None if words.len() < 2 => return Err(Failure::usage(USAGE)),
-        Some("-v" | "-V" | "--version") => return Ok(version()),
+        None if words.len() < 2 => return Ok(Parsed::NoCommand(Cli::command().render_long_help().to_string())),
+        Some("-v" | "-V" | "--version") => return Ok(Parsed::Print(VERSION_LINE.into())),
         _ => {}
     }
-    let mut grammar = Cli::command();
-    let read = grammar.try_get_matches_from_mut(words).and_then(|matches| {
-        let is_network = |flag: &Arg| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading));
-        let is_tool = |flag: &Arg| flag.get_long().is_some_and(|name| tool::TOOL_FILES_ONLY.contains(&name));
-        let used = (flags_used(&grammar, &matches, is_network), flags_used(&grammar, &matches, is_tool));
-        Cli::from_arg_matches(&matches).map(|cli| (cli, used))
-    });
-    let (cli, (network_flags, tool_flags)) = match read {
-        Ok(read) => read,
-        Err(error) => return refuse(&error),
+    let grammar = Cli::command();
+    let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+    let refuse = |error: clap::Error| refuse(&error, &verb, &grammar).map(Parsed::Print);
+    let plain = match grammar.clone().try_get_matches_from(&words) {
+        Ok(matches) => matches,
+        Err(error) => return refuse(error),
     };
-    match cli {
-        Cli { command: Verb::Dev(mut dev) } => {
+    let is_network = |flag: &Arg| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading));
+    let is_tool = |flag: &Arg| flag.get_long().is_some_and(|name| tool::TOOL_FILES_ONLY.contains(&name));
+    let network_flags = flags_used(&grammar, &plain, is_network);
+    let tool_flags = flags_used(&grammar, &plain, is_tool);
+    let polls = !flags_used(&grammar, &plain, |flag| flag.get_long() == Some("poll")).is_empty();
+    let matches = Settings::of(&grammar, &plain, variable)?.matches(&grammar, &words, plain)?;
+    let command = match Cli::from_arg_matches(&matches) {
+        Ok(Cli { command }) => command,
+        Err(error) => return refuse(error),
+    };
+    match command {
+        Verb::Dev(mut dev) => {
             let source = dev.source(&tool_flags)?;
             dev.serve.options(source, &network_flags)
         }
-        Cli { command: Verb::Run(Run { serve, upstream }) } => {
+        Verb::Run(_) if polls => Err(Failure::usage(NO_POLL)),
+        Verb::Run(Run { serve, upstream }) => {
             let source = match upstream.servers(&serve.tool.limits, variable)? {
                 Some(_) if serve.tool.file.is_some() => {
                     return Err(Failure::usage("name either a tool file or servers, not both"));
@@ -246,159 +353,42 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
             };
             serve.options(source, &network_flags)
         }
-        Cli { command: Verb::List(list) } => list.options().map(|options| Parsed::List(Box::new(options))),
-        Cli { command: Verb::Call(call) } => call.options().map(|options| Parsed::Call(Box::new(options))),
-        Cli { command: Verb::Schema(options) } => Ok(Parsed::Schema(Box::new(options))),
-        Cli { command: Verb::Version } => Ok(version()),
-        Cli { command: Verb::Help { command } } => help(command.as_deref()),
-    }
-}
-
-/// Attaches a word such as `-1s` to the flag before it. No flag begins like that, so it must be a value, and the error
-/// should name the value.
-fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let is_negative =
-        |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    let mut all: Vec<OsString> = Vec::new();
-    let mut words = words.into_iter();
-    for word in words.by_ref() {
-        if word == "--" {
-            // The rest is a command of its own.
-            all.push(word);
-            break;
-        }
-        match all.last_mut() {
-            Some(flag)
-                if word.to_str().is_some_and(is_negative)
-                    && flag.to_str().is_some_and(|flag| flag.starts_with("--") && !flag.contains('=')) =>
-            {
-                flag.push("=");
-                flag.push(&word);
-            }
-            _ => all.push(word),
-        }
-    }
-    all.extend(words);
-    all
-}
-
-/// The flags of a kind on the command line.
-fn flags_used(grammar: &Command, matches: &ArgMatches, is_kind: impl Fn(&Arg) -> bool) -> Vec<String> {
-    let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
-    let flags = grammar.find_subcommand(verb).into_iter().flat_map(Command::get_arguments);
-    let used = flags
-        .filter(|flag| is_kind(flag) && matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
-    used.filter_map(Arg::get_long).map(|name| format!("--{name}")).collect()
-}
-
-fn version() -> Parsed {
-    Parsed::Print(format!("pmcp version {VERSION}\n"))
-}
-
-fn help(command: Option<&str>) -> Result<Parsed, Failure> {
-    let mut all = Cli::command();
-    let Some(name) = command else { return Ok(Parsed::Print(all.render_long_help().to_string())) };
-    match all.find_subcommand_mut(name) {
-        Some(command) => {
-            Ok(Parsed::Print(command.clone().bin_name(format!("pmcp {name}")).render_long_help().to_string()))
-        }
-        None => Err(unknown_command(name)),
-    }
-}
-
-fn unknown_command(name: &str) -> Failure {
-    Failure::usage(format!("unknown command \"{name}\"\n{USAGE}"))
-}
-
-/// The usage of the command that an error is about.
-fn usage(error: &clap::Error) -> String {
-    let usage = match error.get(ContextKind::Usage) {
-        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
-        _ => String::new(),
-    };
-    match usage.trim_start_matches("Usage: ") {
-        "" => USAGE.to_owned(),
-        top if top.starts_with("pmcp <") => USAGE.to_owned(),
-        usage => format!("usage: {usage}"),
-    }
-}
-
-/// Translates an error of the parser; help is not an error.
-fn refuse(error: &clap::Error) -> Result<Parsed, Failure> {
-    let context = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => text.clone(),
-        Some(ContextValue::Strings(texts)) => texts.join(", "),
-        _ => String::new(),
-    };
-    let argument = || context(ContextKind::InvalidArg);
-    // The parser shows a flag with its value's name.
-    let flag = || {
-        let shown = argument();
-        match shown.strip_prefix(['<', '[']).and_then(|name| name.strip_suffix(['>', ']'])) {
-            Some(name) => name.to_lowercase(),
-            None => shown.split_whitespace().next().unwrap_or_default().replace('[', "<").replace(']', ">"),
-        }
-    };
-    match error.kind() {
-        ErrorKind::DisplayHelp => Ok(Parsed::Print(error.render().to_string())),
-        ErrorKind::UnknownArgument if argument().starts_with('-') => {
-            let hint = match context(ContextKind::SuggestedArg) {
-                suggestion if suggestion.is_empty() => String::new(),
-                suggestion => format!("; did you mean {suggestion}?"),
-            };
-            Err(Failure::usage(format!("unknown flag \"{}\"{hint}", flag())))
-        }
-        ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", argument()))),
-        ErrorKind::InvalidSubcommand => {
-            let name = context(ContextKind::InvalidSubcommand);
-            Err(Failure::usage(format!("unknown command \"{name}\"\n{}", usage(error))))
-        }
-        ErrorKind::MissingSubcommand => Err(Failure::usage(usage(error))),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::usage(format!("missing command\n{}", error.render())))
-        }
-        ErrorKind::MissingRequiredArgument => Err(Failure::usage(format!("missing {}\n{}", argument(), usage(error)))),
-        ErrorKind::InvalidValue
-            if context(ContextKind::InvalidValue).is_empty() && argument().starts_with(['<', '[']) =>
-        {
-            Err(Failure::usage(format!("the {} is empty", flag())))
-        }
-        ErrorKind::InvalidValue if context(ContextKind::InvalidValue).is_empty() => {
-            Err(Failure::usage(format!("flag \"{}\" needs a value", flag())))
-        }
-        ErrorKind::InvalidValue => {
-            let valid = context(ContextKind::ValidValue);
-            Err(Failure::usage(format!(
-                "invalid {} \"{}\": must be one of {valid}",
-                flag(),
-                context(ContextKind::InvalidValue)
-            )))
-        }
-        ErrorKind::ValueValidation => {
-            let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-            Err(Failure::usage(format!("invalid {} \"{}\": {why}", flag(), context(ContextKind::InvalidValue))))
-        }
-        _ => Err(Failure::usage(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned())),
+        Verb::List(list) => list.options().map(|options| Parsed::List(Box::new(options))),
+        Verb::Call(call) => call.options().map(|options| Parsed::Call(Box::new(options))),
+        Verb::Validate(check) => check.options().map(|options| Parsed::Validate(Box::new(options))),
+        Verb::Test(test) => test.options().map(|options| Parsed::Test(Box::new(options))),
+        Verb::Doctor(options) => Ok(Parsed::Doctor(Box::new(options))),
+        Verb::Record(record) => record.options().map(|options| Parsed::Record(Box::new(options))),
+        Verb::Replay(replay) => replay.options().map(|options| Parsed::Replay(Box::new(options))),
+        Verb::Mock(options) => Ok(Parsed::Mock(Box::new(options))),
+        Verb::Playground(page) => page.options().map(|options| Parsed::Playground(Box::new(options))),
+        Verb::Schema(options) => Ok(Parsed::Schema(Box::new(options))),
+        Verb::Init(options) => Ok(Parsed::Init(Box::new(options))),
+        Verb::Install(install) => install.options(variable, serves).map(|options| Parsed::Install(Box::new(options))),
+        Verb::Bundle(bundle) => bundle.options().map(|options| Parsed::Bundle(Box::new(options))),
+        Verb::Uninstall(options) => Ok(Parsed::Uninstall(Box::new(options))),
+        Verb::Status(options) => Ok(Parsed::Status(Box::new(options))),
+        Verb::Config(config) => config.text(&grammar, variable, variables()).map(Parsed::Print),
+        Verb::Completions { shell } => Ok(Parsed::Print(reference::completions(shell, grammar))),
+        Verb::Man { to } => reference::manual(to.as_deref(), grammar).map(Parsed::Print),
+        Verb::Version => Ok(Parsed::Print(VERSION_LINE.into())),
+        Verb::Help { command } => reference::help(command.as_deref(), grammar).map(Parsed::Print),
     }
 }
 
 impl Serve {
     /// The tool file as the source of tools.
     fn file(&self, watch: bool) -> Result<Source, Failure> {
-        let Some(path) = self.tool.file.clone() else {
-            return Err(Failure::usage(format!("missing file argument\n{USAGE}")));
-        };
-        if !path.exists() {
-            return Err(Failure::usage(format!("file not found: {}", path.display())));
-        }
-        if !ToolFile::new(&path).is_runnable() {
-            return Err(Failure::usage(format!("{} is a directory; name the tool file in it", path.display())));
-        }
-        Ok(Source::File { path, watch })
+        self.tool.path().map(|path| Source::File { path, watch })
     }
 
     /// The options; `network_flags` are the network flags on the command line.
     fn options(self, source: Source, network_flags: &[String]) -> Result<Parsed, Failure> {
+        if self.tool.has_hosts() && network_flags.iter().any(|flag| flag == "--oauth-tool-scope") {
+            return Err(Failure::usage(
+                "--for cannot be combined with --oauth-tool-scope, which knows tools by their own names",
+            ));
+        }
         if self.tool.lazy_tools().is_some() && matches!(self.transport, Transport::Grpc | Transport::WebSocket) {
             return Err(Failure::usage("--lazy-tools has no effect on grpc and ws: clients of proto-mcp see the list"));
         }
@@ -407,11 +397,7 @@ impl Serve {
             return Err(Failure::usage("--max-line applies to stdio and tcp; over HTTP use --max-body"));
         }
         let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let socket_directory =
-            self.tool.socket.as_deref().and_then(Path::parent).filter(|path| !path.as_os_str().is_empty());
-        if let Some(directory) = socket_directory.filter(|directory| !directory.is_dir()) {
-            return Err(Failure::usage(format!("invalid --socket: there is no directory {}", directory.display())));
-        }
+        self.tool.workers.check()?;
         let endpoint = match self.transport {
             Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.http.idle(network_flags)? }),
             Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),
@@ -440,9 +426,22 @@ fn transport(text: &str) -> Result<Transport, String> {
     }
 }
 
+/// Refuses a command line for hosts that does not serve.
+fn serves(words: Vec<OsString>) -> Result<(), Failure> {
+    match parse(words)? {
+        Parsed::Serve(_) => Ok(()),
+        _ => Err(Failure::usage("only flags of pmcp dev can follow --")),
+    }
+}
+
 /// An environment variable; a value that is not UTF-8 is ignored.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// The names of all variables of the environment.
+fn variables() -> impl Iterator<Item = String> {
+    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }
 
 #[cfg(test)]

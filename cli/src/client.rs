@@ -1,29 +1,66 @@
-//! `pmcp list` and `pmcp call`: uses one server as a client.
+//! `pmcp list`, `pmcp call`, `pmcp validate`, `pmcp test` and `pmcp doctor`: uses one server as a client.
 
 mod arguments;
+mod bundle;
 mod call;
 mod connection;
+mod doctor;
 mod form;
 mod list;
+mod test;
+mod validate;
 
 use std::future::Future;
 
 use tokio::runtime;
 
-use crate::args::{CallOptions, ListOptions};
+use crate::args::{BundleOptions, CallOptions, DoctorOptions, ListOptions, TestOptions, ValidateOptions};
 use crate::exit::Failure;
 use crate::log;
 
 /// Prints a list of a server.
 pub(crate) fn list(options: ListOptions) -> Result<(), Failure> {
-    log::start(options.server.log_level);
-    block_on(list::list(options))
+    log::start(options.server.log_level, options.server.log);
+    block_on(unless_interrupted(list::list(options)))
 }
 
 /// Calls a tool, and prints its result.
 pub(crate) fn call(options: CallOptions) -> Result<(), Failure> {
-    log::start(options.server.log_level);
+    log::start(options.server.log_level, options.server.log);
     block_on(call::call(options))
+}
+
+/// Makes a bundle of a tool file.
+pub(crate) fn bundle(options: BundleOptions) -> Result<(), Failure> {
+    log::start(options.server.log_level, options.server.log);
+    block_on(bundle::bundle(options))
+}
+
+/// Checks the tools of a server.
+pub(crate) fn validate(options: ValidateOptions) -> Result<(), Failure> {
+    log::start(options.server.log_level, options.server.log);
+    block_on(unless_interrupted(validate::validate(options)))
+}
+
+/// Waits for a part of a command that has nothing to cancel at a server.
+async fn unless_interrupted<T>(part: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::select! {
+        biased;
+        _ = tokio::signal::ctrl_c() => Err(Failure::failed("interrupted")),
+        outcome = part => outcome,
+    }
+}
+
+/// Tests a server.
+pub(crate) fn test(options: TestOptions) -> Result<(), Failure> {
+    log::start(options.server.log_level, options.server.log);
+    block_on(test::test(options))
+}
+
+/// Finds out what is wrong with a tool file.
+pub(crate) fn doctor(options: DoctorOptions) -> Result<(), Failure> {
+    // Without a log: a finding has the last lines of a process that fails.
+    block_on(doctor::doctor(options))
 }
 
 fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {

@@ -40,6 +40,11 @@ impl Failure {
         Self { code: FAILED, text: text.into() }
     }
 
+    /// True if the command line, or a file it names, is wrong.
+    pub(crate) fn is_usage(&self) -> bool {
+        self.code == USAGE
+    }
+
     /// An error in the command line or in a file it names.
     pub(crate) fn usage(text: impl Into<String>) -> Self {
         Self { code: USAGE, text: text.into() }
@@ -50,7 +55,8 @@ impl From<&StartError> for Failure {
     /// A program that cannot be started is named on the command line, or in the environment.
     fn from(error: &StartError) -> Self {
         match error {
-            StartError::Spawn(spawn) => Self::from(spawn),
+            // With its remedy.
+            StartError::Spawn(spawn) => Self { text: error.to_string(), ..Self::from(spawn.failure()) },
             other => Self::failed(other.to_string()),
         }
     }
@@ -59,9 +65,11 @@ impl From<&StartError> for Failure {
 impl From<&SpawnError> for Failure {
     fn from(error: &SpawnError) -> Self {
         match error {
-            SpawnError::NotFound { .. } | SpawnError::PermissionDenied { .. } | SpawnError::Directory { .. } => {
-                Self::usage(error.to_string())
-            }
+            SpawnError::NotFound { .. }
+            | SpawnError::InterpreterNotFound { .. }
+            | SpawnError::PermissionDenied { .. }
+            | SpawnError::IsDirectory { .. }
+            | SpawnError::Directory { .. } => Self::usage(error.to_string()),
             other => Self::failed(other.to_string()),
         }
     }
@@ -85,9 +93,17 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> i32 {
 pub(crate) fn explain(failure: &Failure) -> i32 {
     // Earlier log lines come first.
     crate::log::flush();
-    // With a closed stderr the exit code has to suffice.
-    let _closed = writeln!(io::stderr(), "error: {failure}");
+    if !crate::log::is_explained(failure) {
+        // With a closed stderr the exit code has to suffice.
+        let _closed = writeln!(io::stderr(), "error: {failure}");
+    }
     failure.code
+}
+
+/// Prints the help for a command line without a command: on stderr, because standard output belongs to the protocol.
+pub(crate) fn no_command(help: &str) -> i32 {
+    let _closed = write!(io::stderr(), "{help}");
+    USAGE
 }
 
 /// Prints text on stdout. A reader that closes its end early is not an error.

@@ -6,19 +6,22 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
+use protomcp_bridge::STATUS_TARGET;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::exit::Failure;
 
 /// The most lines in the queue.
 const QUEUE: usize = 4096;
@@ -27,6 +30,11 @@ const FLUSH: Duration = Duration::from_millis(500);
 
 static QUEUED: OnceLock<SyncSender<Item>> = OnceLock::new();
 static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
+static AS_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Gets each line of the log as well.
+type Reader = Box<dyn Fn(&str) + Send + Sync>;
+static COPY: OnceLock<Reader> = OnceLock::new();
 
 enum Item {
     Line(Vec<u8>),
@@ -46,8 +54,35 @@ pub(crate) enum LogLevel {
     Error,
 }
 
-/// Sends the log to stderr from now on. Output of tools is shown at every level.
-pub(crate) fn start(level: LogLevel) {
+/// The form of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// Lines for people
+    #[default]
+    Text,
+    /// One JSON object a line, with timestamp, level, message and target
+    Json,
+}
+
+/// The flags of the log beside its level.
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub(crate) struct LogFlags {
+    /// Format of the log on stderr
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+
+    /// Log errors only, without the output of the tool
+    #[arg(long, short, conflicts_with = "log_level")]
+    quiet: bool,
+}
+
+/// Sends the log to stderr from now on. Output of tools is shown at every level, unless the log is quiet.
+pub(crate) fn start(level: LogLevel, flags: LogFlags) {
+    start_with(level, flags, false);
+}
+
+/// Like [`start`], with the live status if the author of the tools reads it in a terminal (`is_live`).
+pub(crate) fn start_with(level: LogLevel, flags: LogFlags, is_live: bool) {
     let (sender, receiver) = sync_channel(QUEUE);
     if QUEUED.set(sender).is_err() {
         return;
@@ -62,9 +97,38 @@ pub(crate) fn start(level: LogLevel) {
         LogLevel::Warn => Level::WARN,
         LogLevel::Error => Level::ERROR,
     };
-    let targets = Targets::new().with_default(level).with_target("tool", Level::TRACE);
-    let lines = tracing_subscriber::fmt::layer().event_format(Lines).with_writer(Queue);
-    tracing_subscriber::registry().with(lines).with(targets).init();
+    let targets = match flags.quiet {
+        true => Targets::new().with_default(Level::ERROR),
+        false => Targets::new().with_default(level).with_target("tool", Level::TRACE),
+    };
+    let shows_status = is_live && !flags.quiet && level >= Level::INFO;
+    let targets = targets.with_target(STATUS_TARGET, if shows_status { LevelFilter::DEBUG } else { LevelFilter::OFF });
+    let lines = tracing_subscriber::fmt::layer().with_writer(Queue);
+    match flags.log_format {
+        LogFormat::Text => {
+            tracing_subscriber::registry().with(lines.event_format(Lines)).with(targets).init();
+        }
+        LogFormat::Json => {
+            AS_JSON.store(true, Ordering::Relaxed);
+            let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
+            tracing_subscriber::registry().with(lines).with(targets).init();
+        }
+    }
+}
+
+/// Logs an error that ends the program, if the log has a form for programs.
+pub(crate) fn is_explained(failure: &Failure) -> bool {
+    let is_json = AS_JSON.load(Ordering::Relaxed);
+    if is_json {
+        tracing::error!("{failure}");
+        flush();
+    }
+    is_json
+}
+
+/// Passes each line to `reader` as well, which must not log. Only the first reader gets lines.
+pub(crate) fn copy(reader: impl Fn(&str) + Send + Sync + 'static) {
+    let _first = COPY.set(Box::new(reader));
 }
 
 /// Waits a limited time until all earlier lines are written.
@@ -83,7 +147,10 @@ fn write_all(queue: &Receiver<Item>) {
         let lost = LEFT_OUT.swap(0, Ordering::Relaxed);
         if lost > 0 {
             // A closed stderr cannot report its errors.
-            let _closed = writeln!(stderr, "pmcp: {lost} log lines dropped: stderr was not read in time");
+            let _closed = match AS_JSON.load(Ordering::Relaxed) {
+                true => writeln!(stderr, r#"{{"level":"WARN","message":"{lost} log lines dropped","target":"pmcp"}}"#),
+                false => writeln!(stderr, "pmcp: {lost} log lines dropped: stderr was not read in time"),
+            };
         }
         match item {
             Item::Line(line) => {
@@ -122,6 +189,9 @@ impl Write for Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
+        if let Some(copy) = COPY.get() {
+            copy(&String::from_utf8_lossy(&self.0));
+        }
         let Some(queue) = QUEUED.get() else { return };
         if let Err(TrySendError::Full(_)) = queue.try_send(Item::Line(std::mem::take(&mut self.0))) {
             LEFT_OUT.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +199,8 @@ impl Drop for Line {
     }
 }
 
-/// `pmcp: message key=value` for us, with the level when it is not the usual one; the bare line for tools.
+/// `pmcp: message key=value` for us, with the level when it is not the usual one; the bare line for tools. The live
+/// status is its messages alone.
 struct Lines;
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -141,18 +212,18 @@ where
         let meta = event.metadata();
         let mut text = Text::default();
         event.record(&mut text);
-        let is_of_tool = meta.target().starts_with("tool::");
-        if !is_of_tool {
-            writer.write_str("pmcp: ")?;
-            if *meta.level() != Level::INFO {
-                write!(writer, "{}: ", meta.level().as_str().to_ascii_lowercase())?;
-            }
-        }
         // Lines of a tool are its own. In those of this program a server names its tools.
-        match is_of_tool {
-            true => writeln!(writer, "{}{}", text.message, text.fields),
-            false => writeln!(writer, "{}", one_entry(&format!("{}{}", text.message, text.fields))),
+        if meta.target().starts_with("tool::") {
+            return writeln!(writer, "{}{}", text.message, text.fields);
         }
+        writer.write_str("pmcp: ")?;
+        if meta.target() == STATUS_TARGET {
+            return writeln!(writer, "{}", one_entry(&text.message));
+        }
+        if *meta.level() != Level::INFO {
+            write!(writer, "{}: ", meta.level().as_str().to_ascii_lowercase())?;
+        }
+        writeln!(writer, "{}", one_entry(&format!("{}{}", text.message, text.fields)))
     }
 }
 

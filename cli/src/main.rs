@@ -4,13 +4,18 @@ mod advice;
 mod args;
 mod client;
 mod exit;
+mod init;
+mod install;
 mod json_names;
+mod lending;
 mod log;
+mod nearest;
 mod proto_remote;
 mod registries;
 mod remote;
 mod schema;
 mod serve;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -21,10 +26,23 @@ fn main() -> ExitCode {
     protomcp_bridge::guardian::run_if_requested();
     let code = match args::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => exit::code(exit::print(&text)),
+        Ok(Parsed::NoCommand(help)) => exit::no_command(&help),
         Ok(Parsed::Serve(options)) => exit::code(serve::run(*options)),
         Ok(Parsed::List(options)) => exit::code(client::list(*options)),
         Ok(Parsed::Call(options)) => exit::code(client::call(*options)),
+        Ok(Parsed::Validate(options)) => exit::code(client::validate(*options)),
+        Ok(Parsed::Test(options)) => exit::code(client::test(*options)),
+        Ok(Parsed::Doctor(options)) => exit::code(client::doctor(*options)),
+        Ok(Parsed::Record(options)) => exit::code(trace::record(*options)),
+        Ok(Parsed::Replay(options)) => exit::code(trace::replay(*options)),
+        Ok(Parsed::Mock(options)) => exit::code(trace::mock(&options)),
+        Ok(Parsed::Playground(options)) => exit::code(serve::playground::run(*options)),
         Ok(Parsed::Schema(options)) => exit::code(schema::run(*options)),
+        Ok(Parsed::Init(options)) => exit::code(init::run(&options)),
+        Ok(Parsed::Bundle(options)) => exit::code(client::bundle(*options)),
+        Ok(Parsed::Install(options)) => exit::code(install::install(&options)),
+        Ok(Parsed::Uninstall(options)) => exit::code(install::uninstall(&options)),
+        Ok(Parsed::Status(options)) => exit::code(install::status(&options)),
         Err(failure) => exit::explain(&failure),
     };
     log::flush();

@@ -5,8 +5,11 @@ mod gateway;
 mod http;
 mod issued_tokens;
 mod listeners;
+mod live;
 mod metrics;
+pub(crate) mod playground;
 mod run;
+mod status;
 mod stdio;
 mod tcp;
 

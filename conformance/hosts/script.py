@@ -2,15 +2,22 @@
 
 Usage: script.py SCRIPT COMMAND [ARG...]        SCRIPT: a JSON array of steps
        script.py SCRIPT URL                     over Streamable HTTP
+       script.py --visits                       many scripts, several at a time, in one process
 
-Prints what each step gave as one JSON array. A step is an object with one of these members:
+Prints what each step gave as one JSON array. `--visits` reads a line of JSON for each visit: {"id", "script", "command",
+"env", "cwd", "stderr"}, of which the last is a file for the output of the server on standard error. It prints a line for
+each: {"id", "given"} or {"id", "error"}.
+
+A step is an object with one of these members:
 
   {"tools": true}   {"resources": true}   {"templates": true}   {"prompts": true}     lists, by name or address
   {"call": name, "with": arguments}        the result; a protocol error as {"error": code, "message": text}
   {"count": name, "with": arguments}       a call with its progress as {"result": ..., "progress": [...]}
+  {"log": name, "with": arguments, "messages": n}     a call and its n log messages as {"result": ..., "levels": [...]}
   {"give_up": name, "with": arguments}     a call that is cancelled as soon as it reports progress, or after 0.3 s
   {"read": address}   {"get": prompt, "with": arguments}   {"complete": [kind, name, argument, value]}
   {"until": [name...]}                     waits until the tool list is this one
+  {"together": [step...]}                  these at the same time; what each of them gave
 
 The client answers sampling with "a model's answer to " and the last text, and has one root, file:///work.
 """
@@ -18,6 +25,7 @@ import asyncio
 import json
 import os
 import sys
+import traceback
 
 import mcp.types as types
 from mcp import Client, MCPError, StdioServerParameters
@@ -39,8 +47,9 @@ def plain(result):
 
 
 class Follower:
-    def __init__(self, client):
+    def __init__(self, client, levels):
         self.client = client
+        self.levels = levels
 
     async def tools(self, _):
         return [tool.name for tool in (await self.client.list_tools()).tools]
@@ -66,6 +75,14 @@ class Follower:
 
         result = await self.client.call_tool(step["count"], step.get("with", {}), progress_callback=on_progress)
         return {"result": plain(result), "progress": seen}
+
+    async def log(self, step):
+        self.levels.clear()
+        result = plain(await self.client.call_tool(step["log"], step.get("with", {})))
+        async with asyncio.timeout(30):
+            while len(self.levels) < step["messages"]:
+                await asyncio.sleep(0.02)
+        return {"result": result, "levels": list(self.levels)}
 
     async def give_up(self, step):
         moving = asyncio.Event()
@@ -106,23 +123,59 @@ class Follower:
                 await asyncio.sleep(0.02)
         return names
 
+    async def together(self, step):
+        return await asyncio.gather(*(self.step(each) for each in step["together"]))
 
-async def follow(script, command):
+    async def step(self, step):
+        try:
+            return await getattr(self, next(iter(step)))(step)
+        except MCPError as error:
+            return {"error": error.error.code, "message": error.error.message}
+
+
+async def follow(script, command, env=None, cwd=None):
     if command[0].startswith("http://"):
         server = command[0]
     else:
-        server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    given = []
+        server = StdioServerParameters(command=command[0], args=command[1:], env=env or dict(os.environ), cwd=cwd)
+    given, levels = [], []
+
+    async def on_log(message):
+        levels.append(message.level)
+
     async with Client(
-        server, mode="legacy", sampling_callback=sample, list_roots_callback=roots, read_timeout_seconds=60
+        server,
+        mode="legacy",
+        sampling_callback=sample,
+        list_roots_callback=roots,
+        logging_callback=on_log,
+        read_timeout_seconds=60,
     ) as client:
-        follower = Follower(client)
+        follower = Follower(client, levels)
         for step in script:
-            try:
-                given.append(await getattr(follower, next(iter(step)))(step))
-            except MCPError as error:
-                given.append({"error": error.error.code, "message": error.error.message})
+            given.append(await follower.step(step))
     return given
 
 
-print(json.dumps(asyncio.run(follow(json.loads(sys.argv[1]), sys.argv[2:]))))
+async def visit(wish):
+    """One visit of many; the answer is one line."""
+    command = ["sh", "-c", 'exec "$@" 2>"$0"', wish["stderr"], *wish["command"]]
+    try:
+        found = {"given": await follow(wish["script"], command, wish["env"], wish["cwd"])}
+    except Exception:
+        found = {"error": traceback.format_exc()}
+    print(json.dumps({"id": wish["id"], **found}), flush=True)
+
+
+async def visits():
+    lines = asyncio.StreamReader(limit=1 << 24)
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(lines), sys.stdin)
+    async with asyncio.TaskGroup() as tasks:
+        while line := await lines.readline():
+            tasks.create_task(visit(json.loads(line)))
+
+
+if sys.argv[1] == "--visits":
+    asyncio.run(visits())
+else:
+    print(json.dumps(asyncio.run(follow(json.loads(sys.argv[1]), sys.argv[2:]))))

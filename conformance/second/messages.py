@@ -142,6 +142,10 @@ MESSAGES = {
     "ElicitationComplete": fields("elicitation_id:string"),
     "Ping": EMPTY,
     "Pong": EMPTY,
+    "HandOverRequest": EMPTY,
+    "HandOverResponse": fields("state:bytes error:string"),
+    "TakeOverRequest": fields("state:bytes"),
+    "TakeOverResponse": fields("error:string"),
     "RequestContext": fields(
         "timeout_ms:uint64 session:string protocol_version:string client_name:string client_version:string"
         " client_capabilities_json:json principal:Principal"
@@ -204,6 +208,10 @@ MEMBERS = {
     206: "elicitation_complete:ElicitationComplete",
     207: "ping:Ping",
     208: "pong:Pong",
+    209: "hand_over:HandOverRequest",
+    210: "hand_over_response:HandOverResponse",
+    211: "take_over:TakeOverRequest",
+    212: "take_over_response:TakeOverResponse",
 }
 
 # The names of the messages in an envelope, of which it holds one.

@@ -18,7 +18,7 @@ INFO = {
     "version": "1.0",
     "language": "python",
     "max_concurrent_calls": 16,
-    "features": ["elicitation", "reload-in-place", "request-context", "ping"],
+    "features": ["elicitation", "reload-in-place", "request-context", "ping", "hand-over"],
 }
 MIDDLEWARE = [("polite", 10), ("loud", 20)]
 
@@ -46,6 +46,16 @@ class Process:
 
     def ping(self, _, request_id):
         self.link.send("pong", {}, request_id)
+
+    def hand_over(self, _, request_id):
+        self.link.send("hand_over_response", {"state": self.jobs.state()}, request_id)
+
+    def take_over(self, request, request_id):
+        try:
+            answer = self.jobs.take_over(request.get("state", b""))
+        except (KeyError, TypeError, ValueError) as error:
+            answer = {"error": f"the state cannot be read: {type(error).__name__}"}
+        self.link.send("take_over_response", answer, request_id)
 
     def list_tools(self, _, request_id):
         self.register(request_id, "")

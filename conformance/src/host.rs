@@ -7,6 +7,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -31,6 +32,8 @@ pub struct Host {
     stdin: Mutex<Option<ChildStdin>>,
     inbox: Arc<Inbox>,
     stderr: Arc<Mutex<String>>,
+    /// Disconnects when standard error is read to its end.
+    errors_end: Mutex<Receiver<()>>,
     next_id: AtomicU64,
     /// Set before a kill, which may cut a line.
     killed: Arc<AtomicBool>,
@@ -65,12 +68,17 @@ impl Host {
                 inbox.close();
             }
         });
+        let (open, errors_end) = channel();
         thread::spawn({
             let stderr = Arc::clone(&stderr);
-            move || collect(errors, &stderr)
+            move || {
+                collect(errors, &stderr);
+                drop::<Sender<()>>(open);
+            }
         });
+        let errors_end = Mutex::new(errors_end);
         let next_id = AtomicU64::new(1);
-        Self { pid: child.id(), child: Mutex::new(child), killed, stdin, inbox, stderr, next_id, sandbox }
+        Self { pid: child.id(), child: Mutex::new(child), killed, stdin, inbox, stderr, errors_end, next_id, sandbox }
     }
 
     /// The process id of `pmcp`.
@@ -275,11 +283,12 @@ impl Host {
         let _ = kill_process(pid(self.pid), signal);
     }
 
-    /// Waits until it has ended.
+    /// Waits until it has ended and its output is read, for at most 5 s for each stream that another process keeps open.
     pub fn exit(&self) -> ExitStatus {
         let status = eventually("the end of pmcp", || self.exited());
-        // Its output is complete only after the streams have closed.
-        self.inbox.find_within(Duration::from_secs(5), usize::MAX, |_| false).ok();
+        let patience = Duration::from_secs(5);
+        self.inbox.find_within(patience, usize::MAX, |_| false).ok();
+        self.errors_end.lock().expect("no waiter panics").recv_timeout(patience).ok();
         status
     }
 

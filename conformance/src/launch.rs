@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::host::Host;
 use crate::orphans::MARKER;
-use crate::programs::{peers, pmcp};
+use crate::programs::{caches, peers, pmcp};
 use crate::sandbox::Sandbox;
 
 /// `pmcp`, its arguments and its environment.
@@ -34,6 +34,7 @@ impl Sandbox {
         launch
             .env(MARKER, self.marker())
             .env("XDG_RUNTIME_DIR", self.runtime())
+            .env("XDG_CACHE_HOME", caches())
             .env("PROTOMCP_PYTHON", peers().join("py/bin/python"))
             .env("WORK_LOG", self.path("work.log"))
     }

@@ -10,6 +10,7 @@
 //!   process, so a small program, `relay`, stands in and carries every byte to the test; [`Stage`] is where it reports.
 //! - [`suite`] runs the official conformance suite against a server or a client.
 //! - [`neighbours`] has two users of one server, one of whom attacks while the other works.
+//! - [`certificates`] writes an authority, and certificates that it has signed.
 //! - [`talker`] is a small server whose calls are cut at every byte; [`cut_server`] is a program with it.
 //! - [`handlers`] are the tools, prompts and resources that the suite asks for.
 //! - [`Everything`] is a server written with the library, for the official suite and for third-party hosts.
@@ -19,6 +20,7 @@
 //! itself. All waits share one generous deadline, [`patience`]: tests state an order of events, not the speed of the
 //! machine. Set `PMCP_BIN` to test a program built elsewhere, `PMCP_LONG=1` for the long tier ([`tier`]).
 
+pub mod certificates;
 mod everything;
 pub mod handlers;
 mod host;
@@ -45,8 +47,8 @@ pub use launch::Launch;
 pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
 pub use programs::{
-    cut_server, envelope_tools, everything_client, everything_server, everything_tool, example, hostile_tools, peers,
-    pmcp, relay, sdk_example,
+    cut_server, envelope_tools, everything_client, everything_server, everything_tool, example, hostile_tools,
+    init_example, link_sdk_packages, peers, pmcp, relay, sdk_example,
 };
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
@@ -54,3 +56,18 @@ pub use stage::{Hello, Stage};
 pub use talker::{serve_talker, talker};
 pub use wait::{eventually, median, patience, tier};
 pub use web::{Listening, Reply, Web};
+
+/// The blocks of Rust in the book.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../docs/how-to/rust.md")]
+    struct HowTo;
+    #[doc = include_str!("../../docs/concepts/layers.md")]
+    struct Layers;
+    #[doc = include_str!("../../docs/lazy-tools.md")]
+    struct LazyTools;
+    #[doc = include_str!("../../docs/library.md")]
+    struct Library;
+    #[doc = include_str!("../../docs/oauth.md")]
+    struct OAuth;
+}

@@ -1,6 +1,7 @@
 //! The paths of the programs: the one under test, the relay, and the peers that `scripts/setup` installs.
 
 use std::env;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -41,6 +42,32 @@ pub fn example(name: &str) -> PathBuf {
 pub fn sdk_example(name: &str) -> PathBuf {
     build(&["--package", "protomcp-sdk", "--all-features", "--example", name]);
     build_folder().join("examples").join(name)
+}
+
+/// The program that `pmcp init --lang rust` writes, freshly built.
+///
+/// # Panics
+///
+/// If it cannot be built.
+pub fn init_example() -> PathBuf {
+    build(&["--package", "protomcp-conformance", "--all-features", "--example", "init_rust"]);
+    build_folder().join("examples/init_rust")
+}
+
+/// Makes the packages that `scripts/setup` installs visible to the files of `sdk/typescript`.
+///
+/// # Panics
+///
+/// If they are not installed.
+pub fn link_sdk_packages() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the package is in a workspace");
+    let link = folder.join("sdk/typescript/node_modules");
+    if !link.exists() {
+        let packages = peers().join("sdk-typescript/node_modules");
+        assert!(packages.exists(), "please run scripts/setup sdk-typescript first");
+        // Another test may have made it in the meantime.
+        drop(symlink(packages, link));
+    }
 }
 
 /// Builds a part of the workspace with the profile of this test, unless `PMCP_PREBUILT` says that all of it is built.
@@ -103,6 +130,11 @@ pub fn peers() -> PathBuf {
     let peers = root().join(".peers");
     assert!(peers.join(".py.stamp").exists(), "please run scripts/setup first");
     peers
+}
+
+/// The folder for caches of `pmcp`, which all tests share: it keeps the SDKs that are lent.
+pub(crate) fn caches() -> PathBuf {
+    build_folder().join("test-caches")
 }
 
 /// The workspace.

@@ -97,8 +97,17 @@ impl Web {
     ///
     /// If it does not announce its address.
     pub fn launch(sandbox: Sandbox, launch: Launch) -> Self {
+        Self::launch_until(sandbox, launch, "over HTTP")
+    }
+
+    /// Like [`Web::launch`], for a server that serves when its log has this text.
+    ///
+    /// # Panics
+    ///
+    /// If it does not announce its address.
+    pub fn launch_until(sandbox: Sandbox, launch: Launch, ready: &str) -> Self {
         let host = launch.start();
-        let text = host.stderr_with("over HTTP");
+        let text = host.stderr_with(ready);
         let line = text.lines().find(|line| line.contains("listening on ")).expect("it says where it listens");
         let port = line.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
         let port = port.unwrap_or_else(|| panic!("no port in {line}"));

@@ -1,11 +1,16 @@
 //! MCP Apps: the page of a tool process in a host that we did not write (the official client and `AppBridge` of ext-apps, in
-//! Chromium), and clients of both eras that show apps.
+//! Chromium), behind `pmcp` and from the library alone, and clients of both eras that show apps.
+
+#[expect(dead_code, reason = "the program has an entry of its own")]
+#[path = "../../crates/sdk/examples/app.rs"]
+mod app;
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use protomcp_conformance::{Host, Sandbox, Web, peers, sdk_example};
+use protomcp_http::{Config, Listener, Routes, StreamableHttp};
 use serde_json::{Value, json};
 
 /// A host page that waits for its server.
@@ -28,33 +33,70 @@ impl Visitor {
         Self { process, origin: origin.trim().to_owned(), output }
     }
 
-    /// Opens the app of a tool, presses its button, and returns what was seen.
-    fn visit(mut self, web: &Web, tool: &str, arguments: &Value, screenshot: &Path) -> Value {
-        let server = format!("http://localhost:{}/mcp", web.port());
-        let options = json!({"server": server, "tool": tool, "arguments": arguments, "screenshot": screenshot});
+    /// Opens the app of the tool `forecast`, uses its controls, and returns what was seen.
+    fn visit(mut self, server: &str, screenshot: &Path) -> Value {
+        let arguments = json!({"city": "Ulm"});
+        let options = json!({"server": server, "tool": "forecast", "arguments": arguments, "screenshot": screenshot});
         let mut input = self.process.stdin.take().expect("it is piped");
         writeln!(input, "{options}").expect("it reads");
         let mut outcome = String::new();
         self.output.read_line(&mut outcome).expect("an outcome");
-        assert!(self.process.wait().expect("it ends").success(), "{outcome}{}", web.process().stderr());
+        assert!(self.process.wait().expect("it ends").success(), "{outcome}");
+        let picture = std::fs::read(screenshot).expect("there is a screenshot");
+        assert!(picture.starts_with(b"\x89PNG"), "{} bytes", picture.len());
         serde_json::from_str(&outcome).expect("one JSON object")
     }
 }
 
-#[test]
-fn an_app_in_a_browser_calls_a_tool_and_shows_the_result() {
-    let program = sdk_example("app");
-    let visitor = Visitor::start();
-    let web = Web::start_program(&program, &["--transport", "http", "--allow-origin", &visitor.origin], &[]);
-    let screenshot = web.sandbox().path("app.png");
-    let seen = visitor.visit(&web, "forecast", &json!({"city": "Ulm"}), &screenshot);
-    assert_eq!(seen["shown"], json!(["Ulm, day 0: 21 °C", "Ulm, day 1: 20 °C"]), "{seen}");
+fn assert_is_the_app(seen: &Value) {
+    assert_eq!(seen["shown"], json!(["Ulm, day 0: 21 °C", "Ulm, day 1: 20 °C", "Ulm, day 4: 17 °C"]), "{seen}");
+    assert_eq!(seen["bars"], json!([63, 60, 51]), "three pixels for each degree");
     assert_eq!(seen["result"]["structuredContent"]["shown"], true, "the handler knows that its page is shown");
     assert_eq!(seen["page"]["mimeType"], "text/html;profile=mcp-app");
     assert_eq!(seen["page"]["_meta"]["ui"], json!({"prefersBorder": true}));
     assert_eq!(seen["app"]["name"], "forecast");
-    let picture = std::fs::read(&screenshot).expect("there is a screenshot");
-    assert!(picture.starts_with(b"\x89PNG"), "{} bytes", picture.len());
+}
+
+#[test]
+fn an_app_in_a_browser_calls_tools_and_draws_a_chart() {
+    let program = sdk_example("app");
+    let visitor = Visitor::start();
+    let web = Web::start_program(&program, &["--transport", "http", "--allow-origin", &visitor.origin], &[]);
+    let screenshot = web.sandbox().path("app.png");
+    let server = format!("http://localhost:{}/mcp", web.port());
+    assert_is_the_app(&visitor.visit(&server, &screenshot));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_app_is_served_by_the_library_alone() {
+    let (visitor, sandbox) = (Visitor::start(), Sandbox::new());
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/sdk/examples/app.html");
+    let registry = app::weather(page.into()).expect("its definitions are valid");
+    let service = StreamableHttp::new(registry.server(), Config::default().allow_origin(&visitor.origin));
+    let listener = Listener::bind("127.0.0.1:0").await.expect("a port is free");
+    let server = format!("http://localhost:{}/mcp", listener.local_addr().expect("it is bound").port());
+    tokio::spawn(async move { protomcp_http::serve(listener, Routes::new(service)).await });
+    let screenshot = sandbox.path("app.png");
+    let seen = tokio::task::spawn_blocking(move || visitor.visit(&server, &screenshot)).await.expect("it ends");
+    assert_is_the_app(&seen);
+}
+
+/// The page has a file, and a host that asks again gets what was saved, in the same session and process.
+#[test]
+fn a_saved_page_is_the_next_one_that_a_host_reads() {
+    let sandbox = Sandbox::new();
+    sandbox.write("board.html", "<!doctype html><title>First</title>");
+    sandbox.write(
+        "board.py",
+        "from protomcp import App, tool\npage = App('board', 'board.html')\n\n\
+         @tool('Shows the board.', app=page)\ndef show() -> str:\n    return 'shown'\n",
+    );
+    let host = sandbox.pmcp(&["dev", "board.py", "--sdk", "bundled"]).start();
+    host.initialize();
+    let read = || host.ask("resources/read", &json!({"uri": "ui://board"}))["contents"][0]["text"].take();
+    assert_eq!(read(), "<!doctype html><title>First</title>");
+    sandbox.write("board.html", "<!doctype html><title>Second</title>");
+    assert_eq!(read(), "<!doctype html><title>Second</title>");
 }
 
 /// The result of the tool for a client with these capabilities; `era`: its revision.

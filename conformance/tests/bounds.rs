@@ -4,6 +4,8 @@
 //! that a changed constant changes the document. `UPDATE_BOUNDS=1 cargo test -p protomcp-conformance --test bounds`
 //! writes them.
 
+#[path = "bounds/authorization.rs"]
+mod authorization;
 #[path = "bounds/memory.rs"]
 mod memory;
 #[path = "bounds/schemas.rs"]
@@ -16,6 +18,7 @@ mod table;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use self::authorization::AUTHORIZATION;
 use self::memory::MEMORY;
 use self::schemas::SCHEMAS;
 use self::source::Sources;
@@ -40,7 +43,7 @@ fn the_tables_of_security_md_match_the_constants() {
 fn tables() -> String {
     let mut sources = Sources::new(root());
     let mut text = String::from("\n| what | default | option |\n|---|---|---|\n");
-    for (what, bound, option) in BOUNDS.iter().chain(SCHEMAS) {
+    for (what, bound, option) in BOUNDS.iter().chain(AUTHORIZATION).chain(SCHEMAS) {
         text += &format!("| {} | {} | {option} |\n", sources.fill(what).0, sources.fill(bound).0);
     }
     text += "\nMemory of the process adds up to this, with the defaults:\n\n| what | at most |\n|---|---|\n";

@@ -13,10 +13,10 @@ mod scenarios;
 #[path = "carriers/wire.rs"]
 mod wire;
 
-use protomcp_binary::message::{CallToolResponse, Payload, call_tool_response};
+use protomcp_binary::message::{CallToolRequest, CallToolResponse, Payload, call_tool_response, tool_content};
 use protomcp_conformance::Issuer;
 use scenarios::{CONVERSATION, EVERYWHERE, call};
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::{Carrier, Scene, initialize};
 
 fn run(carrier: Carrier) {
@@ -27,16 +27,19 @@ fn run(carrier: Carrier) {
     }
 }
 
+/// Item 97.
 #[test]
 fn standard_input_and_output_behave() {
     run(Carrier::Stdio);
 }
 
+/// Item 97.
 #[test]
 fn tcp_behaves() {
     run(Carrier::Tcp);
 }
 
+/// Item 97.
 #[test]
 fn websocket_behaves() {
     run(Carrier::WebSocket);
@@ -47,6 +50,7 @@ fn websocket_without_prefixes_behaves() {
     run(Carrier::BareWebSocket);
 }
 
+/// Item 97.
 #[test]
 fn grpc_behaves() {
     run(Carrier::Grpc);
@@ -144,6 +148,63 @@ fn a_token_of_an_issuer_may_come_with_a_call_over_tcp() {
     // Lines of JSON have no place for a token.
     assert!(scene.log().contains("JSON-RPC in lines is refused"), "{}", scene.log());
     assert!(![&*ann, "s3cret", "t1k"].iter().any(|secret| scene.log().contains(secret)));
+}
+
+/// The scopes that a tool process sees are those of the token of the call.
+#[test]
+fn a_tool_process_sees_the_bearer_over_every_carrier() {
+    let mut issuer = Issuer::start();
+    let url = issuer.url().to_owned();
+    let tool = concat!(env!("CARGO_MANIFEST_DIR"), "/second/tool.py");
+    for carrier in [Carrier::Tcp, Carrier::WebSocket, Carrier::Grpc] {
+        let flags = ["--oauth-issuer", &url, "--oauth-audience", "api://tools"];
+        let scene = Scene::open_file(carrier, tool, &flags, &[("PYTHONDONTWRITEBYTECODE", "1")]);
+        let mut token = |scope: &str| {
+            issuer.token(&json!({
+                "alg": "ES256", "aud": "api://tools", "sub": "bob", "client_id": "editor", "scope": scope
+            }))
+        };
+        let expected =
+            |scopes: &[&str]| json!({"subject": "bob", "client_id": "editor", "issuer": url, "scopes": scopes});
+        let (narrow, wide) = (token("use"), token("deploy use"));
+        // Over HTTP the token is that of the connection or the call, over TCP a call may bring one of its own.
+        let wire = scene.connect_as(Some(&narrow));
+        let is_tcp = carrier == Carrier::Tcp;
+        assert_eq!(code(&wire.ask(initialize(Some(&*narrow).filter(|_| is_tcp)))), 0);
+        assert_eq!(principal(&wire.ask(meta(None))), expected(&["use"]), "{carrier:?}");
+        if is_tcp {
+            assert_eq!(principal(&wire.ask(meta(Some(&wide)))), expected(&["deploy", "use"]));
+            assert_eq!(
+                principal(&wire.ask(meta(None))),
+                expected(&["use"]),
+                "the next call has that of the conversation"
+            );
+        } else {
+            let wire = scene.connect_as(Some(&wide));
+            assert_eq!(code(&wire.ask(initialize(None))), 0);
+            assert_eq!(principal(&wire.ask(meta(None))), expected(&["deploy", "use"]), "{carrier:?}");
+        }
+        assert!(!scene.log().contains(&narrow) && !scene.log().contains(&wide));
+    }
+}
+
+/// A call of the tool that returns its context, with a token.
+fn meta(token: Option<&str>) -> Payload {
+    let metadata = token.map(|token| ("Authorization".to_owned(), format!("Bearer {token}")));
+    let metadata = metadata.into_iter().collect();
+    Payload::CallToolRequest(CallToolRequest { name: "meta".to_owned(), metadata, ..CallToolRequest::default() })
+}
+
+/// The bearer of the token, as the tool saw it.
+fn principal(payload: &Payload) -> Value {
+    let Payload::CallToolResponse(CallToolResponse {
+        result: Some(call_tool_response::Result::Success(result)), ..
+    }) = payload
+    else {
+        panic!("{payload:?}")
+    };
+    let Some(tool_content::Content::Text(text)) = &result.content[0].content else { panic!("{result:?}") };
+    serde_json::from_str::<Value>(text).unwrap()["context"]["principal"].take()
 }
 
 /// One port, and one rule for who may use it.

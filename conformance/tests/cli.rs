@@ -1,5 +1,10 @@
 //! The command line: what it accepts, what it refuses and with which words (protomcp wire §5.1, §5.2).
 
+#[path = "cli/terminal.rs"]
+mod terminal;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use protomcp_conformance::{Sandbox, pmcp, session};
@@ -53,7 +58,10 @@ fn limits_of_the_command_line_apply_on_stdio() {
     host.line(&json!({"jsonrpc": "2.0", "id": "long", "method": "x".repeat(1024)}).to_string());
     let refused = host.wait_for("the refusal of a line", place, |message| message.value["error"].is_object()).value;
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
-    assert!(refused["error"]["message"].as_str().is_some_and(|why| why.contains("1024 bytes")), "{refused}");
+    assert!(
+        refused["error"]["message"].as_str().is_some_and(|why| why.contains("1024 bytes; raise --max-line")),
+        "{refused}"
+    );
     let running = host.start_call("work", &json!({"id": 1, "ms": 1000}));
     let refused = host.refused("tools/call", &json!({"name": "work", "arguments": {"id": 2, "ms": 0}}));
     assert_eq!(refused["code"], -32603, "{refused}");
@@ -64,7 +72,8 @@ fn limits_of_the_command_line_apply_on_stdio() {
 #[test]
 fn errors_on_the_command_line_are_named_and_exit_with_2() {
     let rows: &[(&[&str], &str)] = &[
-        (&[], "usage: pmcp <"),
+        (&[], "Usage: pmcp <COMMAND>"),
+        (&[], "pmcp dev tools.py "),
         (&["dev"], "missing file argument"),
         (&["run", "--call-timeout", "1s"], "missing file argument"),
         (&["bogus", "tools.py"], "bogus"),
@@ -77,10 +86,23 @@ fn errors_on_the_command_line_are_named_and_exit_with_2() {
         (&["dev", "tools.py", "--transport", "pigeon"], "pigeon"),
         (&["dev", "tools.py", "--log-level", "loud"], "loud"),
         (&["dev", "", "--log-level", "info"], "the file is empty"),
+        (&["run", "tools.py", "--socket", "."], "in use by another file or program; choose another path with --socket"),
+        (
+            &["run", "tools.py", "--socket", &"s".repeat(200)],
+            "the system allows 107; choose another path with --socket",
+        ),
+        (&["run", "./orphan"], "/no/such/interpreter, which the first line of ./orphan names, does not exist"),
+        (&["run", "--", "no-such-program"], "program not found: no-such-program"),
+        (&["dev", "--", "no-such-program"], "program not found: no-such-program"),
+        (&["run", "--", "./no-such-program"], "program not found: ./no-such-program"),
+        (&["run", "--upstream-protocol", "proto", "--", "./orphan"], "which the first line of ./orphan names"),
+        (&["run", "--", "/"], "/ is a directory"),
     ];
     let sandbox = Sandbox::new();
     sandbox.copy("py/quickstart.py");
     std::fs::rename(sandbox.path("quickstart.py"), sandbox.path("tools.py")).expect("the file is there");
+    std::fs::write(sandbox.path("orphan"), "#!/no/such/interpreter\n").expect("the folder takes a file");
+    std::fs::set_permissions(sandbox.path("orphan"), Permissions::from_mode(0o755)).expect("the file is ours");
     for (args, words) in rows {
         let output = Command::new(pmcp()).args(*args).current_dir(sandbox.path("")).output().expect("pmcp starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -105,6 +127,20 @@ fn flags_are_accepted_around_the_file_and_with_an_equals_sign() {
         let host = sandbox.pmcp(args).start();
         host.initialize();
         assert_eq!(host.text("add", &json!({"a": 1, "b": 2})), "3", "{args:?}");
+    }
+}
+
+#[test]
+fn a_variable_that_names_no_program_is_named() {
+    for (file, variable) in [("a.py", "PROTOMCP_PYTHON"), ("a.js", "PROTOMCP_NODE")] {
+        let sandbox = Sandbox::new();
+        std::fs::write(sandbox.path(file), "").expect("the folder takes a file");
+        for program in ["/no/such/program", "/"] {
+            let output = sandbox.pmcp(&["run", file]).command().env(variable, program).output().expect("pmcp starts");
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert_eq!(output.status.code(), Some(2), "{stderr}");
+            assert!(stderr.contains(program) && stderr.contains(variable), "{stderr}");
+        }
     }
 }
 

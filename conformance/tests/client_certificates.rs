@@ -4,11 +4,9 @@
 
 use std::process::{Command, Stdio};
 
-use protomcp_conformance::{Host, Sandbox};
+use protomcp_conformance::{Host, Sandbox, certificates};
 use serde_json::{Value, json};
 
-#[path = "carriers/certificates.rs"]
-mod certificates;
 #[path = "carriers/visit.rs"]
 mod visit;
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Everything, Sandbox, Web, living, pmcp};
+use protomcp_conformance::{Everything, Sandbox, Web, eventually, living, pmcp};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 /// Runs `pmcp` in a folder with a tool file, to its end.
@@ -47,6 +48,8 @@ fn tools_of_a_file_are_listed_and_called() {
     assert!(json.iter().all(|tool| tool["inputSchema"]["type"] == "object"), "{json:?}");
 
     assert_eq!(printed(&sandbox, &["call", "basics.py", "add", "a=2", "b=3"], ""), "5\n");
+    std::fs::copy(sandbox.path("basics.py"), sandbox.path("UPPER.PY")).unwrap();
+    assert_eq!(printed(&sandbox, &["call", "UPPER.PY", "add", "a=2", "b=3"], ""), "5\n");
     assert_eq!(printed(&sandbox, &["call", "basics.py", "echo", r#"{"text": "a=b"}"#], ""), "a=b\n");
     assert_eq!(printed(&sandbox, &["call", "basics.py", "echo", "-"], r#"{"text": "from a pipe"}"#), "from a pipe\n");
     let result = printed(&sandbox, &["call", "--json", "basics.py", "add", "a=1", "b=1"], "");
@@ -71,6 +74,32 @@ fn a_command_is_a_server() {
     let (code, text) = error(&sandbox, &["list", "basics.py", "--runtime", "no-such-program"]);
     assert!(code == Some(2) && text.contains("program not found: no-such-program"), "{text}");
     assert_eq!(living(sandbox.marker()), [], "the servers have ended");
+}
+
+#[test]
+fn text_of_a_server_between_its_messages_is_its_output() {
+    let sandbox = sandbox();
+    let script = format!("echo Loading the model; exec {} run basics.py", pmcp().display());
+    let arguments = ["call", "--log-level", "info", "add", "a=2", "b=3", "--", "sh", "-c", &script];
+    let output = run(&sandbox, &arguments, "");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"5\n"[..]), "{log}");
+    assert!(log.contains("sh: Loading the model") && log.contains("where only messages belong"), "{log}");
+    assert!(!log.contains("cannot be read"), "{log}");
+}
+
+#[test]
+fn ctrl_c_ends_a_command_with_a_failure() {
+    for command in [&["list"][..], &["call", "add"], &["validate"]] {
+        let sandbox = sandbox();
+        let host = sandbox.pmcp(&[command, &["--", "sleep", "1000"]].concat()).start();
+        let is_up = || living(sandbox.marker()).iter().any(|process| process.command == "sleep 1000");
+        eventually("the server", || is_up().then_some(()));
+        host.signal(Signal::INT);
+        assert_eq!(host.exit().code(), Some(1), "{command:?}");
+        host.stderr_with("error: interrupted");
+        eventually("the end of the server", || living(sandbox.marker()).is_empty().then_some(()));
+    }
 }
 
 #[test]

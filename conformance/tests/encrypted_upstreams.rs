@@ -2,12 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use protomcp_conformance::{Host, Sandbox};
+use protomcp_conformance::{Host, Sandbox, certificates};
 use serde_json::json;
-
-#[allow(dead_code, reason = "other tests use the rest")]
-#[path = "carriers/certificates.rs"]
-mod certificates;
 
 /// A tool file behind a port with TLS.
 struct Port {

@@ -137,14 +137,14 @@ fn servers_of_a_file_are_one_and_one_may_be_down() {
 
 #[test]
 fn without_a_server_pmcp_says_why() {
-    for (args, part) in [
-        (&["run", "--", "no-such-program"][..], "no-such-program"),
-        (&["run", "--", "sh", "-c", "echo broken >&2; exit 3"], "broken"),
-        (&["run", "--upstream", "http://127.0.0.1:9/mcp"], "127.0.0.1:9"),
+    for (args, code, part) in [
+        (&["run", "--", "no-such-program"][..], 2, "no-such-program"),
+        (&["run", "--", "sh", "-c", "echo broken >&2; exit 3"], 1, "broken"),
+        (&["run", "--upstream", "http://127.0.0.1:9/mcp"], 1, "127.0.0.1:9"),
     ] {
         let output = Sandbox::new().pmcp(args).command().output().unwrap();
-        let text = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{args:?}: {text}");
+        let text = format!("\n{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
         assert!(text.rsplit_once("\nerror: ").is_some_and(|(_, error)| error.contains(part)), "{args:?}: {text}");
     }
 }

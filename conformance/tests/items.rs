@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clients::CLIENTS;
-use proto_mcp::{PROTO_MCP, PROTO_MCP_LATER};
+use proto_mcp::PROTO_MCP;
 use proto_mcp_schemas::PROTO_MCP_SCHEMAS;
 use revisions::{REVISIONS, Test};
 
@@ -119,18 +119,15 @@ const ITEMS: &[(u32, &str)] = &[
     (89, "a crash loop"),
     (90, "nothing is left behind"),
     (91, "mistakes on the command line"),
+    (92, "pmcp validate: every rule, text and JSON, exit codes"),
+    (93, "pmcp test: lists and calls, as text and JSON, in both word orders"),
+    (94, "pmcp test: scenarios"),
     (95, "Streamable HTTP: sessions, streams, names and pages"),
     (96, "secrets that hosts must show"),
-    (97, "transports that are not there are refused; in part, see below"),
+    (97, "every transport, and those that are not there"),
+    (98, "the playground: its page, its requests, its events, pages of other origins"),
     (99, "the version of the build"),
     (100, "a third party's tool process"),
-];
-
-/// The items that are not promised yet.
-const LATER: &[(&str, &str)] = &[
-    ("92 to 94", "`pmcp validate` and `pmcp test`"),
-    ("97", "the transports `tcp`, `ws` and `grpc`, which are refused by name until then"),
-    ("98", "the playground"),
 ];
 
 /// Tests of other packages: item, source file, name.
@@ -190,10 +187,6 @@ fn the_table_of_proto_mcp_is_up_to_date() {
     );
     requirements(&mut text, PROTO_MCP);
     requirements(&mut text, PROTO_MCP_SCHEMAS);
-    text.push_str("\n## Not there yet\n\n| items | what |\n| --- | --- |\n");
-    for (items, what) in PROTO_MCP_LATER {
-        writeln!(text, "| {items} | {what} |").expect("a string grows");
-    }
     check("PROTO_MCP.md", &text);
 }
 
@@ -276,10 +269,6 @@ fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
     for (item, what) in ITEMS {
         let tests = found.get(item).map(|tests| tests.join("<br>")).unwrap_or_default();
         writeln!(text, "| {item} | {what} | {tests} |").expect("a string grows");
-    }
-    text.push_str("\n## Not there yet\n\n| items | what |\n| --- | --- |\n");
-    for (items, what) in LATER {
-        writeln!(text, "| {items} | {what} |").expect("a string grows");
     }
     text.push_str(
         "\n## The revisions of MCP\n\n\

@@ -202,8 +202,7 @@ fn a_list_with_thousands_of_faults_is_reported_in_a_few_lines() {
         scene.peer.send("", ToolListResponse { tools: vec![tool("echo")] });
         scene.host.until_names(&["echo"]);
         serves(scene);
-        let told = scene.host.stderr()[log..].to_owned();
-        assert!(told.contains("there are 15992 more tools without a name"), "{told}");
+        let told = scene.host.stderr_with("there are 15992 more tools without a name").split_off(log);
         assert!(told.len() < 20_000, "{} bytes of log", told.len());
     });
 }

@@ -78,6 +78,7 @@ fn the_metrics_count_calls_and_outcomes() {
         ("pmcp_call_wait_seconds_count{}", 4.0),
         ("pmcp_calls_waiting{}", 0.0),
         ("pmcp_calls_running{}", 0.0),
+        ("pmcp_calls_refused_total{limit=\"server\"}", 0.0),
         ("pmcp_reloads_total{outcome=\"ok\"}", 1.0),
         ("pmcp_reloads_total{outcome=\"failed\"}", 0.0),
         ("pmcp_crashes_total{}", 0.0),

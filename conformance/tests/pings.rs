@@ -39,13 +39,15 @@ fn only_a_client_that_answers_pings_keeps_its_session() {
     assert_eq!(there.exited(), None);
 }
 
-/// A session with the second implementation of the envelope protocol, which answers pings.
+/// A session with the second implementation of the envelope protocol, which answers pings. It has listed its tools:
+/// the answer to `initialize` does not wait for the tool process, which is stopped only once it is connected.
 fn second() -> (Host, Sandbox) {
     let sandbox = Sandbox::new();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("second/tool.py");
     let launch = sandbox.pmcp(&["run", file.to_str().expect("the path is text")]);
     let host = launch.env("PYTHONDONTWRITEBYTECODE", "1").start();
     host.initialize();
+    host.tools();
     (host, sandbox)
 }
 
@@ -71,7 +73,8 @@ fn a_silent_tool_process_is_replaced_unless_it_works() {
     freeze(&other);
     // Half a minute until the ping, and half a minute for its answer.
     let deadline = Instant::now() + Duration::from_secs(60) + 3 * patience();
-    let expected = ["has not answered for 60s, and no request runs there", "has not answered for 60s; 1 requests wait"];
+    let expected =
+        ["has not answered for 60s, and no request runs there", "has not answered for 60s; waiting requests: 1"];
     while [&idle, &busy].into_iter().zip(expected).any(|(host, text)| !host.stderr().contains(text)) {
         assert!(Instant::now() < deadline, "{}{}", idle.stderr(), busy.stderr());
         std::thread::sleep(Duration::from_millis(100));

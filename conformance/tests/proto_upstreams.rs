@@ -202,10 +202,9 @@ fn a_command_speaks_either_protocol() {
     {
         let host = front(&sandbox, &[&flags, command].concat());
         assert_eq!(host.text(call, &json!({argument: "hello"})), said);
-        let is_json = host.stderr().contains("does not speak proto-mcp");
-        assert_eq!(is_json, command == published);
         host.hang_up();
         assert!(host.exit().success());
+        assert_eq!(host.stderr().contains("does not speak proto-mcp"), command == published);
         eventually("the processes end", || living(sandbox.marker()).is_empty().then_some(()));
     }
     let flags = ["run", "--upstream-protocol", "proto", "--", "sh", "-c", "echo broken >&2; exit 3"];

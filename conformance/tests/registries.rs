@@ -8,11 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use prost::Message;
-use protomcp_conformance::{Host, Launch, Sandbox, peers};
-
-#[allow(dead_code, reason = "other tests use the rest")]
-#[path = "carriers/certificates.rs"]
-mod certificates;
+use protomcp_conformance::{Host, Launch, Sandbox, certificates, peers};
 
 const SCHEMA: &str = "syntax = \"proto3\"; package acme.v1; message FindRequest { string query = 1; int32 page = 2; }";
 

@@ -79,6 +79,14 @@ fn storm(fixture: &str, file: &str, mode: &str, concurrency: &str, env: &[(&str,
     assert!(versions.len() >= 3, "{mode}: the calls ran in so few versions: {versions:?}");
     let made = answers.len();
     let last = host.text("work", &json!({"id": made, "ms": 0}));
+    let states: BTreeSet<usize> =
+        answers.values().filter_map(|answer| answer.split(' ').nth(2)?.parse().ok()).collect();
+    let last = if states.is_empty() {
+        last
+    } else {
+        assert!(states.iter().copied().eq(1..=made), "{mode}: each call has its own state, none is stale: {states:?}");
+        last.strip_suffix(&format!(" {}", made + 1)).expect("the state of all calls").to_owned()
+    };
     assert_eq!(last, format!("{made} v{saves}"), "{mode}: the last version serves");
     assert_eq!(reloads(), saves, "{mode}: each save is one reload");
 }

@@ -1,8 +1,12 @@
 //! Tool processes on `protomcp-sdk` behind `pmcp`: large results, many calls, and Cargo projects under `dev`.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
-use protomcp_conformance::{Host, Sandbox, everything_tool, sdk_example, tier};
+use protomcp_conformance::{Host, Sandbox, eventually, everything_tool, living, sdk_example, tier};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 const MIB: usize = 1 << 20;
@@ -139,7 +143,7 @@ fn logged(host: &Host, rows: u32) -> Vec<(String, String)> {
 
 #[test]
 fn events_of_handlers_are_log_messages_of_their_calls() {
-    let program = sdk_example("logging");
+    let program = sdk_example("logs");
     let sandbox = Sandbox::new();
     let path = program.to_string_lossy().into_owned();
     for launch in [sandbox.pmcp(&["run", &path]), sandbox.pmcp(&[]).program(&program)] {
@@ -147,7 +151,7 @@ fn events_of_handlers_are_log_messages_of_their_calls() {
         host.initialize();
         let set = |level: &str| host.ask("logging/setLevel", &json!({ "level": level }));
         let pair = |level: &str, logger: &str| (level.to_owned(), logger.to_owned());
-        let (debug, info, slow) = (pair("debug", "logging"), pair("info", "logging"), pair("warning", "database"));
+        let (debug, info, slow) = (pair("debug", "logs"), pair("info", "logs"), pair("warning", "database"));
         set("debug");
         assert_eq!(logged(&host, 7), [debug.clone(), info.clone()]);
         set("info");
@@ -160,4 +164,67 @@ fn events_of_handlers_are_log_messages_of_their_calls() {
         host.hang_up();
         host.exit();
     }
+}
+
+/// Makes the next version of a built program, as a compiler does: the bytes behind its end do not change it.
+fn rebuild(sandbox: &Sandbox, built: &Path, version: usize) {
+    let mut program = std::fs::read(built).expect("the example is built");
+    program.extend(format!("\nversion {version}").into_bytes());
+    let draft = sandbox.path(".draft");
+    std::fs::write(&draft, program).expect("the sandbox can be written");
+    std::fs::set_permissions(&draft, std::fs::Permissions::from_mode(0o755)).expect("a file of ours");
+    std::fs::rename(draft, sandbox.path("visits")).expect("a file in the sandbox can be replaced");
+}
+
+#[test]
+fn the_state_survives_saves_while_calls_run() {
+    const SAVES: usize = 3;
+    let built = sdk_example("visits");
+    for mode in ["graceful", "swap"] {
+        let sandbox = Sandbox::new();
+        rebuild(&sandbox, &built, 0);
+        let host = sandbox.pmcp(&["dev", "./visits", "--hot-reload", mode]).start();
+        host.initialize();
+        let visit = |name: String| host.text("visit", &json!({"name": name, "stay": 30})).parse::<usize>();
+        let saved = AtomicBool::new(false);
+        let mut counts: Vec<usize> = thread::scope(|scope| {
+            let callers = [1, 2, 3].map(|caller| {
+                let (visit, saved) = (&visit, &saved);
+                scope.spawn(move || {
+                    let mut counts = Vec::new();
+                    while !saved.load(Ordering::Relaxed) {
+                        counts.push(visit(format!("caller {caller}")).expect("a number"));
+                    }
+                    counts
+                })
+            });
+            for version in 1..=SAVES {
+                let place = host.now();
+                rebuild(&sandbox, &built, version);
+                host.list_changed(place);
+            }
+            saved.store(true, Ordering::Relaxed);
+            callers.into_iter().flat_map(|caller| caller.join().expect("each call is answered")).collect()
+        });
+        counts.sort_unstable();
+        assert!(counts.iter().copied().eq(1..=counts.len()), "{mode}: no visit is lost or counted twice: {counts:?}");
+        let taken_over = || host.stderr().matches("has taken over the state").count();
+        eventually("the last line of the log", || (taken_over() >= SAVES).then_some(()));
+        assert_eq!(taken_over(), SAVES);
+    }
+}
+
+#[test]
+fn a_crash_hands_over_nothing() {
+    let sandbox = Sandbox::new();
+    rebuild(&sandbox, &sdk_example("visits"), 0);
+    let host = sandbox.pmcp(&["dev", "./visits"]).start();
+    host.initialize();
+    let visit = || host.text("visit", &json!({"name": "Ann"}));
+    assert_eq!((visit().as_str(), visit().as_str()), ("1", "2"));
+    let tool = living(sandbox.marker()).into_iter().find(|process| process.command == "./visits").expect("it runs");
+    let pid = i32::try_from(tool.pid).ok().and_then(Pid::from_raw).expect("a process id");
+    kill_process(pid, Signal::KILL).expect("it runs");
+    host.stderr_with("the tool process is back");
+    assert_eq!(visit(), "1");
 }

@@ -12,7 +12,23 @@ fn sdk() -> PathBuf {
 
 /// The folder of the examples in Rust that the SDK has, too.
 fn examples() -> PathBuf {
-    let names = ["tools", "structured", "progress", "sampling", "notes", "groups", "hidden", "retries", "workflow"];
+    let names = [
+        "tools",
+        "structured",
+        "progress",
+        "sampling",
+        "notes",
+        "groups",
+        "hidden",
+        "retries",
+        "workflow",
+        "server_context",
+        "interception",
+        "telemetry",
+        "sidecar",
+        "visits",
+        "logs",
+    ];
     let [first, ..] = names.map(sdk_example);
     first.parent().expect("an example is in a folder").to_owned()
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use protomcp_conformance::{Host, Sandbox, Web, peers, pmcp, suite};
+use protomcp_conformance::{Host, Sandbox, Web, link_sdk_packages, pmcp, suite};
 use serde_json::json;
 
 fn sdk() -> PathBuf {
@@ -14,20 +14,9 @@ fn sdk() -> PathBuf {
     folder.join("sdk/typescript")
 }
 
-/// The packages of the tests beside the SDK, which `scripts/setup` installs.
-fn link_packages() {
-    let link = sdk().join("node_modules");
-    if !link.exists() {
-        let packages = peers().join("sdk-typescript/node_modules");
-        assert!(packages.exists(), "please run scripts/setup sdk-typescript first");
-        // Another test may have made it in the meantime.
-        drop(symlink(packages, link));
-    }
-}
-
 /// A sandbox in which the SDK is installed.
 fn installed() -> Sandbox {
-    link_packages();
+    link_sdk_packages();
     let sandbox = Sandbox::new();
     let modules = sandbox.path("node_modules");
     fs::create_dir(&modules).expect("the sandbox can be written");
@@ -41,7 +30,7 @@ fn installed() -> Sandbox {
 
 #[test]
 fn its_own_tests_pass() {
-    link_packages();
+    link_sdk_packages();
     let mut files: Vec<_> = fs::read_dir(sdk().join("test"))
         .expect("the tests are there")
         .map(|entry| entry.expect("an entry").path())

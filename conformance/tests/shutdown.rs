@@ -1,7 +1,7 @@
 //! The end of a session, which leaves nothing behind (protomcp wire §2.5).
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use protomcp_conformance::{Host, Sandbox, Scene, Web, eventually, living, peers, session};
@@ -179,8 +179,12 @@ type Start = fn() -> (Host, Sandbox);
 fn typescript() -> (Host, Sandbox) {
     let sandbox = Sandbox::new();
     sandbox.copy("third_party");
-    sandbox.with_node();
-    let host = sandbox.pmcp(&["run", "tools.ts", "--drain-timeout=200ms"]).start();
+    // Only the command of tsx, not its package, whose module `pmcp` would use without these wrappers; and an extension
+    // that every Node leaves to it.
+    fs::create_dir(sandbox.path("node_modules")).expect("the sandbox can be written");
+    symlink(peers().join("node/node_modules/.bin"), sandbox.path("node_modules/.bin")).expect("a link can be made");
+    fs::rename(sandbox.path("tools.ts"), sandbox.path("tools.tsx")).expect("it was copied");
+    let host = sandbox.pmcp(&["run", "tools.tsx", "--drain-timeout=200ms"]).start();
     host.initialize();
     assert_eq!(host.text("echo", &json!({"text": "ts"})), "ts");
     (host, sandbox)

@@ -16,13 +16,14 @@ const SOON: Duration = Duration::from_secs(10);
 #[test]
 fn the_command_follows_from_the_file_and_the_environment() {
     // file, PROTOMCP_PYTHON, PROTOMCP_NODE, options, the resulting command
-    type Row = (&'static str, Option<&'static str>, Option<&'static str>, &'static [&'static str], &'static str);
-    let rows: &[Row] = &[
+    type Row<'a> = (&'a str, Option<&'a str>, Option<&'a str>, &'a [&'a str], &'a str);
+    let rows: &[Row<'_>] = &[
         ("tool.py", Some("my-python"), None, &[], "my-python tool.py"),
         ("tool.py", None, None, &[], "python3 tool.py"),
         ("in/project/tool.py", None, None, &[], "uv run python in/project/tool.py"),
         ("in/project/tool.py", Some("my-python"), None, &[], "my-python in/project/tool.py"),
-        ("tool.ts", None, None, &[], "npx tsx tool.ts"),
+        ("tool.ts", None, None, &[], &node_for_types("tool.ts")),
+        ("tool.tsx", None, None, &[], "npx tsx tool.tsx"),
         ("tool.ts", None, Some("my-node"), &[], "my-node tool.ts"),
         ("tool.js", None, None, &[], "node tool.js"),
         ("tool.js", None, Some("my-node"), &[], "my-node tool.js"),
@@ -37,6 +38,55 @@ fn the_command_follows_from_the_file_and_the_environment() {
     }
 }
 
+/// The command that ends at once if Node does not read TypeScript, so that `npx tsx` runs the file.
+fn node_for_types(file: &str) -> String {
+    format!("node --import data:text/javascript,process.features.typescript||process.exit(97) {file}")
+}
+
+/// Item 18.
+#[test]
+fn npx_and_tsx_run_a_file_that_node_cannot_read() {
+    let sandbox = Sandbox::new();
+    let stage = Stage::new(&sandbox);
+    on_path(&sandbox, "npx", "exec \"$PMCP_TEST_RELAY\" npx \"$@\"");
+    on_path(&sandbox, "node", "exit 97");
+    sandbox.write("tool.ts", "");
+    let launch = stage.pmcp(&sandbox, &["run", "tool.ts"]).without("PROTOMCP_NODE");
+    let _host = launch.env("PATH", format!("{}:/usr/bin:/bin", sandbox.path("bin").display())).start();
+    assert_eq!(stage.accept().hello.args[1..].join(" "), "npx tsx tool.ts");
+}
+
+/// Item 17.
+#[test]
+fn uv_runs_a_file_with_script_metadata() {
+    for (file, has_uv, wanted) in [
+        ("# /// script\n# dependencies = []\n# ///\n", true, "uv run --script tool.py"),
+        ("# /// script\n# dependencies = []\n# ///\n", false, "python3 tool.py"),
+        ("# dependencies = []\n", true, "python3 tool.py"),
+    ] {
+        let sandbox = Sandbox::new();
+        let stage = Stage::new(&sandbox);
+        for program in ["uv", "python3"].into_iter().filter(|program| has_uv || *program != "uv") {
+            on_path(&sandbox, program, &format!("exec \"$PMCP_TEST_RELAY\" {program} \"$@\""));
+        }
+        sandbox.write("tool.py", file);
+        let launch = stage.pmcp(&sandbox, &["run", "tool.py"]).without("PROTOMCP_PYTHON");
+        let host = launch.env("PATH", format!("{}:/usr/bin:/bin", sandbox.path("bin").display())).start();
+        assert_eq!(stage.accept().hello.args[1..].join(" "), wanted, "{file}");
+        if !has_uv {
+            host.stderr_with("uv is not on the path");
+        }
+    }
+}
+
+/// Makes a program of a script for the shell.
+fn on_path(sandbox: &Sandbox, program: &str, script: &str) {
+    fs::create_dir_all(sandbox.path("bin")).expect("the sandbox can be written");
+    let path = sandbox.path("bin").join(program);
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("the sandbox can be written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is our file");
+}
+
 /// Runs `pmcp` with a PATH on which every program is a scripted tool process, and returns the command that started it.
 fn command_for(file: &str, python: Option<&str>, node: Option<&str>, options: &[&str]) -> String {
     let sandbox = Sandbox::new();
@@ -48,10 +98,7 @@ fn command_for(file: &str, python: Option<&str>, node: Option<&str>, options: &[
         fs::write(sandbox.path(file), "").expect("the sandbox can be written");
     }
     for program in ["my-python", "python3", "uv", "npx", "node", "my-node", "go", "cargo", "my-runtime"] {
-        let script = format!("#!/bin/sh\nexec \"$PMCP_TEST_RELAY\" {program} \"$@\"\n");
-        let path = sandbox.path("bin").join(program);
-        fs::write(&path, script).expect("the sandbox can be written");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is our file");
+        on_path(&sandbox, program, &format!("exec \"$PMCP_TEST_RELAY\" {program} \"$@\""));
     }
     fs::write(sandbox.path(file), "").expect("the sandbox can be written");
 

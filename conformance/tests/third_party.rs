@@ -72,7 +72,7 @@ fn its_crash_is_reported_and_it_is_started_again() {
 
 /// Items 18, 100.
 #[test]
-fn a_typescript_file_runs_through_npx_and_tsx() {
+fn a_typescript_file_runs_through_tsx() {
     let sandbox = Sandbox::new();
     sandbox.copy("third_party");
     sandbox.with_node();

@@ -5,12 +5,10 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use protomcp_conformance::{Host, Sandbox, eventually, peers};
+use protomcp_conformance::{Host, Sandbox, certificates, eventually, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-#[path = "carriers/certificates.rs"]
-mod certificates;
 #[path = "carriers/visit.rs"]
 mod visit;
 
@@ -97,6 +95,17 @@ fn both_protocols_have_the_same_results_over_http() {
     assert!(listed.lines().any(|line| line.starts_with("add ") && line.ends_with("Adds two integers.")), "{listed}");
     port.host.signal(Signal::TERM);
     assert!(port.host.exit().success());
+}
+
+#[test]
+fn a_message_beyond_the_limit_names_the_flag_that_raises_it() {
+    let port = Port::open(&["--transport", "http", "--max-body", "2K"]);
+    let text = format!("text={}", "x".repeat(3000));
+    let grpc = port.ws().replace("ws://", "grpc://").replace("/mcp", "");
+    for url in [&*port.url, &*port.ws(), &*grpc] {
+        let error = port.command(&["call", url, "echo", &text], &[]).unwrap_err();
+        assert!(error.contains("raise --max-body"), "{url}: {error}");
+    }
 }
 
 #[test]

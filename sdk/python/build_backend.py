@@ -27,8 +27,13 @@ _Settings = dict[str, object] | None
 
 def build_wheel(wheel_directory: str, config_settings: _Settings = None, metadata_directory: str | None = None) -> str:
     """Writes the wheel; returns its name."""
-    files = {f"protomcp/{each.relative_to(_PACKAGE).as_posix()}": each.read_bytes() for each in _sources()}
-    return _wheel(wheel_directory, files)
+    return _wheel(wheel_directory, _modules())
+
+
+def build_wheel_with_program(wheel_directory: str, program: bytes, platform: str) -> str:
+    """Writes the wheel for one platform, which installs `pmcp`, too; returns its name. `scripts/package` calls it."""
+    files = {f"protomcp-{_version(_metadata())}.data/scripts/pmcp": program, **_modules()}
+    return _wheel(wheel_directory, files, f"py3-none-{platform}")
 
 
 def build_editable(
@@ -57,6 +62,10 @@ def build_sdist(sdist_directory: str, config_settings: _Settings = None) -> str:
     return name
 
 
+def _modules() -> dict[str, bytes]:
+    return {f"protomcp/{each.relative_to(_PACKAGE).as_posix()}": each.read_bytes() for each in _sources()}
+
+
 def _sources() -> list[Path]:
     found = [*_PACKAGE.rglob("*.py"), _PACKAGE / "py.typed"]
     return sorted(found)
@@ -70,21 +79,22 @@ def _licenses() -> list[Path]:
     return found
 
 
-def _wheel(directory: str, files: dict[str, bytes]) -> str:
+def _wheel(directory: str, files: dict[str, bytes], tag: str = _TAG) -> str:
     metadata = _metadata()
     stem = f"protomcp-{_version(metadata)}"
     info = f"{stem}.dist-info"
     files |= {f"{info}/licenses/{each.name}": each.read_bytes() for each in _licenses()}
     files[f"{info}/METADATA"] = metadata.encode()
-    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: protomcp\nRoot-Is-Purelib: true\nTag: {_TAG}\n".encode()
+    facts = ["Wheel-Version: 1.0", "Generator: protomcp", f"Root-Is-Purelib: {str(tag == _TAG).lower()}", f"Tag: {tag}"]
+    files[f"{info}/WHEEL"] = "\n".join([*facts, ""]).encode()
     lines = [f"{name},sha256={_digest(data)},{len(data)}" for name, data in sorted(files.items())]
     files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,", ""]).encode()
-    name = f"{stem}-{_TAG}.whl"
+    name = f"{stem}-{tag}.whl"
     with zipfile.ZipFile(Path(directory) / name, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, data in files.items():
             entry = zipfile.ZipInfo(path, _DATE)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o100644 << 16
+            entry.external_attr = (0o100755 if ".data/scripts/" in path else 0o100644) << 16
             archive.writestr(entry, data)
     return name
 

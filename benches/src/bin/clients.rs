@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use protomcp_benches::{Client, Figures, Measured, Programs, TEXT, WebClient, WebServer, cpu, micros};
+use protomcp_benches::{Client, Figures, Measured, Programs, TEXT, WebClient, WebServer, cpu, flags, micros};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -22,17 +22,7 @@ const WIDTHS: [usize; 2] = [1, 64];
 const LIBRARIES: [&str; 2] = ["protomcp", "rmcp"];
 
 fn main() -> Outcome<()> {
-    let (mut rounds, mut calls) = (5, 10_000);
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value = words.next().and_then(|value| value.parse().ok());
-        let value = value.ok_or("usage: clients [--rounds N] [--calls N]")?;
-        match word.as_str() {
-            "--rounds" => rounds = value,
-            "--calls" => calls = value,
-            _ => return Err(format!("unknown flag {word}").into()),
-        }
-    }
+    let [rounds, calls] = flags([("--rounds", 5), ("--calls", 10_000)])?;
     let programs = Programs::build()?;
     clients(&programs, rounds, calls)?;
     gateway(&programs, rounds, calls)

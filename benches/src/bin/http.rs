@@ -16,7 +16,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protomcp_benches::{Figures, Programs, WebClient, WebServer, cpu, memory, micros};
+use protomcp_benches::{Figures, Programs, WebClient, WebServer, cpu, flags, memory, micros};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -33,18 +33,7 @@ const TEXT: &str =
     "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
 
 fn main() -> Outcome<()> {
-    let (mut rounds, mut calls, mut cycles) = (5, 20_000, 3);
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value = words.next().and_then(|value| value.parse().ok());
-        let value = value.ok_or("usage: http [--rounds N] [--calls N] [--cycles N]")?;
-        match word.as_str() {
-            "--rounds" => rounds = value,
-            "--calls" => calls = value,
-            "--cycles" => cycles = value,
-            _ => return Err(format!("unknown flag {word}").into()),
-        }
-    }
+    let [rounds, calls, cycles] = flags([("--rounds", 5), ("--calls", 20_000), ("--cycles", 3)])?;
     let programs = Programs::build()?;
     if rounds > 0 {
         compare(&programs, rounds, calls)?;

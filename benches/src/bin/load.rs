@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protomcp_benches::{Programs, WebClient, WebServer, memory, peak};
+use protomcp_benches::{Programs, WebClient, WebServer, flags, memory, peak};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -29,32 +29,23 @@ struct Count {
 }
 
 fn main() -> Outcome<()> {
-    let (mut minutes, mut hosts) = (30, 16);
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value = words.next().and_then(|value| value.parse().ok()).ok_or("usage: load [--minutes N] [--hosts N]")?;
-        match word.as_str() {
-            "--minutes" => minutes = value,
-            "--hosts" => hosts = value,
-            _ => return Err(format!("unknown flag {word}").into()),
-        }
-    }
+    let [minutes, hosts] = flags([("--minutes", 30), ("--hosts", 16)])?;
     let programs = Programs::build()?;
     let mut command = Command::new(&programs.pmcp);
     command.arg("run").arg(&programs.tool).args(["--transport", "http", "--port", "0", "--session-idle", "20s"]);
     let server = WebServer::start(command)?;
     let count = Arc::new(Count::default());
-    let threads: Vec<_> = (0..hosts)
+    let threads: Vec<_> = (1..=u64::try_from(hosts)?)
         .map(|number| {
             let (count, port) = (Arc::clone(&count), server.port());
-            thread::spawn(move || host(port, Dice(0x9E37_79B9_7F4A_7C15 ^ (number + 1)), &count))
+            thread::spawn(move || host(port, Dice(0x9E37_79B9_7F4A_7C15 ^ number), &count))
         })
         .collect();
 
     let mut out = io::stdout();
     writeln!(out, "| after, min | calls | sessions | memory, MB |")?;
     writeln!(out, "| ---: | ---: | ---: | ---: |")?;
-    let (start, step) = (Instant::now(), Duration::from_secs(60 * minutes) / ROWS);
+    let (start, step) = (Instant::now(), Duration::from_secs(60 * u64::try_from(minutes)?) / ROWS);
     let mut seen = Vec::new();
     for row in 1..=ROWS {
         thread::sleep((start + step * row).saturating_duration_since(Instant::now()));

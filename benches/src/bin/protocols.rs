@@ -13,7 +13,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use protomcp_benches::{Figures, Measured, Programs, Protocol, ProtocolClient, WebServer, cpu, micros};
+use protomcp_benches::{Figures, Measured, Programs, Protocol, ProtocolClient, WebServer, cpu, flags, micros};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -30,17 +30,7 @@ struct Row {
 }
 
 fn main() -> Outcome<()> {
-    let (mut rounds, mut calls) = (5, 4_000);
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value = words.next().and_then(|value| value.parse().ok());
-        let value = value.ok_or("usage: protocols [--rounds N] [--calls N]")?;
-        match word.as_str() {
-            "--rounds" => rounds = value,
-            "--calls" => calls = value,
-            _ => return Err(format!("unknown flag {word}").into()),
-        }
-    }
+    let [rounds, calls] = flags([("--rounds", 5), ("--calls", 4_000)])?;
     let programs = Programs::build()?;
     servers(&programs, rounds, calls)?;
     clients(&programs, rounds, calls)

@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protomcp_benches::{Client, Measured, Programs, millis};
+use protomcp_benches::{Client, Measured, Programs, flags, millis};
 use protomcp_codec::{Encoder, Limits};
 use protomcp_proto::{Envelope, ListToolsRequest};
 
@@ -56,15 +56,7 @@ struct Subject {
 }
 
 fn main() -> Outcome<()> {
-    let mut rounds = 15;
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value = words.next().and_then(|value| value.parse().ok()).ok_or("usage: reload [--rounds N]")?;
-        match word.as_str() {
-            "--rounds" => rounds = value,
-            _ => return Err(format!("unknown flag {word}").into()),
-        }
-    }
+    let [rounds] = flags([("--rounds", 15)])?;
     let programs = Programs::build()?;
     let folder = tempfile::tempdir()?;
     let mut subjects = vec![Subject::new(

@@ -10,7 +10,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use protomcp_benches::{Client, Figures, Measured, Programs, Subject, cpu, memory, micros, millis, peak};
+use protomcp_benches::{Client, Figures, Measured, Programs, Subject, cpu, flags, memory, micros, millis, peak};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -32,17 +32,8 @@ struct Plan {
 }
 
 fn main() -> Outcome<()> {
-    let mut plan = Plan { rounds: 5, calls: 4_000, out: std::io::stdout() };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value =
-            words.next().and_then(|value| value.parse().ok()).ok_or("usage: roundtrip [--rounds N] [--calls N]")?;
-        match word.as_str() {
-            "--rounds" => plan.rounds = value,
-            "--calls" => plan.calls = value,
-            _ => return Err(format!("unknown flag {word}").into()),
-        }
-    }
+    let [rounds, count] = flags([("--rounds", 5), ("--calls", 4_000)])?;
+    let mut plan = Plan { rounds, calls: count, out: std::io::stdout() };
     let programs = Programs::build()?;
     calls(&mut plan, &programs, "on all processors")?;
     let all = sched_getaffinity(None)?;

@@ -8,16 +8,17 @@ use clap::{Args, ValueEnum};
 use protomcp_bridge::ToolFile;
 
 use crate::args::address::Address;
+use crate::args::choices::Sdk;
 use crate::args::client_certificate::ClientCertificate;
 use crate::args::registry::RegistryFlags;
 use crate::args::shown;
 use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;
-use crate::log::LogLevel;
+use crate::log::{LogFlags, LogLevel};
 
 /// The server that a command uses.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Target {
     /// A tool file, served by a bridge in this process.
     File(PathBuf),
@@ -40,6 +41,10 @@ pub(crate) struct ServerFlags {
     #[arg(long, value_name = "PROGRAM")]
     pub(crate) runtime: Option<OsString>,
 
+    /// SDK of a Python, JavaScript or TypeScript file [default: auto]
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) sdk: Option<Sdk>,
+
     /// Timeout of the answer, such as 300ms, 90s or 1m30s; progress prolongs it. Connecting has no more time, either
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
     pub(crate) timeout: Duration,
@@ -54,6 +59,9 @@ pub(crate) struct ServerFlags {
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     pub(crate) log_level: LogLevel,
 
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
+
     /// A command that is an MCP server on its standard input and output
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -67,8 +75,11 @@ impl ServerFlags {
 
     /// Refuses flags without effect on this server.
     pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
-        if self.runtime.is_some() && !matches!(target, Target::File(_)) {
-            return Err(Failure::usage("--runtime is for tool files"));
+        if !matches!(target, Target::File(_)) {
+            let given = [("--runtime", self.runtime.is_some()), ("--sdk", self.sdk.is_some())];
+            if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(Failure::usage(format!("{flag} is for tool files")));
+            }
         }
         if !self.headers.is_empty() && matches!(target, Target::File(_) | Target::Command(_)) {
             return Err(Failure::usage("--header is for servers at a URL"));
@@ -130,7 +141,7 @@ Examples:
   pmcp call https://example.com/mcp search '{\"query\": \"mcp\"}' --json
   pmcp call get_time zone=UTC -- uvx mcp-server-time
 
-Values are JSON where they can be read as such, otherwise text: n=3 is a number, n='\"3\"' and name=Ada are text.
+Values are JSON where they can be read as such, otherwise text: n=3 is a number, n='\"3\"' and name=Ada are text. \
 Progress and questions appear on the terminal. The exit code is 1 if the tool reports an error.";
 
 /// A list of a server.
@@ -181,12 +192,7 @@ pub(crate) struct CallOptions {
 impl List {
     pub(super) fn options(self) -> Result<ListOptions, Failure> {
         let Self { target, kind, json, mut server } = self;
-        let target = match (target, server.take_command()) {
-            (Some(word), None) => Target::of(word)?,
-            (None, Some(command)) => Target::Command(command),
-            (Some(word), Some(_)) => return Err(both(&word)),
-            (None, None) => return Err(no_server("list")),
-        };
+        let target = server.target(target, "list")?;
         Ok(ListOptions { target, kind, json, server })
     }
 }
@@ -206,13 +212,28 @@ impl Call {
 }
 
 impl ServerFlags {
+    /// The server that a word or the command after `--` names. `verb`: the command of `pmcp`.
+    pub(super) fn target(&mut self, word: Option<String>, verb: &str) -> Result<Target, Failure> {
+        match (word, self.take_command()) {
+            (Some(word), None) => Target::of(word),
+            (None, Some(command)) => Ok(Target::Command(command)),
+            (Some(word), Some(_)) => Err(both(&word)),
+            (None, None) => Err(no_server(verb)),
+        }
+    }
+
+    /// True if a command after `--` names the server.
+    pub(super) fn has_command(&self) -> bool {
+        !self.command.is_empty()
+    }
+
     fn take_command(&mut self) -> Option<Vec<OsString>> {
         Some(std::mem::take(&mut self.command)).filter(|command| !command.is_empty())
     }
 }
 
 impl Target {
-    fn of(word: String) -> Result<Self, Failure> {
+    pub(super) fn of(word: String) -> Result<Self, Failure> {
         if word.starts_with("http://") || word.starts_with("https://") {
             return Ok(Self::Url(word));
         }
@@ -235,11 +256,11 @@ impl Target {
     }
 }
 
-fn both(word: &str) -> Failure {
+pub(super) fn both(word: &str) -> Failure {
     Failure::usage(format!("both {word} and a command after -- name a server; leave one out"))
 }
 
-fn no_server(verb: &str) -> Failure {
+pub(super) fn no_server(verb: &str) -> Failure {
     Failure::usage(format!("missing server: name a tool file, a URL, or a command after --\n\nTry 'pmcp help {verb}'."))
 }
 

@@ -27,12 +27,13 @@ pub(super) struct Dev {
 const EXAMPLES: &str = "\
 Examples:
   pmcp dev tools.py                  serve a tool file and reload it after each save
+  pmcp dev tools.py --transport http the same over HTTP; in a terminal, the log shows each call
   pmcp dev -- uv run server.py       the same for any MCP server, with any SDK, as it is
   pmcp dev -- cargo run              the new version compiles while the old one serves
   pmcp dev --watch src --watch server.toml -- node dist/server.js
                                      watch these files instead
 
-After a save the command is started again. Once the new server has answered the handshake, new requests go there, and
+After a save the command is started again. Once the new server has answered the handshake, new requests go there, and \
 the old one ends with its last call. A version that does not start changes nothing, and the host's session stays.";
 
 /// A server that is started again when its files change.

@@ -186,7 +186,7 @@ pub(crate) struct Place {
 
 /// `localhost`, `::1`, or `[::1]` as in URLs.
 #[expect(clippy::unnecessary_wraps, reason = "the signature of a value parser")]
-fn host(text: &str) -> Result<String, Infallible> {
+pub(super) fn host(text: &str) -> Result<String, Infallible> {
     Ok(without_brackets(text).to_owned())
 }
 
@@ -239,6 +239,7 @@ impl Http {
                 config.allow_host(if self.host.contains(':') { format!("[{}]", self.host) } else { self.host.clone() });
         }
         config.limits.max_body = usize::try_from(self.max_body).unwrap_or(usize::MAX);
+        config.limits.max_body_setting = Some("--max-body");
         config.limits.max_sessions = usize::try_from(self.max_sessions).unwrap_or(usize::MAX);
         config.limits.session_idle = self.session_idle;
         config.access.trusted_proxies = self.trusted_proxy;

@@ -135,7 +135,6 @@ fn a_secret_that_is_empty_is_told_from_one_that_is_not_there() {
 #[expect(clippy::too_many_lines, reason = "one table")]
 fn mistakes_are_named() {
     for (line, text) in [
-        ("", "usage: pmcp"),
         ("dev", "missing file argument"),
         ("dev --call-timeout 1s", "missing file argument"),
         ("dev nothing.py", "file not found: nothing.py"),

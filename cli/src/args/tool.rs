@@ -6,21 +6,29 @@ use std::time::Duration;
 
 use clap::Args;
 use protomcp_bridge::{Bridge, Builder, Setting, ToolFile};
+use protomcp_check::{HostLayer, HostSelection};
 use protomcp_server::Limits;
 use protomcp_server::layer::lazy_tools::LazyTools;
 
-use crate::args::choices::{HotReload, OutputSchema, ToolList, ValidateArgs};
+use crate::args::admission::AdmissionFlags;
+use crate::args::choices::{HotReload, OutputSchema, Sdk, ToolList, ValidateArgs};
+use crate::args::refusal::USAGE;
 use crate::args::registry::RegistryFlags;
+use crate::args::report::hosts;
 use crate::args::values::{call_time, patience, size, time};
-use crate::log::LogLevel;
+use crate::args::workers::WorkerFlags;
+use crate::exit::Failure;
+use crate::lending;
+use crate::log::{LogFlags, LogLevel};
 
 /// Flags that only matter to tool files.
-pub(super) const TOOL_FILES_ONLY: [&str; 12] = [
+pub(super) const TOOL_FILES_ONLY: [&str; 15] = [
     "hot-reload",
     "validate-args",
     "output-schema",
     "tool-list",
     "runtime",
+    "sdk",
     "socket",
     "poll",
     "queue-timeout",
@@ -28,6 +36,8 @@ pub(super) const TOOL_FILES_ONLY: [&str; 12] = [
     "max-frame",
     "max-result",
     "max-retiring",
+    "workers",
+    "worker-affinity",
 ];
 
 /// A tool file, and the treatment of its process.
@@ -60,9 +70,12 @@ pub(crate) struct ToolFlags {
     #[arg(long, value_name = "PROGRAM")]
     pub(super) runtime: Option<OsString>,
 
-    /// Path of the socket for the tool process [default: a private path]
-    #[arg(long, value_name = "PATH")]
-    pub(super) socket: Option<PathBuf>,
+    /// SDK of a Python, JavaScript or TypeScript file
+    #[arg(long, value_name = "SOURCE", default_value = "auto")]
+    pub(super) sdk: Sdk,
+
+    #[command(flatten)]
+    pub(super) workers: WorkerFlags,
 
     /// Poll for changes at this interval instead of using system notifications (dev only)
     #[arg(long, value_name = "DURATION", value_parser = time)]
@@ -73,12 +86,20 @@ pub(crate) struct ToolFlags {
     #[arg(long)]
     lazy_tools: bool,
 
+    /// Adapt the names and schemas of tools to these hosts, such as claude,cursor or openai; calls are mapped back.
+    /// `pmcp validate --for` shows what they would refuse
+    #[arg(long = "for", value_name = "HOSTS", value_parser = hosts)]
+    hosts: Vec<HostSelection>,
+
     #[command(flatten)]
     pub(crate) registry: RegistryFlags,
 
     /// Level of the log on stderr; output of the tool is always shown
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     pub(crate) log_level: LogLevel,
+
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
 }
 
 /// Times and sizes.
@@ -122,6 +143,9 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "N", default_value = "1024", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_pending: u32,
 
+    #[command(flatten)]
+    pub(crate) admission: AdmissionFlags,
+
     /// Most old processes that finish their calls at the same time; further reloads wait
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) max_retiring: u32,
@@ -133,9 +157,35 @@ impl ToolFlags {
         self.lazy_tools.then(LazyTools::default)
     }
 
+    /// The path of the tool file.
+    pub(super) fn path(&self) -> Result<PathBuf, Failure> {
+        let Some(path) = self.file.clone() else {
+            return Err(Failure::usage(format!("missing file argument\n{USAGE}")));
+        };
+        if !path.exists() {
+            return Err(Failure::usage(format!("file not found: {}", path.display())));
+        }
+        if !ToolFile::new(&path).is_runnable() {
+            return Err(Failure::usage(format!("{} is a directory; name the tool file in it", path.display())));
+        }
+        Ok(path)
+    }
+
+    /// True if definitions are adapted to hosts.
+    pub(super) fn has_hosts(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// The layer that adapts definitions to hosts.
+    pub(crate) fn host_layer(&self) -> HostLayer {
+        let hosts = self.hosts.iter().cloned().fold(HostSelection::default(), HostSelection::and);
+        let stem = self.file.as_ref().and_then(|file| file.file_stem());
+        HostLayer::new(&hosts, stem.map_or_else(|| "protomcp".into(), |stem| stem.to_string_lossy().into_owned()))
+    }
+
     /// The bridge to the tool file.
     pub(crate) fn bridge(&self, path: &Path, watch: bool) -> Builder {
-        let mut file = ToolFile::new(path);
+        let mut file = ToolFile::new(path).lend(lending::lender(self.sdk));
         if let Some(runtime) = &self.runtime {
             file = file.runtime(runtime);
         }
@@ -155,10 +205,7 @@ impl ToolFlags {
             });
             builder = builder.wait_for_fix();
         }
-        if let Some(socket) = &self.socket {
-            builder = builder.socket(socket);
-        }
-        self.limits.apply(builder)
+        self.workers.apply(self.limits.apply(builder))
     }
 }
 
@@ -168,12 +215,17 @@ impl LimitFlags {
         self.ping_interval.filter(|interval| !interval.is_zero())
     }
 
+    /// The most unanswered requests of a session.
+    pub(crate) fn max_pending(&self) -> usize {
+        to_usize(self.max_pending)
+    }
+
     /// The bounds of the sessions of clients, without a tool process.
     pub(super) fn server_limits(&self) -> Limits {
         Limits {
             drain_timeout: self.drain_timeout,
             ping_interval: self.ping_interval(),
-            max_pending: to_usize(self.max_pending),
+            max_pending: self.max_pending(),
             ..Limits::default()
         }
     }
@@ -185,7 +237,7 @@ impl LimitFlags {
             .drain_timeout(self.drain_timeout)
             .max_frame(usize::try_from(self.max_frame).unwrap_or(usize::MAX))
             .max_result(self.max_result)
-            .max_pending(to_usize(self.max_pending))
+            .max_pending(self.max_pending())
             .max_retiring(to_usize(self.max_retiring));
         if let Some(timeout) = self.connect_timeout {
             builder = builder.connect_timeout(timeout);

@@ -11,15 +11,18 @@ use serde_json::Value;
 use crate::args::CallOptions;
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
+use crate::client::unless_interrupted;
 use crate::exit::{self, Failure};
+use crate::nearest::nearest;
 
 /// Calls the tool, and prints its result.
 pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     let CallOptions { target, tool, arguments, json, server } = options;
     let arguments = Arguments::read(&arguments)?;
-    let connection = Connection::open(target, &server).await?;
+    let connection = unless_interrupted(Connection::open(target, &server)).await?;
     let shows_progress = io::stderr().is_terminal();
-    let arguments = resolved(&connection.session, &tool, arguments).await;
+    let arguments = async { Ok(resolved(&connection.session, &tool, arguments).await) };
+    let arguments = unless_interrupted(arguments).await?;
     let request = connection.session.call(CallTool::new(&tool).with_arguments(arguments)).timeout(server.timeout);
     // Progress prolongs the time for the answer, also where it is not shown.
     let request = request.on_progress(move |progress| {
@@ -35,11 +38,15 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
             return Err(Failure::failed("interrupted; the call is cancelled"));
         }
     };
+    let meant = match &outcome {
+        Err(RequestError::Refused(_)) => meant(&connection.session, &tool).await,
+        _ => None,
+    };
     connection.close().await;
     if shows_progress {
         clear();
     }
-    let result = outcome.map_err(|error| failure(&tool, &error))?;
+    let result = outcome.map_err(|error| failure(&tool, &error, meant.as_deref()))?;
     let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
     let text = if json { format!("{result}\n") } else { as_text(&value) };
     exit::print(&exit::for_stdout(text))?;
@@ -69,8 +76,15 @@ async fn schema(session: &ClientSession, tool: &str) -> Option<Value> {
     None
 }
 
-fn failure(tool: &str, error: &RequestError) -> Failure {
-    Failure::failed(format!("calling {tool:?} failed: {error}"))
+/// The tool that was meant by a name that the server does not list.
+async fn meant(session: &ClientSession, tool: &str) -> Option<String> {
+    let listed: Vec<_> = session.tools().map_ok(|tool| tool.name.to_string()).try_collect().await.ok()?;
+    nearest(tool, listed.iter().map(String::as_str)).filter(|near| *near != tool).map(str::to_owned)
+}
+
+fn failure(tool: &str, error: &RequestError, meant: Option<&str>) -> Failure {
+    let advice = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
+    Failure::failed(format!("calling {tool:?} failed: {error}{advice}"))
 }
 
 /// Shows progress on one line of the terminal.

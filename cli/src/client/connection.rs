@@ -5,14 +5,18 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use protomcp_bridge::{Bridge, ToolFile};
-use protomcp_client::{Client, ClientLimits, ClientSession, Command, CommandTransport, SpawnedError};
-use protomcp_transport::memory;
+use protomcp_bridge::{Bridge, RegisteredTool, ToolFile};
+use protomcp_check::Trace;
+use protomcp_client::{
+    Client, ClientLimits, ClientSession, CloseReason, Command, CommandTransport, Mode, SpawnedError,
+};
+use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
 use crate::args::{Address, ServerFlags, Target, shown};
 use crate::client::form;
 use crate::exit::Failure;
+use crate::lending;
 use crate::proto_remote::ProtoRemote;
 use crate::registries;
 use crate::remote::Remote;
@@ -30,6 +34,21 @@ const OPEN_WITH_SIGN_IN: Duration = Duration::from_secs(360);
 /// The timeout without the flag.
 const USUAL: Duration = Duration::from_secs(300);
 
+/// A client, and the trace of its messages if they are recorded.
+struct Caller {
+    client: Client,
+    trace: Option<Trace>,
+}
+
+impl Caller {
+    async fn connect(&self, transport: impl Transport) -> Result<ClientSession, CloseReason> {
+        match &self.trace {
+            Some(trace) => self.client.connect(trace.tap(transport)).await,
+            None => self.client.connect(transport).await,
+        }
+    }
+}
+
 /// A session, and the bridge of the tool file at its other end.
 pub(super) struct Connection {
     pub(super) session: ClientSession,
@@ -39,16 +58,30 @@ pub(super) struct Connection {
 impl Connection {
     /// Opens a session with the server.
     pub(super) async fn open(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
+        let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")), &target, flags);
+        Self::open_as(Caller { client, trace: None }, target, flags).await
+    }
+
+    /// Opens a session whose messages are recorded. Tool files get a client with a session, which sees changes of lists.
+    pub(super) async fn open_for_test(target: Target, flags: &ServerFlags, trace: &Trace) -> Result<Self, Failure> {
+        // The name that the older Go program has used.
+        let mut client = client(Client::new("protomcp-test-engine", "1.0.0"), &target, flags);
+        if matches!(target, Target::File(_)) {
+            client = client.mode(Mode::Stateful);
+        }
+        Self::open_as(Caller { client, trace: Some(trace.clone()) }, target, flags).await
+    }
+
+    async fn open_as(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
         let headers = flags.headers(|name| std::env::var(name).ok())?;
         flags.check(&target)?;
         let tls = flags.certificate.tls()?;
-        let client = client(&target, flags);
         match target {
-            Target::File(file) => to_file(&client, &file, flags).await,
+            Target::File(file) => to_file(&caller, &file, flags).await,
             Target::Url(url) => {
                 let remote = Remote::new(&url, &headers)?.tls(tls);
                 let transport = remote.answer_timeout(flags.timeout.max(TOTAL)).transport();
-                let session = client.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
+                let session = caller.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
                 Ok(Self { session, bridge: None })
             }
             Target::Proto(server) => {
@@ -59,14 +92,19 @@ impl Connection {
                 let connecting = tokio::time::timeout(flags.timeout, remote.connect(&server)).await;
                 let late = |_| Err(io::Error::from(io::ErrorKind::TimedOut).into());
                 let transport = connecting.unwrap_or_else(late).map_err(|error| cannot_connect(&name, error))?;
-                let session = client.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;
+                let session = caller.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;
                 Ok(Self { session, bridge: None })
             }
             Target::Command(words) => {
-                let session = to_command(&client, &words).await?;
+                let session = to_command(&caller, &words).await?;
                 Ok(Self { session, bridge: None })
             }
         }
+    }
+
+    /// The tools that the process of a tool file has registered; `None` for other servers.
+    pub(super) fn registered_tools(&self) -> Option<Vec<RegisteredTool>> {
+        self.bridge.as_ref().map(Bridge::registered_tools)
     }
 
     /// Ends the session, and the process behind it.
@@ -79,14 +117,14 @@ impl Connection {
 }
 
 /// A client that asks its user on the terminal, if there is one.
-fn client(target: &Target, flags: &ServerFlags) -> Client {
+fn client(client: Client, target: &Target, flags: &ServerFlags) -> Client {
     let limits = ClientLimits {
         open_timeout: open_timeout(target, flags.timeout),
         timeout: flags.timeout,
         total_timeout: flags.timeout.max(TOTAL),
         ..ClientLimits::default()
     };
-    let client = Client::new("pmcp", env!("CARGO_PKG_VERSION")).limits(limits);
+    let client = client.limits(limits);
     if form::has_terminal() { client.on_elicit_with_urls(|question, _| form::answer(question)) } else { client }
 }
 
@@ -100,8 +138,8 @@ fn open_timeout(target: &Target, timeout: Duration) -> Duration {
     }
 }
 
-async fn to_file(client: &Client, path: &Path, flags: &ServerFlags) -> Result<Connection, Failure> {
-    let mut file = ToolFile::new(path);
+async fn to_file(caller: &Caller, path: &Path, flags: &ServerFlags) -> Result<Connection, Failure> {
+    let mut file = ToolFile::new(path).lend(lending::lender(flags.sdk.unwrap_or_default()));
     if let Some(runtime) = &flags.runtime {
         file = file.runtime(runtime);
     }
@@ -113,7 +151,7 @@ async fn to_file(client: &Client, path: &Path, flags: &ServerFlags) -> Result<Co
     let (near, far) = memory::pair();
     let server = bridge.server();
     tokio::spawn(async move { server.serve(far).await });
-    match client.connect(near).await {
+    match caller.connect(near).await {
         Ok(session) => Ok(Connection { session, bridge: Some(bridge) }),
         Err(error) => {
             bridge.shutdown().await;
@@ -122,13 +160,20 @@ async fn to_file(client: &Client, path: &Path, flags: &ServerFlags) -> Result<Co
     }
 }
 
-async fn to_command(client: &Client, words: &[OsString]) -> Result<ClientSession, Failure> {
+async fn to_command(caller: &Caller, words: &[OsString]) -> Result<ClientSession, Failure> {
     let (program, arguments) = words.split_first().expect("the command line names a program");
     let command = arguments.iter().fold(Command::new(program), Command::arg);
     let name = program.to_string_lossy().into_owned();
     let shown = name.clone();
     let transport = CommandTransport::new(command).on_stderr(move |line| tracing::info!("{shown}: {line}"));
-    client.spawn_transport(transport).await.map_err(|error| match error {
+    let session = match &caller.trace {
+        None => caller.client.spawn_transport(transport).await,
+        Some(trace) => match transport.spawn().await {
+            Ok(running) => caller.client.connect(trace.tap(running)).await.map_err(SpawnedError::Connect),
+            Err(error) => Err(SpawnedError::Spawn(error)),
+        },
+    };
+    session.map_err(|error| match error {
         SpawnedError::Spawn(spawn) => Failure::from(&spawn),
         error => cannot_connect(&name, error),
     })

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use protomcp_binary::{AnyServer, BinaryServer, ToolSchemas};
 use protomcp_bsr::registry::Resolver;
+use protomcp_check::{ForHosts, HostLayer};
+use protomcp_server::layer::admission::{AdmissionLayer, Admitting};
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
 
@@ -17,11 +19,20 @@ use crate::registries;
 pub(super) struct Terms {
     call_timeout: Duration,
     drain_timeout: Duration,
+    /// Unanswered requests of a session.
+    max_pending: usize,
+    /// Refuses calls beyond the limits on calls at once, of all protocols together.
+    admission: AdmissionLayer,
     schemas: Arc<dyn ToolSchemas>,
     resolver: Option<Resolver>,
     /// Clients of JSON-RPC see three tools.
     lazy_tools: Option<LazyTools>,
+    /// Definitions in the form of hosts.
+    hosts: HostLayer,
 }
+
+/// A service that refuses calls beyond the limits, and whose definitions are adapted to hosts.
+type Adapted<S> = ForHosts<Arc<Admitting<Arc<S>>>>;
 
 impl Terms {
     pub(super) fn new(tool: &ToolFlags) -> Self {
@@ -29,9 +40,12 @@ impl Terms {
         Self {
             call_timeout: limits.call_timeout,
             drain_timeout: limits.drain_timeout,
+            max_pending: limits.max_pending(),
+            admission: limits.admission.layer(),
             schemas: Arc::new(registries::schemas(resolver.as_ref())),
             resolver,
             lazy_tools: tool.lazy_tools(),
+            hosts: tool.host_layer(),
         }
     }
 
@@ -41,33 +55,47 @@ impl Terms {
     }
 
     /// Serves clients of both protocols.
-    pub(super) fn both<S: Service>(&self, server: Server<S>) -> AnyServer<S, WithLazyTools<Arc<S>>> {
+    pub(super) fn both<S: Service>(&self, server: Server<S>) -> AnyServer<Adapted<S>, WithLazyTools<Arc<Adapted<S>>>> {
         self.binary(server.clone()).with_json(self.json(server))
     }
 
+    /// The limits on calls at once.
+    pub(super) fn admission(&self) -> &AdmissionLayer {
+        &self.admission
+    }
+
     /// Serves clients of JSON-RPC.
-    pub(super) fn json<S: Service>(&self, server: Server<S>) -> Server<WithLazyTools<Arc<S>>> {
-        server.lazy_tools(self.lazy_tools)
+    pub(super) fn json<S: Service>(&self, server: Server<S>) -> Server<WithLazyTools<Arc<Adapted<S>>>> {
+        self.hosts.around(server.layer(&self.admission)).lazy_tools(self.lazy_tools)
     }
 
     /// Serves clients of proto-mcp. A call has the time of any other call.
-    pub(super) fn binary<S: Service>(&self, server: Server<S>) -> BinaryServer<S> {
-        BinaryServer::new(server).schemas(Arc::clone(&self.schemas)).configure(|config| {
-            config.limits.call_timeout = self.call_timeout;
-            config.limits.max_call_timeout = self.call_timeout;
-            config.limits.drain_timeout = self.drain_timeout;
-        })
+    pub(super) fn binary<S: Service>(&self, server: Server<S>) -> BinaryServer<Adapted<S>> {
+        BinaryServer::new(self.hosts.around(server.layer(&self.admission)))
+            .schemas(Arc::clone(&self.schemas))
+            .configure(|config| {
+                config.limits.max_in_flight = self.max_pending;
+                config.limits.call_timeout = self.call_timeout;
+                config.limits.max_call_timeout = self.call_timeout;
+                config.limits.drain_timeout = self.drain_timeout;
+            })
     }
 
     /// The same over gRPC and WebSocket, whose messages keep to the limit of bodies.
-    pub(super) fn over_http<S: Service>(&self, server: Server<S>, max_body: usize) -> BinaryServer<S> {
-        self.binary(server).configure(|config| config.frames.max_frame = config.frames.max_frame.min(max_body))
+    pub(super) fn over_http<S: Service>(&self, server: Server<S>, max_body: usize) -> BinaryServer<Adapted<S>> {
+        self.binary(server).configure(|config| {
+            if max_body < config.frames.max_frame {
+                (config.frames.max_frame, config.frames.setting) = (max_body, Some("--max-body"));
+            }
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use protomcp_binary::StructSchemas;
+    use protomcp_check::HostSelection;
+    use protomcp_server::layer::admission::AdmissionLimits;
     use protomcp_server::{Handler, ServerInfo};
 
     use super::*;
@@ -84,11 +112,14 @@ mod tests {
     fn the_flags_hold_in_proto_mcp() {
         let (call_timeout, drain_timeout) = (Duration::from_secs(7), Duration::from_secs(3));
         let schemas = Arc::new(StructSchemas);
-        let terms = Terms { call_timeout, drain_timeout, schemas, resolver: None, lazy_tools: None };
+        let hosts = HostLayer::new(&HostSelection::default(), "nothing");
+        let (max_pending, admission) = (9, AdmissionLayer::new(AdmissionLimits::default()));
+        let (resolver, lazy_tools) = (None, None);
+        let terms = Terms { call_timeout, drain_timeout, max_pending, admission, schemas, resolver, lazy_tools, hosts };
         let server = terms.binary(Server::from_handler(Nothing));
         let (limits, usual) = (server.config().limits, server.config().frames.max_frame);
         assert_eq!((limits.call_timeout, limits.max_call_timeout), (call_timeout, call_timeout));
-        assert_eq!(limits.drain_timeout, drain_timeout);
+        assert_eq!((limits.drain_timeout, limits.max_in_flight), (drain_timeout, max_pending));
         for (max_body, max_frame) in [(1 << 10, 1 << 10), (usize::MAX, usual)] {
             let server = terms.over_http(Server::from_handler(Nothing), max_body);
             assert_eq!(server.config().frames.max_frame, max_frame);

@@ -1,12 +1,19 @@
 //! The run of a gateway under the control of signals.
 
 use std::collections::BTreeSet;
+use std::env;
+use std::error::Error;
 use std::fmt::Display;
+use std::io;
+use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use protomcp_binary::CommandServer;
+use protomcp_bridge::SpawnError;
 use protomcp_client::{Command, CommandTransport};
-use protomcp_gateway::{Builder, Gateway, Upstream};
+use protomcp_gateway::{Builder, Gateway, GatewayError, Upstream};
 use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
 use protomcp_transport::boxed::Boxed;
@@ -17,6 +24,7 @@ use crate::exit::Failure;
 use crate::proto_remote::ProtoRemote;
 use crate::remote::Remote;
 use crate::serve::run::{Signals, Wish};
+use crate::serve::status::StatusLayer;
 
 /// Names the flags without effect.
 pub(super) fn warn(idle: &[String]) {
@@ -27,11 +35,13 @@ pub(super) fn warn(idle: &[String]) {
 
 /// Connects the servers, those of proto-mcp with these settings. A signal ends the attempt.
 pub(super) async fn open(servers: &Upstreams, remote: &ProtoRemote, signals: &mut Signals) -> Result<Gateway, Failure> {
+    let misnamed = Misnamed::default();
+    misnamed.check(servers)?;
     tracing::info!("connecting to {}", servers.names());
-    let mut opening = pin!(builder(servers, remote)?.open());
+    let mut opening = pin!(builder(servers, remote, &misnamed)?.open());
     loop {
         tokio::select! {
-            outcome = &mut opening => return outcome.map_err(|error| Failure::failed(with_advice(&error.to_string()))),
+            outcome = &mut opening => return outcome.map_err(|error| misnamed.failure(&error)),
             signal = signals.next() => {
                 if signal == Wish::Stop {
                     return Err(Failure::failed("interrupted while connecting"));
@@ -44,11 +54,62 @@ pub(super) async fn open(servers: &Upstreams, remote: &ProtoRemote, signals: &mu
 /// The server for clients, with the tools that they may see and call.
 pub(super) fn server(gateway: &Gateway, servers: &Upstreams) -> Server<impl Service + use<>> {
     let policy = servers.policy.clone().unwrap_or(ToolPolicy::Block(BTreeSet::new()));
-    gateway.server().layer(ToolPolicyLayer::new(policy))
+    gateway.server().layer(ToolPolicyLayer::new(policy)).layer(StatusLayer)
+}
+
+/// Remembers that a command names no program, which is an error in the command line or in a file it names.
+#[derive(Debug, Clone, Default)]
+struct Misnamed(Arc<AtomicBool>);
+
+impl Misnamed {
+    /// Refuses the only command if its program cannot be found: no change of a file that is watched would help.
+    fn check(&self, servers: &Upstreams) -> Result<(), Failure> {
+        match &servers.entries[..] {
+            [entry] => match &entry.location {
+                Location::Command(command) if !is_found(command) => {
+                    Err(Failure::usage(format!("program not found: {}", command.program.to_string_lossy())))
+                }
+                _ => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes the reason why a command was not started.
+    fn note(&self, error: &(dyn Error + 'static)) {
+        let mut cause = Some(error);
+        while let Some(error) = cause {
+            let inner = error.downcast_ref::<io::Error>().and_then(|error| error.get_ref()?.downcast_ref());
+            if let Some(spawn) = error.downcast_ref::<SpawnError>().or(inner)
+                && Failure::from(spawn).is_usage()
+            {
+                self.0.store(true, Ordering::Relaxed);
+            }
+            cause = error.source();
+        }
+    }
+
+    /// No server can be reached.
+    fn failure(&self, error: &GatewayError) -> Failure {
+        let text = with_advice(&error.to_string());
+        if self.0.load(Ordering::Relaxed) { Failure::usage(text) } else { Failure::failed(text) }
+    }
+}
+
+/// False for a name that is in no directory of the search path. A path may come to exist.
+fn is_found(command: &StdioCommand) -> bool {
+    let program = Path::new(&command.program);
+    let own = command.environment.iter().find(|(name, _)| *name == "PATH").map(|(_, path)| path.into());
+    match own.or_else(|| env::var_os("PATH")) {
+        Some(path) if program.components().count() == 1 && program.is_relative() => {
+            env::split_paths(&path).any(|directory| directory.join(program).is_file())
+        }
+        _ => true,
+    }
 }
 
 /// The gateway to the servers. Several have prefixes.
-fn builder(servers: &Upstreams, remote: &ProtoRemote) -> Result<Builder, Failure> {
+fn builder(servers: &Upstreams, remote: &ProtoRemote, misnamed: &Misnamed) -> Result<Builder, Failure> {
     let remote = remote.clone().tls(servers.tls.clone());
     let mut gateway = Gateway::builder("protomcp", env!("CARGO_PKG_VERSION"))
         .limits(servers.limits)
@@ -77,6 +138,7 @@ fn builder(servers: &Upstreams, remote: &ProtoRemote) -> Result<Builder, Failure
                 command,
                 is_single,
                 remote.for_server().command_within(servers.limits.open_timeout),
+                misnamed,
             ),
         };
         let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
@@ -86,7 +148,7 @@ fn builder(servers: &Upstreams, remote: &ProtoRemote) -> Result<Builder, Failure
 }
 
 /// A server that a command starts. Among several, the lines of its standard error carry its name.
-fn process(name: &str, command: &StdioCommand, is_single: bool, remote: ProtoRemote) -> Upstream {
+fn process(name: &str, command: &StdioCommand, is_single: bool, remote: ProtoRemote, misnamed: &Misnamed) -> Upstream {
     let mut start = Command::new(&command.program).args(&command.arguments);
     for (variable, value) in &command.environment {
         start = start.env(variable, value);
@@ -99,19 +161,20 @@ fn process(name: &str, command: &StdioCommand, is_single: bool, remote: ProtoRem
         true => tracing::info!(target: "tool::stderr", "{line}"),
         false => tracing::info!(target: "tool::stderr", "{shown}: {line}"),
     };
+    let misnamed = misnamed.clone();
     match command.protocol {
         CommandProtocol::Json => {
             let process = CommandTransport::new(start).on_stderr(log);
             Upstream::new(name.to_owned(), move || {
-                let process = process.clone();
-                async move { Ok(Boxed::new(process.spawn().await?)) }
+                let (process, misnamed) = (process.clone(), misnamed.clone());
+                async move { Ok(Boxed::new(process.spawn().await.inspect_err(|error| misnamed.note(error))?)) }
             })
         }
         CommandProtocol::Proto => {
             let process = CommandServer::new(start).on_stderr(log);
             Upstream::new(name.to_owned(), move || {
-                let (remote, process) = (remote.clone(), process.clone());
-                async move { remote.start(&process).await }
+                let (remote, process, misnamed) = (remote.clone(), process.clone(), misnamed.clone());
+                async move { remote.start(&process).await.inspect_err(|error| misnamed.note(&**error)) }
             })
         }
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use protomcp_bridge::{Availability, Bridge, open_files};
 use protomcp_grpc::GrpcService;
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
-use protomcp_server::{Server, Service};
+use protomcp_server::{Limits, Server, Service};
 use protomcp_websocket::WebSockets;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -20,6 +20,7 @@ use crate::log;
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
+use crate::serve::live;
 use crate::serve::metrics;
 use crate::serve::run::{Signals, failure, prepare};
 
@@ -28,7 +29,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) -> Result<(), Failure> {
-    log::start(tool.log_level);
+    log::start_with(tool.log_level, tool.log, live::is_watched(&source));
     let mut signals = Signals::new()?;
     let front = Front::open(http, &tool).await?;
     match source {
@@ -84,6 +85,8 @@ impl Front {
         let scheme = if tls.is_some() { "https" } else { "http" };
         let Listeners { sockets, address } =
             listeners::open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
+        // Each request that a session takes may have a response of its own.
+        http.config.limits.max_streams = tool.limits.max_pending().saturating_add(Limits::CONTROL_ROOM);
         let monitoring = metrics::open(&http).await?;
         let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
         let url = format!("{scheme}://{name}:{}/mcp", address.port());
@@ -115,7 +118,7 @@ impl Front {
         let max_sessions = http.config.limits.max_sessions;
         let service = StreamableHttp::new(terms.json(server.clone()), http.config);
         let readiness = Readiness::default();
-        let registry = metrics::registry(bridge, &service);
+        let registry = metrics::registry(bridge, &service, terms.admission().clone());
         let mut routes = Routes::new(service.clone());
         if http.protocols != Protocols::WebSocket {
             let grpc = GrpcService::new(&binary).with_health(readiness.clone());

@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime};
 use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer};
 use protomcp_binary::{Authorization, Fault, Grant, Permission, TokenVerifier, Verifying, code};
-use protomcp_server::{CallerIdentity, Extensions};
+use protomcp_server::Extensions;
 
 /// Accepts the tokens that a resource server accepts, with the rules that hold over HTTP.
 pub(super) struct IssuedTokens(pub(super) ResourceServer);
@@ -31,7 +31,7 @@ fn grant(server: ResourceServer, identity: Identity) -> Grant {
     let left = identity.valid_until().map(|end| end.duration_since(SystemTime::now()).unwrap_or_default());
     let valid_until = left.and_then(|left| Instant::now().checked_add(left));
     let principal: Arc<str> = identity.principal();
-    let known = Extensions::default().with(Arc::new(bearer(&identity)));
+    let known = Extensions::default().with(Arc::new(protomcp_http::caller_identity(&identity)));
     let permission = server.has_policy().then(|| {
         // There is no request of HTTP.
         let (parts, ()) = Request::new(()).into_parts();
@@ -41,17 +41,6 @@ fn grant(server: ResourceServer, identity: Identity) -> Grant {
         })
     });
     Grant { principal, permission, valid_until, known }
-}
-
-/// The bearer of a token, as tool processes see it.
-fn bearer(identity: &Identity) -> CallerIdentity {
-    let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-    CallerIdentity {
-        subject: text(identity.subject()),
-        client_id: text(identity.client()),
-        issuer: text(identity.issuer()),
-        scopes: identity.scopes().iter().map(str::to_owned).collect(),
-    }
 }
 
 fn fault(rejection: &Rejection) -> Fault {

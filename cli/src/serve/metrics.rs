@@ -1,14 +1,20 @@
 //! Metrics for Prometheus, on a port of their own or beside the server.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use protomcp_bridge::Bridge;
 use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
+use protomcp_server::layer::admission::{AdmissionLayer, AdmissionScope};
 use tokio::net::TcpListener;
 
 use crate::args::{HttpOptions, Place};
@@ -21,8 +27,28 @@ const MAX_CONNECTIONS: usize = 64;
 /// The time in which a running scrape must finish at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// All metrics of the bridge, if there is one, of the HTTP server and of this process.
-pub(super) fn registry(bridge: Option<&Bridge>, service: &StreamableHttp) -> Arc<Registry> {
+/// The calls that were refused by the limits on calls at once.
+#[derive(Debug)]
+struct RefusedCalls(AdmissionLayer);
+
+impl Collector for RefusedCalls {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let help = "Calls that were refused, by the limit that was reached.";
+        let mut refused = encoder.encode_descriptor("pmcp_calls_refused", help, None, MetricType::Counter)?;
+        for scope in AdmissionScope::ALL {
+            let limit = match scope {
+                AdmissionScope::Server => "server",
+                AdmissionScope::Principal => "user",
+                AdmissionScope::Tool => "tool",
+            };
+            ConstCounter::new(self.0.refused(scope)).encode(refused.encode_family(&[("limit", limit)])?)?;
+        }
+        Ok(())
+    }
+}
+
+/// All metrics of the bridge, if there is one, of the HTTP server, of the limits on calls and of this process.
+pub(super) fn registry(bridge: Option<&Bridge>, service: &StreamableHttp, admission: AdmissionLayer) -> Arc<Registry> {
     let mut registry = Registry::default();
     let build = Family::<[(&str, &str); 1], Gauge>::default();
     build.get_or_create(&[("version", env!("CARGO_PKG_VERSION"))]).set(1);
@@ -34,6 +60,7 @@ pub(super) fn registry(bridge: Option<&Bridge>, service: &StreamableHttp) -> Arc
         registry.register_collector(Box::new(bridge.metrics()));
     }
     registry.register_collector(Box::new(service.metrics()));
+    registry.register_collector(Box::new(RefusedCalls(admission)));
     Arc::new(registry)
 }
 

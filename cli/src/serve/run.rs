@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use protomcp_bridge::{Bridge, EndpointError, Run, RunError, RunHandle, StartError, Starting};
+use protomcp_bridge::{Bridge, Run, RunError, RunHandle, StartError, Starting};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::Failure;
@@ -18,16 +18,15 @@ pub(super) fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, 
 
 /// The error of a run, with the flag that avoids it.
 pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
-    if let RunError::Start(StartError::Spawn(spawn)) = error {
-        return spawn.into();
+    if let RunError::Start(start @ StartError::Spawn(_)) = error {
+        return start.into();
     }
-    let hint = match error {
-        RunError::Start(StartError::Socket(
-            EndpointError::PathTooLong { .. } | EndpointError::ForeignDirectory(_) | EndpointError::InUse(_),
-        )) => "; choose another path with --socket",
-        _ => "",
-    };
-    Failure::failed(format!("{error}{hint}"))
+    match error {
+        RunError::Start(StartError::Socket(socket)) => {
+            Failure::usage(format!("{socket}; choose another path with --socket"))
+        }
+        error => Failure::failed(error.to_string()),
+    }
 }
 
 /// The meaning of a signal.

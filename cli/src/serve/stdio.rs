@@ -12,15 +12,19 @@ use crate::exit::Failure;
 use crate::log;
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
+use crate::serve::live;
 use crate::serve::run::{Signals, failure, prepare};
 
 /// Serves until the client disconnects or a signal ends it.
 pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOptions) -> Result<(), Failure> {
+    // Before descriptor 0 is another.
+    let is_live = live::is_watched(&source);
     // Before anything else can write to descriptor 1.
     let (reader, writer) =
         stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
-    log::start(tool.log_level);
-    let detect = DetectOptions { max_line: options.max_line, ..DetectOptions::STDIO };
+    log::start_with(tool.log_level, tool.log, is_live);
+    let detect =
+        DetectOptions { max_line: options.max_line, max_line_setting: Some("--max-line"), ..DetectOptions::STDIO };
     let terms = Terms::new(tool);
     for flag in options.idle {
         tracing::warn!("{flag} has no effect on stdio: there is one host, the one that started this program");
@@ -28,6 +32,9 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
     let mut signals = Signals::new()?;
     let outcome = match source {
         Source::File { path, watch } => {
+            if is_live {
+                tracing::info!("{}", live::advice(&path));
+            }
             let (bridge, starting) = tool.bridge(&path, watch).launch();
             let server = terms.both(bridge.server());
             let run = prepare((bridge, starting), signals, format!("{} on stdio", path.display()));

@@ -18,6 +18,7 @@ use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::issued_tokens::IssuedTokens;
 use crate::serve::listeners::{self, Listeners};
+use crate::serve::live;
 use crate::serve::run::{Signals, failure, prepare};
 
 /// The time in which connections must close after the last call.
@@ -25,7 +26,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> Result<(), Failure> {
-    log::start(tool.log_level);
+    log::start_with(tool.log_level, tool.log, live::is_watched(&source));
     let mut signals = Signals::new()?;
     let front = Front::open(tcp, &tool).await?;
     match source {
@@ -100,7 +101,9 @@ impl Front {
         let (json_server, tokens) = (terms.json(server.clone()), tokens.map(Arc::new));
         let binary = terms.binary(server).configure(|session| (session.tokens, session.verifier) = (tokens, verifier));
         let server = binary.with_json(json_server);
-        let service = AnyProtocol { server, options: DetectOptions { json, max_line, ..DetectOptions::NETWORK } };
+        let max_line_setting = Some("--max-line");
+        let options = DetectOptions { json, max_line, max_line_setting, ..DetectOptions::NETWORK };
+        let service = AnyProtocol { server, options };
         let listener = Listener::from_sockets(sockets).with_config(config);
         listener.serve_streams(service).with_graceful_shutdown(ended).into_future()
     }

@@ -1,5 +1,5 @@
-// A host page with an app of a server, in the system's Chromium, used as a user would: the page shows the result of a tool,
-// and a press of its button calls another one.
+// A host page with an app of a server, in the system's Chromium, used as a user would: the page shows the result of a tool
+// in a chart, and its button and its slider call another one.
 //
 // Usage: node visit.mjs, with PACKAGES, the folder `node_modules` that has ext-apps, the official client and rolldown, and
 // BROWSER, the one that has playwright-core. It prints the origin of the host page, and reads one line of JSON:
@@ -10,10 +10,10 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { outcome, withPage } from "../chromium.mjs";
 
 const { PACKAGES, BROWSER } = process.env;
 const { rolldown } = await import(pathToFileURL(createRequire(join(PACKAGES, "/")).resolve("rolldown")));
-const { chromium } = createRequire(join(BROWSER, "/"))("playwright-core");
 
 async function bundle() {
   const input = join(import.meta.dirname, "host.js");
@@ -40,41 +40,32 @@ const line = await new Promise((resolve) => lines.once("line", resolve).once("cl
 if (!line) process.exit(1);
 const options = JSON.parse(line);
 
-const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
-  args: [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-proxy-server",
-  ],
-});
 try {
-  const page = await browser.newPage();
-  page.on("pageerror", (error) => console.error(String(error)));
-  const query = new URLSearchParams({
-    server: options.server,
-    tool: options.tool,
-    arguments: JSON.stringify(options.arguments),
+  await withPage(BROWSER, async (page) => {
+    const query = new URLSearchParams({
+      server: options.server,
+      tool: options.tool,
+      arguments: JSON.stringify(options.arguments),
+    });
+    const found = await outcome(page, `${origin}/?${query}`);
+    if (found.error) throw new Error(found.error);
+    const app = page.frameLocator("iframe");
+    await app.locator("#result:not(:empty)").waitFor({ timeout: 60_000 });
+    const shown = [await app.locator("#result").textContent()];
+    const controls = [
+      () => app.getByRole("button", { name: "Next day" }).click(),
+      () => app.getByRole("slider", { name: "Day" }).fill("4"),
+    ];
+    for (const [before, use] of controls.entries()) {
+      await use();
+      await app.locator(`#result[data-calls='${before + 1}']`).waitFor({ timeout: 60_000 });
+      shown.push(await app.locator("#result").textContent());
+    }
+    const bars = await app.locator("svg rect").evaluateAll((all) => all.map((bar) => Number(bar.getAttribute("height"))));
+    await page.screenshot({ path: options.screenshot });
+    console.log(JSON.stringify({ ...found, shown, bars }));
   });
-  await page.goto(`${origin}/?${query}`);
-  await page.waitForFunction(() => window.outcome !== undefined, null, { timeout: 60_000 });
-  const outcome = await page.evaluate(() => window.outcome);
-  if (outcome.error) throw new Error(outcome.error);
-  const app = page.frameLocator("iframe");
-  await app.locator("#result:not(:empty)").waitFor({ timeout: 60_000 });
-  const shown = [await app.locator("#result").textContent()];
-  await app.getByRole("button").click();
-  await app.locator("#result[data-calls='1']").waitFor({ timeout: 60_000 });
-  shown.push(await app.locator("#result").textContent());
-  await page.screenshot({ path: options.screenshot });
-  console.log(JSON.stringify({ ...outcome, shown }));
 } finally {
-  await browser.close();
   pages.close();
   lines.close();
 }

@@ -52,8 +52,10 @@ struct Shared {
 impl Link {
     fn send(&self, id: &str, for_call: &str, msg: impl Into<Msg>) {
         let envelope = Envelope { for_call: for_call.to_owned(), ..Envelope::new(id, msg) };
+        // A large envelope is encoded before floods have to yield to it.
+        let bytes = frame(&envelope);
         self.0.answers.fetch_add(1, Ordering::Relaxed);
-        self.bytes(&frame(&envelope));
+        self.bytes(&bytes);
         self.0.answers.fetch_sub(1, Ordering::Relaxed);
     }
 

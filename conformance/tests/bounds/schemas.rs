@@ -10,7 +10,12 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
     ),
     (
         "requests in flight of a connection of proto-mcp",
-        "{crates/binary/src/session/config.rs max_in_flight count}; the server reads on when one is answered",
+        "{crates/binary/src/session/config.rs max_in_flight count}, and {crates/session/src/info.rs CONTROL_ROOM count} more that are not calls",
+        "",
+    ),
+    (
+        "calls that wait for a server of proto-mcp, and other requests",
+        "{crates/binary/src/client/config.rs max_waiting count} each; owners take turns, and the newest one of the owner with most gives way",
         "",
     ),
     (

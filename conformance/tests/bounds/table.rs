@@ -28,7 +28,16 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("nesting of a JSON message", "{crates/types/src/parse.rs MAX_DEPTH count}", ""),
     ("messages of a batch", "{crates/types/src/parse.rs MAX_BATCH count}", ""),
     ("members of an object that is read, such as `params`", "{crates/types/src/json_object.rs MAX_MEMBERS count}", ""),
-    ("unanswered requests of a session", "{crates/session/src/info.rs max_pending count}", "`--max-pending`"),
+    (
+        "unanswered requests of a session",
+        "{crates/session/src/info.rs max_pending count}, and {crates/session/src/info.rs CONTROL_ROOM count} more that list or ask about tasks",
+        "`--max-pending`",
+    ),
+    (
+        "calls at once, running and waiting",
+        "none beside the queue; a caller without a call is admitted beyond the limits of the server and of a tool",
+        "`--max-calls`, `--max-calls-per-user`, `--max-calls-per-tool`",
+    ),
     (
         "bytes of unanswered requests, arriving bodies included, and {crates/session/src/info.rs REQUEST_OVERHEAD bytes} for each",
         "{crates/session/src/info.rs max_inbound_bytes bytes} of all; one caller may take {crates/session/src/budget.rs SHARE count} times what stays free",
@@ -99,10 +108,19 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/http/src/config/limits.rs session_idle time}, never zero",
         "`--session-idle`",
     ),
-    ("responses of one session open at once", "{crates/http/src/config/limits.rs max_streams count}", ""),
+    (
+        "responses of one session open at once",
+        "{crates/http/src/config/limits.rs max_streams count}",
+        "`--max-pending`",
+    ),
     (
         "HTTP connections",
         "{crates/listener/src/config.rs max_connections count}, or {crates/listener/src/descriptors.rs RESERVED count} fewer than the limit of open files, which `pmcp` raises for itself as far as it may; the address with most gives way",
+        "",
+    ),
+    (
+        "bytes that an HTTP/2 connection may send before the server reads them",
+        "512 KiB, of which one request has at most {crates/listener/src/http_connection.rs STREAM_WINDOW bytes}",
         "",
     ),
     (
@@ -225,6 +243,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/bridge/src/builder.rs MAX_RETIRING count}",
         "`--max-retiring`",
     ),
+    ("processes of one tool file", "1, at most {crates/bridge/src/pool.rs MAX_WORKERS count}", "`--workers`"),
     (
         "reloads",
         "{crates/watch/src/pace.rs BURST count} at once, then one each {crates/watch/src/pace.rs REFILL time}",
@@ -237,6 +256,19 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("tools with metrics of their own", "{crates/bridge/src/metrics.rs MAX_TOOLS count}, the others together", ""),
+    ("events of `pmcp playground` that are kept", "10,000, or {crates/playground/src/journal.rs MAX_BYTES bytes}", ""),
+    (
+        "requests below `/api` of the playground at once, and a body of one",
+        "{crates/playground/src/requests.rs MAX_REQUESTS count}; {crates/playground/src/requests.rs MAX_BODY bytes}",
+        "",
+    ),
+    (
+        "connections to `/ws` of the playground",
+        "{crates/playground/src/websocket.rs MAX_CONNECTIONS count}; a silent or slow one ends after {crates/playground/src/websocket.rs PING_INTERVAL time} to 60 s",
+        "",
+    ),
+    ("versions of a lent SDK that are kept", "{crates/lend/src/cache.rs VERSIONS count}", ""),
+    ("a Python file whose text decides about its command", "{crates/bridge/src/python_file.rs SEARCHED bytes}", ""),
     ("**Authorization**", "", ""),
     ("a token", "{crates/auth/src/bearer.rs MAX_TOKEN bytes}", ""),
     (
@@ -344,7 +376,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("**The gateway**", "", ""),
     (
         "sessions with a server that belong to single clients",
-        "{crates/gateway/src/limits.rs max_sessions count}; one owner may have {crates/gateway/src/pool/shares.rs SHARE count} times what is free; an idle one of an owner with as many gives way, otherwise the call is refused as `OVERLOADED`",
+        "{crates/gateway/src/limits.rs max_sessions count}; one owner may have {crates/gateway/src/shares.rs SHARE count} times what is free; an idle one of an owner with as many gives way, otherwise the call is refused as `OVERLOADED`",
         "",
     ),
     (
@@ -386,7 +418,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("times that a call sends its user to web pages", "{crates/gateway/src/relay/visiting.rs MAX_ROUNDS count}", ""),
     (
         "requests, and questions, in one session with a server without an answer",
-        "{crates/gateway/src/identity.rs MAX_PENDING count}, and {crates/gateway/src/identity.rs MAX_QUESTIONS count}",
+        "{crates/gateway/src/identity.rs MAX_PENDING count}, of which one owner may have {crates/gateway/src/shares.rs SHARE count} times what is free, and {crates/gateway/src/identity.rs MAX_QUESTIONS count}",
         "",
     ),
     (
@@ -400,46 +432,4 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/gateway/src/limits.rs max_retiring count}; then a reload waits",
         "`--max-retiring`",
     ),
-    ("**Authorization of a client**", "", ""),
-    ("a document of an authorization server", "{crates/auth/src/exchange.rs MAX_DOCUMENT bytes}", ""),
-    ("a URL or an id in it", "{crates/auth/src/oauth/metadata.rs MAX_TEXT bytes}", ""),
-    (
-        "scopes that a client asks for",
-        "{crates/auth/src/oauth/scope_choice.rs MAX_SCOPES bytes} in all; those of the past are left out first",
-        "",
-    ),
-    (
-        "redirects of a metadata document",
-        "{crates/auth/src/oauth/discovery.rs MAX_REDIRECTS count}, within its origin; none of any other request",
-        "",
-    ),
-    (
-        "authorizations that an MCP server can cause",
-        "{crates/auth/src/driver/round_limit.rs BURST count} at once, then one each {crates/auth/src/driver/round_limit.rs INTERVAL time}",
-        "",
-    ),
-    ("challenges of one request", "{crates/auth/src/driver/session.rs MAX_ATTEMPTS count}", ""),
-    (
-        "time for an authorization",
-        "{crates/auth/src/driver/flight.rs MAX_FLOW time}, of which the user has {crates/auth/src/driver/loopback.rs TIMEOUT time}",
-        "",
-    ),
-    (
-        "connections to the redirect listener",
-        "{crates/auth/src/driver/redirect_listener.rs MAX_CONNECTIONS count} at a time, each {crates/auth/src/driver/redirect_listener.rs REQUEST_TIMEOUT time}",
-        "",
-    ),
-    ("credentials in memory", "{crates/auth/src/driver/token_store.rs MAX_CREDENTIALS count}", ""),
-    (
-        "credentials of one MCP server in a keyring",
-        "{crates/auth/src/driver/keyring_store.rs MAX_ISSUERS count}, of as many issuers",
-        "",
-    ),
-    (
-        "time for a keyring to answer",
-        "{crates/auth/src/driver/keyring_store.rs MAX_WAIT time}; then files are used",
-        "",
-    ),
-    ("a file of credentials", "{crates/auth/src/driver/file_store.rs MAX_FILE bytes}", ""),
-    ("time that a refresh waits for another program", "{crates/auth/src/driver/file_store.rs MAX_WAIT time}", ""),
 ];

@@ -38,6 +38,11 @@ impl Scene {
 
     /// With these variables.
     pub(crate) fn open_with(carrier: Carrier, flags: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::open_file(carrier, "carriers.py", flags, variables)
+    }
+
+    /// With another file.
+    pub(crate) fn open_file(carrier: Carrier, file: &str, flags: &[&str], variables: &[(&str, &str)]) -> Self {
         let sandbox = Sandbox::new();
         sandbox.write("carriers.py", TOOLS);
         let transport = match carrier {
@@ -45,7 +50,7 @@ impl Scene {
             Carrier::Tcp => "tcp",
             Carrier::WebSocket | Carrier::BareWebSocket | Carrier::Grpc => "http",
         };
-        let words = [&["run", "carriers.py", "--port", "0", "--transport", transport], flags].concat();
+        let words = [&["run", file, "--port", "0", "--transport", transport], flags].concat();
         let launch = sandbox.pmcp(&words);
         let host = variables.iter().fold(launch, |launch, (name, value)| launch.env(name, value)).start();
         let log = host.stderr_with("serving");

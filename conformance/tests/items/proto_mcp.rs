@@ -67,6 +67,15 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         &[(PMCP, "a_client_on_another_runtime_lists_and_calls")],
     ),
     (
+        "12",
+        "no bytes cause a panic: frames, messages, references, descriptor sets",
+        &[
+            ("crates/binary/tests/fuzzed.rs", "no_bytes_break_the_decoder_of_messages"),
+            ("crates/bsr/tests/fuzzed.rs", "no_text_breaks_the_reader_of_references"),
+            ("crates/bsr/tests/fuzzed.rs", "no_bytes_break_the_loader_of_descriptor_sets"),
+        ],
+    ),
+    (
         "13",
         "the version matrix",
         &[
@@ -222,11 +231,4 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (LISTS, "a_page_ends_before_it_is_too_large"),
         ],
     ),
-];
-
-/// The rows without a test so far.
-pub(crate) const PROTO_MCP_LATER: &[(&str, &str)] = &[
-    ("12", "the fuzz targets `messages` and `conversation`, which are not tests (docs/fuzzing.md)"),
-    ("77, 79", "the program `proto_claims`, which is not a test (docs/proto-mcp-claims.md)"),
-    ("78", "benches of encoding, validation and look-ups are part of that program; CI runs none"),
 ];

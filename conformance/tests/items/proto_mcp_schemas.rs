@@ -97,8 +97,12 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
     ("55", "each kind of rule", &[(VALIDATION, "each_kind_of_rule_accepts_and_refuses")]),
     (
         "56",
-        "the recorded cases of protovalidate, where a file with them is given",
-        &[("crates/bsr/tests/registry/corpus.rs", "every_case_of_the_corpus_passes")],
+        "cases of each outcome from a registry; the recorded ones of protovalidate, where a file with them is given",
+        &[
+            (CORPUS, "cases_of_every_outcome_pass_from_a_registry"),
+            (CORPUS, "cases_with_another_outcome_fail"),
+            (CORPUS, "every_case_of_the_corpus_passes"),
+        ],
     ),
     (
         "57",
@@ -196,7 +200,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (STREAMS, "streams_share_the_limit_of_connections"),
             (REQUESTS, "requests_in_flight_are_bounded"),
             (REQUESTS, "a_client_that_does_not_read_is_not_read_from"),
-            (CALLS, "more_calls_than_are_taken_wait_their_turn"),
+            (CALLS, "calls_beyond_the_limit_are_refused_and_lists_pass"),
             (PMCP, "connections_beyond_the_limit_are_closed"),
         ],
     ),
@@ -260,6 +264,13 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (TOOL_CLIENT, "schemas_and_values_pass_both_conversations"),
         ],
     ),
+    ("77", "one command writes the tables of tokens", &[(CLAIMS, "the_tables_of_tokens_come_from_captured_lists")]),
+    (
+        "78",
+        "the steps of a call are measured, and none costs out of proportion",
+        &[(CLAIMS, "each_step_of_a_call_is_measured_beside_its_peer")],
+    ),
+    ("79", "each claim has a verdict", &[(CLAIMS, "each_claim_has_figures_and_the_verdict_of_them")]),
     (
         "80",
         "the field numbers of the first published implementation",

@@ -29,3 +29,5 @@ pub(crate) const REGISTRY: &str = "crates/bsr/tests/registry/main.rs";
 pub(crate) const CONVERSION: &str = "crates/bsr/tests/conversion.rs";
 pub(crate) const FIELD_LOCK: &str = "crates/bsr/tests/field_lock.rs";
 pub(crate) const SAMPLES: &str = "crates/bsr/tests/conversion_samples.rs";
+pub(crate) const CORPUS: &str = "crates/bsr/tests/registry/corpus.rs";
+pub(crate) const CLAIMS: &str = "benches/src/bin/proto_claims/tests.rs";

@@ -81,18 +81,35 @@ pub(crate) fn kill(pid: u32) {
     send(pid, Signal::KILL);
 }
 
-/// True if there are bytes in a pipe that the process reads. Its standard input may have another number by now.
+/// True if there are bytes in a pipe from another process. Its standard input may have another number by now. A pipe whose
+/// both ends are with the process is its own: an event loop wakes itself by one.
 fn has_input(pid: u32) -> bool {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-    let is_pipe = |path: &PathBuf| fs::read_link(path).is_ok_and(|to| to.to_string_lossy().starts_with("pipe:"));
-    let mut pipes = entries.map(|entry| entry.path()).filter(is_pipe);
-    pipes.any(|path| {
-        let number = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let about = fs::read_to_string(format!("/proc/{pid}/fdinfo/{number}")).unwrap_or_default();
-        // The last digit of the flags is the access mode.
-        let is_read = about.lines().any(|line| line.starts_with("flags:") && line.ends_with('0'));
-        is_read && File::open(path).is_ok_and(|pipe| rustix::io::ioctl_fionread(&pipe).is_ok_and(|bytes| bytes > 0))
+    let pipes: Vec<_> = entries.filter_map(|entry| End::of(pid, &entry.path())).collect();
+    let is_own = |end: &End| pipes.iter().any(|other| other.is_writable && other.pipe == end.pipe);
+    let mut inputs = pipes.iter().filter(|end| !end.is_writable && !is_own(end));
+    inputs.any(|end| {
+        File::open(&end.path).is_ok_and(|pipe| rustix::io::ioctl_fionread(&pipe).is_ok_and(|bytes| bytes > 0))
     })
+}
+
+/// An end of a pipe.
+struct End {
+    path: PathBuf,
+    /// The pipe's name, which both ends have.
+    pipe: PathBuf,
+    is_writable: bool,
+}
+
+impl End {
+    /// None if the descriptor is of something else.
+    fn of(pid: u32, path: &Path) -> Option<Self> {
+        let pipe = fs::read_link(path).ok().filter(|to| to.to_string_lossy().starts_with("pipe:"))?;
+        let about = fs::read_to_string(format!("/proc/{pid}/fdinfo/{}", path.file_name()?.to_string_lossy())).ok()?;
+        // The last digit of the flags is the access mode.
+        let flags = about.lines().find(|line| line.starts_with("flags:"))?;
+        Some(Self { path: path.to_owned(), pipe, is_writable: !flags.ends_with('0') })
+    }
 }
 
 fn send(pid: u32, signal: Signal) {

@@ -129,8 +129,13 @@ fn listen(program: &Program, sandbox: &Sandbox) -> (Child, String) {
             }
         }
     });
-    let url = line.recv_timeout(patience());
-    (child, url.unwrap_or_else(|error| panic!("{program:?} does not say where it listens: {error}")))
+    let url = line.recv_timeout(patience()).unwrap_or_else(|error| {
+        // It may have ended already.
+        let _ = child.kill();
+        let _ = child.wait();
+        panic!("{program:?} does not say where it listens: {error}")
+    });
+    (child, url)
 }
 
 impl Drop for Place {

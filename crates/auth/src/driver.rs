@@ -4,13 +4,13 @@ mod browser;
 mod exchange;
 mod file_store;
 mod flight;
-mod held;
 mod keyring_store;
 mod loopback;
 mod oauth_client;
 mod redirect_listener;
 mod round_limit;
 mod session;
+mod session_credentials;
 #[cfg(feature = "keyring")]
 mod system_keyring;
 mod token_store;

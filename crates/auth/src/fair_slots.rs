@@ -22,7 +22,7 @@ const SHARE: usize = 4;
 struct FairSlots {
     capacity: usize,
     max_waiting: usize,
-    holders: HashMap<PeerKey, Held>,
+    holders: HashMap<PeerKey, HolderSlots>,
     taken: usize,
     waiting: usize,
     /// The number of tickets issued.
@@ -30,7 +30,7 @@ struct FairSlots {
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HolderSlots {
     taken: usize,
     /// In the order of arrival.
     waiting: VecDeque<u64>,

@@ -36,9 +36,6 @@ pub enum Refusal {
     /// The first frame would be larger than any limit.
     #[error("the first frame is too large")]
     TooLarge,
-    /// JSON-RPC behind headers, as editors use it. MCP has lines.
-    #[error("messages behind a Content-Length header are not supported; send one JSON-RPC message in each line")]
-    ContentLength,
     /// None of the above.
     #[error("the stream begins with neither JSON nor a frame of proto-mcp")]
     Unknown,
@@ -115,7 +112,8 @@ const WORDS: &[(&str, Detection)] = &[
     ("HEAD ", Detection::Protocol(StreamProtocol::Http1)),
     ("PUT ", Detection::Protocol(StreamProtocol::Http1)),
     ("PATCH ", Detection::Protocol(StreamProtocol::Http1)),
-    ("Content-Length:", Detection::Refused(Refusal::ContentLength)),
+    // The frames of editors, by which some hosts probe a server: the reader of lines skips their headers.
+    ("Content-Length:", Detection::Protocol(StreamProtocol::JsonLines)),
 ];
 
 #[cfg(test)]
@@ -164,7 +162,7 @@ mod tests {
             (b"OPTIONS *", Protocol(Http1)),
             (b"DELETE /", Protocol(Http1)),
             (b"GETTY", Refused(Refusal::Unknown)),
-            (b"content-length: 20\r\n", Refused(Refusal::ContentLength)),
+            (b"content-length: 20\r\n", Protocol(JsonLines)),
             (b"hello", Refused(Refusal::Unknown)),
             (b"\x7f", Refused(Refusal::Unknown)),
             (b"\xff", Refused(Refusal::Unknown)),

@@ -52,7 +52,7 @@ impl Decoder {
                 src.advance(Delimited::PREFIX);
                 Ok(Some(self.message(&Delimited::take(src, size))))
             }
-            Delimited::TooLarge(size) => Err(FrameTooLarge { size: size as usize, limit: self.limits.frame() }),
+            Delimited::TooLarge(size) => Err(FrameTooLarge::of(size as usize, &self.limits)),
         }
     }
 
@@ -126,7 +126,7 @@ pub fn encode_with(
     let shifted = (numbering == Numbering::Reference).then(|| reference::encode(message));
     let size = shifted.as_ref().map_or_else(|| message.encoded_len(), Vec::len);
     let prefix = u32::try_from(size).ok().filter(|_| size <= limits.frame());
-    let Some(prefix) = prefix else { return Err(FrameTooLarge { size, limit: limits.frame() }) };
+    let Some(prefix) = prefix else { return Err(FrameTooLarge::of(size, limits)) };
     dst.reserve(Delimited::PREFIX + size);
     dst.extend_from_slice(&prefix.to_be_bytes());
     match shifted {
@@ -138,12 +138,20 @@ pub fn encode_with(
 
 /// A frame that is larger than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a frame of {size} bytes is larger than the limit of {limit}")]
+#[error("a frame of {size} bytes is larger than the limit of {limit}{}", setting.map(|name| format!("; raise {name}")).unwrap_or_default())]
 pub struct FrameTooLarge {
     /// Its size in bytes, without the prefix.
     pub size: usize,
     /// The limit in bytes.
     pub limit: usize,
+    /// [`FrameLimits::setting`].
+    pub setting: Option<&'static str>,
+}
+
+impl FrameTooLarge {
+    pub(crate) fn of(size: usize, limits: &FrameLimits) -> Self {
+        Self { size, limit: limits.frame(), setting: limits.setting }
+    }
 }
 
 /// A frame that was consumed and is not a message.

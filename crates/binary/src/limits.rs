@@ -12,6 +12,8 @@ pub struct FrameLimits {
     ///
     /// Default 65,536.
     pub max_entries: usize,
+    /// The name of the setting that raises `max_frame`, for errors: the flag of a command, for example.
+    pub setting: Option<&'static str>,
 }
 
 impl FrameLimits {
@@ -26,6 +28,6 @@ impl FrameLimits {
 
 impl Default for FrameLimits {
     fn default() -> Self {
-        Self { max_frame: 32 << 20, max_entries: 65_536 }
+        Self { max_frame: 32 << 20, max_entries: 65_536, setting: None }
     }
 }

@@ -17,6 +17,7 @@ mod mcp;
 mod peer;
 mod peer_transport;
 mod shared;
+mod turn;
 mod upstream;
 
 use std::fmt;

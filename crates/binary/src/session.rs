@@ -23,6 +23,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
+use protomcp_server::Limits;
+
 use crate::code;
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode};
@@ -30,6 +32,9 @@ use crate::message::{ListChanged, McpMessage, Payload};
 use crate::session::in_flight::{Entry, InFlight};
 use crate::session::verification::unverified;
 use crate::token_verifier::Grant;
+
+/// Frames that the client has not read. At this many the session takes no further ones.
+const MAX_UNREAD: usize = 64;
 
 pub(crate) use crate::session::admission::{admit, agree};
 pub(crate) use crate::session::inbound::metadata_weight;
@@ -136,8 +141,10 @@ impl BinarySession {
             return None;
         }
         let kind = RequestKind::of(&call);
-        if self.in_flight.len() >= self.config.limits.max_in_flight {
-            self.fail(id, kind, &Fault::new(code::OVERLOADED, "too many requests are in flight"));
+        if self.in_flight.len() >= kind.room(&self.config.limits) {
+            let wait = u64::try_from(Limits::RETRY_AFTER.as_millis()).unwrap_or(u64::MAX);
+            let fault = Fault::new(code::OVERLOADED, "too many requests are in flight").with("retry_after_ms", wait);
+            self.fail(id, kind, &fault);
             return None;
         }
         // A client that cannot resolve references gets schemas (decided for supports_bsr_refs = false).
@@ -151,7 +158,8 @@ impl BinarySession {
                 return None;
             }
         };
-        self.in_flight.insert(id, Entry { kind, started: now, deadline: now + timeout, timeout });
+        let known = grant.or(self.grant.as_ref()).map(|grant| grant.known.clone());
+        self.in_flight.insert(id, Entry { kind, started: now, deadline: now + timeout, timeout, known });
         Some(BinaryInbound::Request(BinaryRequest { id, call }))
     }
 
@@ -246,8 +254,8 @@ impl BinarySession {
     /// read, nor while a token is verified.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        let max = self.config.limits.max_in_flight;
-        let is_free = self.in_flight.len() < max && self.frames.len() < max.max(16);
+        let max = RequestKind::Other.room(&self.config.limits);
+        let is_free = self.in_flight.len() < max && self.frames.len() < MAX_UNREAD;
         self.state == State::Open && self.waiting.is_none() && is_free
     }
 

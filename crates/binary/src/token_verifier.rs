@@ -31,7 +31,7 @@ pub struct Grant {
     pub permission: Option<Permission>,
     /// The end of the token; `None`: it has none.
     pub valid_until: Option<Instant>,
-    /// The facts about its bearer that handlers see ([`BinaryPeer::known`](crate::BinaryPeer::known)): those of the first
-    /// token of a conversation.
+    /// The facts about its bearer that handlers see in the requests for which it holds, in place of those of
+    /// [`BinaryPeer::known`](crate::BinaryPeer::known).
     pub known: Extensions,
 }

@@ -71,7 +71,7 @@ fn messages_of_every_size_round_trip() {
 #[test]
 fn a_frame_beyond_the_limit_is_refused_in_both_directions() {
     let limits = FrameLimits::default();
-    let too_large = FrameTooLarge { size: (32 << 20) + 1, limit: 32 << 20 };
+    let too_large = FrameTooLarge { size: (32 << 20) + 1, limit: 32 << 20, setting: None };
     let mut bytes = Vec::new();
     assert_eq!(encode(&of_size(too_large.size), &limits, &mut bytes), Err(too_large));
     assert!(bytes.is_empty());

@@ -1,5 +1,8 @@
 //! The running bridge.
 
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
 use protomcp_server::{Router, ServeError, Server, Service};
 use protomcp_supervisor::Command;
 use protomcp_transport::Transport;
@@ -9,13 +12,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::availability::Availability;
 use crate::builder::Builder;
+use crate::catalog::registered_tool::RegisteredTool;
+use crate::catalog::snapshot::Snapshot;
 use crate::core::io::Input;
 use crate::driver::message::Message;
 use crate::exposition::BridgeMetrics;
 use crate::handler::Backend;
 use crate::tool_file::ToolFile;
 
-/// One tool process as one MCP server. Sessions outlive the process: clients see the changes of a reload or a restart,
+/// One tool process, or several of one kind, as one MCP server. Sessions outlive the process: clients see the changes of a reload or a restart,
 /// and otherwise nothing of it.
 ///
 /// Dropping it kills the tool process at once; [`shutdown`](Self::shutdown) stops it gracefully.
@@ -24,10 +29,13 @@ pub struct Bridge {
     pub(crate) server: Server<Router<Backend>>,
     pub(crate) metrics: BridgeMetrics,
     pub(crate) availability: Availability,
+    pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) stop: CancellationToken,
-    pub(crate) run: JoinHandle<()>,
-    pub(crate) watcher: Option<JoinHandle<()>>,
+    /// The loops of the tool processes.
+    pub(crate) runs: Vec<JoinHandle<()>>,
+    /// Tasks that send changes to the loops.
+    pub(crate) changes: Vec<JoinHandle<()>>,
 }
 
 impl Bridge {
@@ -68,6 +76,13 @@ impl Bridge {
         self.metrics.clone()
     }
 
+    /// The tools that the (first) process in service has registered, in its order: hidden ones, too, and those that clients never
+    /// see. Empty before the first start has ended.
+    #[must_use]
+    pub fn registered_tools(&self) -> Vec<RegisteredTool> {
+        self.snapshot.load().registered().iter().map(RegisteredTool::read).collect()
+    }
+
     /// Reloads now, as if a file had been saved.
     pub async fn reload(&self) {
         // A bridge that has ended has nothing to reload.
@@ -81,22 +96,19 @@ impl Bridge {
 
     /// Stops the tool process, gracefully at first, and waits for its end. Calls in flight fail.
     pub async fn shutdown(mut self) {
-        if let Some(watcher) = self.watcher.take() {
-            watcher.abort();
-        }
+        self.changes.drain(..).for_each(|task| task.abort());
         self.stop.cancel();
-        if let Err(error) = (&mut self.run).await {
-            tracing::error!("bridge task failed: {error}");
+        for run in &mut self.runs {
+            if let Err(error) = run.await {
+                tracing::error!("bridge task failed: {error}");
+            }
         }
     }
 }
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        // The loop owns the process: dropping the loop kills it.
-        self.run.abort();
-        if let Some(watcher) = &self.watcher {
-            watcher.abort();
-        }
+        // A loop owns its process: dropping the loop kills it.
+        self.runs.iter().chain(&self.changes).for_each(JoinHandle::abort);
     }
 }

@@ -1,38 +1,31 @@
 //! The configuration of a bridge, with safe defaults.
 
+mod assembly;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use protomcp_link::Config;
-use protomcp_server::{Limits, Server, ServerHandle, ServerInfo, TaskLimits, Tasks};
+use protomcp_link::{Config, Tap};
+use protomcp_server::{Limits, ServerInfo, TaskLimits};
 use protomcp_supervisor::{Command, Guardian, StopPolicy};
-use protomcp_types::ServerCapabilities;
 use protomcp_watch::Watch;
-use tokio::sync::{SetOnce, mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::oneshot;
 
 use crate::bridge::Bridge;
-use crate::call::{Calls, LONGEST_TASK};
+use crate::call::LONGEST_TASK;
 use crate::catalog::arguments::ArgumentPolicy;
 use crate::catalog::tool::SchemaPolicy;
-use crate::clock::now;
+use crate::core::FirstVersion;
 use crate::core::io::ReloadMode;
-use crate::core::list::{List, ToolLists};
-use crate::core::{self, Core, FirstVersion};
+use crate::core::list::ToolLists;
 use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::diagnostics::start_error::StartError;
-use crate::dispatcher::{Dispatcher, QueueLimits};
-use crate::driver::inbox::Inbox;
-use crate::driver::launcher::{Launcher, ProcessSettings};
-use crate::driver::watching::watch_files;
-use crate::driver::{Driver, First, INPUTS, Shared};
-use crate::exposition::BridgeMetrics;
-use crate::from_tool::inline_events::EventTap;
-use crate::handler::Backend;
-use crate::metrics::Metrics;
-use crate::tool_file::{Launch, ToolFile};
+use crate::driver::launcher::ProcessSettings;
+use crate::launch::Launch;
+use crate::pool::MAX_WORKERS;
+use crate::pool::affinity::WorkerAffinity;
+use crate::tool_file::ToolFile;
 
 /// The most calls that wait for the tool process, of all sessions together.
 const MAX_WAITING: usize = 4096;
@@ -42,8 +35,6 @@ const QUEUE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 const HANDLER_GRACE: Duration = Duration::from_secs(10);
 /// The most processes of earlier versions that finish their calls at the same time.
 const MAX_RETIRING: usize = 4;
-/// Concurrent calls of a command of unknown kind.
-const CONCURRENCY: usize = 256;
 
 /// Describes a bridge; [`start`](Self::start) makes it one.
 #[derive(Debug)]
@@ -59,8 +50,16 @@ pub struct Builder {
     call_timeout: Duration,
     queue_timeout: Duration,
     max_retiring: usize,
+    pool: PoolSettings,
     limits: Limits,
     info: ServerInfo,
+}
+
+/// The tool processes behind one list.
+#[derive(Debug)]
+struct PoolSettings {
+    workers: usize,
+    affinity: WorkerAffinity,
 }
 
 impl Builder {
@@ -73,8 +72,7 @@ impl Builder {
     /// A bridge to the tools of a command.
     pub fn command(command: Command) -> Self {
         let name = command.program().to_string_lossy().into_owned();
-        let connect_timeout = Duration::from_secs(30);
-        Self::new(Launch { command, bootstrap: None, connect_timeout, concurrency: CONCURRENCY, python: false }, name)
+        Self::new(Launch::of(command, Duration::from_secs(30)), name)
     }
 
     fn new(launch: Launch, name: String) -> Self {
@@ -86,6 +84,8 @@ impl Builder {
                 socket: None,
                 link: Config::default(),
                 stop: StopPolicy::default(),
+                worker: None,
+                shows_lists: true,
             },
             watch: None,
             first: FirstVersion::Required,
@@ -97,6 +97,7 @@ impl Builder {
             call_timeout: Duration::from_secs(300),
             queue_timeout: QUEUE_TIMEOUT,
             max_retiring: MAX_RETIRING,
+            pool: PoolSettings { workers: 1, affinity: WorkerAffinity::default() },
             limits: Limits {
                 drain_timeout: Duration::from_secs(5),
                 tasks: TaskLimits { max_ttl: LONGEST_TASK, ..TaskLimits::default() },
@@ -204,7 +205,7 @@ impl Builder {
         self
     }
 
-    /// Listens on this path instead of an unguessable one.
+    /// Listens on this path instead of an unguessable one. Further [workers](Self::workers) append `.2`, `.3` and so on.
     #[must_use]
     pub fn socket(mut self, path: impl Into<PathBuf>) -> Self {
         self.process.socket = Some(path.into());
@@ -232,6 +233,13 @@ impl Builder {
         self
     }
 
+    /// Shows each message between the bridge and its tool processes to `tap`.
+    #[must_use]
+    pub fn tap(mut self, tap: Tap) -> Self {
+        self.process.link.tap = Some(tap);
+        self
+    }
+
     /// Sets the most unanswered requests of one session. A further one is answered with −32603 at once. Default 1024.
     #[must_use]
     pub fn max_pending(mut self, requests: usize) -> Self {
@@ -244,6 +252,21 @@ impl Builder {
     #[must_use]
     pub fn max_retiring(mut self, processes: usize) -> Self {
         self.max_retiring = processes.max(1);
+        self
+    }
+
+    /// Sets the number of processes, so that tools which run one at a time use more than one processor. Each is started,
+    /// restarted and reloaded like a single one; they reload one after another. Default 1, at most 64.
+    #[must_use]
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.pool.workers = workers.clamp(1, MAX_WORKERS);
+        self
+    }
+
+    /// Sets how calls find one of several processes. Default [`WorkerAffinity::Session`].
+    #[must_use]
+    pub fn worker_affinity(mut self, affinity: WorkerAffinity) -> Self {
+        self.pool.affinity = affinity;
         self
     }
 
@@ -279,7 +302,9 @@ impl Builder {
     fn each_command(mut self, change: impl Fn(Command) -> Command) -> Self {
         let launch = &mut self.process.launch;
         launch.command = change(launch.command.clone());
-        launch.bootstrap = launch.bootstrap.take().map(change);
+        if let Some(fallback) = &mut launch.fallback {
+            fallback.command = change(fallback.command.clone());
+        }
         self
     }
 
@@ -297,85 +322,25 @@ impl Builder {
             }
         }
     }
-
-    /// Starts the tool process without waiting for it. Clients can be served at once: the handshake is answered, and
-    /// requests that need the tools wait for them. Must be called inside a tokio runtime with I/O and timers.
-    pub fn launch(self) -> (Bridge, Starting) {
-        // A later save may come too late for the process, and before the first scan of the watcher.
-        let since = SystemTime::now();
-        let core_limits = core::Limits { call_timeout: self.call_timeout, max_retiring: self.max_retiring };
-        let (core, effects) = Core::new(now(), self.mode, List::new(self.schemas, self.lists), core_limits, self.first);
-        let info = self.info.with_capabilities(capabilities());
-        let sessions = ServerHandle::new(info.clone(), self.limits);
-        let metrics = Arc::new(Metrics::default());
-        let waits = QueueLimits {
-            capacity: MAX_WAITING,
-            turn: self.queue_timeout,
-            handler: self.call_timeout,
-            grace: HANDLER_GRACE,
-        };
-        let (dispatcher, loads) = Dispatcher::new(waits, Arc::clone(&metrics), sessions.clone());
-        let (sender, inputs) = mpsc::channel(INPUTS);
-        // A session ends once, and its end cannot wait.
-        let (ended, closed) = mpsc::unbounded_channel();
-        let (owner, outcome) = oneshot::channel();
-        let (stop, requests) = (CancellationToken::new(), Arc::new(SetOnce::new()));
-        let shared = Shared { dispatcher, metrics, snapshot: Arc::default(), sessions, sender };
-
-        let calls = Calls {
-            dispatcher: Arc::clone(&shared.dispatcher),
-            inputs: shared.sender.clone(),
-            timeout: self.call_timeout,
-            arguments: self.arguments,
-            settings: self.settings,
-            metrics: Arc::clone(&shared.metrics),
-        };
-        let backend = Backend {
-            info,
-            snapshot: Arc::clone(&shared.snapshot),
-            calls: Arc::new(calls),
-            tasks: Tasks::new(shared.sessions.clone()),
-            started: Arc::clone(&requests),
-            ended,
-        };
-        // A call of the bridge only waits for the tool process, so it needs no task of its own.
-        let server = Server::with_sessions(shared.sessions.clone(), backend).inline_calls();
-        let exposition = BridgeMetrics {
-            metrics: Arc::clone(&shared.metrics),
-            dispatcher: Arc::clone(&shared.dispatcher),
-            traffic: Arc::clone(&self.process.link.byte_counters),
-        };
-        let tap = EventTap::new(Arc::clone(&shared.dispatcher), shared.sessions.clone());
-        let launcher = Launcher::new(self.process, tap);
-        let inbox = Inbox { stop: stop.clone(), loads, closed, inputs };
-        let (inputs, availability) = (shared.sender.clone(), shared.dispatcher.availability());
-        let driver = Driver::new(core, shared, launcher, inbox, First { requests, owner });
-        let run = tokio::spawn(driver.run(effects));
-        let watcher = self.watch.map(|watch| tokio::spawn(watch_files(watch.since(since), inputs.clone())));
-        (Bridge { server, metrics: exposition, availability, inputs, stop, run, watcher }, Starting(outcome))
-    }
 }
 
-/// All capabilities that a tool file may need: they are declared once, and the next reload may add the entries.
-fn capabilities() -> ServerCapabilities {
-    let capabilities = ServerCapabilities::default().with_tools().with_resources();
-    capabilities.with_tasks().with_task_extension().with_prompts().with_completions().with_logging()
-}
-
-/// The running first start of a tool process.
+/// The running first start of the tool processes.
 #[derive(Debug)]
-pub struct Starting(oneshot::Receiver<Result<(), StartError>>);
+pub struct Starting(Vec<oneshot::Receiver<Result<(), StartError>>>);
 
 impl Starting {
-    /// Waits until the process takes calls or has failed.
+    /// Waits until each process takes calls or one has failed.
     ///
     /// # Errors
-    /// See [`StartError`]; the process is gone, and requests of clients are answered with an error.
+    /// See [`StartError`]; the process is gone, and its requests of clients are answered with an error.
     pub async fn wait(mut self) -> Result<(), StartError> {
-        match (&mut self.0).await {
-            Ok(outcome) => outcome,
-            // The bridge was shut down: nothing starts, and there is no failure to report.
-            Err(_) => std::future::pending().await,
+        for outcome in &mut self.0 {
+            match outcome.await {
+                Ok(outcome) => outcome?,
+                // The bridge was shut down: nothing starts, and there is no failure to report.
+                Err(_) => std::future::pending().await,
+            }
         }
+        Ok(())
     }
 }

@@ -21,7 +21,7 @@ use crate::catalog::arguments::ArgumentPolicy;
 use crate::catalog::tool::Tool;
 use crate::core::io::Input;
 use crate::diagnostics::failure::Failure;
-use crate::diagnostics::setting::SettingNames;
+use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::dispatcher::Dispatcher;
 use crate::dispatcher::attribution::Caller;
 use crate::dispatcher::permit::Permit;
@@ -69,7 +69,7 @@ impl Calls {
         let listener = on_progress(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
         let policy = self.arguments.unwrap_or_else(|| ArgumentPolicy::announced(self.dispatcher.announced()));
-        tool.input().check(policy, name, &arguments)?;
+        let arguments = tool.input().admit(policy, name, arguments, || self.metrics.decoded())?;
         let mut arguments_json = arguments.into_bytes();
         let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
         let process = Arc::clone(permit.process());
@@ -206,10 +206,14 @@ async fn failure(tool: &str, error: CallError, process: &ToolProcess, context: &
             }
         },
         CallError::Busy(waiting) => Failure::Overloaded { tool, waiting },
-        CallError::AnswerTooLarge { .. } | CallError::TooManyEntries { .. } => {
-            Failure::TooLarge { tool, why: error.to_string() }
+        CallError::TooManyEntries { .. } => Failure::TooLarge { tool, why: error.to_string(), setting: None },
+        CallError::AnswerTooLarge { is_of_frame: true, .. } => {
+            Failure::TooLarge { tool, why: error.to_string(), setting: Some(Setting::MaxFrame) }
         }
-        CallError::RequestTooLarge(_) => Failure::ArgumentsTooLarge { tool, why: error.to_string() },
+        _ if error.exceeds_result_limit() => {
+            Failure::TooLarge { tool, why: error.to_string(), setting: Some(Setting::MaxResult) }
+        }
+        CallError::RequestTooLarge { .. } => Failure::ArgumentsTooLarge { tool, why: error.to_string() },
         other => Failure::Unusable { tool, why: other.to_string() },
     }
 }

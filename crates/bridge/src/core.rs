@@ -15,6 +15,8 @@
 //!   Starting ─────────────────────────────────────────▶ GivingUp ── it is gone ──▶ Starting (the next)
 //! ```
 //!
+//! A start ends with the state of the process in service, if both processes know of it (`handover`).
+//!
 //! Processes that were replaced finish their calls side by side (`retiring`). At their limit the next reload waits, and
 //! so does a third one within a second (`pace`).
 //!
@@ -25,6 +27,7 @@
 
 mod catalog;
 pub(crate) mod facts;
+mod handover;
 pub(crate) mod io;
 mod link_event;
 pub(crate) mod list;
@@ -38,6 +41,7 @@ use protomcp_watch::{Pace, Retiring};
 
 use crate::core::catalog::Catalogs;
 use crate::core::facts::Facts;
+use crate::core::handover::Handover;
 use crate::core::io::{Effect, Input, ReloadMode};
 use crate::core::list::List;
 use crate::diagnostics::report::Report;
@@ -85,6 +89,7 @@ pub(crate) enum FirstVersion {
 struct Newest {
     generation: Generation,
     started_at: Instant,
+    handover: Handover,
 }
 
 /// A change of the files without a reload.
@@ -134,7 +139,7 @@ impl Core {
             current: None,
             retiring: Retiring::new(limits.max_retiring),
             pace: Pace::default(),
-            newest: Newest { generation, started_at: now },
+            newest: Newest { generation, started_at: now, handover: Handover::NotYet },
             first,
             change: Change::default(),
             warned_of_two_readers: false,
@@ -156,6 +161,11 @@ impl Core {
             .into_iter()
             .flatten()
             .min()
+    }
+
+    /// True if no start and no reload is under way, or waits.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.step == Step::Settled && !self.change.waits
     }
 
     /// Takes one input and returns the effects, in their order.
@@ -198,6 +208,7 @@ impl Core {
     fn handle_input(&mut self, now: Instant, input: Input, facts: &impl Facts, fx: &mut Vec<Effect>) {
         match input {
             Input::Changed => self.changed(now, fx),
+            Input::Prepared(generation) => self.prepared(now, generation, facts, fx),
             Input::Started(generation, registered) => self.started(now, generation, registered, fx),
             Input::StartFailed(generation, why) | Input::CannotStart(generation, why) => {
                 self.start_failed(now, generation, why, fx);
@@ -266,9 +277,7 @@ impl Core {
     fn elapsed(&mut self, now: Instant, fx: &mut Vec<Effect>) {
         if self.hold_until.is_some_and(|at| at <= now) {
             self.hold_until = None;
-            if let Some(current) = self.current {
-                fx.push(Effect::ReleaseTo(current));
-            }
+            self.held_for_long(fx);
         }
         if self.change.name_calls_at.is_some_and(|at| at <= now) {
             self.change.name_calls_at = None;

@@ -4,7 +4,6 @@
 
 mod announced;
 pub(crate) mod attribution;
-mod fair_queue;
 pub(crate) mod load_event;
 mod open_question;
 mod open_questions;
@@ -27,7 +26,6 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::timeout;
 
-use crate::availability::Availability;
 use crate::clock::now;
 use crate::compat::busy_probe::until_free;
 use crate::diagnostics::cause::Cause;
@@ -194,8 +192,8 @@ impl Dispatcher {
         }
     }
 
-    pub(crate) fn availability(&self) -> Availability {
-        Availability(self.serving.subscribe())
+    pub(crate) fn availability(&self) -> watch::Receiver<Serving> {
+        self.serving.subscribe()
     }
 
     /// The numbers of waiting and of running calls.

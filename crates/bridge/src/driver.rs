@@ -1,9 +1,11 @@
 //! Applies the effects of the core: one task, which decides nothing itself.
 
+pub(crate) mod handover;
 pub(crate) mod inbox;
 pub(crate) mod launcher;
 mod list_request;
 pub(crate) mod message;
+pub(crate) mod progress;
 pub(crate) mod watching;
 
 use std::collections::HashMap;
@@ -11,6 +13,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use protomcp_link::Link;
 use protomcp_proto::ActiveToolsResponse;
 use protomcp_server::{Audience, ServerHandle, SessionId};
 use protomcp_types::{Level, RawJson};
@@ -27,30 +30,35 @@ use crate::core::io::{Effect, Input};
 use crate::diagnostics::report::Report;
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::Dispatcher;
+use crate::driver::handover::Handover;
 use crate::driver::inbox::Inbox;
 use crate::driver::launcher::{Launcher, Started};
 use crate::driver::list_request::{RENEWAL_TIMEOUT, ask};
 use crate::driver::message::{Attachment, Message, NewProcess};
+use crate::driver::progress::Progress;
 use crate::from_tool::questions::{Question, Questions};
 use crate::generation::Generation;
 use crate::metrics::Metrics;
+use crate::pool::roller::FirstStart;
 use crate::process::middleware::MiddlewareChain;
 use crate::process::running_calls::Calls;
 use crate::process::sdk::{self, SdkFeatures};
 use crate::process::tool_process::ToolProcess;
+use crate::status::ShownTools;
 
 /// The most messages that wait. A sender waits while the queue is full, so the link of a process that floods it is read
 /// no faster than its events are handled.
 pub(crate) const INPUTS: usize = 256;
 
-/// The parts of a bridge that its driver shares with the requests of clients.
-#[derive(Debug, Clone)]
+/// The parts of a bridge that its driver shares with the requests of clients, and with those that reload it.
+#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(crate) sessions: ServerHandle,
     pub(crate) sender: mpsc::Sender<Message>,
+    pub(crate) progress: Progress,
 }
 
 /// The loop and its state.
@@ -67,12 +75,22 @@ pub(crate) struct Driver {
     processes: HashMap<Generation, Arc<ToolProcess>>,
     /// Starts, link readers and awaited ends; aborted when the loop ends, which kills a starting process.
     tasks: JoinSet<()>,
-    /// Stops the start under way, or the last one.
-    superseded: CancellationToken,
+    start: Start,
     /// Receives the outcome of the first start.
     first: Option<First>,
-    /// The error of the last failed start.
-    start_error: Option<StartError>,
+    progress: Progress,
+    shown: ShownTools,
+}
+
+/// The start under way, or the last one.
+#[derive(Default)]
+struct Start {
+    /// Stops it.
+    superseded: CancellationToken,
+    /// It waits for the state of the process in service.
+    successor: Option<oneshot::Sender<Option<Link>>>,
+    /// The reason of the last failure.
+    error: Option<StartError>,
 }
 
 /// Looks up the facts in the dispatcher and the processes in service.
@@ -126,12 +144,13 @@ impl First {
 
 impl Driver {
     pub(crate) fn new(core: Core, shared: Shared, launcher: Launcher, inbox: Inbox, first: First) -> Self {
-        let Shared { dispatcher, metrics, snapshot, sessions, sender } = shared;
+        let Shared { dispatcher, metrics, snapshot, sessions, sender, progress } = shared;
         Self {
             core,
             questions: Questions::new(Arc::clone(&dispatcher), sessions.clone()),
             dispatcher,
             metrics,
+            shown: ShownTools::new(snapshot.load_full()),
             snapshot,
             sessions,
             launcher: Arc::new(launcher),
@@ -139,9 +158,29 @@ impl Driver {
             inbox,
             processes: HashMap::new(),
             tasks: JoinSet::new(),
-            superseded: CancellationToken::new(),
+            start: Start::default(),
             first: Some(first),
-            start_error: None,
+            progress,
+        }
+    }
+
+    /// Runs after the first start of the first worker of a pool; see [`run`](Self::run). If the bridge ends because of that start, requests
+    /// get its reason.
+    pub(crate) async fn run_after(mut self, first: FirstStart, effects: Vec<Effect>) {
+        let begun = tokio::select! {
+            begun = first.wait() => begun,
+            () = self.inbox.stop.cancelled() => Err("the bridge is shutting down".into()),
+        };
+        match (begun, self.first.take()) {
+            (Err(why), Some(first)) => {
+                // It is set once, here.
+                let _set = first.requests.set(Err(why));
+                self.shut_down().await;
+            }
+            (_, first) => {
+                self.first = first;
+                self.run(effects).await;
+            }
         }
     }
 
@@ -171,12 +210,17 @@ impl Driver {
         match attached {
             Attachment::None => {}
             Attachment::Process(new) => self.register(*new),
-            Attachment::StartError(error) => self.start_error = Some(error),
+            Attachment::Successor(sender) => self.start.successor = Some(sender),
+            Attachment::StartError(error) => self.start.error = Some(error),
             Attachment::Acknowledge(sender) => done = Some(sender),
         }
         let facts = ProcessFacts { dispatcher: &self.dispatcher, processes: &self.processes };
         let effects = self.core.handle(now(), input, &facts);
         let flow = self.apply_all(effects);
+        if self.launcher.shows_lists() {
+            self.shown.show(&self.snapshot.load());
+        }
+        self.progress.publish(self.core.is_settled());
         if let Some(done) = done {
             // The client may have given up.
             let _gone = done.send(());
@@ -194,8 +238,9 @@ impl Driver {
             // There is one start at a time.
             Effect::GiveUp(generation) => {
                 tracing::debug!(%generation, "stopping the start under way");
-                self.superseded.cancel();
+                self.start.superseded.cancel();
             }
+            Effect::HandOver { from } => self.hand_over(from),
             Effect::RequestReload(generation) => self.with(generation, |process| process.link().reload()),
             Effect::AwaitIdle(generation) => self.dispatcher.await_idle(generation),
             Effect::Hold => self.dispatcher.hold(),
@@ -205,9 +250,9 @@ impl Driver {
             Effect::Stop(generation) => self.with(generation, ToolProcess::stop),
             Effect::Abort(generation) => self.with(generation, ToolProcess::abort),
             Effect::Publish(snapshot) => self.snapshot.store(snapshot),
-            Effect::ToolsChanged(audience) => self.sessions.tools_changed(audience),
-            Effect::ResourcesChanged(audience) => self.sessions.resources_changed(audience),
-            Effect::PromptsChanged(audience) => self.sessions.prompts_changed(audience),
+            Effect::ToolsChanged(audience) => self.announce(ServerHandle::tools_changed, audience),
+            Effect::ResourcesChanged(audience) => self.announce(ServerHandle::resources_changed, audience),
+            Effect::PromptsChanged(audience) => self.announce(ServerHandle::prompts_changed, audience),
             Effect::RequestList(generation, kind) => self.ask_catalog(generation, kind),
             Effect::Remove(generation) => self.remove(generation),
             Effect::FirstStarted => self.answer_first(Ok(())),
@@ -217,7 +262,7 @@ impl Driver {
                 }
             }
             Effect::FirstStartFailed => {
-                let error = self.start_error.take().expect("a failed start comes with its error");
+                let error = self.start.error.take().expect("a failed start comes with its error");
                 self.answer_first(Err(error));
                 return ControlFlow::Break(());
             }
@@ -250,6 +295,13 @@ impl Driver {
         ControlFlow::Continue(())
     }
 
+    /// Notifies clients that a list has changed, if they see the lists of this process.
+    fn announce(&self, notify: impl FnOnce(&ServerHandle, Audience), audience: Audience) {
+        if self.launcher.shows_lists() {
+            notify(&self.sessions, audience);
+        }
+    }
+
     fn answer_first(&mut self, outcome: Result<(), StartError>) {
         if let Some(first) = self.first.take() {
             first.answer(outcome, self.sessions.sole_owner().is_some());
@@ -270,17 +322,20 @@ impl Driver {
 
     fn start(&mut self, generation: Generation) {
         let (launcher, sender) = (Arc::clone(&self.launcher), self.sender.clone());
-        self.superseded = CancellationToken::new();
-        let superseded = self.superseded.clone();
+        self.start.superseded = CancellationToken::new();
+        let superseded = self.start.superseded.clone();
+        let handover = Handover::new(generation, sender.clone());
         self.tasks.spawn(async move {
-            let message = match launcher.start(generation, &superseded).await {
+            let message = match launcher.start(&superseded, &handover).await {
                 Ok(Started { process, registered }) => Message {
                     input: Input::Started(generation, registered),
                     attached: Attachment::Process(Box::new(process)),
                 },
                 Err(error) => Message {
                     input: match error {
-                        StartError::Socket(_) | StartError::Spawn(_) => Input::CannotStart(generation, error.cause()),
+                        StartError::Socket(_) | StartError::Spawn(_) | StartError::Lend(_) => {
+                            Input::CannotStart(generation, error.cause())
+                        }
                         _ => Input::StartFailed(generation, error.cause()),
                     },
                     attached: Attachment::StartError(error),
@@ -289,6 +344,15 @@ impl Driver {
             // The loop has ended; dropping the message kills the process.
             let _ended = sender.send(message).await;
         });
+    }
+
+    /// The start under way takes over the state of this process, or of none.
+    fn hand_over(&mut self, from: Option<Generation>) {
+        let link = from.and_then(|from| self.processes.get(&from)).map(|process| process.link().clone());
+        if let Some(successor) = self.start.successor.take() {
+            // The start has ended.
+            let _ended = successor.send(link);
+        }
     }
 
     /// Adds a started process to those in service.
@@ -326,16 +390,17 @@ impl Driver {
         }
     }
 
-    fn name_calls(&self, generations: &[Generation]) {
+    fn name_calls(&mut self, generations: &[Generation]) {
         let processes = generations.iter().filter_map(|generation| self.processes.get(generation));
         let calls = processes.flat_map(|process| process.running().list(now())).collect();
         self.report(&Report::WaitsForCalls { calls: Calls::new(calls) });
     }
 
-    fn report(&self, report: &Report) {
+    fn report(&mut self, report: &Report) {
         self.metrics.report(report);
+        self.progress.report(report);
         let level = report.level();
-        let text = report.to_string();
+        let text = self.launcher.named(report.to_string());
         match level {
             Level::Debug => tracing::debug!("{text}"),
             Level::Info | Level::Notice => tracing::info!("{text}"),
@@ -343,7 +408,7 @@ impl Driver {
             Level::Error | Level::Critical | Level::Alert | Level::Emergency => tracing::error!("{text}"),
         }
         let owner = self.sessions.sole_owner();
-        if let Some(text) = report.for_clients(owner.is_some()) {
+        if let Some(text) = report.for_clients(owner.is_some()).map(|text| self.launcher.named(text)) {
             let audience = owner.map_or(Audience::Everyone, Audience::Owner);
             self.sessions.log(audience, level, Some("pmcp"), &RawJson::text(&text));
         }

@@ -27,14 +27,15 @@ use crate::metrics::Metrics;
 #[derive(Debug, Clone)]
 pub struct BridgeMetrics {
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) dispatchers: Arc<[Arc<Dispatcher>]>,
     pub(crate) traffic: Arc<ByteCounters>,
 }
 
 impl Collector for BridgeMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.metrics.encode(&mut encoder)?;
-        let (waiting, running) = self.dispatcher.load();
+        let loads = self.dispatchers.iter().map(|dispatcher| dispatcher.load());
+        let (waiting, running) = loads.fold((0, 0), |sum, load| (sum.0 + load.0, sum.1 + load.1));
         for (name, help, value) in [
             ("pmcp_calls_waiting", "Calls in the queue.", waiting),
             ("pmcp_calls_running", "Calls in the tool process.", running),

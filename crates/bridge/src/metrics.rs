@@ -16,6 +16,7 @@ use protomcp_types::CallToolResult;
 
 use crate::diagnostics::failure::Failure;
 use crate::diagnostics::report::Report;
+use crate::status;
 
 mod histogram;
 
@@ -104,6 +105,7 @@ pub(crate) struct Metrics {
     crashes: Counter,
     restarts: Counter,
     failed_restarts: Counter,
+    decoded: Counter,
 }
 
 /// A running call. Dropped without an outcome, it counts as cancelled.
@@ -112,15 +114,24 @@ pub(crate) struct CallTimer {
     tool: Arc<ToolMetrics>,
     began: Instant,
     outcome: Outcome,
+    status: Option<Status>,
+}
+
+/// The parts of a call's line in the live status.
+#[derive(Debug)]
+struct Status {
+    tool: Box<str>,
+    why: String,
 }
 
 impl Metrics {
     /// Counts the begin of a call.
     pub(crate) fn call(&self, tool: &str) -> CallTimer {
+        let status = status::is_read().then(|| Status { tool: tool.into(), why: String::new() });
         let tools = self.tools.load();
         let others = || if tools.len() < MAX_TOOLS { None } else { tools.get(OTHERS) };
         let tool = tools.get(tool).or_else(others).cloned().unwrap_or_else(|| self.make(tool));
-        CallTimer { tool, began: Instant::now(), outcome: Outcome::Cancelled }
+        CallTimer { tool, began: Instant::now(), outcome: Outcome::Cancelled, status }
     }
 
     #[cold]
@@ -135,6 +146,11 @@ impl Metrics {
         self.tools.load().get(name).cloned().unwrap_or_default()
     }
 
+    /// Counts a call whose arguments arrived as the text of their JSON.
+    pub(crate) fn decoded(&self) {
+        self.decoded.inc();
+    }
+
     /// Counts a report.
     pub(crate) fn report(&self, report: &Report) {
         let counter = match report {
@@ -147,6 +163,7 @@ impl Metrics {
             | Report::ReloadWaits
             | Report::StartGivenUp { .. }
             | Report::NotDrained { .. }
+            | Report::NotHandedOver { .. }
             | Report::WaitsForCalls { .. }
             | Report::TasksAborted { .. }
             | Report::RestartIn { .. }
@@ -189,7 +206,9 @@ impl Metrics {
         let help = "Restarts after a crash, by outcome.";
         let mut restarts = encoder.encode_descriptor("pmcp_restarts", help, None, MetricType::Counter)?;
         self.restarts.encode(restarts.encode_family(&[("outcome", "ok")])?)?;
-        self.failed_restarts.encode(restarts.encode_family(&[("outcome", "failed")])?)
+        self.failed_restarts.encode(restarts.encode_family(&[("outcome", "failed")])?)?;
+        let help = "Calls whose arguments arrived as the text of their JSON.";
+        self.decoded.encode(encoder.encode_descriptor("pmcp_decoded_arguments", help, None, MetricType::Counter)?)
     }
 }
 
@@ -203,16 +222,27 @@ impl CallTimer {
     /// Counts the call with this outcome.
     pub(crate) fn end(mut self, result: &Result<CallToolResult, Failure>) {
         self.outcome = Outcome::of(result);
+        if let Some(status) = &mut self.status {
+            status.why = match result {
+                Ok(result) if result.is_error => status::reason(result),
+                Ok(_) => String::new(),
+                Err(failure) => status::first_line(&failure.to_string()),
+            };
+        }
     }
 }
 
 impl Drop for CallTimer {
     fn drop(&mut self) {
-        let at = OUTCOMES.iter().position(|(outcome, _)| *outcome == self.outcome);
-        if let Some(counter) = at.and_then(|at| self.tool.outcomes.get(at)) {
+        let time = self.began.elapsed();
+        let mut outcomes = OUTCOMES.iter().zip(&self.tool.outcomes);
+        if let Some(((_, name), counter)) = outcomes.find(|((outcome, _), _)| *outcome == self.outcome) {
             counter.inc();
+            if let Some(Status { tool, why }) = &self.status {
+                status::call(tool, name, time, why);
+            }
         }
-        self.tool.times.observe(self.began.elapsed());
+        self.tool.times.observe(time);
     }
 }
 

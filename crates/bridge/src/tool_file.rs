@@ -5,35 +5,26 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use protomcp_lend::{Lender, Runtime, file_url};
 use protomcp_supervisor::Command;
 use protomcp_watch::{Filter, Watch};
 
 use crate::cargo_project::CargoProject;
 use crate::compat::python_bootstrap;
+use crate::launch::{Fallback, Launch, Lending, Reason, TYPES_ARE_READ};
+use crate::python_file::{Metadata, PythonFile, WITHOUT_UV};
 
 /// Interpreters connect within a second or two; this allows for a machine under load.
 const SOON: Duration = Duration::from_secs(30);
 /// Programs that may have to download or compile first.
 const PATIENT: Duration = Duration::from_secs(600);
-/// Concurrent calls of a process that reads its socket without a pause.
-const CONCURRENT: usize = 256;
 
 /// A file with tools, or the directory of a Cargo project, and the program that runs it.
 #[derive(Debug, Clone)]
 pub struct ToolFile {
     path: PathBuf,
     runtime: Option<OsString>,
-}
-
-/// The command, and the expected behaviour of its process.
-#[derive(Debug, Clone)]
-pub(crate) struct Launch {
-    pub(crate) command: Command,
-    pub(crate) bootstrap: Option<Command>,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) concurrency: usize,
-    /// The program is Python, of which one published SDK reads its socket from two threads.
-    pub(crate) python: bool,
+    lender: Option<Lender>,
 }
 
 /// The part of the environment that selects a program, so that tests need no real one.
@@ -42,10 +33,33 @@ struct Surroundings<'a> {
     on_path: &'a dyn Fn(&str) -> bool,
 }
 
+/// The kinds of tool files, by their extensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Python,
+    JavaScript,
+    TypeScript,
+    Go,
+    /// The file is a program itself.
+    Program,
+}
+
+impl Kind {
+    fn of(extension: &str) -> Self {
+        match extension {
+            "py" => Self::Python,
+            "js" | "mjs" | "cjs" | "jsx" => Self::JavaScript,
+            "ts" | "mts" | "cts" | "tsx" => Self::TypeScript,
+            "go" => Self::Go,
+            _ => Self::Program,
+        }
+    }
+}
+
 impl ToolFile {
     /// The file at `path`; relative paths are relative to the working directory, which the process inherits.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), runtime: None }
+        Self { path: path.into(), runtime: None, lender: None }
     }
 
     /// Runs the file with this program instead of the one its extension suggests: one executable, not split at blanks.
@@ -54,9 +68,20 @@ impl ToolFile {
         self
     }
 
+    /// Lends an SDK to the interpreter of a Python, JavaScript or TypeScript file. By default nothing is lent.
+    pub fn lend(mut self, lender: Lender) -> Self {
+        self.lender = Some(lender);
+        self
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The command that runs it, by its extension and the environment.
+    pub fn command(&self) -> Command {
+        self.launch().command
     }
 
     /// True if there is something to run: a file, or the directory of a Cargo project.
@@ -86,54 +111,106 @@ impl ToolFile {
     }
 
     fn launch_in(&self, around: &Surroundings<'_>) -> Launch {
-        let extension = self.extension().unwrap_or_default();
-        let serial = matches!(extension, "py" | "ts" | "js" | "mts" | "mjs" | "cjs" | "tsx" | "jsx");
-        let concurrency = if serial { 1 } else { CONCURRENT };
-        let launch =
-            |command, connect_timeout| Launch { command, bootstrap: None, connect_timeout, concurrency, python: false };
+        let extension = self.extension().unwrap_or_default().to_ascii_lowercase();
+        let extension = extension.as_str();
+        let kind = Kind::of(extension);
         if let Some(runtime) = &self.runtime {
             let command = Command::new(runtime.clone());
-            return match extension {
-                "py" => self.python(command, PATIENT, concurrency),
-                _ => launch(command.arg(&self.path), PATIENT),
+            return match kind {
+                Kind::Python => self.python(command, PythonFile::read(&self.path).only_declares, PATIENT),
+                Kind::JavaScript | Kind::TypeScript => self.javascript(command, PATIENT),
+                Kind::Go | Kind::Program => Launch::of(command.arg(&self.path), PATIENT),
             };
         }
         if let Some(project) = CargoProject::of(&self.path) {
-            return launch(project.command(), PATIENT);
+            return Launch::of(project.command(), PATIENT);
         }
-        match extension {
-            "py" => match (around.variable)("PROTOMCP_PYTHON") {
-                Some(python) => self.python(Command::new(python), SOON, concurrency),
-                None if (around.on_path)("uv") && self.has_ancestor("pyproject.toml") => {
-                    self.python(Command::new("uv").args(["run", "python"]), PATIENT, concurrency)
-                }
-                None => self.python(Command::new("python3"), SOON, concurrency),
+        let node = || (around.variable)("PROTOMCP_NODE");
+        match kind {
+            Kind::Python => self.python_in(around),
+            Kind::JavaScript => self.javascript(Command::new(node().unwrap_or_else(|| "node".into())), SOON),
+            Kind::TypeScript => match node() {
+                Some(node) => self.javascript(Command::new(node), SOON),
+                None => self.typescript(),
             },
-            "ts" | "mts" | "tsx" => match (around.variable)("PROTOMCP_NODE") {
-                Some(node) => launch(Command::new(node).arg(&self.path), SOON),
-                None => launch(Command::new("npx").arg("tsx").arg(&self.path), PATIENT),
-            },
-            "js" | "mjs" | "cjs" | "jsx" => {
-                let node = (around.variable)("PROTOMCP_NODE").unwrap_or_else(|| "node".into());
-                launch(Command::new(node).arg(&self.path), SOON)
-            }
-            "go" => launch(Command::new("go").arg("run").arg(&self.path), PATIENT),
-            _ => launch(Command::new(self.program()), SOON),
+            Kind::Go => Launch::of(Command::new("go").arg("run").arg(&self.path), PATIENT),
+            Kind::Program => Launch::of(Command::new(self.program()), SOON),
         }
     }
 
-    /// `python <file>`, and the bootstrap for a file that never runs its tools.
-    fn python(&self, python: Command, connect_timeout: Duration, concurrency: usize) -> Launch {
-        // Lines of the tool reach the log when they are printed, also before a crash.
-        let python = python.env("PYTHONUNBUFFERED", "1");
-        let bootstrap = python_bootstrap::command(&python, &self.path);
-        Launch {
-            command: python.arg(&self.path),
-            bootstrap: Some(bootstrap),
-            connect_timeout,
-            concurrency,
-            python: true,
+    /// The Python that the environment, the file or its project names.
+    fn python_in(&self, around: &Surroundings<'_>) -> Launch {
+        let has_uv = (around.on_path)("uv");
+        let PythonFile { metadata, only_declares } = PythonFile::read(&self.path);
+        match ((around.variable)("PROTOMCP_PYTHON"), metadata) {
+            (Some(python), _) => self.python(Command::new(python), only_declares, SOON),
+            (None, Some(metadata)) if has_uv => self.script(&metadata, only_declares),
+            (None, None) if has_uv && self.has_ancestor("pyproject.toml") => {
+                self.python(Command::new("uv").args(["run", "python"]), only_declares, PATIENT)
+            }
+            (None, metadata) => {
+                let launch = self.python(Command::new("python3"), only_declares, SOON);
+                Launch { warning: metadata.map(|_| WITHOUT_UV.to_owned()), ..launch }
+            }
         }
+    }
+
+    /// `python <file>`, and the bootstrap for a file that does not run its tools. One that cannot has the bootstrap alone.
+    fn python(&self, python: Command, only_declares: bool, connect_timeout: Duration) -> Launch {
+        let python = unbuffered(python);
+        let bootstrap = python_bootstrap::command(&python, &self.path);
+        self.python_launch(python.arg(&self.path), bootstrap, only_declares, connect_timeout)
+    }
+
+    /// `uv run --script <file>`, with the packages that the file names, and the bootstrap as for any Python file.
+    fn script(&self, metadata: &Metadata, only_declares: bool) -> Launch {
+        // The same Python and the same packages for a command that is not the script.
+        let mut packages = Command::new("uv").args(["run", "--no-project"]);
+        if let Some(versions) = &metadata.requires_python {
+            packages = packages.arg("--python").arg(versions);
+        }
+        let packages = packages.arg("--with-requirements").arg(&self.path).arg("python");
+        let bootstrap = python_bootstrap::command(&unbuffered(packages), &self.path);
+        let command = unbuffered(Command::new("uv").args(["run", "--script"])).arg(&self.path);
+        self.python_launch(command, bootstrap, only_declares, PATIENT)
+    }
+
+    fn python_launch(&self, file: Command, bootstrap: Command, only_declares: bool, timeout: Duration) -> Launch {
+        let (command, fallback) = if only_declares { (bootstrap, None) } else { (file, Some(bootstrap)) };
+        Launch {
+            fallback: fallback.map(|command| Fallback { command, reason: Reason::ToolsNotRun }),
+            concurrency: 1,
+            python: true,
+            lending: self.lending(Some(Runtime::Python)),
+            ..Launch::of(command, timeout)
+        }
+    }
+
+    /// `node <file>`, with whatever arguments the command has already. Deno runs it with the rights that Node gives.
+    fn javascript(&self, node: Command, connect_timeout: Duration) -> Launch {
+        let runtime = Runtime::of_javascript(node.program());
+        let is_deno = Path::new(node.program()).file_stem().is_some_and(|name| name == "deno");
+        let node = if is_deno { node.args(["run", "--allow-all"]) } else { node };
+        Launch { concurrency: 1, lending: self.lending(runtime), ..Launch::of(node.arg(&self.path), connect_timeout) }
+    }
+
+    /// `node` with the tsx that is installed for the file; otherwise `node` alone, or `npx tsx` if it cannot read the file.
+    fn typescript(&self) -> Launch {
+        let node = Command::new("node").arg("--import");
+        if let Some(loader) = self.absolute().ancestors().skip(1).find_map(tsx_loader) {
+            return self.javascript(node.arg(loader), SOON);
+        }
+        let tsx = self.javascript(Command::new("npx").arg("tsx"), PATIENT);
+        // Node leaves JSX to others.
+        if self.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsx")) {
+            return tsx;
+        }
+        let fallback = Fallback { command: tsx.command, reason: Reason::TypesUnread };
+        Launch { fallback: Some(fallback), ..self.javascript(node.arg(TYPES_ARE_READ), PATIENT) }
+    }
+
+    fn lending(&self, runtime: Option<Runtime>) -> Lending {
+        Lending::new(self.lender.as_ref(), runtime, &self.path)
     }
 
     /// A bare name would be looked up on the search path.
@@ -142,9 +219,23 @@ impl ToolFile {
     }
 
     fn has_ancestor(&self, name: &str) -> bool {
-        let absolute = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
-        absolute.ancestors().skip(1).any(|directory| directory.join(name).is_file())
+        self.absolute().ancestors().skip(1).any(|directory| directory.join(name).is_file())
     }
+
+    fn absolute(&self) -> PathBuf {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+}
+
+/// Lines of the tool reach the log when they are printed, also before a crash.
+fn unbuffered(python: Command) -> Command {
+    python.env("PYTHONUNBUFFERED", "1")
+}
+
+/// The URL of the module that makes Node read TypeScript, if tsx is installed in this folder.
+fn tsx_loader(folder: &Path) -> Option<String> {
+    let loader = folder.join("node_modules/tsx/dist/loader.mjs");
+    loader.is_file().then(|| file_url(&loader))
 }
 
 fn on_path(program: &str) -> bool {
@@ -162,20 +253,25 @@ mod tests {
         words.join(" ")
     }
 
-    fn check(file: &ToolFile, variables: &[(&str, &str)], uv: bool, expected: &str) {
+    fn launch(file: &ToolFile, variables: &[(&str, &str)], uv: bool) -> Launch {
         let variable =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value));
         let on_path = |program: &str| uv && program == "uv";
-        let launch = file.launch_in(&Surroundings { variable: &variable, on_path: &on_path });
-        assert_eq!(line(&launch.command), expected);
+        file.launch_in(&Surroundings { variable: &variable, on_path: &on_path })
+    }
+
+    fn check(file: &ToolFile, variables: &[(&str, &str)], uv: bool, expected: &str) {
+        assert_eq!(line(&launch(file, variables, uv).command), expected);
     }
 
     #[test]
     fn the_extension_chooses_the_program() {
         for (file, expected) in [
             ("a/t.py", "python3 a/t.py"),
-            ("t.ts", "npx tsx t.ts"),
-            ("t.mts", "npx tsx t.mts"),
+            ("t.ts", &format!("node --import {TYPES_ARE_READ} t.ts")),
+            ("t.mts", &format!("node --import {TYPES_ARE_READ} t.mts")),
+            ("t.cts", &format!("node --import {TYPES_ARE_READ} t.cts")),
+            ("t.tsx", "npx tsx t.tsx"),
             ("t.js", "node t.js"),
             ("t.mjs", "node t.mjs"),
             ("t.go", "go run t.go"),
@@ -188,11 +284,100 @@ mod tests {
     }
 
     #[test]
+    fn a_second_command_follows_where_the_first_cannot_serve() {
+        for (file, variables, expected) in [
+            ("t.ts", &[][..], Some((Reason::TypesUnread, "npx tsx t.ts"))),
+            ("t.ts", &[("PROTOMCP_NODE", "bun")], None),
+            ("t.tsx", &[], None),
+            ("t.js", &[], None),
+            ("server", &[], None),
+        ] {
+            let fallback = launch(&ToolFile::new(file), variables, false).fallback;
+            let fallback = fallback.map(|fallback| (fallback.reason, line(&fallback.command)));
+            assert_eq!(fallback.as_ref().map(|(reason, line)| (*reason, line.as_str())), expected, "{file}");
+        }
+        let python = launch(&ToolFile::new("t.py"), &[], false).fallback.unwrap();
+        assert_eq!(python.reason, Reason::ToolsNotRun);
+        assert!(line(&python.command).starts_with("python3 -c import os") && line(&python.command).ends_with(" t.py"));
+    }
+
+    #[test]
+    fn the_tsx_of_a_project_reads_its_files() {
+        let project = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(project.path().join("a b")).unwrap();
+        std::fs::create_dir_all(project.path().join("node_modules/tsx/dist")).unwrap();
+        std::fs::write(project.path().join("node_modules/tsx/dist/loader.mjs"), "").unwrap();
+        let loader = file_url(&project.path().join("node_modules/tsx/dist/loader.mjs"));
+        for name in ["a b/t.ts", "t.tsx"] {
+            let file = project.path().join(name);
+            check(&ToolFile::new(&file), &[], false, &format!("node --import {loader} {}", file.display()));
+            check(&ToolFile::new(&file), &[("PROTOMCP_NODE", "bun")], false, &format!("bun {}", file.display()));
+        }
+    }
+
+    #[test]
+    fn uv_runs_files_with_script_metadata() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.py");
+        std::fs::write(&file, "# /// script\n# dependencies = []\n# ///\n").unwrap();
+        let (file, shown) = (ToolFile::new(&file), file.display());
+        check(&file, &[], true, &format!("uv run --script {shown}"));
+        check(&file, &[("PROTOMCP_PYTHON", "py")], true, &format!("py {shown}"));
+        check(&file.clone().runtime("py"), &[], true, &format!("py {shown}"));
+        check(&file, &[], false, &format!("python3 {shown}"));
+        let warning = |uv| launch(&file, &[], uv).warning;
+        assert_eq!(warning(true), None);
+        assert!(warning(false).is_some_and(|text| text.contains("uv is not on the path")));
+        let bootstrap = line(&launch(&file, &[], true).fallback.unwrap().command);
+        let packages = format!("uv run --no-project --with-requirements {shown} python -c ");
+        assert!(bootstrap.starts_with(&packages), "{bootstrap}");
+    }
+
+    #[test]
+    fn a_script_that_only_declares_is_started_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.py");
+        std::fs::write(&file, "# /// script\n# requires-python = '>=3.11'\n# ///\nimport protomcp\n").unwrap();
+        let launch = launch(&ToolFile::new(&file), &[], true);
+        let packages = format!("uv run --no-project --python >=3.11 --with-requirements {} python -c ", file.display());
+        assert!(line(&launch.command).starts_with(&packages), "{}", line(&launch.command));
+        assert!(launch.fallback.is_none());
+    }
+
+    #[test]
+    fn a_file_that_only_declares_is_run_by_the_bootstrap() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.py");
+        for (text, bootstrap) in [("import protomcp\n", true), ("import protomcp\nprotomcp.run()\n", false)] {
+            std::fs::write(&file, text).unwrap();
+            let launch = launch(&ToolFile::new(&file), &[], false);
+            assert_eq!(line(&launch.command).starts_with("python3 -c "), bootstrap, "{text}");
+            assert_eq!(launch.fallback.is_none(), bootstrap, "{text}");
+        }
+    }
+
+    #[test]
+    fn interpreters_borrow_and_programs_do_not() {
+        use protomcp_lend::SdkSource;
+        let lender = Lender::new(SdkSource::Auto, None, None);
+        let borrows = |file: ToolFile| !launch(&file.lend(lender.clone()), &[], false).lending.is_none();
+        for (file, expected) in [("t.py", true), ("t.js", true), ("t.ts", true), ("t.go", false), ("server", false)] {
+            assert_eq!(borrows(ToolFile::new(file)), expected, "{file}");
+            assert!(launch(&ToolFile::new(file), &[], false).lending.is_none(), "nothing is lent without a lender");
+        }
+        assert!(borrows(ToolFile::new("t.js").runtime("bun")));
+        assert!(!borrows(ToolFile::new("t.js").runtime("deno")));
+    }
+
+    #[test]
     fn variables_and_the_runtime_flag_override_it() {
         let variables = &[("PROTOMCP_PYTHON", "/opt/py"), ("PROTOMCP_NODE", "bun")];
         check(&ToolFile::new("t.py"), variables, true, "/opt/py t.py");
         check(&ToolFile::new("t.ts"), variables, false, "bun t.ts");
         check(&ToolFile::new("t.js"), variables, false, "bun t.js");
+        let deno = &[("PROTOMCP_NODE", "/opt/deno")];
+        check(&ToolFile::new("t.ts"), deno, false, "/opt/deno run --allow-all t.ts");
+        check(&ToolFile::new("t.js").runtime("deno"), &[], false, "deno run --allow-all t.js");
         check(&ToolFile::new("t.py").runtime("pypy 3"), variables, true, "pypy 3 t.py");
         check(&ToolFile::new("t.rb").runtime("ruby"), &[], false, "ruby t.rb");
     }

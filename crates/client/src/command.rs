@@ -25,19 +25,34 @@ pub(crate) enum Command {
     Watch {
         uri: String,
         is_wanted: bool,
-        done: oneshot::Sender<Result<(), RequestError>>,
+        done: oneshot::Sender<Watched>,
     },
-    /// A subscription with a session has begun or ended; it is renewed in a new session.
-    Subscribed {
-        uri: String,
-        is_wanted: bool,
-    },
+    /// A caller of [`Command::Watch`] is gone.
+    Unwatched,
+    /// A subscription with a session is about to be requested.
+    Subscribing(String),
+    /// The request has ended. A subscription is renewed in a new session.
+    Subscribed(String, Subscribed),
+    /// A subscription with a session has ended.
+    Unsubscribed(String),
     /// The level of the log messages that are wanted, also in a new session.
     LogLevel(Level),
     /// A notification for the server; sent only with a session.
     Notify(&'static str, Params),
     /// Close the connection, and stop waiting for the server's end of it at this time.
     Close(Instant),
+}
+
+/// The outcome of [`Command::Watch`]: true if the resource was not watched before.
+pub(crate) type Watched = Result<bool, RequestError>;
+
+/// The outcome of a request for a subscription.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subscribed {
+    Done,
+    Refused,
+    /// The caller is gone or the answer is lost: the server may have made the subscription.
+    Unknown,
 }
 
 /// A request with the receivers of its consequences.

@@ -70,7 +70,8 @@ impl CommandTransport {
         Self { command: command.piped(), stop: StopPolicy::default(), stderr: StderrHandler::default(), restart: None }
     }
 
-    /// Gets the lines of standard error, instead of the log. The function must not block.
+    /// Gets the lines of standard error, instead of the log, and lines of standard output that are not messages. The function
+    /// must not block.
     #[must_use]
     pub fn on_stderr(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.stderr = StderrHandler::new(handler);
@@ -109,8 +110,9 @@ impl CommandTransport {
         let process = Arc::new(process);
         let (ended, end) = watch::channel(Ended::No);
         let name = self.command.program().to_string_lossy().into_owned();
-        tokio::spawn(stderr::read(name, self.stderr.clone(), events, ended));
-        let (lines, sink) = Lines::new(stdout, stdin).split();
+        tokio::spawn(stderr::read(name.clone(), self.stderr.clone(), events, ended));
+        let lines = Lines::new(stdout, stdin).on_other_text(stderr::stray(name.clone(), self.stderr.clone()));
+        let (lines, sink) = lines.split();
         let source = CommandSource::new(lines, Arc::clone(&process), end);
         Ok(Running { source, sink: CommandSink::new(sink, process) })
     }

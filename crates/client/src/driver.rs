@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use protomcp_session::{
     AnswerFacts, CallId, Channel, ClientConfig, ClientConnection, CloseReason, HttpStatus, NoAnswer, RequestError,
-    Transmit,
+    RequestFacts, Transmit,
 };
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
 use protomcp_types::{Incoming, Malformed, Message};
@@ -231,7 +231,10 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 self.connection.answer_inputs(now, call, answers);
             }
             Command::Watch { uri, is_wanted, done } => self.watch(Waiting::new(uri, is_wanted, done)),
-            Command::Subscribed { uri, is_wanted } => self.subscribed(uri, is_wanted),
+            Command::Unwatched => self.unwatched(),
+            Command::Subscribing(uri) => self.watching.subscribing(uri),
+            Command::Subscribed(uri, outcome) => self.subscribed(&uri, outcome),
+            Command::Unsubscribed(uri) => self.watching.unsubscribed(&uri),
             Command::LogLevel(level) => self.set_level(level),
             Command::Notify(method, params) => self.connection.notify(method, params),
             Command::Close(deadline) => self.close(deadline, CloseReason::Requested),
@@ -283,11 +286,14 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             _ => Cause::Client,
         };
         match (transmit, sink.request_streams()) {
-            (Transmit::SendWith(message, fields), streams) => {
-                if let (Some(streams), Message::Request(request)) = (streams, &message) {
+            (Transmit::SendWith(message, RequestFacts { fields, caller }), streams) => {
+                if let (Some(streams), Message::Request(request), false) = (streams, &message, fields.is_empty()) {
                     streams.add_fields(&request.id, fields);
                 }
-                sink.send(message, None)?;
+                match caller {
+                    Some(caller) => sink.send_for(message, &caller)?,
+                    None => sink.send(message, None)?,
+                }
             }
             (Transmit::Send(message), _) => sink.send(message, None)?,
             (Transmit::CloseStream(id), Some(streams)) => streams.close_stream(&id),

@@ -21,6 +21,7 @@ mod roots;
 mod session;
 mod settings;
 mod shared;
+mod subscribing;
 mod tool_fields;
 mod typed_call;
 

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protomcp_session::{
-    CallId, NoAnswer, OutgoingCall, RequestError, ServerQuestion, ServerRequest, TaskNotice, TaskWish,
+    CallId, CallerKey, NoAnswer, OutgoingCall, RequestError, ServerQuestion, ServerRequest, TaskNotice, TaskWish,
 };
 use protomcp_types::{ErrorObject, JsonObject, Method, Params, Progress, RawJson, code};
 use serde::de::DeserializeOwned;
@@ -57,6 +57,7 @@ pub(crate) struct Options {
     on_task: Option<Callback<TaskNotice>>,
     task: Option<TaskWish>,
     on_input: Option<InputHandler>,
+    caller: Option<Arc<CallerKey>>,
     /// Do not answer from the cache.
     pub(crate) is_fresh: bool,
 }
@@ -134,6 +135,13 @@ impl<M: Method> Request<M> {
     {
         let context = ServerContext::new(&self.session);
         self.options.on_input = Some(InputHandler::new(move |questions| handler(questions, context.clone())));
+        self
+    }
+
+    /// Sends the request for one of several callers, such as the users of a gateway. Where requests wait for their turn
+    /// (a server of proto-mcp in a memory transport), callers take turns by their owners. The server learns nothing of it.
+    pub fn for_caller(mut self, caller: CallerKey) -> Self {
+        self.options.caller = Some(Arc::new(caller));
         self
     }
 
@@ -317,6 +325,7 @@ impl Sent {
             total_timeout: options.total_timeout,
             task: options.task,
             elapsed,
+            caller: options.caller.clone(),
         };
         let (answer, outcome) = oneshot::channel();
         let (progress, task) = (options.progress.clone(), options.on_task.clone());

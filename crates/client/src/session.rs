@@ -9,13 +9,14 @@ use protomcp_types::{
     RawJson, ReadResource, Reference, SetLevel, Subscribe, Unsubscribe,
 };
 use serde::Serialize;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::cache::Kind;
 use crate::command::{Command, Status};
 use crate::request::{Forwarded, Request, RequestService};
 use crate::shared::Shared;
+use crate::subscribing::{Subscribing, Watching};
 
 /// One connection to a server. Cloning is cheap; the connection closes when the last clone and the last request are
 /// gone.
@@ -117,7 +118,8 @@ impl ClientSession {
 
     /// Asks for notifications when a resource changes, which
     /// [`Client::on_resource_updated`](crate::Client::on_resource_updated) gets. Without a session the subscription is
-    /// a stream that this session keeps open (`subscriptions/listen`).
+    /// a stream that this session keeps open (`subscriptions/listen`). Dropping the future ends the subscription, unless
+    /// there was one of this session before.
     ///
     /// # Errors
     /// If the server refuses, or does not honour the subscription.
@@ -126,10 +128,11 @@ impl ClientSession {
         if self.shared.is_stateless() {
             return self.watch(uri, true).await;
         }
-        let request: Request<Subscribe> = Request::new(self, ServerRequest::Subscribe(Subscribe::new(&*uri)));
-        request.await?;
-        self.tell(Command::Subscribed { uri, is_wanted: true });
-        Ok(())
+        let subscribing = Subscribing::begin(&self.commands, uri.clone());
+        let request: Request<Subscribe> = Request::new(self, ServerRequest::Subscribe(Subscribe::new(uri)));
+        let outcome = request.await;
+        subscribing.end(outcome.as_ref().err());
+        outcome.map(drop)
     }
 
     /// Ends a subscription.
@@ -143,22 +146,15 @@ impl ClientSession {
         }
         let request: Request<Unsubscribe> = Request::new(self, ServerRequest::Unsubscribe(Unsubscribe::new(&*uri)));
         request.await?;
-        self.tell(Command::Subscribed { uri, is_wanted: false });
+        self.tell(Command::Unsubscribed(uri));
         Ok(())
     }
 
     async fn watch(&self, uri: String, is_wanted: bool) -> Result<(), RequestError> {
-        let (done, answer) = oneshot::channel();
-        let wish = uri.clone();
-        self.tell(Command::Watch { uri, is_wanted, done });
-        match tokio::time::timeout(self.shared.total_timeout, answer).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(self.closed_error())),
-            Err(_) => {
-                // The wish ends with its caller.
-                let (done, _) = oneshot::channel();
-                self.tell(Command::Watch { uri: wish, is_wanted: false, done });
-                Err(RequestError::TimedOut(self.shared.total_timeout))
-            }
+        let watching = Watching::begin(&self.commands, uri, is_wanted);
+        match tokio::time::timeout(self.shared.total_timeout, watching.outcome()).await {
+            Ok(outcome) => outcome.unwrap_or_else(|| Err(self.closed_error())).map(drop),
+            Err(_) => Err(RequestError::TimedOut(self.shared.total_timeout)),
         }
     }
 

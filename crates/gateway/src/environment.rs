@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use protomcp_server::{Audience, ServerHandle};
 use protomcp_types::{ErrorObject, Level, RawJson};
 
+use crate::interner::{Interner, InternerBudget};
 use crate::limits::{GatewayLimits, MAX_KEPT_BYTES};
 use crate::list::{Merged, ServerList};
 use crate::reach::Reach;
-use crate::shelf::{Shelf, ShelfBudget};
 use crate::web_pages;
 
 /// The parts of a gateway that its sessions with servers need.
@@ -20,15 +20,15 @@ pub(crate) struct Environment {
     /// Empty until the capabilities of the servers are known.
     clients: OnceLock<ServerHandle>,
     /// Those of servers.
-    pub(crate) lists: Shelf<ServerList>,
+    pub(crate) lists: Interner<ServerList>,
     /// Those of all servers together, until clients have read every page.
-    pub(crate) merged: Shelf<Merged>,
+    pub(crate) merged: Interner<Merged>,
 }
 
 impl Environment {
     pub(crate) fn new(limits: GatewayLimits, names_servers: bool) -> Self {
-        let budget = ShelfBudget::new(MAX_KEPT_BYTES);
-        let (lists, merged) = (Shelf::new(&budget), Shelf::new(&budget));
+        let budget = InternerBudget::new(MAX_KEPT_BYTES);
+        let (lists, merged) = (Interner::new(&budget), Interner::new(&budget));
         Self { limits, names_servers, clients: OnceLock::new(), lists, merged }
     }
 

@@ -97,7 +97,7 @@ impl Failure {
     /// The code and the remedy, for programs.
     fn meta(&self, message: &str) -> RawJson {
         let (code, suggestion) = (Some(self.code()), self.suggestion());
-        ErrorMeta { code, message, suggestion, retryable: self.is_retryable() }.to_meta()
+        ErrorMeta { code, message, suggestion, retryable: self.is_retryable(), retry_after: None }.to_meta()
     }
 }
 
@@ -106,7 +106,7 @@ impl fmt::Display for Failure {
         let server = &self.server;
         match &self.why {
             Why::Down { cause, retry_in } => {
-                write!(f, "server \"{server}\" is down: {}", cause.told)?;
+                write!(f, "server \"{server}\" is down: {}", cause.shown)?;
                 match retry_in.is_zero() {
                     true => Ok(()),
                     false => write!(f, "; the next attempt is in {retry_in:.1?}"),
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_output_of_a_server_is_for_the_log_alone() {
-        let cause = Cause { told: "it has ended".into(), logged: "it has ended: secret".into() };
+        let cause = Cause { shown: "it has ended".into(), logged: "it has ended: secret".into() };
         let failure = Failure { server: "a".into(), why: Why::Down { cause, retry_in: Duration::ZERO } };
         assert_eq!(failure.to_string(), "server \"a\" is down: it has ended");
     }

@@ -23,14 +23,14 @@ pub(crate) struct Health {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
     /// For clients.
-    pub(crate) told: Arc<str>,
+    pub(crate) shown: Arc<str>,
     /// For the operator: it may quote the server, whose output is not for each of its clients.
     pub(crate) logged: Arc<str>,
 }
 
 impl From<&str> for Cause {
     fn from(text: &str) -> Self {
-        Self { told: text.into(), logged: text.into() }
+        Self { shown: text.into(), logged: text.into() }
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) fn client(session: Option<&SessionClient>, gateway: &Implementation, 
 }
 
 /// The requests in one session with a server that have no answer. The sessions of clients have bounds of their own.
-const MAX_PENDING: usize = 16 * 1024;
+pub(crate) const MAX_PENDING: usize = 16 * 1024;
 
 /// The questions in one session with a server that have no answer.
 const MAX_QUESTIONS: usize = 1024;

@@ -7,12 +7,12 @@ use protomcp_server::{Context, ServerHandle, SessionId, Tasks};
 use protomcp_types::{Level, RawJson};
 
 use crate::environment::Environment;
+use crate::interner::Interned;
 use crate::list::{ListKind, Merged, renamed};
 use crate::pool::Pool;
-use crate::shelf::Shelved;
 
 /// Lists by the sessions of their readers.
-type Unread = HashMap<(SessionId, ListKind), Arc<Shelved<Merged>>>;
+type Unread = HashMap<(SessionId, ListKind), Arc<Interned<Merged>>>;
 
 /// The parts of a gateway that its requests use.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use protomcp_types::Level;
 
 use crate::holders::Holders;
+use crate::interner::Interned;
 use crate::list::{ListKind, ServerList};
-use crate::shelf::Shelved;
 use crate::web_pages::WebPages;
 
 /// The time for which a list that took long is used again, unless the server announces a change.
@@ -32,7 +32,7 @@ pub(crate) struct Memory {
 /// The lists that a server has answered with last, as far as there is room for them.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
-    lists: HashMap<ListKind, Arc<Shelved<ServerList>>>,
+    lists: HashMap<ListKind, Arc<Interned<ServerList>>>,
     /// The ends of the times for which lists that took long are used again.
     fresh: HashMap<ListKind, Instant>,
     /// The lists that had no answer, and are asked for in the background.
@@ -41,7 +41,7 @@ pub(crate) struct Known {
 
 impl Known {
     /// The server has answered.
-    pub(crate) fn learn(&mut self, kind: ListKind, list: &Arc<Shelved<ServerList>>) {
+    pub(crate) fn learn(&mut self, kind: ListKind, list: &Arc<Interned<ServerList>>) {
         self.fresh.remove(&kind);
         match list.has_room() {
             true => drop(self.lists.insert(kind, Arc::clone(list))),
@@ -60,7 +60,7 @@ impl Known {
     }
 
     /// The list, if it took long and is used again.
-    pub(crate) fn fresh(&self, kind: ListKind, now: Instant) -> Option<Arc<Shelved<ServerList>>> {
+    pub(crate) fn fresh(&self, kind: ListKind, now: Instant) -> Option<Arc<Interned<ServerList>>> {
         self.fresh.get(&kind).filter(|until| **until > now)?;
         self.lists.get(&kind).cloned()
     }

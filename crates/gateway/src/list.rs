@@ -11,8 +11,8 @@ use protomcp_types::{
     ListResources, ListResourcesResult, ListTools, ListToolsResult, RawJson, ServerCapabilities, UriTemplate,
 };
 
+use crate::interner::Weigh;
 use crate::limits::{GatewayLimits, MAX_LIST_BYTES, MAX_PAGES};
-use crate::shelf::Weigh;
 use crate::upstream::Upstream;
 
 /// A list of MCP.

@@ -10,15 +10,15 @@ use protomcp_types::{ErrorObject, Level, RawJson, code};
 
 use crate::failure::{Failure, Why};
 use crate::inner::Inner;
+use crate::interner::Interned;
 use crate::list::{self, ListKind, Merged, ServerList};
 use crate::owed_lists;
 use crate::pool::Pool;
 use crate::reach::now;
-use crate::shelf::Shelved;
 use crate::upstream_session::UpstreamSession;
 
 /// The elements of one server; `None` if it has no such list.
-pub(crate) type Listed = Option<Arc<Shelved<ServerList>>>;
+pub(crate) type Listed = Option<Arc<Interned<ServerList>>>;
 
 /// The time for a list that has had no answer before.
 const OWED_TIMEOUT: Duration = Duration::from_secs(1);
@@ -47,9 +47,9 @@ impl Inner {
         let merged = self.merged(kind, context).await?;
         let (page, has_more) = merged.page(kind, cursor.as_deref())?;
         // Without room the next page is cut out of a fresh list: its cursor names the last element of this one.
-        let shelved = has_more.then(|| self.environment.merged.share(merged)).filter(|merged| merged.has_room());
+        let interned = has_more.then(|| self.environment.merged.share(merged)).filter(|merged| merged.has_room());
         let mut unread = self.unread();
-        match shelved {
+        match interned {
             Some(merged) => drop(unread.insert(key, merged)),
             None => drop(unread.remove(&key)),
         }

@@ -71,12 +71,12 @@ impl OpenFailure {
             _ => FailureKind::Unclear,
         };
         let logged = reason.to_string().into();
-        let told = match reason {
+        let shown = match reason {
             // The last words of a process are its standard error.
             CloseReason::ByServer(_) => CloseReason::ByServer(None).to_string().into(),
             _ => std::sync::Arc::clone(&logged),
         };
-        Self { kind, cause: Cause { told, logged } }
+        Self { kind, cause: Cause { shown, logged } }
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
         ] {
             let failure = OpenFailure::of(&reason);
             assert_eq!(failure.kind, kind, "{reason:?}");
-            assert!(!failure.cause.told.contains("output"), "{failure:?}");
+            assert!(!failure.cause.shown.contains("output"), "{failure:?}");
             assert_eq!(failure.cause.logged.as_ref(), reason.to_string());
         }
     }

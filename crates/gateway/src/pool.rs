@@ -1,7 +1,6 @@
 //! The sessions with one server: one that clients share, and one for each session of a client that needs its own.
 
 mod leases;
-mod shares;
 mod succession;
 
 use std::collections::{HashMap, HashSet};
@@ -20,9 +19,9 @@ use crate::identity::{self, SessionClient};
 use crate::known::Memory;
 use crate::limits::GatewayLimits;
 use crate::pool::leases::Leases;
-use crate::pool::shares::has_room;
 pub(crate) use crate::pool::succession::Successors;
 use crate::reach::Reach;
+use crate::shares::has_room;
 use crate::upstream_session::{CLOSE_TIMEOUT, InUse, UpstreamSession, Users};
 
 /// The pause between looks for room for one more session.

@@ -14,10 +14,10 @@ use crate::health::{Cause, Health, Outage};
 use crate::upstream::Upstream;
 
 /// The longest pause that a request waits for. During a longer one it fails at once.
-const PATIENCE: Duration = Duration::from_secs(1);
+const WAIT_LIMIT: Duration = Duration::from_secs(1);
 
 /// The same for a server whose files are watched: its author is at work on it, so requests wait for any pause.
-const PATIENCE_WITH_AUTHOR: Duration = Duration::from_secs(10);
+const WAIT_LIMIT_WITH_AUTHOR: Duration = Duration::from_secs(10);
 
 /// A server, and its failures.
 #[derive(Debug)]
@@ -74,8 +74,8 @@ impl Reach {
     pub(crate) async fn wait(&self, blocked: impl Fn() -> Option<Outage>) -> Result<(), Failure> {
         while let Some(Outage { cause, retry_at }) = blocked() {
             let retry_in = retry_at.saturating_duration_since(now());
-            let patience = if self.upstream.watches().is_empty() { PATIENCE } else { PATIENCE_WITH_AUTHOR };
-            if retry_in > patience {
+            let limit = if self.upstream.watches().is_empty() { WAIT_LIMIT } else { WAIT_LIMIT_WITH_AUTHOR };
+            if retry_in > limit {
                 return Err(self.failure(Why::Down { cause, retry_in }));
             }
             tokio::time::sleep(retry_in).await;

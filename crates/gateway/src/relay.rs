@@ -101,11 +101,13 @@ impl Inner {
         };
         self.set_meta(&mut request, session, upstream, context);
         let has_asked = Arc::new(AtomicBool::new(false));
-        let mut sent = self.watched(session.forward(request), upstream, context, &has_asked);
+        let too_many = || upstream.reach.failure(Why::Request(RequestError::TooMany));
+        let running = upstream.running.begin(context.clone(), session, identity::MAX_PENDING).ok_or_else(too_many)?;
+        let forwarded = session.forward(request).for_caller(context.caller().clone());
+        let mut sent = self.watched(forwarded, upstream, context, &has_asked);
         if let TaskWish::Task(ttl) = wish {
             sent = sent.as_task(ttl);
         }
-        let running = upstream.running.begin(context.clone(), session);
         let outcome = tokio::select! {
             biased;
             // Dropping the request cancels it at the server.

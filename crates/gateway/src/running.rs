@@ -6,7 +6,8 @@
 
 mod ended;
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use protomcp_server::{Context, Owner, SessionId};
 
 use crate::reach::now;
 use crate::running::ended::EndedCalls;
+use crate::shares::has_room;
 
 /// The running calls, in the order in which they began.
 #[derive(Debug, Default)]
@@ -28,6 +30,8 @@ pub(crate) struct Running {
 struct Calls {
     last: u64,
     calls: BTreeMap<u64, Call>,
+    /// The number of them of each owner.
+    shares: HashMap<Owner, usize>,
     ended: EndedCalls,
     /// The session with the server that is open, by its number.
     connection: u64,
@@ -127,14 +131,25 @@ impl Running {
         running.ended = EndedCalls::default();
     }
 
-    /// A call begins in this session with the server.
-    pub(crate) fn begin(self: &Arc<Self>, context: Context, session: &ClientSession) -> RunningCall {
+    /// A call begins in this session with the server, which has room for `max` of them. `None`: its owner has its share.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        context: Context,
+        session: &ClientSession,
+        max: usize,
+    ) -> Option<RunningCall> {
         let mut running = self.lock();
+        let owner = context.caller().owner.clone();
+        let own = running.shares.get(&owner).copied().unwrap_or_default();
+        if !has_room(own, running.calls.len(), max) {
+            return None;
+        }
+        running.shares.insert(owner, own + 1);
         running.last += 1;
         let number = running.last;
         running.calls.insert(number, Call { context, questions: 0 });
         let connection = session.server().is_stateful().then(|| session.id());
-        RunningCall { number, all: Arc::clone(self), connection }
+        Some(RunningCall { number, all: Arc::clone(self), connection })
     }
 
     /// The client of a call is asked.
@@ -198,6 +213,12 @@ impl Drop for RunningCall {
     fn drop(&mut self) {
         let mut running = self.all.lock();
         let Some(call) = running.calls.remove(&self.number) else { return };
+        if let Entry::Occupied(mut share) = running.shares.entry(call.context.caller().owner.clone()) {
+            *share.get_mut() -= 1;
+            if *share.get() == 0 {
+                share.remove();
+            }
+        }
         if let Some(memory) = self.all.memory
             && self.connection == Some(running.connection)
         {

@@ -134,13 +134,13 @@ impl UpstreamSession {
             running: Arc::clone(&running),
             client: session,
         });
-        let told = Arc::clone(&notices);
+        let observed = Arc::clone(&notices);
         let opener = identity::client(client.as_ref(), gateway, &environment.limits)
             .on_question(move |question, server| {
                 let questions = Arc::clone(&questions);
                 async move { questions.answer(question, server).await }
             })
-            .observe_notifications(move |notification, _| told.take(notification));
+            .observe_notifications(move |notification, _| observed.take(notification));
         Arc::new_cyclic(|this| Self {
             reach,
             client,

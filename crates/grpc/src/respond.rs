@@ -24,8 +24,7 @@ pub(crate) async fn respond(services: &Services, request: Request<BoxBody>) -> R
         };
     }
     let caller = Caller::of(&head);
-    let limit = services.endpoint.config().frames.max_frame;
-    let whole = match Whole::read(head, body, limit).await {
+    let whole = match Whole::read(head, body, &services.endpoint.config().frames).await {
         Ok(whole) => whole,
         Err(status) => return status.into_http(),
     };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use prost::Message;
 use protomcp_binary::message::ErrorResponse;
-use protomcp_binary::{Fault, code};
+use protomcp_binary::{Fault, FrameLimits, code};
 use protomcp_http::{Body, Unread};
 use tonic::{Code, Status};
 
@@ -81,9 +81,12 @@ fn fault_code(status: Code) -> i32 {
 }
 
 /// The status of a request whose body was not read.
-pub(crate) fn of_unread(unread: Unread, limit: usize) -> Status {
+pub(crate) fn of_unread(unread: Unread, frames: &FrameLimits) -> Status {
     let why = match unread {
-        Unread::TooLong => format!("the message is larger than the limit of {limit} bytes"),
+        Unread::TooLong => {
+            let raise = frames.setting.map(|name| format!("; raise {name} of the server")).unwrap_or_default();
+            format!("the message is larger than the limit of {} bytes{raise}", frames.max_frame)
+        }
         other => other.to_string(),
     };
     let code = match unread {

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::Request;
 use http::request::Parts;
 use http_body_util::{BodyExt, Full, Limited};
+use protomcp_binary::FrameLimits;
 use protomcp_http::{Admission, BoxBody};
 use protomcp_server::Reservation;
 use tonic::Status;
@@ -18,11 +19,11 @@ pub(crate) struct Whole {
 
 impl Whole {
     /// Reads the message of a request, in its frame of five bytes. Every method but reflection takes one.
-    pub(crate) async fn read(head: Parts, body: BoxBody, limit: usize) -> Result<Self, Status> {
+    pub(crate) async fn read(head: Parts, body: BoxBody, frames: &FrameLimits) -> Result<Self, Status> {
         let (body, room) = match head.extensions.get::<Admission>() {
             Some(admission) => {
-                let read = admission.read(body, limit.saturating_add(FRAME)).await;
-                let (body, room) = read.map_err(|unread| status::of_unread(unread, limit))?;
+                let read = admission.read(body, frames.max_frame.saturating_add(FRAME)).await;
+                let (body, room) = read.map_err(|unread| status::of_unread(unread, frames))?;
                 (body, Some(room))
             }
             // A probe, which has passed no check.

@@ -45,7 +45,8 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
 }
 
 /// The bearer of a token, for services that know nothing of tokens.
-fn caller_identity(identity: &Identity) -> CallerIdentity {
+#[must_use]
+pub fn caller_identity(identity: &Identity) -> CallerIdentity {
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
     CallerIdentity {
         subject: text(identity.subject()),

@@ -85,7 +85,8 @@ pub(crate) async fn read<B: Body>(
     room.map(|room| (text.into_bytes(), room)).map_err(|_| Unread::NoRoom)
 }
 
-/// The part of a body that has arrived.
+/// The part of a body that has arrived. It is kept in pieces until it is complete: a buffer that grows leaves smaller ones
+/// behind, and with many of them the allocator keeps as many bytes again.
 #[derive(Default)]
 struct Text {
     /// The announced length, at most the limit.
@@ -93,41 +94,60 @@ struct Text {
     /// The only piece: most bodies come in one.
     first: Bytes,
     /// All pieces, when there are several.
-    whole: Vec<u8>,
+    pieces: Vec<Vec<u8>>,
     length: usize,
     reserved: usize,
 }
 
+/// The largest capacity of a piece. A body that is complete is there twice for a moment, once in pieces.
+const PIECE: usize = 256 * 1024;
+
 impl Text {
     fn add(&mut self, mut data: impl Buf, mut room: Reservation) -> Result<Reservation, OverBudget> {
-        let before = self.length;
-        self.length += data.remaining();
-        if self.length > self.reserved {
+        if self.length == 0 {
             // Room for a first piece is exact, because a second one is rare.
-            let wanted = if before == 0 { self.length } else { self.length.max((2 * before).min(self.announced)) };
-            room.grow(wanted - self.reserved)?;
-            self.reserved = wanted;
-        }
-        if before == 0 {
-            self.first = data.copy_to_bytes(data.remaining());
+            self.length = data.remaining();
+            self.reserved = self.length;
+            room.grow(self.length)?;
+            self.first = data.copy_to_bytes(self.length);
             return Ok(room);
         }
-        self.whole.reserve_exact(self.reserved - self.whole.len());
-        self.whole.extend_from_slice(&std::mem::take(&mut self.first));
+        if !self.first.is_empty() {
+            self.pieces.push(std::mem::take(&mut self.first).to_vec());
+        }
         while data.has_remaining() {
+            let left = self.reserved - self.length;
+            if left == 0 {
+                // Room for twice the bytes that have arrived, not beyond the announced end, and for these.
+                let rest = self.announced.saturating_sub(self.reserved);
+                let more = self.length.min(PIECE).min(rest).max(data.remaining().min(PIECE));
+                room.grow(more)?;
+                self.reserved += more;
+                self.pieces.push(Vec::with_capacity(more));
+                continue;
+            }
             let chunk = data.chunk();
-            self.whole.extend_from_slice(chunk);
-            let count = chunk.len();
+            let count = chunk.len().min(left);
+            if let Some(last) = self.pieces.last_mut() {
+                last.extend_from_slice(&chunk[..count]);
+            }
+            self.length += count;
             data.advance(count);
         }
         Ok(room)
     }
 
     fn into_bytes(self) -> Bytes {
-        match self.whole.is_empty() {
+        match self.pieces.is_empty() {
             true if self.first.len() <= COPIED => Bytes::copy_from_slice(&self.first),
             true => self.first,
-            false => self.whole.into(),
+            false => {
+                let mut whole = Vec::with_capacity(self.length);
+                for piece in self.pieces {
+                    whole.extend_from_slice(&piece);
+                }
+                whole.into()
+            }
         }
     }
 }

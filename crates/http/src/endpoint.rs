@@ -17,7 +17,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::auth;
 use crate::body::{self, SourceRequest, Unread};
 use crate::caller::Caller;
-use crate::config::Config;
+use crate::config::{Config, HttpLimits};
 use crate::events::{EventSource, Events};
 use crate::guard::Guard;
 use crate::http_session::{HttpSession, SessionKind, SessionTransport};
@@ -157,11 +157,14 @@ impl Endpoint {
         parts: &Parts,
         body: B,
     ) -> Result<(Bytes, Reservation), Refusal> {
-        let limit = self.config.limits.max_body;
+        let HttpLimits { max_body: limit, max_body_setting: setting, .. } = self.config.limits;
         let (status, why) = match self.read_within(&Caller::of(parts), body, limit).await {
             Ok(read) => return Ok(read),
             Err(Unread::NoRoom) => return Err(self.no_room()),
-            Err(Unread::TooLong) => (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {limit} bytes")),
+            Err(Unread::TooLong) => {
+                let raise = setting.map(|name| format!("; raise {name} of the server")).unwrap_or_default();
+                (StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {limit} bytes{raise}"))
+            }
             Err(unread @ Unread::Broken) => (StatusCode::BAD_REQUEST, unread.to_string()),
             Err(unread @ Unread::TimedOut) => (StatusCode::REQUEST_TIMEOUT, unread.to_string()),
         };

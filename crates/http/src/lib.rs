@@ -45,6 +45,7 @@ mod store;
 mod streams;
 
 pub use admission::Admission;
+pub use auth::caller_identity;
 pub use body::Unread;
 pub use box_body::BoxBody;
 pub use caller::{ClientAddr, Connection, PeerAddr, Principal};

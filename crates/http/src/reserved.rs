@@ -3,12 +3,12 @@
 use bytes::Bytes;
 
 /// Bytes that keep a value alive.
-struct Held<T> {
+struct ReservedBytes<T> {
     bytes: Bytes,
     _kept: T,
 }
 
-impl<T> AsRef<[u8]> for Held<T> {
+impl<T> AsRef<[u8]> for ReservedBytes<T> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -19,7 +19,7 @@ pub(crate) fn hold<T: Send + Sync + 'static>(mut pieces: Vec<Bytes>, kept: Optio
     if let Some(kept) = kept
         && let Some(longest) = pieces.iter_mut().max_by_key(|piece| piece.len())
     {
-        *longest = Bytes::from_owner(Held { bytes: std::mem::take(longest), _kept: kept });
+        *longest = Bytes::from_owner(ReservedBytes { bytes: std::mem::take(longest), _kept: kept });
     }
     pieces
 }

@@ -145,7 +145,7 @@ fn known_field(name: &str) -> Result<Field, CallError> {
 }
 
 fn fits(size: u64, limit: u64) -> Result<(), CallError> {
-    if size <= limit { Ok(()) } else { Err(CallError::AnswerTooLarge { size, limit }) }
+    if size <= limit { Ok(()) } else { Err(CallError::AnswerTooLarge { size, limit, is_of_frame: false }) }
 }
 
 fn fits_all(held: usize, more: usize, limit: usize) -> Result<(), CallError> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use protomcp_codec::Limits;
 
 use crate::byte_counters::ByteCounters;
+use crate::tap::Tap;
 
 /// The end of the link that a [`Connection`](crate::Connection) plays.
 ///
@@ -17,6 +18,17 @@ pub enum Side {
     Bridge,
     /// The tool process.
     Tool,
+}
+
+impl Side {
+    /// The end that it talks to.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::Bridge => Self::Tool,
+            Self::Tool => Self::Bridge,
+        }
+    }
 }
 
 /// Limits and timeouts of one connection.
@@ -51,6 +63,8 @@ pub struct Config {
     pub ping_timeout: Duration,
     /// Counts bytes. Links that share this value are counted together.
     pub byte_counters: Arc<ByteCounters>,
+    /// Sees each message.
+    pub tap: Option<Tap>,
 }
 
 impl Default for Config {
@@ -67,6 +81,7 @@ impl Default for Config {
             ping_interval: Duration::from_secs(30),
             ping_timeout: Duration::from_secs(30),
             byte_counters: Arc::default(),
+            tap: None,
         }
     }
 }

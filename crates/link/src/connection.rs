@@ -117,6 +117,7 @@ impl Connection {
             reports = true;
         }
         envelope.request_id = request_id;
+        self.show(&envelope);
         let request = Request { name, reports, timeout };
         let written = if self.is_holding() {
             self.outbox
@@ -126,7 +127,8 @@ impl Connection {
             self.outbox.request(&envelope).map(|()| self.pending.insert(call, request, now))
         };
         if let Err(error) = written {
-            self.fail(call, CallError::RequestTooLarge(error.size()));
+            let (size, limit) = (error.size(), self.config.limits.max_frame);
+            self.fail(call, CallError::RequestTooLarge { size, limit });
         }
     }
 
@@ -190,9 +192,13 @@ impl Connection {
 
     /// Writes a large tool result as published SDKs do, as a raw payload.
     pub fn reply_raw(&mut self, raw: &Raw) {
-        if self.closed.is_none()
-            && let Err(error) = self.outbox.reply_raw(raw)
-        {
+        if self.closed.is_some() {
+            return;
+        }
+        if let Some(tap) = &self.config.tap {
+            tap.raw(self.side, raw);
+        }
+        if let Err(error) = self.outbox.reply_raw(raw) {
             self.notice(Notice::Unsendable { kind: "raw_header", size: error.size() });
         }
     }
@@ -364,8 +370,17 @@ impl Connection {
             return;
         }
         let kind = message_name(&message);
-        if let Err(error) = self.outbox.reply(turn, id, message) {
+        let envelope = Envelope::new(id, message);
+        self.show(&envelope);
+        if let Err(error) = self.outbox.reply(turn, &envelope) {
             self.notice(Notice::Unsendable { kind, size: error.size() });
+        }
+    }
+
+    /// Shows a message of this end to the tap.
+    fn show(&self, envelope: &Envelope) {
+        if let Some(tap) = &self.config.tap {
+            tap.envelope(self.side, envelope);
         }
     }
 

@@ -39,7 +39,7 @@ pub enum EndpointError {
     #[error("{} belongs to another user, who could replace the socket", .0.display())]
     ForeignDirectory(PathBuf),
     /// A file that is not a stale socket has the name of the socket.
-    #[error("{} is in use", .0.display())]
+    #[error("{} is in use by another file or program", .0.display())]
     InUse(PathBuf),
     /// The system call failed.
     #[error("cannot listen on {}: {source}", path.display())]

@@ -28,6 +28,8 @@ pub enum CallError {
         size: u64,
         /// The exceeded limit, in bytes.
         limit: u64,
+        /// It is the limit of a frame, and not that of a whole answer.
+        is_of_frame: bool,
     },
     /// The lists in the answer have more entries than this side accepts. It was not decoded; the link stays open.
     #[error("the answer, a {message}, has more than {limit} entries")]
@@ -38,8 +40,13 @@ pub enum CallError {
         limit: usize,
     },
     /// The request did not fit a frame and was not sent.
-    #[error("the request is larger than a frame may be ({0} bytes)")]
-    RequestTooLarge(usize),
+    #[error("the request has {size} bytes, more than the limit of {limit}")]
+    RequestTooLarge {
+        /// Its size in bytes.
+        size: usize,
+        /// The limit of a frame, in bytes.
+        limit: usize,
+    },
     /// The answer's payload could not be inflated.
     #[error("the answer's payload is unusable: {0}")]
     Payload(#[from] InflateError),
@@ -58,6 +65,12 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// True if the answer is larger than a whole answer may be, once it is put together and inflated.
+    #[must_use]
+    pub fn exceeds_result_limit(&self) -> bool {
+        matches!(self, Self::AnswerTooLarge { is_of_frame: false, .. } | Self::Payload(InflateError::TooLarge { .. }))
+    }
+
     /// The tool process chooses the name; only as much is kept as a reader can use.
     pub(crate) fn unknown_field(mut name: String) -> Self {
         name.truncate(name.floor_char_boundary(256));

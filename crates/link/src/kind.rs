@@ -45,6 +45,8 @@ impl Kind {
             | Msg::PromptListResponse(_)
             | Msg::GetPromptResponse(_)
             | Msg::CompletionResponse(_)
+            | Msg::HandOverResponse(_)
+            | Msg::TakeOverResponse(_)
             | Msg::Pong(_) => Self::Answer,
             Msg::EnableTools(_)
             | Msg::DisableTools(_)
@@ -90,6 +92,8 @@ impl Kind {
             | Msg::ListPromptsRequest(_)
             | Msg::GetPromptRequest(_)
             | Msg::CompletionRequest(_)
+            | Msg::HandOver(_)
+            | Msg::TakeOver(_)
             | Msg::Ping(_) => Self::Request,
             Msg::Cancel(_) | Msg::BridgeInfo(_) => Self::Notification,
             _ => Self::Foreign,

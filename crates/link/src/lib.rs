@@ -14,6 +14,7 @@ mod kind;
 mod liveness;
 mod outbox;
 mod pending;
+mod tap;
 mod two_reader_workaround;
 
 #[cfg(feature = "driver")]
@@ -32,6 +33,7 @@ pub use connection::Connection;
 pub use error::{CallError, Closed, HandshakeError, LinkError, ReloadError};
 pub use event::{Event, Handshake, Middleware, Notice, Phase, Progress, QuestionFields};
 pub use id::{CallId, CallIds};
+pub use tap::{Passing, Tap};
 
 #[cfg(feature = "driver")]
 pub use driver::{drive, drive_filtered};

@@ -9,7 +9,7 @@
 //! The queues hold whole frames as bytes. Frames that were handed out no longer count here.
 
 use protomcp_codec::{EncodeError, Encoder, Limits, Raw};
-use protomcp_proto::{Envelope, Msg};
+use protomcp_proto::Envelope;
 
 /// The time at which a message may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,12 +72,11 @@ impl Outbox {
     }
 
     /// Queues a message for its turn.
-    pub(crate) fn reply(&mut self, turn: Turn, id: &str, message: Msg) -> Result<(), EncodeError> {
-        let envelope = Envelope::new(id, message);
+    pub(crate) fn reply(&mut self, turn: Turn, envelope: &Envelope) -> Result<(), EncodeError> {
         match turn {
-            Turn::Next => self.encoder.encode_envelope(&envelope, &mut self.urgent),
-            Turn::AfterHandshake => self.encoder.encode_envelope(&envelope, &mut self.deferred),
-            Turn::Now => self.queue_reply(|encoder, queued| encoder.encode_envelope(&envelope, queued)),
+            Turn::Next => self.encoder.encode_envelope(envelope, &mut self.urgent),
+            Turn::AfterHandshake => self.encoder.encode_envelope(envelope, &mut self.deferred),
+            Turn::Now => self.queue_reply(|encoder, queued| encoder.encode_envelope(envelope, queued)),
         }
     }
 

@@ -21,6 +21,13 @@ use crate::upgrade::Leases;
 /// request, and clients send a dozen.
 const MAX_HEADERS: usize = 64 * 1024;
 
+/// The most bytes of one HTTP/2 request that a client may send before they are read.
+const STREAM_WINDOW: u32 = 256 * 1024;
+
+/// The most bytes of all requests of an HTTP/2 connection that a client may send before they are read. A request that
+/// waits leaves as many to the others.
+const CONNECTION_WINDOW: u32 = 2 * STREAM_WINDOW;
+
 /// The interval of HTTP/2 pings to the client.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -104,6 +111,8 @@ fn builder(config: &ListenerConfig) -> Builder<TokioExecutor> {
         .timer(TokioTimer::new())
         .max_header_list_size(u32::try_from(MAX_HEADERS).unwrap_or(u32::MAX))
         .max_concurrent_streams(config.max_concurrent_requests)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
         .keep_alive_interval(PING_INTERVAL)
         .enable_connect_protocol();
     builder

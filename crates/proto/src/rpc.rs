@@ -179,6 +179,10 @@ messages! {
     ElicitationComplete(ElicitationComplete) = "elicitation_complete",
     Ping(Ping) = "ping",
     Pong(Pong) = "pong",
+    HandOver(HandOverRequest) = "hand_over",
+    HandOverResponse(HandOverResponse) = "hand_over_response",
+    TakeOver(TakeOverRequest) = "take_over",
+    TakeOverResponse(TakeOverResponse) = "take_over_response",
 }
 
 pairs! {
@@ -206,4 +210,6 @@ pairs! {
     "list_roots_request" ListRootsRequest => ListRootsResponse,
     "elicitation_request" ElicitationRequest => ElicitationResponse,
     "ping" Ping => Pong,
+    "hand_over" HandOverRequest => HandOverResponse,
+    "take_over" TakeOverRequest => TakeOverResponse,
 }

@@ -28,7 +28,7 @@ fn every_member_of_the_oneof_decodes_to_a_message_with_its_name() {
         .into_iter()
         .filter(|(name, _, kind)| *kind == Type::Message && name != "context")
         .collect::<Vec<_>>();
-    assert_eq!(members.len(), 54, "45 of the original protocol and 9 of the extension");
+    assert_eq!(members.len(), 58, "45 of the original protocol and 13 of the extension");
     for (name, number, _) in members {
         let mut bytes = Vec::new();
         prost::encoding::encode_key(number, prost::encoding::WireType::LengthDelimited, &mut bytes);

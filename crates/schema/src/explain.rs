@@ -20,7 +20,7 @@ const MAX_LISTED: usize = 32;
 
 /// Describes the faults of a value that is not valid.
 pub(crate) fn explain(validator: &jsonschema::Validator, schema: &Value, value: &Value, quote: Quote) -> Mismatch {
-    let explainer = Explainer { schema, quote };
+    let explainer = Explainer { schema, value, quote };
     let mut mismatch = Mismatch { faults: Vec::new(), more: 0 };
     for error in validator.iter_errors(value).take(MAX_COUNTED) {
         explainer.describe(&error, &mut mismatch);
@@ -30,6 +30,7 @@ pub(crate) fn explain(validator: &jsonschema::Validator, schema: &Value, value: 
 
 struct Explainer<'a> {
     schema: &'a Value,
+    value: &'a Value,
     quote: Quote,
 }
 
@@ -67,6 +68,18 @@ impl Explainer<'_> {
                 let hint = error.instance().as_str().map(|wrong| did_you_mean(wrong, texts)).unwrap_or_default();
                 push(format!("expected one of {}{}{hint}", choices.join(", "), self.got(error.instance())));
             }
+            ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+                self.describe_choice(error, &place, context, mismatch);
+            }
+            // An object that allows no members: the path is that of the object.
+            ValidationErrorKind::FalseSchema
+                if error.schema_path().as_str().ends_with("/additionalProperties")
+                    && self.value.pointer(path).is_some_and(Value::is_object) =>
+            {
+                let members = self.value.pointer(path).and_then(Value::as_object).into_iter().flatten();
+                let unknown: Vec<String> = members.map(|(name, _)| name.clone()).collect();
+                self.describe_unknown(error, &place, &unknown, mismatch);
+            }
             ValidationErrorKind::Pattern { pattern } => {
                 push(format!("expected text that matches {pattern}{}", self.got(error.instance())));
             }
@@ -74,6 +87,30 @@ impl Explainer<'_> {
                 Quote::Values => error.to_string(),
                 Quote::Nothing => error.masked().to_string(),
             }),
+        }
+    }
+
+    /// Describes a value that fits none of several schemas: by the faults of the one that it resembles most, or by the
+    /// values that are expected.
+    fn describe_choice(
+        &self,
+        error: &ValidationError<'_>,
+        place: &str,
+        choices: &[Vec<ValidationError<'_>>],
+        mismatch: &mut Mismatch,
+    ) {
+        let path = error.instance_path().as_str();
+        let expected: Option<Vec<String>> = choices.iter().map(|faults| expected(faults, path)).collect();
+        if let Some(mut expected) = expected {
+            expected.dedup();
+            let text = format!("{place}expected {}{}", expected.join(" or "), self.got(error.instance()));
+            mismatch.faults.push(shorten(text));
+            return;
+        }
+        let near =
+            choices.iter().filter(|faults| self::expected(faults, path).is_none()).min_by_key(|faults| faults.len());
+        for fault in near.into_iter().flatten() {
+            self.describe(fault, mismatch);
         }
     }
 
@@ -133,6 +170,23 @@ impl Explainer<'_> {
     fn parent(&self, error: &ValidationError<'_>) -> Option<&Value> {
         let keyword = error.schema_path().as_str();
         self.schema.pointer(&keyword[..keyword.rfind('/')?])
+    }
+}
+
+/// The values that a schema expects, if the one at this path has another type or is not among its choices.
+fn expected(faults: &[ValidationError<'_>], path: &str) -> Option<String> {
+    let fault = faults.first().filter(|fault| fault.instance_path().as_str() == path)?;
+    match fault.kind() {
+        ValidationErrorKind::Type { kind: TypeKind::Single(kind) } => Some(kind.to_string()),
+        ValidationErrorKind::Type { kind: TypeKind::Multiple(kinds) } => {
+            Some(kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or "))
+        }
+        ValidationErrorKind::Constant { expected_value } => Some(expected_value.to_string()),
+        ValidationErrorKind::Enum { options } => {
+            let options = options.as_array().into_iter().flatten().take(MAX_LISTED);
+            Some(options.map(Value::to_string).collect::<Vec<_>>().join(" or "))
+        }
+        _ => None,
     }
 }
 
@@ -215,6 +269,42 @@ mod tests {
             (json!([]), "- expected object, got []"),
         ] {
             assert_eq!(faults(schema(), &value), text, "{value}");
+        }
+    }
+
+    #[test]
+    fn the_choice_that_a_value_resembles_is_described() {
+        let pair = json!({"type": "object", "properties": {"kind": {"const": "pair"}, "left": {"type": "string"}}, "required": ["kind", "left"]});
+        let one = json!({"type": "object", "properties": {"kind": {"const": "one"}}, "required": ["kind"], "additionalProperties": false});
+        for keyword in ["anyOf", "oneOf"] {
+            let schema = || json!({"properties": {"a": {keyword: [{"type": "integer"}, {"const": "x"}, {"enum": ["y", null]}, pair, one]}}});
+            for (value, text) in [
+                (json!({"a": 1}), ""),
+                (json!({"a": 1.5}), r#"- at /a: expected integer or "x" or "y" or null or object, got 1.5"#),
+                (json!({"a": {"kind": "pair", "left": 1}}), "- at /a/left: expected string, got 1"),
+                (json!({"a": {"kind": "one", "b": 1}}), "- at /a: unknown argument \"b\"; expected \"kind\""),
+            ] {
+                assert_eq!(faults(schema(), &value), text, "{value}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_object_without_members_has_no_others() {
+        for (schema, value, text) in [
+            (
+                json!({"type": "object", "additionalProperties": false}),
+                json!({"a": 1}),
+                "- unknown argument \"a\"; there are none",
+            ),
+            (
+                json!({"properties": {"x": {"type": "object", "properties": {}, "additionalProperties": false}}}),
+                json!({"x": {"b": 1}}),
+                "- at /x: unknown argument \"b\"; there are none",
+            ),
+            (json!({"properties": {"x": false}}), json!({"x": 1}), "- at /x: False schema does not allow 1"),
+        ] {
+            assert_eq!(faults(schema, &value), text, "{value}");
         }
     }
 

@@ -3,6 +3,9 @@
 mod cursor;
 #[cfg(feature = "validation")]
 mod explain;
+mod go_duration;
+#[cfg(feature = "validation")]
+mod json_text;
 #[cfg(feature = "validation")]
 mod mismatch;
 mod nearest;
@@ -11,6 +14,7 @@ mod tool_error;
 #[cfg(feature = "validation")]
 mod validator;
 
+pub use go_duration::GoDuration;
 #[cfg(feature = "validation")]
 pub use mismatch::Mismatch;
 pub use nearest::{did_you_mean, nearest};

@@ -1,6 +1,7 @@
 //! Error results of tools, and the machine-readable form of an error in their `_meta`.
 
 use std::iter;
+use std::time::Duration;
 
 use protomcp_types::{CallToolResult, ContentBlock, JsonBuf, RawJson, array};
 
@@ -18,7 +19,7 @@ pub const OUTPUT_SCHEMA_MISMATCH: &str = "OUTPUT_SCHEMA_MISMATCH";
 /// ```
 /// use protomcp_schema::ErrorMeta;
 ///
-/// let error = ErrorMeta { code: Some("E7"), message: "disk full", suggestion: None, retryable: true };
+/// let error = ErrorMeta { code: Some("E7"), message: "disk full", suggestion: None, retryable: true, retry_after: None };
 /// assert_eq!(
 ///     error.to_meta().as_str(),
 ///     r#"{"protomcp/error":{"error_code":"E7","message":"disk full","retryable":true}}"#
@@ -34,6 +35,8 @@ pub struct ErrorMeta<'a> {
     pub suggestion: Option<&'a str>,
     /// The same call may succeed later.
     pub retryable: bool,
+    /// The time after which that is worth a try, if it is known. In milliseconds on the wire: `retry_after_ms`.
+    pub retry_after: Option<Duration>,
 }
 
 impl ErrorMeta<'_> {
@@ -44,9 +47,12 @@ impl ErrorMeta<'_> {
             .text_if("error_code", self.code)
             .text("message", self.message)
             .text_if("suggestion", self.suggestion)
-            .boolean("retryable", self.retryable)
-            .finish();
-        JsonBuf::object().body(ERROR_META, &error).finish().into_raw()
+            .boolean("retryable", self.retryable);
+        let error = match self.retry_after.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)) {
+            Some(milliseconds) => error.value("retry_after_ms", &milliseconds),
+            None => error,
+        };
+        JsonBuf::object().body(ERROR_META, &error.finish()).finish().into_raw()
     }
 }
 
@@ -61,7 +67,7 @@ impl ErrorMeta<'_> {
 ///
 /// let sent = CallToolResult::text("4 degrees").with_structured(RawJson::EMPTY_OBJECT);
 /// let message = "the result does not fit the output schema";
-/// let error = ErrorMeta { code: Some(OUTPUT_SCHEMA_MISMATCH), message, suggestion: None, retryable: false };
+/// let error = ErrorMeta { code: Some(OUTPUT_SCHEMA_MISMATCH), message, suggestion: None, retryable: false, retry_after: None };
 /// let result = mismatched_result(&sent, message, error.to_meta());
 /// assert!(result.is_error && result.structured_content.is_none());
 /// assert!(result.content.as_str().ends_with(r#"{"type":"text","text":"4 degrees"}]"#));

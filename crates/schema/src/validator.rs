@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use protomcp_types::RawJson;
 use serde_json::Value;
 
 use crate::explain::{explain, shorten};
+use crate::json_text;
 use crate::mismatch::Mismatch;
 
 /// The values that an explanation repeats.
@@ -48,6 +50,28 @@ impl Validator {
     #[must_use]
     pub fn is_valid(&self, value: &Value) -> bool {
         self.compiled.is_valid(value)
+    }
+
+    /// The value with each text decoded that this schema forbids while it allows the JSON inside; the rest stays as it was
+    /// written. Hosts send arrays, objects and numbers as the text of their JSON now and then. `value` is `raw`, read. `None`
+    /// if the value matches, or has no such text.
+    ///
+    /// ```
+    /// use protomcp_schema::Validator;
+    /// use protomcp_types::RawJson;
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({"properties": {"ids": {"type": "array"}, "name": {"type": "string"}}});
+    /// let validator = Validator::compile(schema)?;
+    /// let sent = RawJson::parse(r#"{"ids": "[1, 2]", "name": "[3]"}"#).map_err(|error| error.to_string())?;
+    /// let value = json!({"ids": "[1, 2]", "name": "[3]"});
+    /// let decoded = validator.decode_texts(&sent, &value);
+    /// assert_eq!(decoded.unwrap().as_str(), r#"{"ids":[1, 2],"name":"[3]"}"#);
+    /// # Ok::<_, String>(())
+    /// ```
+    #[must_use]
+    pub fn decode_texts(&self, raw: &RawJson, value: &Value) -> Option<RawJson> {
+        if self.is_valid(value) { None } else { json_text::decode(&self.compiled, raw, value) }
     }
 
     /// Checks a value.

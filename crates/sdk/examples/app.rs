@@ -1,8 +1,11 @@
 //! A page beside the results of a tool (MCP Apps): `pmcp dev crates/sdk/examples/app.rs`. A host that shows apps fills the
-//! page with each result, and the page calls a tool that the model does not see. Other hosts get the text.
+//! page, a chart, with each result, and the controls of the page call a tool that the model does not see. Other hosts get
+//! the text.
+
+use std::path::PathBuf;
 
 use protomcp_server::Context;
-use protomcp_typed::{Json, JsonSchema, Registry, Resource, Tool};
+use protomcp_typed::{DefinitionError, Json, JsonSchema, Registry, Resource, Tool};
 use protomcp_types::{UiResource, UiTool, UiVisibility};
 use serde::{Deserialize, Serialize};
 
@@ -36,11 +39,12 @@ async fn forecast_day(context: Context, Day { city, day }: Day) -> Json<Forecast
     Json(Forecast { city, day, degrees: 21 - day, shown: context.shows_apps() })
 }
 
-#[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let page = UiResource { prefers_border: Some(true), ..UiResource::default() };
-    let registry = Registry::builder("weather", "1.0")
-        .resource(Resource::app(PAGE, "forecast").text(include_str!("app.html")).ui(&page))
+/// The tools with the page in this file, which is read whenever a host asks for it: a save shows without a restart.
+pub(crate) fn weather(page: PathBuf) -> Result<Registry, DefinitionError> {
+    let ui = UiResource { prefers_border: Some(true), ..UiResource::default() };
+    let read = move || std::future::ready(std::fs::read_to_string(&page));
+    Registry::builder("weather", "1.0")
+        .resource(Resource::app(PAGE, "forecast").handler(read).ui(&ui))
         .tool(
             Tool::new("forecast", "Forecasts the weather of today.")
                 .handler(forecast)
@@ -53,6 +57,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 .ui(&UiTool::shown_by(PAGE).visible_to([UiVisibility::App]))
                 .read_only(),
         )
-        .build()?;
+        .build()
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let registry = weather(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/app.html").into())?;
     Ok(protomcp_sdk::run(registry.server()).await?)
 }

@@ -15,6 +15,7 @@ use protomcp_toollist::Command;
 use protomcp_types::{ClientCapabilities, ErrorObject, Implementation, ProtocolVersion, RawJson, RequestId};
 use tokio::sync::oneshot;
 
+use crate::handover::RunningCall;
 use crate::relay::Relay;
 
 /// The time for the bridge to show or hide tools.
@@ -37,6 +38,11 @@ impl Call {
     /// Keeps the result for the answer of the session.
     pub(crate) fn keep(&self, result: ServerResult) {
         self.relay.exchange().keep(&self.id, result);
+    }
+
+    /// The handler of a tool begins; it has ended when the value is dropped.
+    pub(crate) fn begin(&self) -> RunningCall {
+        self.relay.exchange().begin_call()
     }
 
     fn name(&self) -> &str {

@@ -26,6 +26,8 @@ impl<S: Service> Layer<S> for Capture {
 impl<S: Service> Service for Captured<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         let call = context.extension::<Arc<Call>>().cloned();
+        let is_tool = matches!(request, ServerRequest::CallTool(_));
+        let _running = call.as_ref().filter(|_| is_tool).map(|call| call.begin());
         let result = self.0.call(request, context).await?;
         let Some(call) = call else { return Ok(result) };
         let stand_in = match &result {

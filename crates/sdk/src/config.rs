@@ -4,6 +4,7 @@ use std::env;
 
 use protomcp_codec::Limits;
 
+use crate::handover::Handover;
 use crate::middleware::Middleware;
 
 /// The settings of a tool process.
@@ -23,6 +24,8 @@ pub struct Config {
     pub max_questions: usize,
     /// Middleware that the bridge runs around every call of this process, at most 256. Default: none.
     pub middleware: Vec<Middleware>,
+    /// State that survives a reload. Default: none.
+    pub handover: Option<Handover>,
     /// Sizes of messages. The bridge has limits of its own, and answers a call whose result exceeds them with an error
     /// that names the limit.
     pub limits: Limits,
@@ -41,6 +44,7 @@ impl Default for Config {
             sideband_threshold: threshold.unwrap_or(65_536),
             max_questions: 256,
             middleware: Vec::new(),
+            handover: None,
             limits: Limits { max_payload: u64::MAX, ..Limits::default() },
         }
     }

@@ -33,11 +33,14 @@ use crate::exchange::handshake::Registering;
 use crate::exchange::pending::Pending;
 use crate::exchange::questions::Questions;
 use crate::features::Features;
+use crate::handover::{Running, RunningCall};
 use crate::step::Step;
 use crate::tasks::Tasks;
 
-/// The features that the process announces.
+/// The features that every process announces.
 const FEATURES: [&str; 5] = ["elicitation", "structured-content", "validated-arguments", "request-context", "ping"];
+/// The feature of a process that has a state for its successor.
+const HAND_OVER: &str = "hand-over";
 
 /// The state of a connection.
 #[derive(Debug)]
@@ -57,6 +60,8 @@ pub(crate) struct Exchange {
     last_number: i64,
     is_handshake_over: bool,
     registering: Option<Registering>,
+    /// The calls whose handlers run.
+    running: Running,
 }
 
 impl Exchange {
@@ -74,17 +79,20 @@ impl Exchange {
             last_number: 0,
             is_handshake_over: false,
             registering: None,
+            running: Running::default(),
         }
     }
 
     /// Announces the process to the bridge, and the bridge to the server.
     pub(crate) fn begin(&mut self) -> Vec<Step> {
+        let hands_over = self.config.handover.as_ref().map(|_| HAND_OVER);
+        let features = FEATURES.into_iter().chain(hands_over).map(str::to_owned).collect();
         let info = SdkInfo {
             name: env!("CARGO_PKG_NAME").into(),
             version: env!("CARGO_PKG_VERSION").into(),
             language: "rust".into(),
             max_concurrent_calls: self.config.max_concurrent_calls,
-            features: FEATURES.map(str::to_owned).to_vec(),
+            features,
         };
         let elicitation = RawJson::parse(r#"{"form":{},"url":{}}"#).expect("it is JSON");
         let capabilities = ClientCapabilities::new()
@@ -117,6 +125,11 @@ impl Exchange {
         let id = RequestId::from(self.last_number);
         self.pending.insert(id.clone(), pending);
         Step::deliver(Message::request(id, method, params))
+    }
+
+    /// The handler of a tool begins.
+    pub(crate) fn begin_call(&self) -> RunningCall {
+        self.running.begin()
     }
 
     /// Keeps the result of a request until the session answers it.

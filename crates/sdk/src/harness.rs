@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use protomcp_link::{CallError, Config as LinkConfig, Event, Link, Options};
 use protomcp_proto::{
-    BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, ListPromptsRequest, Msg, TaskResultRequest,
-    TaskStatusRequest,
+    BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, HandOverRequest, HandOverResponse, ListPromptsRequest,
+    Msg, TakeOverRequest, TaskResultRequest, TaskStatusRequest,
 };
 use protomcp_server::{ServeError, Server, Service};
 use protomcp_types::{CallToolResult, CreateMessage, CreateMessageResult, Elicit, ElicitResult, RawJson};
@@ -254,6 +254,45 @@ impl Harness {
         };
         self.around.after(&self.link, &request, &mut response).await?;
         Ok(response)
+    }
+
+    /// Hands the state of this server over to the next one, as a reload does; see [`Handover`](crate::Handover).
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use protomcp_sdk::{Config, Handover, Harness, TestClient};
+    /// use protomcp_typed::Registry;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let start = async |names: Arc<Mutex<Vec<String>>>| {
+    ///     let (before, after) = (Arc::clone(&names), names);
+    ///     let handover = Handover::new(
+    ///         move || before.lock().expect("no panic").clone(),
+    ///         move |state: Vec<String>| *after.lock().expect("no panic") = state,
+    ///     );
+    ///     let registry = Registry::builder("guests", "1.0").build().expect("it is valid");
+    ///     let config = Config { handover: Some(handover), ..Config::default() };
+    ///     Harness::with_config(registry.server(), TestClient::default(), config).await
+    /// };
+    /// let (old, new) = (Arc::new(Mutex::new(vec!["Ada".to_owned()])), Arc::default());
+    /// start(old).await?.hand_over(&start(Arc::clone(&new)).await?).await?;
+    /// assert_eq!(*new.lock().expect("no panic"), ["Ada"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// When one of them has no answer, or reports an error.
+    pub async fn hand_over(&self, to: &Self) -> Result<(), HarnessError> {
+        let HandOverResponse { state, error } =
+            self.link.call(HandOverRequest {}, self.config.handshake_timeout).await?;
+        let error = match state.is_empty() {
+            true => error,
+            false => to.link.call(TakeOverRequest { state }, to.config.handshake_timeout).await?.error,
+        };
+        if error.is_empty() { Ok(()) } else { Err(HarnessError::Result(error)) }
     }
 
     async fn task(&self, task_id: String) -> Result<CallToolResponse, HarnessError> {

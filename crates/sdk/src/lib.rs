@@ -6,6 +6,7 @@ mod config;
 mod error;
 mod exchange;
 mod features;
+mod handover;
 #[cfg(feature = "harness")]
 mod harness;
 mod middleware;
@@ -18,6 +19,7 @@ mod transport;
 
 pub use config::Config;
 pub use error::RunError;
+pub use handover::Handover;
 #[cfg(feature = "harness")]
 pub use harness::{Harness, HarnessError, TestClient};
 pub use middleware::{InterceptedCall, InterceptedResult, Middleware, Verdict};

@@ -202,12 +202,3 @@ impl fmt::Debug for Middleware {
         f.debug_struct("Middleware").field("name", &self.name).field("priority", &self.priority).finish_non_exhaustive()
     }
 }
-
-/// The answer of a middleware that is on its way.
-pub(crate) struct Intercepting(pub(crate) BoxFuture<'static, Answer>);
-
-impl fmt::Debug for Intercepting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Intercepting").finish_non_exhaustive()
-    }
-}

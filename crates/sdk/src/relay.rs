@@ -10,9 +10,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::exchange::Exchange;
-use crate::middleware::Intercepting;
 use crate::outgoing::Outgoing;
-use crate::step::Step;
+use crate::step::{Answer, Step};
 
 /// A message for the server, and the surroundings of its request.
 #[derive(Debug)]
@@ -67,18 +66,18 @@ impl Relay {
                 Step::Deliver(message, about) => drop(self.server.send(Delivery { message: *message, about })),
                 Step::Send(envelope) => self.send(*envelope),
                 Step::SendRaw(raw) => self.send_raw(&raw),
-                Step::Intercept(id, intercepting) => self.intercept(id, intercepting),
+                Step::Later(id, answer) => self.send_later(id, answer),
             }
         }
     }
 
-    /// Runs a middleware beside the calls, for as long as the connection is open.
-    fn intercept(&self, id: String, intercepting: Intercepting) {
+    /// Sends an answer when it is there, if the connection is still open.
+    fn send_later(&self, id: String, answer: Answer) {
         let relay = self.clone();
         tokio::spawn(async move {
             tokio::select! {
                 () = relay.open.cancelled() => {}
-                answer = intercepting.0 => relay.turn(|_| vec![Step::send(Envelope::new(id, answer))]),
+                answer = answer.0 => relay.turn(|_| vec![Step::send(Envelope::new(id, answer))]),
             }
         });
     }

@@ -1,10 +1,13 @@
 //! The effects of a message: messages for the bridge, and messages for the server.
 
-use protomcp_codec::Raw;
-use protomcp_proto::{Envelope, RequestContext};
-use protomcp_types::Message;
+use std::fmt;
+use std::future::Future;
 
-use crate::middleware::Intercepting;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use protomcp_codec::Raw;
+use protomcp_proto::{Envelope, Msg, RequestContext};
+use protomcp_types::Message;
 
 /// One effect.
 #[derive(Debug)]
@@ -16,7 +19,7 @@ pub(crate) enum Step {
     /// The bridge receives this field of a result.
     SendRaw(Box<Raw>),
     /// The bridge receives this answer to the request with this id, when it is there.
-    Intercept(String, Intercepting),
+    Later(String, Answer),
 }
 
 impl Step {
@@ -26,5 +29,18 @@ impl Step {
 
     pub(crate) fn send(envelope: Envelope) -> Self {
         Self::Send(Box::new(envelope))
+    }
+    /// The answer to the request with this id, which takes a while.
+    pub(crate) fn later<M: Into<Msg> + 'static>(id: String, answer: impl Future<Output = M> + Send + 'static) -> Self {
+        Self::Later(id, Answer(answer.map(Into::into).boxed()))
+    }
+}
+
+/// An answer that is on its way.
+pub(crate) struct Answer(pub(crate) BoxFuture<'static, Msg>);
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer").finish_non_exhaustive()
     }
 }

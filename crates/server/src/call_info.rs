@@ -1,6 +1,7 @@
 //! The facts about a request and its sender.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{Notification, Progress, ProgressToken};
 
@@ -17,13 +18,15 @@ pub(crate) struct CallInfo {
     /// The bytes of the request, unless its transport has reserved them.
     #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]
     pub(crate) room: Option<Arc<Reservation>>,
+    /// Its place among the calls that are admitted, if a task goes on with the call.
+    pub(crate) place: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl CallInfo {
     /// A request that listens: it asks for no progress and no log messages, and brings no answers.
     pub(crate) fn of_listener(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
         let stateless = Some(StatelessInfo { log_level: None });
-        Self { key, client, token: None, stateless, known, room: None }
+        Self { key, client, token: None, stateless, known, room: None, place: OnceLock::new() }
     }
 
     /// The notification of this progress, if the client wants any.

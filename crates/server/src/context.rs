@@ -7,7 +7,7 @@ mod relaying;
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use protomcp_types::{
@@ -145,6 +145,7 @@ impl Context {
             stateless: None,
             known: Extensions::default(),
             room: None,
+            place: OnceLock::new(),
         };
         Self::new(
             CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
@@ -290,6 +291,12 @@ impl Context {
     /// which saves a connection (MCP 2025-11-25, basic/transports, Streamable HTTP). No effect on other transports.
     pub fn close_stream(&self) {
         self.with_reply_target(|queue, info| queue.close_stream(&info.key));
+    }
+
+    /// Keeps a place for the call until all of it has ended, also as a task.
+    pub(crate) fn keep(&self, place: Arc<dyn Any + Send + Sync>) {
+        // A call that is made again, as by a layer, has the place of the first time.
+        let _first = self.0.info.place.set(place);
     }
 
     pub(crate) fn key(&self) -> &RequestKey {

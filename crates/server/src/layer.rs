@@ -1,5 +1,6 @@
 //! Layers that any server may want.
 
+pub mod admission;
 pub mod lazy_tools;
 pub mod limit;
 pub mod timeout;

@@ -2,15 +2,15 @@
 //!
 //! Programs find the same in `data` of an error and in `_meta` of a result, under `protomcp/error`.
 
+use protomcp_session::Limits;
 use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, ObjectWriter, RawJson};
 
 use crate::node::NodeId;
 
 /// For a request without room in the inbound budget. It has not begun, so it can be sent again.
 pub(crate) fn request() -> ErrorObject {
-    let (message, suggestion) = ("too many bytes of requests wait for their answers", "send it again in a moment");
-    let data = explained(message, suggestion, true);
-    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
+    let message = "too many bytes of requests wait for their answers";
+    ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
 }
 
 /// A request that comes, or is still open, while the server shuts down.
@@ -21,14 +21,14 @@ pub(crate) fn shutting_down() -> ErrorObject {
 /// In place of an answer without room in the outbound budget.
 pub(crate) fn answer(bytes: usize) -> ErrorObject {
     let (message, suggestion) = dropped(bytes);
-    let data = explained(&message, suggestion, false);
+    let data = explained(&message, suggestion);
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
 }
 
 /// As [`answer`], for a tool: a result that the model can read.
 pub(crate) fn result(bytes: usize) -> CallToolResult {
     let (message, suggestion) = dropped(bytes);
-    CallToolResult::error(format!("{message}; {suggestion}")).with_meta(explained(&message, suggestion, false))
+    CallToolResult::error(format!("{message}; {suggestion}")).with_meta(explained(&message, suggestion))
 }
 
 /// A request whose call waits in another process. A router in front of the processes can read the name of the process.
@@ -41,8 +41,8 @@ pub(crate) fn in_other_process(node: &NodeId) -> ErrorObject {
 
 /// A request whose call may wait in another process, while the directory of such calls does not answer.
 pub(crate) fn no_directory() -> ErrorObject {
-    let (message, suggestion) = ("the process of this call is not known", "send it again in a moment");
-    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(explained(message, suggestion, true))
+    let message = "the process of this call is not known";
+    ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
 }
 
 fn dropped(bytes: usize) -> (String, &'static str) {
@@ -50,8 +50,8 @@ fn dropped(bytes: usize) -> (String, &'static str) {
     (message, "read the answers that wait, or ask for less")
 }
 
-fn explained(message: &str, suggestion: &str, retryable: bool) -> RawJson {
-    data(error("OVERLOADED", message, suggestion).boolean("retryable", retryable))
+fn explained(message: &str, suggestion: &str) -> RawJson {
+    data(error("OVERLOADED", message, suggestion).boolean("retryable", false))
 }
 
 fn error(code: &str, message: &str, suggestion: &str) -> ObjectWriter {

@@ -48,7 +48,7 @@ use crate::pending::RequestKey;
 pub use crate::client::call::{OutgoingCall, TaskWish};
 pub use crate::client::config::{Channel, ClientConfig, ClientLimits, Mode, Pings};
 pub use crate::client::error::{CloseReason, OpenError, RequestError};
-pub use crate::client::event::{AnswerFacts, ClientEvent, ServerQuestion, TaskNotice, Transmit};
+pub use crate::client::event::{AnswerFacts, ClientEvent, RequestFacts, ServerQuestion, TaskNotice, Transmit};
 pub use crate::client::server_view::ServerView;
 
 /// A client's end of one connection.

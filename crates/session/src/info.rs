@@ -89,7 +89,8 @@ impl ServerInfo {
 /// The bounds of a session and of all sessions together, and their timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests that are running or whose answer is kept for the client. One more is answered with −32603 at once.
+    /// Requests that are running or whose answer is kept for the client. One more is answered with −32603 at once. Lists,
+    /// and requests about tasks, have room for [`Limits::CONTROL_ROOM`] more: calls do not keep them out.
     pub max_pending: usize,
     /// Messages that are kept for the client: not written yet, or held back until their batch is complete. At this many
     /// the session stops reading until some are written.
@@ -138,8 +139,15 @@ impl Limits {
     /// in the tables of its session. Memory of the handler does not count.
     pub const REQUEST_OVERHEAD: usize = 8 * 1024;
 
+    /// The time after which a request that found no room may be sent again, where nothing better is known.
+    pub const RETRY_AFTER: Duration = Duration::from_secs(1);
+
     /// The bytes that a subscription to a resource is taken to need beside its URI, and one to a task beside its id.
     pub const SUBSCRIPTION_OVERHEAD: usize = 512;
+
+    /// The requests beyond [`Limits::max_pending`] that a session takes if they need no turn of a tool
+    /// ([`ServerRequest::extra_room`](crate::ServerRequest::extra_room)).
+    pub const CONTROL_ROOM: usize = 64;
 
     /// The bytes that a message is taken to need beside its text while it waits to be sent.
     pub const MESSAGE_OVERHEAD: usize = 256;

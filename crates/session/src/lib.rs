@@ -10,6 +10,7 @@ mod client;
 mod client_info;
 mod expected;
 mod extensions;
+mod fair_queue;
 mod info;
 mod input;
 mod interest;
@@ -35,10 +36,11 @@ pub use caller::{CallerKey, Conversation, Owner};
 pub use caller_identity::CallerIdentity;
 pub use client::{
     AnswerFacts, Channel, ClientConfig, ClientConnection, ClientEvent, ClientLimits, CloseReason, Mode, OpenError,
-    OutgoingCall, Pings, RequestError, ServerQuestion, ServerView, TaskNotice, TaskWish, Transmit,
+    OutgoingCall, Pings, RequestError, RequestFacts, ServerQuestion, ServerView, TaskNotice, TaskWish, Transmit,
 };
 pub use client_info::{ClientInfo, SessionId, SessionView};
 pub use extensions::Extensions;
+pub use fair_queue::{FairQueue, Pushed, Ticket};
 pub use info::{CacheHints, Limits, ServerInfo};
 pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputResponses};
 pub use interest::Wanted;

@@ -72,7 +72,18 @@ impl Pending {
 
     /// Adds a request. Returns its id as the error if there is no room.
     pub(crate) fn open(&mut self, id: RequestId, then: OnSuccess, era: Era) -> Result<RequestKey, RequestId> {
-        if self.open.len() >= self.max {
+        self.open_with(0, id, then, era)
+    }
+
+    /// Adds a request that has room for this many beyond the others.
+    pub(crate) fn open_with(
+        &mut self,
+        more: usize,
+        id: RequestId,
+        then: OnSuccess,
+        era: Era,
+    ) -> Result<RequestKey, RequestId> {
+        if self.open.len() >= self.max.saturating_add(more) {
             return Err(id);
         }
         let number = self.next;

@@ -13,6 +13,7 @@ use protomcp_types::{
     Subscribe, Task, Unsubscribe,
 };
 
+use crate::info::Limits;
 use crate::input::InputRequired;
 
 /// A request that the session does not answer by itself.
@@ -115,6 +116,22 @@ impl ServerRequest {
         }
     }
 
+    /// The requests beyond [`Limits::max_pending`] among which this one finds room. Lists, and requests about the state
+    /// of tasks, have [`Limits::CONTROL_ROOM`]: they need no turn of a tool, and calls do not keep them out.
+    #[must_use]
+    pub fn extra_room(&self) -> usize {
+        match self {
+            Self::ListTools(_)
+            | Self::ListResources(_)
+            | Self::ListResourceTemplates(_)
+            | Self::ListPrompts(_)
+            | Self::GetTask(_)
+            | Self::ListTasks(_)
+            | Self::CancelTask(_) => Limits::CONTROL_ROOM,
+            _ => 0,
+        }
+    }
+
     /// True if a server with these capabilities answers a method. One that does not know a feature does not have its
     /// methods either (MCP 2025-11-25, basic/lifecycle, capability negotiation).
     #[must_use]
@@ -130,6 +147,14 @@ impl ServerRequest {
             CancelTask::NAME => capabilities.tasks.is_some_and(|can| can.cancel.is_some()),
             _ => true,
         }
+    }
+
+    /// True if a request with this method goes to a service with these capabilities: also for lists that it does not
+    /// have, which are empty. Some hosts ask for all lists, whatever the server declares, and show an error as a server
+    /// that has failed.
+    pub(crate) fn is_answered(method: &str, capabilities: &ServerCapabilities) -> bool {
+        let is_empty = matches!(method, ListResources::NAME | ListResourceTemplates::NAME | ListPrompts::NAME);
+        is_empty || Self::is_offered(method, capabilities)
     }
 
     /// The name of the method.

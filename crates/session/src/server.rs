@@ -26,7 +26,7 @@ use protomcp_types::{
 
 use crate::budget::Reservation;
 use crate::client_info::ClientInfo;
-use crate::info::ServerInfo;
+use crate::info::{Limits, ServerInfo};
 use crate::outgoing::{CallId, Outgoing};
 use crate::pending::{Closed, Era, OnSuccess, Pending, RequestKey};
 use crate::request::{ServerRequest, ServerResult};
@@ -306,7 +306,7 @@ impl Session {
     /// The error for a request that finds no room.
     #[must_use]
     pub fn overloaded() -> ErrorObject {
-        ErrorObject::internal("too many requests in flight, try again later")
+        ErrorObject::overloaded("too many requests in flight", "send it again in a moment", Limits::RETRY_AFTER)
     }
 }
 

@@ -278,20 +278,20 @@ mod tests {
         assert!(!listen(&subscriptions, 8, Topic::Resource, &uris), "there is room for one more only");
         assert!(listen(&subscriptions, 8, Topic::Resource, &uris[..1]) && !subscriptions.has_room("c"));
         assert!(!subscriptions.contains("b"), "the session has not asked for it");
-        let told = |uri| {
+        let notified = |uri| {
             subscriptions.changed(Topic::Resource, uri)?;
             let wanted = subscriptions.sending(Topic::Resource, uri);
             subscriptions.flushed(Topic::Resource, uri);
             wanted.map(|wanted| (wanted.session, wanted.listeners.to_vec()))
         };
-        assert_eq!(told("a"), Some((true, vec![7, 8])));
-        assert_eq!(told("b"), Some((false, vec![7])));
+        assert_eq!(notified("a"), Some((true, vec![7, 8])));
+        assert_eq!(notified("b"), Some((false, vec![7])));
         subscriptions.forget(7);
-        assert_eq!((told("a"), told("b")), (Some((true, vec![8])), None));
+        assert_eq!((notified("a"), notified("b")), (Some((true, vec![8])), None));
         subscriptions.unsubscribe("a");
-        assert_eq!(told("a"), Some((false, vec![8])));
+        assert_eq!(notified("a"), Some((false, vec![8])));
         subscriptions.forget(8);
-        assert_eq!(told("a"), None);
+        assert_eq!(notified("a"), None);
         assert!(
             listen(&subscriptions, 9, Topic::Resource, &["a", "b", "c", "d"].map(String::from)),
             "all room is back"
@@ -372,7 +372,7 @@ mod tests {
         ) {
             let wanted = Subscriptions::new(1);
             wanted.subscribe(1, "a");
-            let (mut version, mut told, mut queued, mut sent) = (0, 0, 0, 0);
+            let (mut version, mut notified, mut queued, mut sent) = (0, 0, 0, 0);
             // A queued notice is sent, and a sent one is written, sooner or later.
             let ending = [Step::Flush, Step::Send, Step::Flush, Step::Send, Step::Flush];
             for step in steps.into_iter().chain(ending) {
@@ -384,7 +384,7 @@ mod tests {
                     Step::Send if queued > 0 => {
                         queued -= 1;
                         prop_assert!(wanted.sending(Topic::Resource, "a").is_some());
-                        told = version;
+                        notified = version;
                         sent += 1;
                     }
                     Step::Flush if sent > 0 => {
@@ -395,7 +395,7 @@ mod tests {
                 }
                 prop_assert!(queued + sent <= 1);
             }
-            prop_assert_eq!((version, queued, sent), (told, 0, 0));
+            prop_assert_eq!((version, queued, sent), (notified, 0, 0));
         }
     }
 }

@@ -83,12 +83,9 @@ fn what_the_server_does_not_offer_is_not_there() {
     for (method, capability) in [
         ("tools/list", "tools"),
         ("tools/call", "tools"),
-        ("resources/list", "resources"),
-        ("resources/templates/list", "resources"),
         ("resources/read", "resources"),
         ("resources/subscribe", "resources.subscribe"),
         ("resources/unsubscribe", "resources.subscribe"),
-        ("prompts/list", "prompts"),
         ("prompts/get", "prompts"),
         ("completion/complete", "completions"),
         ("tasks/get", "tasks"),
@@ -118,6 +115,16 @@ fn what_the_server_does_not_offer_is_not_there() {
             panic!("{method}")
         };
         assert_eq!(response.outcome.unwrap_err().code, code::METHOD_NOT_FOUND, "{method}");
+    }
+}
+
+/// Some hosts ask for all lists, whatever the server declares.
+#[test]
+fn lists_that_the_server_does_not_offer_go_to_the_service() {
+    for method in ["resources/list", "resources/templates/list", "prompts/list"] {
+        let mut session = session(ServerCapabilities::default().with_tools(), 1);
+        let inbound = session.receive(Message::request(1, method, Params::default()));
+        assert!(matches!(inbound, Inbound::Call(_)), "{method}: {inbound:?}");
     }
 }
 

@@ -113,6 +113,11 @@ impl Command {
         &self.args
     }
 
+    /// The value of a variable that was set with [`env`](Self::env).
+    pub fn variable(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
+        self.env.get(name.as_ref()).map(OsString::as_os_str)
+    }
+
     pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {
         &self.env
     }

@@ -11,7 +11,7 @@ use protomcp_types::{Message, RequestId};
 use crate::delivery::Delivery;
 use crate::request_streams::RequestStreams;
 use crate::transport::{Received, Sink, Source, Transport, TransportError};
-use protomcp_session::{Extensions, Reservation};
+use protomcp_session::{CallerKey, Extensions, Reservation};
 
 /// Any transport. Each message costs one allocation more than with a transport of a fixed kind.
 ///
@@ -53,6 +53,7 @@ trait AnySink: Send {
         during: Option<&RequestId>,
         room: Reservation,
     ) -> Result<Option<Reservation>, TransportError>;
+    fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError>;
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError>;
     fn delivery(&mut self) -> Option<&mut dyn Delivery>;
     fn request_streams(&mut self) -> Option<&mut dyn RequestStreams>;
@@ -118,6 +119,10 @@ impl<S: Sink> AnySink for S {
         Sink::send_reserved(self, message, during, room)
     }
 
+    fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError> {
+        Sink::send_for(self, request, caller)
+    }
+
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
         Sink::send_batch(self, messages)
     }
@@ -165,6 +170,10 @@ impl Sink for BoxedSink {
         room: Reservation,
     ) -> Result<Option<Reservation>, TransportError> {
         self.0.send_reserved(message, during, room)
+    }
+
+    fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError> {
+        self.0.send_for(request, caller)
     }
 
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {

@@ -9,6 +9,7 @@ mod source;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use crate::lines::source::OtherText;
 use crate::transport::Transport;
 
 pub use sink::LinesSink;
@@ -35,6 +36,21 @@ impl<R, W> Lines<R, W> {
     #[must_use]
     pub fn with_max_line(mut self, max_line: usize) -> Self {
         self.source.set_max_line(max_line);
+        self
+    }
+
+    /// Names the setting of the longest line in the error about a longer one, as the flag of a command for example.
+    #[must_use]
+    pub fn with_max_line_name(mut self, name: &'static str) -> Self {
+        self.source.set_max_line_name(name);
+        self
+    }
+
+    /// Gets lines that do not begin as messages do, such as output of a server that belongs on standard error, instead of
+    /// an error for each. Of a long line it gets the first 16 KiB. The function must not block.
+    #[must_use]
+    pub fn on_other_text(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.source.set_other_text(OtherText::new(handler));
         self
     }
 }

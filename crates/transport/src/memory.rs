@@ -1,7 +1,9 @@
 //! A connection inside one process: messages go over as values, nothing is serialized.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
+use protomcp_session::{CallerKey, Extensions};
 use protomcp_types::{Incoming, Message, RequestId};
 use tokio::sync::mpsc;
 
@@ -19,14 +21,21 @@ pub struct Memory {
 
 /// The receiving half.
 #[derive(Debug)]
-pub struct MemorySource(mpsc::Receiver<Received>);
+pub struct MemorySource {
+    channel: mpsc::Receiver<Passed>,
+    /// The caller of the request that was returned last.
+    caller: Option<Arc<CallerKey>>,
+}
 
 /// The sending half.
 #[derive(Debug)]
 pub struct MemorySink {
-    channel: mpsc::Sender<Received>,
-    waiting: VecDeque<Received>,
+    channel: mpsc::Sender<Passed>,
+    waiting: VecDeque<Passed>,
 }
+
+/// A message, and the caller that it is sent for.
+type Passed = (Received, Option<Arc<CallerKey>>);
 
 /// Two ends; what is sent into one comes out of the other.
 #[must_use]
@@ -34,7 +43,7 @@ pub fn pair() -> (Memory, Memory) {
     let (left_out, right_in) = mpsc::channel(CAPACITY);
     let (right_out, left_in) = mpsc::channel(CAPACITY);
     let end = |source, channel| Memory {
-        source: MemorySource(source),
+        source: MemorySource { channel: source, caller: None },
         sink: MemorySink { channel, waiting: VecDeque::new() },
     };
     (end(left_in, left_out), end(right_in, right_out))
@@ -51,20 +60,33 @@ impl Transport for Memory {
 
 impl Source for MemorySource {
     async fn next(&mut self) -> Result<Option<Received>, TransportError> {
-        Ok(self.0.recv().await)
+        let passed = self.channel.recv().await;
+        Ok(passed.map(|(received, caller)| {
+            self.caller = caller;
+            received
+        }))
+    }
+
+    fn extensions(&mut self) -> Extensions {
+        self.caller.take().map_or_else(Extensions::default, |caller| Extensions::default().with(caller))
     }
 }
 
 impl MemorySink {
     /// Takes something that was received elsewhere, such as text that is not a message.
     pub fn forward(&mut self, received: Received) {
-        self.waiting.push_back(received);
+        self.waiting.push_back((received, None));
     }
 }
 
 impl Sink for MemorySink {
     fn send(&mut self, message: Message, _: Option<&RequestId>) -> Result<(), TransportError> {
         self.forward(Ok(Incoming::One(message)));
+        Ok(())
+    }
+
+    fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError> {
+        self.waiting.push_back((Ok(Incoming::One(request)), Some(Arc::clone(caller))));
         Ok(())
     }
 
@@ -76,8 +98,8 @@ impl Sink for MemorySink {
     async fn flush(&mut self) -> Result<(), TransportError> {
         while !self.waiting.is_empty() {
             let place = self.channel.reserve().await.map_err(|_| TransportError::Closed)?;
-            if let Some(received) = self.waiting.pop_front() {
-                place.send(received);
+            if let Some(passed) = self.waiting.pop_front() {
+                place.send(passed);
             }
         }
         Ok(())

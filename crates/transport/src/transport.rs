@@ -9,7 +9,7 @@ use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
 use crate::delivery::Delivery;
 use crate::request_streams::RequestStreams;
-use protomcp_session::{Extensions, Reservation};
+use protomcp_session::{CallerKey, Extensions, Reservation};
 
 /// Received text: messages, or a malformed text together with the answer to it.
 pub type Received = Result<Incoming, Malformed>;
@@ -56,6 +56,9 @@ pub trait Source: Send + 'static {
     /// A source that has reserved bytes for a request itself (`ServerHandle::inbound_budget` of the server)
     /// puts the [`Reservation`] here. It is kept until the request is answered, and the server reserves
     /// nothing for that request.
+    ///
+    /// A [`CallerKey`] is the caller of the request in place of the peer: for sources that pass the requests of several
+    /// callers on. Only a source whose other end is trusted may have one.
     fn extensions(&mut self) -> Extensions {
         Extensions::default()
     }
@@ -77,6 +80,16 @@ pub trait Sink: Send + 'static {
     /// # Errors
     /// When nothing more can be written.
     fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError>;
+
+    /// Takes a request that is sent for one of several callers, as [`Sink::send`]. A sink to a server in this process
+    /// passes the caller on, among the [extensions](Source::extensions) of the request. The default ignores it.
+    ///
+    /// # Errors
+    /// As [`Sink::send`].
+    fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError> {
+        let _ = caller;
+        self.send(request, None)
+    }
 
     /// Takes a message that has reserved its bytes of the outbound budget (`ServerHandle::outbound_budget` of the
     /// server). A sink that keeps account of the bytes itself keeps `room` until the message is written. The default

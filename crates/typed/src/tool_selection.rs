@@ -129,7 +129,12 @@ impl ToolSelection {
             return Ok(tools.snapshot().entries().filter(|(_, tool)| !tool.is_hidden).map(name).collect());
         };
         let names = tools.names();
-        if self.write(|selections| selections.change(session, &change, &names))? {
+        let change_one = |selections: &mut Selections| match sessions.view(session) {
+            Some(_) => selections.change(session, &change, &names),
+            // Its selection is forgotten, and a new one would stay for ever.
+            None => Ok(false),
+        };
+        if self.write(change_one)? {
             sessions.tools_changed(Audience::Session(session));
         }
         Ok(self.shown(Some(session), names))
@@ -181,8 +186,9 @@ impl ToolSelection {
 
     /// A session has ended.
     pub(crate) fn forget(&self, session: SessionId) {
+        // A call of the session may just be changing it.
+        let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if self.0.selections.load().has_own(session) {
-            let _writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
             let mut selections = Selections::clone(&self.0.selections.load());
             selections.forget(session);
             self.0.selections.store(Arc::new(selections));

@@ -123,7 +123,8 @@ fn resources() {
 
 #[test]
 fn middleware() {
-    let requests = [call("greet", "{}"), call("never", "{}"), r#""method":"prompts/list""#.to_owned()];
+    let requests =
+        [call("greet", "{}"), call("never", "{}"), r#""method":"prompts/get","params":{"name":"a"}"#.to_owned()];
     let log = check("middleware", &requests, &["\"hi\"", "timed out after 100ms", "-32601"]);
     assert!(log.contains("tools/call: ok after") && log.contains("sent notifications/message"), "{log}");
     assert!(log.contains("the roots of session 1 have changed"), "the layer swallows notifications: {log}");

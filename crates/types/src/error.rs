@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +103,30 @@ impl ErrorObject {
     #[must_use]
     pub fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(code::INTERNAL_ERROR, message)
+    }
+
+    /// −32603 for a request that finds no room: the reason, then the remedy. It has not begun, so it can be sent again
+    /// after `retry_after`; `data` says the same, with the milliseconds.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use protomcp_types::ErrorObject;
+    ///
+    /// let error = ErrorObject::overloaded("the queue is full", "try again", Duration::from_secs(1));
+    /// assert_eq!(error.message, "the queue is full; try again");
+    /// assert!(error.data.unwrap().as_str().contains(r#""error_code":"OVERLOADED""#));
+    /// ```
+    #[must_use]
+    pub fn overloaded(message: &str, suggestion: &str, retry_after: Duration) -> Self {
+        let error = JsonBuf::object()
+            .text("error_code", "OVERLOADED")
+            .text("message", message)
+            .text("suggestion", suggestion)
+            .boolean("retryable", true)
+            .value("retry_after_ms", &u64::try_from(retry_after.as_millis()).unwrap_or(u64::MAX));
+        let data = JsonBuf::object().body("protomcp/error", &error.finish()).finish().into_raw();
+        Self::internal(format!("{message}; {suggestion}")).with_data(data)
     }
 
     /// −32021 with the required capabilities (MCP 2026-07-28, basic).

@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::SUBPROTOCOL;
 use crate::options::WebSocketOptions;
-use crate::pump::{Finished, Pump, max_message, settings};
+use crate::pump::{Finished, MaxMessage, Pump, settings};
 use crate::room::{Counted, Room};
 
 /// A server over WebSocket, over the streams of another way to it: TCP, or TLS over TCP.
@@ -109,7 +109,7 @@ where
     async fn connect(&self) -> io::Result<(Self::Reader, Self::Writer)> {
         let request = self.request().map_err(io::Error::other)?;
         let (reader, writer) = self.way.connect().await?;
-        let (room, max_message) = (Room::new(None), max_message(&self.limits));
+        let (room, max_message) = (Room::new(None), MaxMessage::of(&self.limits));
         let io = Counted { io: join(reader, writer), room: room.clone() };
         let connected = client_async_with_config(request, io, Some(settings(max_message))).await;
         let (socket, _) = connected.map_err(refused)?;

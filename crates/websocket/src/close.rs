@@ -9,6 +9,8 @@ use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
+use crate::pump::MaxMessage;
+
 /// The reason for an early end of a connection over WebSocket. Requests in flight have been cancelled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -23,8 +25,13 @@ pub enum WebSocketError {
     #[error("the peer has sent text, and proto-mcp is binary")]
     Text,
     /// The peer has sent a message that is too large; it was told so (1009).
-    #[error("a message is larger than the limit of {0} bytes")]
-    TooLarge(usize),
+    #[error("{}", too_large(*limit, *setting))]
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+        /// The name of the setting that raises it ([`FrameLimits::setting`](protomcp_binary::FrameLimits::setting)).
+        setting: Option<&'static str>,
+    },
     /// The bytes of the peer have no room beside those of others; it was told so (1013).
     #[error("there is no room for the messages of the peer")]
     Overloaded,
@@ -41,7 +48,7 @@ pub enum WebSocketError {
 
 impl WebSocketError {
     /// An error of the library for WebSocket. `None`: the connection has ended as it should.
-    pub(crate) fn of(error: Error, limit: usize) -> Option<Self> {
+    pub(crate) fn of(error: Error, MaxMessage { bytes: limit, setting }: MaxMessage) -> Option<Self> {
         Some(match error {
             Error::ConnectionClosed | Error::AlreadyClosed => return None,
             Error::Io(error) if error.kind() == io::ErrorKind::OutOfMemory => Self::Overloaded,
@@ -49,7 +56,7 @@ impl WebSocketError {
             Error::Protocol(ProtocolError::ResetWithoutClosingHandshake) => {
                 Self::Io(io::ErrorKind::UnexpectedEof.into())
             }
-            Error::Capacity(CapacityError::MessageTooLong { .. }) => Self::TooLarge(limit),
+            Error::Capacity(CapacityError::MessageTooLong { .. }) => Self::TooLarge { limit, setting },
             other => Self::Protocol(other.to_string()),
         })
     }
@@ -60,7 +67,9 @@ impl WebSocketError {
             Self::Io(_) | Self::Dead(_) | Self::Stalled(_) => return None,
             Self::Protocol(_) => (CloseCode::Protocol, "not the protocol WebSocket"),
             Self::Text => (CloseCode::Unsupported, "proto-mcp is binary"),
-            Self::TooLarge(_) => (CloseCode::Size, "the message is too large"),
+            Self::TooLarge { limit, setting } => {
+                return Some(CloseFrame { code: CloseCode::Size, reason: too_large(*limit, *setting).into() });
+            }
             Self::Overloaded => (CloseCode::Again, "there is no room for the message"),
             Self::Conversation(error) => match error {
                 BinaryServeError::TooLarge(_) => (CloseCode::Size, "the message is too large"),
@@ -72,4 +81,10 @@ impl WebSocketError {
         };
         Some(CloseFrame { code, reason: reason.into() })
     }
+}
+
+/// Short enough for the reason of a close message.
+fn too_large(limit: usize, setting: Option<&str>) -> String {
+    let raise = setting.map(|name| format!("; raise {name}")).unwrap_or_default();
+    format!("the message is larger than the limit of {limit} bytes{raise}")
 }

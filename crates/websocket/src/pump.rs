@@ -48,7 +48,7 @@ pub(crate) struct Pump<IO> {
     stalled_at: Option<Instant>,
     heartbeat: Heartbeat,
     options: WebSocketOptions,
-    max_message: usize,
+    max_message: MaxMessage,
     /// The conversation has ended.
     has_ended: bool,
 }
@@ -71,17 +71,26 @@ pub(crate) enum Finished {
 }
 
 /// The largest message: a frame with its prefix.
-pub(crate) fn max_message(limits: &FrameLimits) -> usize {
-    limits.max_frame.min(FrameLimits::LARGEST) + PREFIX
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MaxMessage {
+    pub(crate) bytes: usize,
+    /// The name of the setting that raises it.
+    pub(crate) setting: Option<&'static str>,
+}
+
+impl MaxMessage {
+    pub(crate) fn of(limits: &FrameLimits) -> Self {
+        Self { bytes: limits.max_frame.min(FrameLimits::LARGEST) + PREFIX, setting: limits.setting }
+    }
 }
 
 /// The settings of a connection whose messages have this limit.
-pub(crate) fn settings(max_message: usize) -> WebSocketConfig {
+pub(crate) fn settings(max_message: MaxMessage) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(BUFFER)
         .write_buffer_size(PIECE)
-        .max_message_size(Some(max_message))
-        .max_frame_size(Some(max_message))
+        .max_message_size(Some(max_message.bytes))
+        .max_frame_size(Some(max_message.bytes))
 }
 
 impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
@@ -89,7 +98,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
     pub(crate) fn new(
         socket: Socket<IO>,
         room: Room,
-        max_message: usize,
+        max_message: MaxMessage,
         options: WebSocketOptions,
     ) -> (Self, DuplexStream) {
         let (near, far) = duplex(PIECE);

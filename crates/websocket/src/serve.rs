@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
 use crate::close::WebSocketError;
 use crate::options::WebSocketOptions;
-use crate::pump::{Finished, Pump, max_message, settings};
+use crate::pump::{Finished, MaxMessage, Pump, settings};
 use crate::room::{Counted, Room};
 
 /// Serves a client over a connection that has become one of WebSocket: each binary message is one message of proto-mcp,
@@ -39,7 +39,7 @@ where
 {
     let owner = Owner::of(peer.principal.clone(), peer.address);
     let room = Room::new(Some(server.handle().inbound_budget().empty(&owner)));
-    let max_message = max_message(&server.config().frames);
+    let max_message = MaxMessage::of(&server.config().frames);
     let counted = Counted { io, room: room.clone() };
     let socket = WebSocketStream::from_raw_socket(counted, Role::Server, Some(settings(max_message))).await;
     let (mut pump, conversation) = Pump::new(socket, room, max_message, options);

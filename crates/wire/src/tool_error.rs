@@ -19,5 +19,12 @@ pub fn to_mcp(what: &str, error: &ToolError) -> ErrorObject {
 #[must_use]
 pub fn to_meta(error: &ToolError) -> RawJson {
     let ToolError { error_code, message, suggestion, retryable } = error;
-    ErrorMeta { code: Some(error_code), message, suggestion: Some(suggestion), retryable: *retryable }.to_meta()
+    ErrorMeta {
+        code: Some(error_code),
+        message,
+        suggestion: Some(suggestion),
+        retryable: *retryable,
+        retry_after: None,
+    }
+    .to_meta()
 }

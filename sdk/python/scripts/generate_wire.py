@@ -200,7 +200,11 @@ def read_envelope(b: bytes, i: int, end: int) -> Envelope:
             key = b[i]
             i += 1
             if key > 127:
-                key, i = _varint(b, i - 1)
+                if b[i] < 128:
+                    key += (b[i] << 7) - 128
+                    i += 1
+                else:
+                    key, i = _varint(b, i - 1)
             if key & 7 != 2:
                 if key == FLAG:
                     n, i = _varint(b, i)
@@ -211,7 +215,11 @@ def read_envelope(b: bytes, i: int, end: int) -> Envelope:
             n = b[i]
             i += 1
             if n > 127:
-                n, i = _varint(b, i - 1)
+                if b[i] < 128:
+                    n += (b[i] << 7) - 128
+                    i += 1
+                else:
+                    n, i = _varint(b, i - 1)
             e = i + n
             if e > end or key < 8 or key >> 32:
                 raise _short()
@@ -239,6 +247,57 @@ def write_envelope(m: Envelope) -> bytes:
         out[1] = tag
         out[2] = length = _BYTE[size] if size < 128 else _number(size)
         size += len(tag) + len(length)
+'''
+
+
+# The contexts of the requests of one session differ in their first field, the time that is left.
+CONTEXTS = '''
+
+_contexts: dict[bytes, RequestContext] = {}
+
+
+def _context(b: bytes, i: int, end: int, m: RequestContext | None) -> RequestContext:
+    """A context, of which only the first field is read if the others were read before."""
+    if m is not None or i == end or b[i] != KEY:
+        return read_request_context(b, i, end, m)
+    left, at = _varint(b, i + 1)
+    rest = b[at:end]
+    known = _contexts.get(rest)
+    if known is None:
+        if at > end:
+            raise _short()
+        known = read_request_context(b, at, end)
+        if known.timeout_ms or known.principal:
+            return read_request_context(b, i, end)
+        if len(_contexts) >= 64:
+            _contexts.clear()
+        _contexts[rest] = known
+    return RequestContext(
+        left,
+OTHERS
+    )
+'''
+
+# The frame of most calls.
+WRITE_RESULT = '''
+
+def write_result(request_id: str, result_json: str, structured_content_json: str = "") -> bytes:
+    """The frame of a `call_result` with these members and no others."""
+    s = result_json.encode()
+    n = len(s)
+    length = _BYTE[n] if n < 128 else _number(n)
+    inner = RESULT + length + s
+    if structured_content_json:
+        s = structured_content_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        inner += STRUCTURED + length + s
+    n = len(inner)
+    inner = (CALL_RESULT + _BYTE[n] if n < 128 else CALL_RESULT + _number(n)) + inner
+    s = request_id.encode()
+    n = len(s)
+    inner += (REQUEST_ID + _BYTE[n] if n < 128 else REQUEST_ID + _number(n)) + s
+    return len(inner).to_bytes(4, "big") + inner
 '''
 
 
@@ -503,7 +562,8 @@ def envelope_of(others):
                 sys.exit(f"generate_wire: the envelope has a number that this script does not know: {each.name}")
             flag = each.key
         else:
-            fields += [f"            elif key == {each.key}:", f"                m.{each.name} = {read_value(each)}"]
+            value = "_context(b, i, e, m.context)" if each.name == "context" else read_value(each)
+            fields += [f"            elif key == {each.key}:", f"                m.{each.name} = {value}"]
     read = READ_ENVELOPE.replace("FIELDS", "\n".join(fields))
     if flag < 0:
         start, end = read.index("                if key == FLAG"), read.index("                continue")
@@ -513,6 +573,19 @@ def envelope_of(others):
         condition = f"m.{each.name} is not None" if each.is_message else f"m.{each.name}"
         lines += [f"    if {condition}:", *write_field(each, f"m.{each.name}", "        ")]
     return [*lines, '    out[0] = size.to_bytes(4, "big")', '    return b"".join(out)']
+
+
+def calls_of(messages, members, others):
+    """The functions for what each call reads and writes, where the general ones cost more."""
+    first, *rest = messages["RequestContext"]
+    left = "\n".join(f"        known.{each.name}," for each in rest)
+    lines = CONTEXTS.replace("KEY", str(first.key)).replace("OTHERS", left)
+    keys = {each.name: each.key for each in [*messages["CallToolResponse"], *members, *others]}
+    text = WRITE_RESULT.replace("CALL_RESULT", literal(varint(keys["call_result"])))
+    text = text.replace("REQUEST_ID", literal(varint(keys["request_id"])))
+    text = text.replace("RESULT", literal(varint(keys["result_json"])))
+    text = text.replace("STRUCTURED", literal(varint(keys["structured_content_json"])))
+    return (lines + text).rstrip("\n").split("\n")
 
 
 def generate():
@@ -532,7 +605,7 @@ def generate():
     lines += ["WRITERS: dict[str, tuple[bytes, Callable[..., int]]] = {"]
     lines += [f'    "{each.name}": ({literal(varint(each.key))}, {writer_name(each.kind)}),' for each in members]
     lines += ["}", *lists_of(messages, members + [each for each in others if each.is_message])]
-    return "\n".join([*lines, *envelope_of(others)]) + "\n"
+    return "\n".join([*lines, *calls_of(messages, members, others), *envelope_of(others)]) + "\n"
 
 
 def main():

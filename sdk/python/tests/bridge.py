@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import atexit
 import functools
+import itertools
 import json
 import os
+import queue
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +64,61 @@ class Visit:
         self.stderr = stderr
 
 
-def visit(
+class Visiting:
+    """A visit that is under way."""
+
+    def __init__(self, answer: queue.Queue[dict[str, Any]], stderr: Path) -> None:
+        self._answer = answer
+        self._stderr = stderr
+
+    def result(self) -> Visit:
+        """Waits for the end of the visit."""
+        found = self._answer.get(timeout=120)
+        said = self._stderr.read_text()
+        assert "given" in found, f"{found}\n{said}"
+        return Visit(found["given"], said)
+
+
+class Hosts:
+    """One process in which all hosts are: loading the official client takes longer than most visits."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [PEERS / "mcp/bin/python", SCRIPT, "--visits"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._ids = itertools.count()
+        self._waiting: dict[int, queue.Queue[dict[str, Any]]] = {}
+        threading.Thread(target=self._read, daemon=True).start()
+        atexit.register(self._end)
+
+    def begin(self, wish: dict[str, Any]) -> queue.Queue[dict[str, Any]]:
+        id, answer = next(self._ids), queue.Queue[dict[str, Any]]()
+        self._waiting[id] = answer
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(wish | {"id": id}) + "\n")
+        self._process.stdin.flush()
+        return answer
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            found = json.loads(line)
+            self._waiting.pop(found["id"]).put(found)
+        for each in self._waiting.values():
+            each.put({"error": "the process of the hosts has ended"})
+
+    def _end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait(30)
+
+
+@functools.cache
+def hosts() -> Hosts:
+    return Hosts()
+
+
+def begin_visit(
     file: Path | str,
     steps: list[dict[str, Any]],
     tmp_path: Path,
@@ -69,17 +126,19 @@ def visit(
     is_published: bool = False,
     cwd: Path | None = None,
     **env: str,
-) -> Visit:
-    """A host follows the steps of conformance/hosts/script.py."""
-    host = PEERS / "mcp/bin/python"
-    done = subprocess.run(
-        [host, SCRIPT, json.dumps(steps), pmcp(), "run", str(file), *flags],
-        env=environment(tmp_path, is_published=is_published) | env,
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        stdin=subprocess.DEVNULL,
-    )
-    assert done.returncode == 0, done.stderr
-    return Visit(json.loads(done.stdout), done.stderr)
+) -> Visiting:
+    """A host follows the steps of conformance/hosts/script.py, beside those that already do."""
+    stderr = tmp_path / "stderr.txt"
+    wish = {
+        "script": steps,
+        "command": [pmcp(), "run", str(file), *flags],
+        "env": environment(tmp_path, is_published=is_published) | env,
+        "cwd": str(cwd) if cwd else None,
+        "stderr": str(stderr),
+    }
+    return Visiting(hosts().begin(wish), stderr)
+
+
+def visit(file: Path | str, steps: list[dict[str, Any]], tmp_path: Path, *flags: str, **others: Any) -> Visit:
+    """The same, to its end."""
+    return begin_visit(file, steps, tmp_path, *flags, **others).result()

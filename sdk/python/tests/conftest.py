@@ -19,6 +19,7 @@ from protomcp import (
     discovery,
 )
 from protomcp.completion import clear_completion_registry
+from protomcp.handover import clear_handover
 from protomcp.prompt import clear_prompt_registry
 from protomcp.resource import clear_resource_registry, clear_template_registry
 
@@ -39,4 +40,5 @@ def registries() -> Iterator[None]:
     clear_resource_registry()
     clear_template_registry()
     _lifespan.clear_lifespans()
+    clear_handover()
     discovery.reset_config()

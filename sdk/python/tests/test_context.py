@@ -18,6 +18,7 @@ from protomcp import (
     AppOnly,
     AsyncContext,
     CompletionResult,
+    Depends,
     Form,
     PromptMessage,
     PromptResult,
@@ -40,6 +41,7 @@ from protomcp import (
     workflow,
 )
 from protomcp._requests import match
+from protomcp.prompt import get_registered_prompts
 from protomcp.testing import Harness
 
 
@@ -372,3 +374,22 @@ def test_a_generator_is_a_lifespan_with_a_loop() -> None:
     with Harness() as tools:
         assert tools.call(use).text == "open,inner"
     assert steps == ["open", "inner", "close"]
+
+
+def test_arguments_of_prompts_are_converted() -> None:
+    @prompt
+    def repeat(word: str, times: int = 2, loud: bool = False, base: str = Depends(lambda: "!")) -> str:
+        """Repeats a word."""
+        return word * times + base * loud
+
+    with Harness() as tools:
+        assert tools.prompts() == ["repeat"]
+        assert tools.get("repeat", word="ha")[0][1]["text"] == "haha"
+        assert tools.get("repeat", word="ha", times="3", loud="true")[0][1]["text"] == "hahaha!"
+        with pytest.raises(LookupError) as found:
+            tools.get("repeat", wrd="ha", times="x")
+    message = str(found.value)
+    assert message.startswith('invalid arguments for prompt "repeat":')
+    for part in ('"word" is missing', 'expected integer, got "x"', 'unknown argument "wrd"; did you mean "word"?'):
+        assert part in message
+    assert [each.name for each in get_registered_prompts()[0].arguments] == ["word", "times", "loud"]

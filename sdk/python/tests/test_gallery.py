@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bridge import ROOT, visit
+from bridge import ROOT, begin_visit, visit
 
 EXAMPLES = ROOT / "examples/python"
 FIXTURES = ROOT / "conformance/fixtures/py"
@@ -191,8 +191,8 @@ FILES = [(EXAMPLES / name, steps) for name, steps in CASES.items()] + [
 def test_a_file_for_the_published_sdk_answers_the_same(file: Path, steps: list[dict[str, Any]], tmp_path: Path) -> None:
     for name in ("ours", "theirs"):
         (tmp_path / name).mkdir()
-    ours = visit(file, steps, tmp_path / "ours")
-    theirs = visit(file, steps, tmp_path / "theirs", is_published=True)
+    both = begin_visit(file, steps, tmp_path / "ours"), begin_visit(file, steps, tmp_path / "theirs", is_published=True)
+    ours, theirs = (each.result() for each in both)
     assert len(ours.given) == len(steps)
     for step, mine, published in zip(steps, ours.given, theirs.given, strict=True):
         if json.dumps(step) in BETTER:
@@ -253,3 +253,20 @@ def test_a_handler_changes_the_list_of_tools(how: str, tmp_path: Path) -> None:
     }.get(how, ["change", "echo"])
     assert changed["content"][0]["text"] == f"{how} returned {len(expected)}"
     assert tools == expected
+
+
+@pytest.mark.parametrize("env", [{}, {"A_LOOP": "1"}, {"AT_START": "1"}, {"AT_START": "1", "A_LOOP": "1"}])
+def test_connections_and_globals_of_plain_files_need_no_lock(env: dict[str, Any], tmp_path: Path) -> None:
+    steps: list[dict[str, Any]] = [{"together": [call("enter", amount=amount) for amount in range(64)]}, call("sums")]
+    visits = {}
+    for who in ("ours", "theirs"):
+        (tmp_path / who).mkdir()
+        visits[who] = begin_visit(FIXTURES / "ledger.py", steps, tmp_path / who, is_published=who == "theirs", **env)
+    answers = {}
+    for who, each in visits.items():
+        entered, sums = each.result().given
+        answers[who] = [result["content"][0]["text"] for result in [*entered, sums]]
+    expected = ["entered"] * 64 + ["2016 2016"]
+    assert answers["ours"] == expected
+    # The published SDK has a thread for handlers, in which connections of the module fail.
+    assert (answers["theirs"] == expected) is ("AT_START" not in env)

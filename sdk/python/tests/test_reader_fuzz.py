@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+import inspect
+from typing import Any
+
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from protomcp import AsyncContext, middleware, prompt, resource_template, tool
 from protomcp._frames import FrameReader, Limits, scan
-from protomcp._wire import Envelope, Malformed, read_envelope, write_envelope
-from test_vectors import envelope_to_json, vectors
+from protomcp._wire import READERS, Envelope, Malformed, read_envelope, write_envelope
+from protomcp.testing import Harness
+from test_vectors import class_of, envelope_to_json, vectors
 
 SEEDS = [bytes.fromhex(each.values[0]["bytes"]) for name in ("envelopes", "frames") for each in vectors(name)]
 
@@ -65,3 +70,58 @@ def test_large_frames_arrive_in_pieces(tail: bytes) -> None:
     assert isinstance(found, Envelope) and found.message.data_json == text
     reader.feed(tail)
     assert reader.next() is None and reader.is_inside() == bool(tail)
+
+
+WORDS = st.sampled_from(["", "a", "plain", "later", "{}", "[1]", "{", "before", "req-1", '{"a":1}', "\0", "ß" * 40])
+CLASSES = {kind: class_of(reader) for kind, reader in READERS.values()}
+
+
+def values(kind: str) -> st.SearchStrategy[Any]:
+    """Messages of a kind, with fields that are likely to mean something."""
+    fields: dict[str, st.SearchStrategy[Any]] = {}
+    for name, parameter in inspect.signature(CLASSES[kind]).parameters.items():
+        match parameter.annotation:
+            case "str":
+                fields[name] = WORDS
+            case "int":
+                fields[name] = st.integers(0, 2**31 - 1)
+            case "bool":
+                fields[name] = st.booleans()
+            case "bytes":
+                fields[name] = st.binary(max_size=20)
+            case "list[str]":
+                fields[name] = st.lists(WORDS, max_size=3)
+    return st.builds(CLASSES[kind], **fields)
+
+
+def envelopes() -> st.SearchStrategy[Envelope]:
+    # The bytes behind this one are a payload.
+    kinds = st.sampled_from(sorted(CLASSES.keys() - {"raw_header"}))
+    return kinds.flatmap(lambda kind: st.builds(Envelope, st.just(kind), values(kind), WORDS))
+
+
+def test_no_envelope_ends_a_session() -> None:
+    """Plain, async and asking handlers go on after any envelope, and pings are answered."""
+
+    @tool
+    def plain(a: int = 0) -> int:
+        return a
+
+    @tool
+    async def later(ctx: AsyncContext) -> str:
+        return "" if await ctx.ask("?", {"type": "object"}) else "declined"
+
+    resource_template("{+a}")(lambda a: a)
+    prompt(name="a")(lambda: "a")
+    middleware("a")(lambda *given: {"reject": "a"})
+    with Harness(ask=lambda *_: None) as tools:
+
+        @given(st.lists(envelopes(), max_size=20))
+        @settings(deadline=None, phases=[Phase.generate])
+        def session(sent: list[Envelope]) -> None:
+            for each in sent:
+                tools._send(each)
+            tools.ping()
+
+        session()
+        assert tools.call("plain", a=2).text == "2"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -11,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from bridge import environment, pmcp
 from protomcp.testing import Harness
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.MULTILINE | re.DOTALL)
+COMMANDS = re.findall(r"^```sh\n(.*?)^```", README.read_text(), flags=re.MULTILINE | re.DOTALL)[0].splitlines()
 
 
 def confirm(message: str, form: Any) -> dict[str, Any]:
@@ -61,6 +65,13 @@ def queries(tools: Harness) -> None:
     assert tools.call("query", sql="select 1, 'a'").structured == {"result": [["1", "a"]]}
 
 
+def counts(tools: Harness) -> None:
+    assert tools.call("visit", name="Ann").text == "1"
+    assert tools.hand_over() == ["Ann"]
+    tools.take_over(["Bob", "Eve"])
+    assert tools.call("visit", name="Ann").text == "4"
+
+
 def offers(tools: Harness) -> None:
     assert tools.read("notes://all") == ["tea, cake"]
     assert tools.read("notes://one/tea") == ["Steep for four minutes."]
@@ -83,7 +94,7 @@ def greets(tools: Harness) -> None:
     sys.modules["readme"].test_greet()
 
 
-CHECKS: list[Callable[[Harness], None]] = [adds, books, tells, overlaps, asks, queries, offers, steps, greets]
+CHECKS: list[Callable[[Harness], None]] = [adds, books, tells, overlaps, asks, queries, counts, offers, steps, greets]
 
 
 @pytest.fixture
@@ -101,3 +112,13 @@ def test_a_block_runs(block: str, check: Callable[[Harness], None], module: type
     exec(compile(block, str(README), "exec"), vars(module))
     with Harness(ask=confirm, roots=["file:///work"]) as tools:
         check(tools)
+
+
+@pytest.mark.parametrize(("line", "output"), list(zip(COMMANDS, ["", "5\n"], strict=True)))
+def test_a_command_runs(line: str, output: str, tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text(BLOCKS[0])
+    _, *arguments = shlex.split(line, comments=True)
+    command, env = [pmcp(), *arguments], environment(tmp_path)
+    # A host that leaves at once.
+    given = subprocess.run(command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert (given.returncode, given.stdout) == (0, output), given.stderr

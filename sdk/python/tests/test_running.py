@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from protomcp import AsyncContext, ToolContext, configure, lifespan, tool, tool_manager
+from protomcp._wire import CallToolRequest, Envelope, write_envelope
 from protomcp.errors import Cancelled
 from protomcp.testing import Harness
 
@@ -56,9 +57,9 @@ def test_plain_handlers_run_one_at_a_time_on_one_thread() -> None:
 
 @pytest.mark.parametrize("by", ["tool", "configure"])
 def test_plain_handlers_overlap_if_they_say_so(by: str) -> None:
-    barrier = threading.Barrier(8)
+    barrier = threading.Barrier(MANY)
     if by == "configure":
-        configure(concurrency=8)
+        configure(concurrency=MANY)
 
     @tool(concurrent=True if by == "tool" else None)
     def wait() -> str:
@@ -66,7 +67,7 @@ def test_plain_handlers_overlap_if_they_say_so(by: str) -> None:
         return "done"
 
     with Harness() as tools:
-        calls = [tools.start(wait) for _ in range(8)]
+        calls = [tools.start(wait) for _ in range(MANY)]
         assert {each.result().text for each in calls} == {"done"}
 
 
@@ -274,3 +275,72 @@ def test_a_ping_is_answered_while_a_handler_asks() -> None:
         tools.ping()
         end.set()
         assert call.result().text == "accept"
+
+
+def send_together(tools: Harness, *names: str) -> list[str]:
+    """Calls that arrive in one piece; returns their ids."""
+    ids = [f"together-{at}" for at in range(len(names))]
+    frames = [
+        write_envelope(Envelope("call_tool", CallToolRequest(name, "{}", id), id))
+        for name, id in zip(names, ids, strict=True)
+    ]
+    tools._stream.sendall(b"".join(frames))
+    return ids
+
+
+@pytest.mark.parametrize("has_loop", [False, True])
+@pytest.mark.parametrize("slow", ["sleeps", "asks", "reports"])
+def test_an_answer_does_not_wait_for_a_slow_handler(has_loop: bool, slow: str) -> None:
+    """Answers that are ready together go out together, and none waits for a handler behind it."""
+    end = threading.Event()
+
+    @tool
+    def fast() -> str:
+        return "fast"
+
+    @tool
+    def sleeps() -> str:
+        return "slow" if end.wait(30) else "never"
+
+    @tool
+    def asks(ctx: ToolContext) -> str:
+        return "slow" if ctx.ask("Go on?") else "never"
+
+    @tool
+    def reports(ctx: ToolContext) -> str:
+        ctx.report_progress(1)
+        return "slow" if end.wait(30) else "never"
+
+    if has_loop:
+
+        @tool
+        async def other() -> None: ...
+
+    def answer(message: str, form: object) -> dict[str, object] | None:
+        return {} if end.wait(30) else None
+
+    with Harness(ask=answer) as tools:
+        first, second, third, last = send_together(tools, "fast", "fast", slow, "fast")
+        for id in (first, second):
+            assert "fast" in tools._answer(id, 30.0).result_json
+        tools.ping()
+        end.set()
+        assert "slow" in tools._answer(third, 30.0).result_json
+        assert "fast" in tools._answer(last, 30.0).result_json
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_many_calls_in_one_piece_are_answered(is_async: bool) -> None:
+    @tool(name="work")
+    def work() -> str:
+        return "x" * 2000
+
+    @tool(name="later")
+    async def later() -> str:
+        await asyncio.sleep(0)
+        return "y" * 2000
+
+    with Harness() as tools:
+        for _ in range(3):
+            for id in send_together(tools, *["later" if is_async else "work"] * 200):
+                assert len(tools._answer(id, 30.0).result_json) > 2000

@@ -136,6 +136,13 @@ def test_frames(vector: dict[str, Any], size: int) -> None:
     assert ("lost" if reader.lost else "inside" if reader.is_inside() else "between") == vector["end"]
 
 
+@pytest.mark.parametrize("texts", [("[]", ""), ("é" * 200, '{"a":1}'), ("x" * 20_000, "y" * 300)])
+def test_usual_results_have_the_bytes_of_all_others(texts: tuple[str, str]) -> None:
+    for id in ("req-1", "r" * 200):
+        response = _wire.CallToolResponse(result_json=texts[0], structured_content_json=texts[1])
+        assert _wire.write_result(id, *texts) == write_envelope(Envelope("call_result", response, id))
+
+
 def test_the_codec_is_what_the_proto_file_generates() -> None:
     script = ROOT / "sdk/python/scripts/generate_wire.py"
     subprocess.run([sys.executable, str(script), "--check"], check=True)

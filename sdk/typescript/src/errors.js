@@ -42,6 +42,38 @@ export class QuestionError extends ToolError {
   }
 }
 
+/** A handler has returned something else than it promised, or what has no form in JSON: a mistake of the author. */
+export class ResultError extends ToolError {
+  name = "ResultError";
+}
+
+const HERE = new URL(".", import.meta.url).href;
+
+/**
+ * Writes an error to the log, where its author looks for the place: the frames of this package are left out. An error that
+ * is meant for the caller alone is not written.
+ *
+ * @param {string} about
+ * @param {unknown} error
+ */
+export function logError(about, error) {
+  if (error instanceof ResultError) console.error(`${about} failed: ${error.message}`);
+  else if (error instanceof ToolError) return;
+  else if (error instanceof Error && typeof error.stack === "string") {
+    const { stack } = error;
+    const lines = stack.split("\n");
+    const first = lines.findIndex((line) => line.startsWith("    at ") && line.includes(HERE));
+    try {
+      if (first > 0) error.stack = lines.slice(0, first).join("\n");
+      console.error(`${about} failed:`, error);
+      error.stack = stack;
+    } catch {
+      // A frozen one.
+      console.error(`${about} failed:`, error);
+    }
+  } else console.error(`${about} failed:`, error);
+}
+
 /**
  * The parts of an error on the wire.
  *
@@ -49,9 +81,19 @@ export class QuestionError extends ToolError {
  */
 export function describeError(error) {
   if (error instanceof ToolError) {
-    return { errorCode: error.code, message: error.message, suggestion: error.suggestion, retryable: error.retryable };
+    const { code, message, suggestion, retryable } = error;
+    return {
+      errorCode: String(code),
+      message: String(message),
+      suggestion: String(suggestion),
+      retryable: Boolean(retryable),
+    };
   }
-  const { code, message } = /** @type {{ code?: unknown, message?: unknown }} */ (Object(error));
-  const text = typeof message === "string" && message ? message : String(error);
-  return { errorCode: typeof code === "string" ? code : "TOOL_ERROR", message: text };
+  try {
+    const { code, message } = /** @type {{ code?: unknown, message?: unknown }} */ (Object(error));
+    const text = typeof message === "string" && message ? message : String(error);
+    return { errorCode: typeof code === "string" ? code : "TOOL_ERROR", message: text };
+  } catch {
+    return { errorCode: "TOOL_ERROR", message: "the tool has thrown an object without a text" };
+  }
 }

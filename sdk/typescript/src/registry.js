@@ -4,7 +4,7 @@
  * @module
  */
 
-/** @import { Completer, LocalMiddleware, MiddlewareOptions, PromptOptions, ResourceOptions, ResourceTemplateOptions, ToolOptions } from "./types.js" */
+/** @import { CallEvent, Completer, LocalMiddleware, MiddlewareOptions, PromptOptions, ResourceOptions, ResourceTemplateOptions, ToolOptions } from "./types.js" */
 /** @import { Compiled } from "./schema/schema.js" */
 
 /** @typedef {"tools" | "resources" | "prompts"} Section a list that clients know */
@@ -12,12 +12,12 @@
 /**
  * @typedef {object} ToolEntry
  * @property {string} name empty until the exports of its module are known
- * @property {ToolOptions<any, any>} options
+ * @property {ToolOptions<any, any, any>} options
  * @property {Compiled | undefined} input compiled when it is first needed
  * @property {(Compiled & { wraps: boolean }) | undefined} output likewise
  */
 
-/** @typedef {{ name: string, options: PromptOptions<any>, input: Compiled | undefined }} PromptEntry */
+/** @typedef {{ name: string, options: PromptOptions<any, any>, input: Compiled | undefined }} PromptEntry */
 /** @typedef {{ start?: () => unknown, stop?: () => unknown }} Hook */
 
 /** A set of declarations that one process serves. */
@@ -26,9 +26,9 @@ export class Registry {
   tools = new Set();
   /** @type {Set<PromptEntry>} */
   prompts = new Set();
-  /** @type {Map<string, ResourceOptions>} */
+  /** @type {Map<string, ResourceOptions<any>>} */
   resources = new Map();
-  /** @type {Map<string, ResourceTemplateOptions<string>>} */
+  /** @type {Map<string, ResourceTemplateOptions<string, any>>} */
   templates = new Map();
   /** By reference and argument. @type {Map<string, Completer>} */
   completions = new Map();
@@ -38,10 +38,48 @@ export class Registry {
   local = [];
   /** @type {Hook[]} */
   hooks = [];
+  /** Programs that calls wait for. @type {{ name: string, isReady: boolean, ready: () => Promise<void> }[]} */
+  sidecars = [];
+  /** They are told about calls, and never throw. @type {((event: CallEvent) => void)[]} */
+  sinks = [];
+  /** Files that are being loaded. @type {Promise<void>[]} */
+  loading = [];
+  /** The state that survives a reload. @type {{ give: () => unknown, take: (state: any) => unknown } | undefined} */
+  handover = undefined;
   /** Runs a handler so that its call can be found from everywhere in it. @type {((context: any, work: () => unknown) => unknown) | undefined} */
   ambient = undefined;
   /** @type {Set<(section: Section) => void>} */
   #listeners = new Set();
+
+  /** Runs the start hooks when everything is loaded. If one fails, those before it are stopped. */
+  async start() {
+    await Promise.all(this.loading);
+    let started = 0;
+    try {
+      for (; started < this.hooks.length; started++) await this.hooks[started]?.start?.();
+    } catch (error) {
+      await this.stop(this.hooks.slice(0, started));
+      throw error;
+    }
+  }
+
+  /**
+   * Runs the stop hooks, the last one first.
+   *
+   * @param {Hook[]} [hooks]
+   * @returns {Promise<unknown[]>} their errors
+   */
+  async stop(hooks = this.hooks) {
+    const errors = [];
+    for (const { stop } of [...hooks].reverse()) {
+      try {
+        await stop?.();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    return errors;
+  }
 
   /**
    * Tells those who serve these declarations that a list has changed.
@@ -96,6 +134,10 @@ export class Registry {
       );
       entry.name = name;
     }
+  }
+
+  /** Throws if a tool or prompt has no name. */
+  checkNames() {
     for (const { name, options } of [...this.tools, ...this.prompts]) {
       const about = options.description ? ` (${options.description})` : "";
       if (!name) throw new TypeError(`a tool or prompt${about} has no name: give it one, or export it`);

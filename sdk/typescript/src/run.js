@@ -8,6 +8,7 @@ import { createConnection } from "node:net";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 
+import { logError, ToolError } from "./errors.js";
 import { FrameReader } from "./wire/frames.js";
 import { Output } from "./session/output.js";
 import { registry } from "./registry.js";
@@ -114,10 +115,13 @@ async function serve(path, options) {
   // A forgotten promise of one call must not end all others.
   process.on("unhandledRejection", (reason) => console.error("unhandled rejection:", reason));
   try {
+    await Promise.all(registry.loading);
     if (hasUnnamed()) registry.nameFromExports(await unlessStuck(mainModule()));
-    for (const { start } of registry.hooks) await start?.();
+    registry.checkNames();
+    await registry.start();
   } catch (error) {
-    console.error(error);
+    if (error instanceof ToolError) console.error(error.message);
+    else logError("the start", error);
     process.exit(1);
   }
   const socket = createConnection(path);
@@ -140,18 +144,8 @@ async function serve(path, options) {
     socket.on("close", resolve);
   });
   session.end();
-  await stop();
+  for (const error of await registry.stop()) console.error(error);
   process.exit(reader.lost ? 1 : 0);
-}
-
-async function stop() {
-  for (const { stop } of registry.hooks.reverse()) {
-    try {
-      await stop?.();
-    } catch (error) {
-      console.error(error);
-    }
-  }
 }
 
 /**

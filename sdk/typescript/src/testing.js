@@ -13,6 +13,8 @@
  * @module
  */
 
+import { Buffer } from "node:buffer";
+
 import { textOf } from "./content.js";
 import { Output } from "./session/output.js";
 import { Session } from "./session/session.js";
@@ -76,6 +78,7 @@ const ALL_FEATURES = [
   "sampling-params",
   "request-context",
   "ping",
+  "hand-over",
 ];
 
 /**
@@ -95,6 +98,8 @@ class TestClient {
   logs = [];
   /** The URIs of resources that have changed so far. @type {string[]} */
   changed = [];
+  /** The number of answers to calls that were cancelled: each shows that a handler has ended. */
+  late = 0;
   /** The names of the tools that are shown. @type {Set<string>} */
   shown = new Set();
   /** The `_meta` of the last answer to `read`, `prompt` or `complete`. @type {any} */
@@ -137,7 +142,7 @@ class TestClient {
       throw new Error(
         "a tool or prompt without a name is named at the start of a process: give it a name, or nameFromExports",
       );
-    for (const { start } of this.#registry.hooks) await start?.();
+    await this.#registry.start();
     this.#session.begin();
     this.#send("bridgeInfo", { name: "test", features: this.#options.features ?? ALL_FEATURES }, "");
     const list = await this.#request("listTools", {});
@@ -147,7 +152,8 @@ class TestClient {
   /** Runs the stop hooks, and ends all calls. */
   async close() {
     this.#session.end();
-    for (const { stop } of [...this.#registry.hooks].reverse()) await stop?.();
+    const [error] = await this.#registry.stop();
+    if (error) throw error;
   }
 
   /** The tools that are shown. */
@@ -241,6 +247,27 @@ class TestClient {
     return this.#noteMeta((await this.#request("completionRequest", request)).message).values;
   }
 
+  /**
+   * The state that a reload would hand over; `undefined` if there is none.
+   *
+   * @returns {Promise<any>}
+   */
+  async handOver() {
+    const { message } = await this.#request("handOver", {});
+    if (message.error) throw new Error(message.error);
+    return parse(Buffer.from(message.state).toString());
+  }
+
+  /**
+   * Gives the process the state of one before.
+   *
+   * @param {unknown} state
+   */
+  async takeOver(state) {
+    const { message } = await this.#request("takeOver", { state: Buffer.from(JSON.stringify(state)) });
+    if (message.error) throw new Error(message.error);
+  }
+
   /** Waits for a sign of life, which a process gives also while handlers run. */
   async ping() {
     await this.#request("ping", {});
@@ -291,6 +318,7 @@ class TestClient {
    */
   #settle(id, envelope) {
     const waiting = this.#waiting.get(id);
+    if (!waiting) this.late++;
     this.#waiting.delete(id);
     waiting?.resolve({ ...envelope, raw: waiting.raw });
   }

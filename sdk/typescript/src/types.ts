@@ -174,6 +174,8 @@ export interface Context {
   readonly log: Log;
   /** Asks the user to fill in a form. Questions that are asked at the same time, with `Promise.all`, are shown together. */
   ask<const S extends Schema>(message: string, schema: S, options?: AskOptions): Promise<Answer<Checked<S>>>;
+  /** Asks the user to agree. */
+  ask(message: string): Promise<Answer<Record<never, never>>>;
   /** Asks the user to visit a page. */
   ask(message: string, page: Page, options?: AskOptions): Promise<Answer<undefined>>;
   /** Tells the client that the user has finished on a page. */
@@ -241,8 +243,36 @@ export interface Described {
 /** Values that a handler may return: see the README, "Results". */
 export type Returned<Out> = [Out] extends [never] ? unknown : Unchecked<Out> | ToolResult;
 
+/** The request for which a function provides a value. */
+export interface Provision {
+  /** The arguments of the call or prompt after their check, or the variables of the resource template. */
+  readonly args: any;
+  readonly context: Context;
+  /** The value of another function, which runs once for each request. */
+  get<P extends Provider<any>>(provider: P): Promise<Provided<P>>;
+}
+
+/**
+ * Provides a value for one request. A generator is resumed after the handler: the code behind `yield` closes the value.
+ */
+export type Provider<T> = (
+  request: Provision,
+) => T | Promise<T> | Generator<T, unknown, any> | AsyncGenerator<T, unknown, any>;
+
+/** The value of a {@link Provider}. */
+export type Provided<P> = P extends (...args: any[]) => infer R
+  ? R extends AsyncGenerator<infer T, any, any>
+    ? T
+    : R extends Generator<infer T, any, any>
+      ? T
+      : Awaited<R>
+  : never;
+
+/** The values of a handler by name. */
+export type Values<V> = { readonly [Name in keyof V]: Provided<V[Name]> };
+
 /** A tool. */
-export interface ToolOptions<In, Out> extends Described, Hints {
+export interface ToolOptions<In, Out, V = {}> extends Described, Hints {
   /** Unique. Without it the tool has the name under which its module exports it. */
   name?: string;
   /** The arguments. Without a schema the tool has none. */
@@ -261,7 +291,9 @@ export interface ToolOptions<In, Out> extends Described, Hints {
   app?: App;
   /** The callers of the tool: the model, the page of an app, or both (the default). */
   visibility?: ("model" | "app")[];
-  handler(args: Arguments<In>, context: ToolContext): Returned<Out> | Promise<Returned<Out>>;
+  /** Functions that provide values for each call; the handler has them as its third argument. */
+  values?: V & Record<string, Provider<any>>;
+  handler(args: Arguments<In>, context: ToolContext, values: Values<V>): Returned<Out> | Promise<Returned<Out>>;
 }
 
 /** The arguments of a handler. */
@@ -300,7 +332,7 @@ export interface ResourcePart {
   meta?: Record<string, unknown>;
 }
 
-export interface ResourceOptions extends Described {
+export interface ResourceOptions<V = {}> extends Described {
   uri: string;
   name?: string;
   mimeType?: string;
@@ -308,7 +340,13 @@ export interface ResourceOptions extends Described {
   size?: number;
   annotations?: Annotations;
   /** Returns the content. `undefined` means that there is no such resource. */
-  handler(uri: string, context: ResourceContext<Record<never, string>>): ResourceBody | Promise<ResourceBody>;
+  handler(
+    uri: string,
+    context: ResourceContext<Record<never, string>>,
+    values: Values<V>,
+  ): ResourceBody | Promise<ResourceBody>;
+  /** Functions that provide values for each request. */
+  values?: V & Record<string, Provider<any>>;
 }
 
 /** The variables of a URI template. */
@@ -326,7 +364,7 @@ type NameOf<E extends string> = E extends `${infer First},${infer Rest}`
       ? Name
       : E;
 
-export interface ResourceTemplateOptions<T extends string> extends Described {
+export interface ResourceTemplateOptions<T extends string, V = {}> extends Described {
   /** RFC 6570. */
   uriTemplate: T;
   name?: string;
@@ -335,7 +373,13 @@ export interface ResourceTemplateOptions<T extends string> extends Described {
   /** Suggestions for the variables. */
   complete?: { [Name in keyof TemplateParams<T>]?: Completer };
   /** Returns the content. `undefined` means that there is no such resource. */
-  handler(uri: string, context: ResourceContext<TemplateParams<T>>): ResourceBody | Promise<ResourceBody>;
+  handler(
+    uri: string,
+    context: ResourceContext<TemplateParams<T>>,
+    values: Values<V>,
+  ): ResourceBody | Promise<ResourceBody>;
+  /** Functions that provide values for each request. */
+  values?: V & Record<string, Provider<any>>;
 }
 
 /** A message of a prompt. A text alone is a message of the user. */
@@ -357,7 +401,7 @@ export type PromptBody =
   | readonly (string | PromptMessage)[]
   | { description?: string; messages: readonly (string | PromptMessage)[]; meta?: Record<string, unknown> };
 
-export interface PromptOptions<In> extends Described {
+export interface PromptOptions<In, V = {}> extends Described {
   /** Unique. Without it the prompt has the name under which its module exports it. */
   name?: string;
   /** The arguments as a schema of an object of strings. */
@@ -368,9 +412,12 @@ export interface PromptOptions<In> extends Described {
   arguments?: readonly PromptArgument[];
   /** Suggestions for the arguments. Those with an enumeration as schema have them already. */
   complete?: Record<string, Completer>;
+  /** Functions that provide values for each request. */
+  values?: V & Record<string, Provider<any>>;
   handler(
     args: [In] extends [never] ? Record<string, string> : Checked<In>,
     context: Context,
+    values: Values<V>,
   ): PromptBody | Promise<PromptBody>;
 }
 
@@ -390,6 +437,43 @@ export type Completer = (
 export interface Declared {
   /** Takes it away from all clients. */
   remove(): void;
+}
+
+// ---------------------------------------------------------------- telemetry and sidecars
+
+/** One step of a call. */
+export interface CallEvent {
+  readonly tool: string;
+  /** The `action` of a group that is one tool. */
+  readonly action: string | undefined;
+  readonly phase: "start" | "progress" | "success" | "error";
+  /** As they came. */
+  readonly args: Record<string, unknown>;
+  /** The value of the handler. */
+  readonly result?: unknown;
+  readonly error?: unknown;
+  /** Milliseconds since the start. */
+  readonly duration: number;
+  readonly progress?: { done: number; total: number; message: string };
+}
+
+/** A program that lives as long as the tools need it. */
+export interface SidecarOptions {
+  /** Unique. */
+  name: string;
+  /** The program and its arguments. Its output goes to the log of `pmcp`. */
+  command: readonly string[];
+  cwd?: string | URL;
+  /** Added to the environment of the process. */
+  env?: Record<string, string>;
+  /** The start waits until this URL answers with a status of 200 to 299. */
+  healthCheck?: string | URL;
+  /** In milliseconds; 30 seconds by default. */
+  healthTimeout?: number;
+  /** `"first_tool_call"` by default. */
+  startOn?: "first_tool_call" | "server_start";
+  /** Milliseconds from SIGTERM to SIGKILL; 3 seconds by default. */
+  stopTimeout?: number;
 }
 
 // ---------------------------------------------------------------- middleware

@@ -355,7 +355,7 @@ test("a tool shows a page of MCP Apps", async () => {
 test("two declarations cannot have one name", () => {
   assert.throws(() => tool({ name: "quick", handler: () => 1 }), /two tools with the name "quick"/);
   assert.throws(() => resource({ uri: "x://text", handler: () => 1 }), /two resources/);
-  assert.throws(() => tool({ name: "x" }), /has a handler/);
+  assert.throws(() => tool({ name: "x" }), /has no handler/);
 });
 
 test("the console is logged for the client of the call", async () => {

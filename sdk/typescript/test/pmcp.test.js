@@ -66,7 +66,7 @@ for (const modern of [false, true]) {
 
     const sum = await call("add", { a: 2 });
     assert.deepEqual([sum.structuredContent, text(sum)], [{ sum: 3 }, '{"sum":3}']);
-    assert.match(text(await call("add", { a: "2" })), /at \/a: /);
+    assert.match(text(await call("add", { a: "two" })), /at \/a: /);
     const failed = await call("fail");
     assert.deepEqual([failed.isError, failed._meta["protomcp/error"].error_code], [true, "OUT_OF_PAPER"]);
     assert.equal((await call("picture")).content[0].data, "AQID");
@@ -153,7 +153,7 @@ test("a crash fails its call, and the next one is answered", async () => {
 
 test("a save under load loses no call, and serves the new version", async () => {
   const source = readFileSync(here("fixtures/tools.mjs"), "utf8");
-  const file = join(mkdtempSync(here("fixtures/dev-")), "tools.mjs");
+  const file = join(mkdtempSync(here("fixtures/.dev-")), "tools.mjs");
   after(() => rmSync(join(file, ".."), { recursive: true, force: true }));
   writeFileSync(file, source);
   const { client, call } = await connect(file, "dev");

@@ -2,9 +2,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { test } from "node:test";
 import { promisify } from "node:util";
+
+import { filesOf } from "./readme.js";
 
 const run = promisify(execFile);
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
@@ -15,8 +19,11 @@ async function compile(project) {
   assert.equal(stdout, "", project);
 }
 
-test("the sources and the types of authors compile", async () => {
+test("the sources, the types of authors, the examples and the README compile", async (t) => {
+  const folder = mkdtempSync(join(root, "test/types/.readme-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const { name, code } of filesOf(readFileSync(join(root, "README.md"), "utf8")))
+    writeFileSync(join(folder, name), code);
   await compile("tsconfig.json");
-  await compile("test/types/tsconfig.own.json");
-  await compile("test/types/tsconfig.json");
+  await Promise.all([compile("test/types/tsconfig.own.json"), compile("test/types/tsconfig.json")]);
 });

@@ -14,6 +14,8 @@ mod lazy;
 mod lists;
 mod registry;
 mod speed;
+#[cfg(test)]
+mod tests;
 mod tokens;
 
 use lists::{List, Outcome};
@@ -60,7 +62,7 @@ fn document(lists: &[List], times: &Times) -> Outcome<String> {
         "# The claims about proto-mcp, measured\n\n\
          proto-mcp comes with figures: 99 % fewer tokens, five times faster serialization, schemas from the cache in less\n\
          than 1 ms, 0.1 ms to encode a message. Each is measured here with its control. This document is written by\n\n\
-         ```\n\
+         ```sh not-run\n\
          cargo run --release -p protomcp-benches --features claims --bin proto_claims -- --lists FOLDER --out docs/proto-mcp-claims.md\n\
          ```\n\n",
     );

@@ -15,7 +15,7 @@ use crate::tokens::proto_tool;
 
 /// The batches of one measurement, and the time of each.
 const BATCHES: usize = 15;
-const BATCH: Duration = Duration::from_millis(20);
+const BATCH: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 20 });
 
 /// One measurement: the time of protobuf and of JSON, and the bytes of both.
 pub(crate) struct Pair {

@@ -16,8 +16,8 @@ use crate::lists::{List, Tool};
 pub(crate) const SIZES: [usize; 4] = [10, 50, 100, 500];
 
 /// The samples of each size, and of a size that has to be drawn with repetition.
-pub(crate) const SAMPLES: usize = 30;
-pub(crate) const RESAMPLES: usize = 5;
+pub(crate) const SAMPLES: usize = if cfg!(test) { 3 } else { 30 };
+pub(crate) const RESAMPLES: usize = if cfg!(test) { 1 } else { 5 };
 
 /// A form, and its text for some tools.
 type Form = (&'static str, fn(&[&Tool]) -> String);

@@ -7,7 +7,7 @@ use http::HeaderValue;
 use tokio::time::timeout;
 
 use crate::authorizer::AuthorizationError;
-use crate::driver::held::{Held, Origin};
+use crate::driver::session_credentials::{Origin, SessionCredentials};
 use crate::driver::token_store::{StoreError, StoreGuard, TokenStore};
 use crate::driver::user_agent::{PendingRedirect, SubjectTokens, UserAgent};
 use crate::exchange::{HttpExchange, HttpRequest};
@@ -34,19 +34,24 @@ pub(crate) enum Job {
     /// Reads the stored credentials.
     Load,
     /// Refreshes these.
-    Refresh(Box<Held>),
+    Refresh(Box<SessionCredentials>),
     /// Satisfies a challenge.
-    Challenge { demand: TokenDemand, current: Option<Box<Held>>, rejected: Option<HeaderValue>, may_refresh: bool },
+    Challenge {
+        demand: TokenDemand,
+        current: Option<Box<SessionCredentials>>,
+        rejected: Option<HeaderValue>,
+        may_refresh: bool,
+    },
 }
 
 impl Parts {
     /// The credentials after a job.
-    pub(crate) async fn run(&self, job: Job) -> Result<Option<Held>, AuthorizationError> {
+    pub(crate) async fn run(&self, job: Job) -> Result<Option<SessionCredentials>, AuthorizationError> {
         let run = async {
             match job {
                 Job::Load => {
                     let known = self.list().await?;
-                    Ok(known.into_iter().next().map(Held::stored))
+                    Ok(known.into_iter().next().map(SessionCredentials::stored))
                 }
                 Job::Refresh(held) => self.refresh(*held).await.map(Some),
                 Job::Challenge { demand, current, rejected, may_refresh } => {
@@ -70,7 +75,7 @@ impl Parts {
     }
 
     /// Refreshes a token, unless another program has done so.
-    async fn refresh(&self, held: Held) -> Result<Held, AuthorizationError> {
+    async fn refresh(&self, held: SessionCredentials) -> Result<SessionCredentials, AuthorizationError> {
         let guard = self.store.lock(self.resource()).await.map_err(failed)?;
         let mut stored = self.list().await?.into_iter();
         let stored = stored.find(|stored| stored.issuer() == held.credentials.issuer());
@@ -89,15 +94,16 @@ impl Parts {
     async fn authorize(
         &self,
         demand: TokenDemand,
-        current: Option<Held>,
+        current: Option<SessionCredentials>,
         rejected: Option<HeaderValue>,
         may_refresh: bool,
-    ) -> Result<Held, AuthorizationError> {
+    ) -> Result<SessionCredentials, AuthorizationError> {
         let guard = self.store.lock(self.resource()).await.map_err(failed)?;
         let known = merged(current, self.list().await?);
         let is_rejected = |credentials: &Credentials| Some(credentials.authorization()) == rejected;
-        let is_usable =
-            |held: &&Held| !is_rejected(&held.credentials) && !held.credentials.has_expired(SystemTime::now());
+        let is_usable = |held: &&SessionCredentials| {
+            !is_rejected(&held.credentials) && !held.credentials.has_expired(SystemTime::now())
+        };
         if let Some(held) = known.first().filter(is_usable) {
             // Another program has obtained a token.
             return Ok(held.clone());
@@ -123,7 +129,7 @@ impl Parts {
         mut flow: AuthorizationFlow,
         mut action: FlowAction,
         guard: StoreGuard,
-    ) -> Result<Held, AuthorizationError> {
+    ) -> Result<SessionCredentials, AuthorizationError> {
         let mut guard = Some(guard);
         let mut pending: Option<Box<dyn PendingRedirect>> = None;
         let mut origin = if self.config.is_for_machine() { Origin::Granted } else { Origin::Refreshed };
@@ -152,7 +158,7 @@ impl Parts {
                 FlowAction::Remove(credentials) => stored(self.store.remove(&credentials).await),
                 FlowAction::Done(credentials) => {
                     drop(guard);
-                    return Ok(Held { credentials: *credentials, origin, is_saved });
+                    return Ok(SessionCredentials { credentials: *credentials, origin, is_saved });
                 }
                 FlowAction::Fail(error) => return Err(error),
             };
@@ -188,12 +194,12 @@ impl Parts {
 }
 
 /// All known credentials, the newest first.
-fn merged(current: Option<Held>, mut stored: Vec<Credentials>) -> Vec<Held> {
+fn merged(current: Option<SessionCredentials>, mut stored: Vec<Credentials>) -> Vec<SessionCredentials> {
     let current = current.map(|current| {
         let same = stored.iter().position(|stored| stored.issuer() == current.credentials.issuer());
         current.or_stored(same.map(|same| stored.remove(same)))
     });
-    let mut known: Vec<_> = current.into_iter().chain(stored.into_iter().map(Held::stored)).collect();
+    let mut known: Vec<_> = current.into_iter().chain(stored.into_iter().map(SessionCredentials::stored)).collect();
     known.sort_by_key(|held| std::cmp::Reverse(held.credentials.received()));
     known
 }

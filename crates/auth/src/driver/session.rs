@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use crate::authorizer::{AuthorizationError, Challenge};
-use crate::driver::held::{Held, Origin};
 use crate::driver::round_limit::RoundLimit;
+use crate::driver::session_credentials::{Origin, SessionCredentials};
 use crate::oauth::{Credentials, TokenDemand, accepted_nonce};
 
 /// The most challenges of one request that are answered.
@@ -24,7 +24,7 @@ const DECLINED: Duration = Duration::from_secs(2);
 /// The token of one MCP server.
 #[derive(Debug, Default)]
 pub(crate) struct Session {
-    held: Option<Held>,
+    held: Option<SessionCredentials>,
     /// The number of times that the credentials were replaced by others.
     context: u64,
     is_loaded: bool,
@@ -143,7 +143,7 @@ impl Session {
     }
 
     /// The credentials, also if their token has expired.
-    pub(crate) fn held(&self) -> Option<&Held> {
+    pub(crate) fn held(&self) -> Option<&SessionCredentials> {
         self.held.as_ref()
     }
 
@@ -163,7 +163,7 @@ impl Session {
     }
 
     /// Replaces the credentials.
-    pub(crate) fn replace(&mut self, held: Option<Held>) {
+    pub(crate) fn replace(&mut self, held: Option<SessionCredentials>) {
         self.is_loaded = true;
         self.refresh_failed = None;
         if self.credentials() != held.as_ref().map(|held| &held.credentials) {

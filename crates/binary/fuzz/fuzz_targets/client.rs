@@ -18,8 +18,9 @@ use protomcp_binary::message::{
 use protomcp_binary::{
     BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, FrameLimits, Numbering,
 };
+use protomcp_session::{CallerKey, Conversation, Owner};
 
-/// The most requests that the server has at a time, and the most that wait for their turn.
+/// The most requests that the server has at a time, and the most calls, and other requests, that wait for their turn.
 const MAX: usize = 4;
 const MAX_WAITING: usize = 8;
 
@@ -38,7 +39,7 @@ fuzz_target!(|input: &[u8]| {
     config.max_in_flight = MAX;
     config.max_waiting = MAX_WAITING;
     config.numbering = (flags & 1 == 1).then_some(Numbering::Reference);
-    config.frames = FrameLimits { max_frame: 4096, max_entries: 256 };
+    config.frames = FrameLimits { max_frame: 4096, max_entries: 256, setting: None };
     let decoder = Decoder::new(config.frames.clone()).with_numbering(config.numbering.unwrap_or_default());
     let mut now = Instant::now();
     let session = BinaryClientSession::new(config, now);
@@ -80,7 +81,9 @@ impl Client {
             3 => Payload::ReadResourceRequest(ReadResourceRequest { uri: "u".repeat(usize::from(kind) * 200) }),
             _ => Payload::ReadResourceResponse(Default::default()),
         };
-        let id = self.session.call(now, request, (kind & 16 == 16).then(|| Duration::from_secs(5)));
+        let owner = Owner::Principal(["ann", "bob", "cid"][usize::from(kind / 5 % 3)].into());
+        let caller = CallerKey { owner, conversation: Conversation::Connection(u64::from(kind / 15)) };
+        let id = self.session.call_for(&caller, now, request, (kind & 16 == 16).then(|| Duration::from_secs(5)));
         assert!(!self.open.contains(&id));
         self.open.push(id);
     }
@@ -105,7 +108,7 @@ impl Client {
                 _ => assert!(!self.is_closed),
             }
         }
-        assert!(self.open.len() <= MAX + MAX_WAITING);
+        assert!(self.open.len() <= MAX + 2 * MAX_WAITING);
         while let Some(frame) = self.session.poll_transmit() {
             let mut buffer = BytesMut::from(&frame[..]);
             let message: McpMessage =

@@ -31,7 +31,8 @@ pub struct BinaryClientConfig {
     /// Requests that are sent and have no answer, and frames that the server has not read. Calls of tools leave an eighth of
     /// it to other requests. Further requests wait.
     pub max_in_flight: usize,
-    /// Requests that wait to be sent. One more fails at once.
+    /// Calls of tools that wait to be sent, and as many other requests. For one more the newest one of the owner with most
+    /// of them fails; of an owner that has as many it fails itself.
     pub max_waiting: usize,
     /// A message without payload has the id of each request that is given up: for carriers that end a request themselves,
     /// as gRPC does. Version 1.0 has no message for it.

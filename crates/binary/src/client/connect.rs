@@ -68,7 +68,7 @@ pub enum AnyClient<R, W> {
     /// It speaks proto-mcp.
     Binary(BinaryClient),
     /// It has not answered in proto-mcp. This is a new stream, on which nothing was sent.
-    Json(Lines<R, W>),
+    Json(Box<Lines<R, W>>),
 }
 
 /// The reason why there is no conversation.
@@ -107,7 +107,7 @@ impl BinaryClient {
             Err(reason) if reason.is_other_protocol() && !has_token => {
                 tracing::info!("the server does not speak proto-mcp ({reason}); trying JSON-RPC");
                 let (reader, writer) = open().await?;
-                Ok(AnyClient::Json(Lines::new(reader, writer)))
+                Ok(AnyClient::Json(Box::new(Lines::new(reader, writer))))
             }
             Err(reason) => Err(reason.into()),
         }
@@ -125,7 +125,7 @@ where
     pub fn into_transport(self, schemas: Arc<dyn ToolSchemas>) -> Boxed {
         match self {
             Self::Binary(client) => Boxed::new(client.into_transport(schemas)),
-            Self::Json(lines) => Boxed::new(lines),
+            Self::Json(lines) => Boxed::new(*lines),
         }
     }
 }

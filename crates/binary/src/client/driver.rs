@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
+use protomcp_session::CallerKey;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -18,11 +20,19 @@ use crate::stream::{Incoming, Outgoing, now, until};
 /// A command of a handle.
 pub(super) enum Command {
     /// Send a request.
-    Call(Box<Payload>, Option<Duration>, Answer),
+    Call(Box<NewRequest>),
     /// A caller is gone.
     Forget,
     /// End the conversation.
     Close,
+}
+
+/// A request of a handle.
+pub(super) struct NewRequest {
+    pub(super) request: Payload,
+    pub(super) timeout: Option<Duration>,
+    pub(super) caller: Arc<CallerKey>,
+    pub(super) done: Answer,
 }
 
 type Answer = oneshot::Sender<Result<Payload, BinaryCallError>>;
@@ -100,8 +110,9 @@ impl Driver {
                 self.session.close(BinaryCloseReason::Failed(error.to_string()));
             }
             Event::Written(Ok(())) => {}
-            Event::Command(Some(Command::Call(request, timeout, done))) => {
-                let id = self.session.call(now(), *request, timeout);
+            Event::Command(Some(Command::Call(call))) => {
+                let NewRequest { request, timeout, caller, done } = *call;
+                let id = self.session.call_for(&caller, now(), request, timeout);
                 self.waiting.insert(id, done);
             }
             Event::Command(Some(Command::Forget)) => self.forget(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_server::{Audience, Server, ServerHandle};
+use protomcp_server::{Audience, Handler, Limits, Server, ServerHandle};
 use protomcp_transport::memory::{self, Memory};
 
 use crate::client::error::BinaryCloseReason;
@@ -17,7 +17,10 @@ impl BinaryClient {
     #[must_use]
     pub fn into_transport(self, schemas: Arc<dyn ToolSchemas>) -> Memory {
         let (near, far) = memory::pair();
-        let server = Server::from_handler(BinaryBackend::until_closed(self.clone(), schemas));
+        let handler = BinaryBackend::until_closed(self.clone(), schemas);
+        // The bounds on requests are those of the conversation, which its callers share.
+        let limits = Limits { max_pending: MAX_PENDING, ..Limits::default() };
+        let server = Server::with_sessions(ServerHandle::new(handler.info(), limits), handler);
         tokio::spawn(async move {
             let handle = server.handle().clone();
             let following = follow(self, handle);
@@ -57,6 +60,9 @@ async fn follow(client: BinaryClient, front: ServerHandle) -> BinaryCloseReason 
     front.shutdown();
     client.closed().await
 }
+
+/// The requests in front of a conversation that have no answer. It is more than those that may wait in it by default.
+const MAX_PENDING: usize = 48 * 1024;
 
 /// The time in which answers that were read before the end of a conversation reach their client.
 const LAST_ANSWERS: Duration = Duration::from_millis(100);

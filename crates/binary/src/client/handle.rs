@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
+use protomcp_session::CallerKey;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::config::BinaryClientConfig;
-use crate::client::driver::{Command, Driver};
+use crate::client::driver::{Command, Driver, NewRequest};
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
-use crate::client::session::BinaryServerView;
+use crate::client::session::{BinaryServerView, own_caller};
 use crate::client::status::{Changed, Status};
 use crate::message::tool::SchemaSource;
 use crate::message::{
@@ -23,6 +24,12 @@ use crate::message::{
 /// A conversation with a server of proto-mcp. Cloning is cheap; the conversation ends with the last clone.
 #[derive(Clone)]
 pub struct BinaryClient {
+    conversation: Arc<OpenConversation>,
+    caller: Arc<CallerKey>,
+}
+
+/// The part of a conversation that its handles share.
+struct OpenConversation {
     server: Arc<BinaryServerView>,
     commands: mpsc::UnboundedSender<Command>,
     /// Of a call that has no other.
@@ -51,22 +58,33 @@ impl BinaryClient {
         let status = opened.clone();
         let reached = opened.wait_for(|status| !matches!(status, Status::Opening)).await;
         match reached.as_deref() {
-            Ok(Status::Open(server)) => Ok(Self { server: Arc::clone(server), commands, timeout, status, changes }),
+            Ok(Status::Open(server)) => {
+                let server = Arc::clone(server);
+                let conversation = Arc::new(OpenConversation { server, commands, timeout, status, changes });
+                Ok(Self { conversation, caller: Arc::new(own_caller()) })
+            }
             Ok(Status::Closed(reason)) => Err(reason.clone()),
             Ok(Status::Opening) | Err(_) => Err(BinaryCloseReason::Requested),
         }
     }
 
+    /// This conversation for one of several callers, such as the users of a gateway: where requests wait for their turn,
+    /// the owners of their callers take turns. The server learns nothing of it.
+    #[must_use]
+    pub fn for_caller(&self, caller: CallerKey) -> Self {
+        Self { conversation: Arc::clone(&self.conversation), caller: Arc::new(caller) }
+    }
+
     /// The server, as it has described itself.
     #[must_use]
     pub fn server(&self) -> &Arc<BinaryServerView> {
-        &self.server
+        &self.conversation.server
     }
 
     /// The changes of lists that the server has announced. Servers announce them if their capabilities say so.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<Changed> {
-        self.changes.clone()
+        self.conversation.changes.clone()
     }
 
     /// One page of the tools.
@@ -125,7 +143,7 @@ impl BinaryClient {
         mut request: CallToolRequest,
         timeout: Option<Duration>,
     ) -> Result<CallToolResponse, BinaryCallError> {
-        let timeout = timeout.unwrap_or(self.timeout);
+        let timeout = timeout.unwrap_or(self.conversation.timeout);
         request.metadata.insert("timeout_ms".to_owned(), timeout.as_millis().to_string());
         // The server's own answer to a late tool says more than silence.
         let patience = timeout.saturating_add(MARGIN);
@@ -191,12 +209,12 @@ impl BinaryClient {
     /// Ends the conversation: requests without an answer fail.
     pub fn close(&self) {
         // Without a receiver it is over already.
-        drop(self.commands.send(Command::Close));
+        drop(self.conversation.commands.send(Command::Close));
     }
 
     /// Waits until the conversation is over.
     pub async fn closed(&self) -> BinaryCloseReason {
-        let mut status = self.status.clone();
+        let mut status = self.conversation.status.clone();
         let ended = status.wait_for(|status| matches!(status, Status::Closed(_))).await;
         match ended.as_deref() {
             Ok(Status::Closed(reason)) => reason.clone(),
@@ -205,26 +223,28 @@ impl BinaryClient {
     }
 
     async fn send(&self, request: Payload, timeout: Option<Duration>) -> Result<Payload, BinaryCallError> {
-        let mut caller = Caller { commands: &self.commands, is_waiting: true };
+        let OpenConversation { commands, status, .. } = &*self.conversation;
+        let mut waiter = Waiter { commands, is_waiting: true };
         let (done, answer) = oneshot::channel();
-        let closed = || match &*self.status.borrow() {
+        let closed = || match &*status.borrow() {
             Status::Closed(reason) => BinaryCallError::Closed(reason.clone()),
             Status::Opening | Status::Open(_) => BinaryCallError::Closed(BinaryCloseReason::Requested),
         };
-        self.commands.send(Command::Call(Box::new(request), timeout, done)).map_err(|_| closed())?;
+        let call = NewRequest { request, timeout, caller: Arc::clone(&self.caller), done };
+        commands.send(Command::Call(Box::new(call))).map_err(|_| closed())?;
         let outcome = answer.await;
-        caller.is_waiting = false;
+        waiter.is_waiting = false;
         outcome.unwrap_or_else(|_| Err(closed()))
     }
 }
 
-/// The caller of a request, which outlives its end of the channel for the answer.
-struct Caller<'a> {
+/// The task that waits for an answer, which outlives its end of the channel for it.
+struct Waiter<'a> {
     commands: &'a mpsc::UnboundedSender<Command>,
     is_waiting: bool,
 }
 
-impl Drop for Caller<'_> {
+impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         if self.is_waiting {
             // Without a receiver the conversation is over.
@@ -235,7 +255,7 @@ impl Drop for Caller<'_> {
 
 impl fmt::Debug for BinaryClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BinaryClient").field("server", &self.server).finish_non_exhaustive()
+        f.debug_struct("BinaryClient").field("server", &self.conversation.server).finish_non_exhaustive()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use protomcp_server::{Context, Handler, ServerInfo};
+use protomcp_server::{Context, Handler, Limits, ServerInfo};
 use protomcp_types::{
-    CallTool, CallToolResult, ErrorObject, JsonBuf, ListCapability, ListResources, ListResourcesResult, ListTools,
+    CallTool, CallToolResult, ErrorObject, ListCapability, ListResources, ListResourcesResult, ListTools,
     ListToolsResult, RawJson, ReadResource, ReadResourceResult, ServerCapabilities,
 };
 
@@ -50,6 +50,11 @@ impl BinaryBackend {
     /// As [`BinaryBackend::new`], for a session that ends with the conversation: a request whose answer is lost has none.
     pub(super) fn until_closed(client: BinaryClient, schemas: Arc<dyn ToolSchemas>) -> Self {
         Self { waits_for_end: true, ..Self::new(client, schemas) }
+    }
+
+    /// The same handler for the caller of a request.
+    fn of(&self, context: &Context) -> Self {
+        Self { client: self.client.for_caller(context.caller().clone()), ..self.clone() }
     }
 
     /// The outcome of a request, for clients.
@@ -128,9 +133,10 @@ impl Handler for BinaryBackend {
         ServerInfo::new(name, member("version").unwrap_or_default()).with_capabilities(capabilities)
     }
 
-    async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
+    async fn list_tools(&self, _: ListTools, context: Context) -> Result<ListToolsResult, ErrorObject> {
+        let this = self.of(&context);
         let mut shown = Vec::new();
-        for tool in self.answered(self.tools().await).await?.iter() {
+        for tool in this.answered(this.tools().await).await?.iter() {
             match self.schemas.of_proto(tool).await {
                 Ok(messages) => shown.extend(tool_from_proto(tool, &*messages).map(|tool| tool.to_raw())),
                 Err(why) => tracing::warn!(tool = tool.name, "a tool of proto-mcp is left out: {why}"),
@@ -140,10 +146,11 @@ impl Handler for BinaryBackend {
         Ok(ListToolsResult::new(list))
     }
 
-    async fn call_tool(&self, call: CallTool, _: Context) -> Result<CallToolResult, ErrorObject> {
-        let tool = self.tool(&call.name).await?;
+    async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let this = self.of(&context);
+        let tool = this.tool(&call.name).await?;
         let schema = |why: SchemaError| error(BinaryCallError::Refused(why.into()));
-        let messages = self.schemas.of_proto(&tool).await.map_err(schema)?;
+        let messages = this.schemas.of_proto(&tool).await.map_err(schema)?;
         let given = call.arguments_or_empty();
         let arguments = messages.arguments_to_any(&given).await.map_err(schema)?;
         let mut metadata = call_metadata(call.meta.as_ref());
@@ -151,17 +158,19 @@ impl Handler for BinaryBackend {
             metadata.insert(ARGUMENTS_JSON.to_owned(), given.as_str().to_owned());
         }
         let request = CallToolRequest { name: call.name, arguments: Some(arguments), metadata };
-        let response = self.answered(self.client.call_tool(request, None).await).await?;
+        let response = this.answered(this.client.call_tool(request, None).await).await?;
         Ok(result_from_proto(response, &*messages).await)
     }
 
-    async fn list_resources(&self, _: ListResources, _: Context) -> Result<ListResourcesResult, ErrorObject> {
-        let all = self.answered(self.client.all_resources().await).await?;
+    async fn list_resources(&self, _: ListResources, context: Context) -> Result<ListResourcesResult, ErrorObject> {
+        let this = self.of(&context);
+        let all = this.answered(this.client.all_resources().await).await?;
         Ok(ListResourcesResult::of(&all.into_iter().map(resource_from_proto).collect::<Vec<_>>()))
     }
 
-    async fn read_resource(&self, request: ReadResource, _: Context) -> Result<ReadResourceResult, ErrorObject> {
-        let response = self.answered(self.client.read_resource(request.uri).await).await?;
+    async fn read_resource(&self, request: ReadResource, context: Context) -> Result<ReadResourceResult, ErrorObject> {
+        let this = self.of(&context);
+        let response = this.answered(this.client.read_resource(request.uri).await).await?;
         Ok(ReadResourceResult::of(response.contents.into_iter().map(contents_from_proto)))
     }
 }
@@ -183,9 +192,5 @@ fn error(error: BinaryCallError) -> ErrorObject {
 
 /// A request that was not sent, so it can be sent again.
 fn overloaded() -> ErrorObject {
-    let (message, suggestion) = ("too many requests wait for the server", "send it again in a moment");
-    let error = JsonBuf::object().text("error_code", "OVERLOADED").text("message", message);
-    let error = error.text("suggestion", suggestion).boolean("retryable", true).finish();
-    let data = JsonBuf::object().body("protomcp/error", &error).finish().into_raw();
-    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
+    ErrorObject::overloaded("too many requests wait for the server", "send it again in a moment", Limits::RETRY_AFTER)
 }

@@ -1,8 +1,11 @@
 //! The requests of a conversation that wait to be sent, and the number of those that are sent.
 //!
-//! Calls of tools may take minutes, and leave room for lists and reads, which do not.
+//! Calls of tools may take minutes, and leave room for lists and reads, which do not. Within each of the two kinds the
+//! owners of requests take turns.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use protomcp_session::{CallerKey, FairQueue, Owner, Pushed, Ticket};
 
 /// The part of the room that calls leave to other requests.
 const RESERVED: usize = 8;
@@ -21,29 +24,49 @@ impl Lane {
     }
 }
 
+/// The outcome for a request that has to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Added {
+    Waiting,
+    /// It waits instead of this one, which is the newest of the owner with most of them.
+    InPlaceOf(u64),
+    /// There is no room for it.
+    Full,
+}
+
 /// The requests of both lanes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Lanes {
     calls: Requests,
     others: Requests,
+    /// The lane of the request that was sent last.
+    last: Lane,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Requests {
-    /// Ids grow, so the first is the oldest.
-    waiting: BTreeSet<u64>,
+    waiting: FairQueue<u64>,
+    places: HashMap<u64, (Owner, Ticket)>,
     sent: usize,
 }
 
 impl Lanes {
-    /// A request waits from now on.
-    pub(super) fn add(&mut self, id: u64, lane: Lane) {
-        self.requests(lane).waiting.insert(id);
+    /// Lanes with room for this many requests each.
+    pub(super) fn new(capacity: usize) -> Self {
+        let requests = || Requests { waiting: FairQueue::new(capacity), places: HashMap::new(), sent: 0 };
+        Self { calls: requests(), others: requests(), last: Lane::Others }
     }
 
-    /// The requests that wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.calls.waiting.len() + self.others.waiting.len()
+    /// A request waits from now on. One in place of which it waits still has to be removed.
+    pub(super) fn add(&mut self, id: u64, lane: Lane, caller: &CallerKey) -> Added {
+        let Requests { waiting, places, .. } = self.requests(lane);
+        let (ticket, added) = match waiting.push(caller, id) {
+            Pushed::Waiting(ticket) => (ticket, Added::Waiting),
+            Pushed::InPlaceOf(ticket, other, _) => (ticket, Added::InPlaceOf(other)),
+            Pushed::Full(_) => return Added::Full,
+        };
+        places.insert(id, (caller.owner.clone(), ticket));
+        added
     }
 
     /// The next request to be sent, if there is room among `max`: it is one of those that are sent from now on.
@@ -52,23 +75,27 @@ impl Lanes {
             return None;
         }
         let may_call = self.calls.sent < max - max / RESERVED;
-        let call = self.calls.waiting.first().filter(|_| may_call).copied();
-        let (id, lane) = match (call, self.others.waiting.first().copied()) {
-            (Some(call), Some(other)) if call > other => (other, Lane::Others),
-            (Some(call), _) => (call, Lane::Calls),
-            (None, other) => (other?, Lane::Others),
+        let lane = match (may_call && !self.calls.waiting.is_empty(), !self.others.waiting.is_empty()) {
+            (true, true) if self.last == Lane::Calls => Lane::Others,
+            (true, _) => Lane::Calls,
+            (false, true) => Lane::Others,
+            (false, false) => return None,
         };
+        self.last = lane;
         let requests = self.requests(lane);
-        requests.waiting.remove(&id);
+        let id = requests.waiting.pop()?;
+        requests.places.remove(&id);
         requests.sent += 1;
         Some(id)
     }
 
     /// A request is over.
     pub(super) fn remove(&mut self, id: u64, lane: Lane) {
-        let requests = self.requests(lane);
-        if !requests.waiting.remove(&id) {
-            requests.sent -= 1;
+        let Requests { waiting, places, sent } = self.requests(lane);
+        match places.remove(&id) {
+            // One that has given way is not in the queue.
+            Some((owner, ticket)) => drop(waiting.remove(&owner, ticket)),
+            None => *sent -= 1,
         }
     }
 
@@ -82,3 +109,67 @@ impl Lanes {
 
 /// The number of `call_tool_response` in `MCPMessage`.
 const CALL_TOOL_RESPONSE: u32 = 7;
+
+#[cfg(test)]
+mod tests {
+    use protomcp_session::Conversation;
+
+    use super::*;
+
+    fn caller(name: &str) -> CallerKey {
+        CallerKey { owner: Owner::Principal(name.into()), conversation: Conversation::Connection(1) }
+    }
+
+    /// `a5` is a call of the owner `a`, `a5.` another request of it.
+    fn add(lanes: &mut Lanes, request: &str) -> Added {
+        let (name, id) = request.split_at(1);
+        let lane = if id.ends_with('.') { Lane::Others } else { Lane::Calls };
+        lanes.add(id.trim_end_matches('.').parse().unwrap(), lane, &caller(name))
+    }
+
+    #[test]
+    fn owners_and_kinds_of_requests_take_turns() {
+        for (requests, order) in [
+            ("a1 a2 a3 b4 b5", "1 4 2 5 3"),
+            ("a1. a2. a3. b4.", "1 4 2 3"),
+            // One of each kind, so that many lists of one owner hold up no call of another.
+            ("a1. a2. a3. a4. b5 b6", "5 1 6 2 3 4"),
+            ("a1 a2 a3 b4.", "1 4 2 3"),
+            ("a1 b2 a3. b4.", "1 3 2 4"),
+        ] {
+            let mut lanes = Lanes::new(100);
+            requests.split(' ').for_each(|request| assert_eq!(add(&mut lanes, request), Added::Waiting));
+            let next = std::iter::from_fn(|| lanes.next(100)).map(|id| id.to_string());
+            assert_eq!(next.collect::<Vec<_>>().join(" "), order, "{requests}");
+        }
+    }
+
+    #[test]
+    fn calls_leave_room_to_other_requests() {
+        let mut lanes = Lanes::new(100);
+        for id in 0..20 {
+            lanes.add(id, Lane::Calls, &caller("a"));
+        }
+        let sent: Vec<_> = std::iter::from_fn(|| lanes.next(16)).collect();
+        assert_eq!(sent.len(), 14);
+        for id in 20..24 {
+            lanes.add(id, Lane::Others, &caller("a"));
+        }
+        assert_eq!(std::iter::from_fn(|| lanes.next(16)).collect::<Vec<_>>(), [20, 21]);
+        lanes.remove(20, Lane::Others);
+        lanes.remove(22, Lane::Others);
+        assert_eq!(lanes.next(16), Some(23), "one that is given up has no turn");
+    }
+
+    #[test]
+    fn the_newest_of_the_largest_owner_gives_way() {
+        let mut lanes = Lanes::new(3);
+        ["a1", "a2", "a3"].iter().for_each(|request| assert_eq!(add(&mut lanes, request), Added::Waiting));
+        assert_eq!(add(&mut lanes, "a4"), Added::Full);
+        assert_eq!(add(&mut lanes, "b5"), Added::InPlaceOf(3));
+        lanes.remove(3, Lane::Calls);
+        assert_eq!(add(&mut lanes, "b6"), Added::Full, "each would have two");
+        assert_eq!(add(&mut lanes, "a7."), Added::Waiting, "other requests have their own room");
+        assert_eq!(std::iter::from_fn(|| lanes.next(9)).collect::<Vec<_>>(), [1, 7, 5, 2]);
+    }
+}

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::client::config::BinaryClientConfig;
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
-use crate::client::lanes::{Lane, Lanes};
+use crate::client::lanes::{Added, Lane, Lanes};
 use crate::code;
 use crate::extensions::{NOTIFICATIONS, WKT_BUILTIN};
 use crate::fault::Fault;
@@ -21,6 +21,7 @@ use crate::message::{
 };
 use crate::reference::Numbering;
 use crate::version::Version;
+use protomcp_session::{CallerKey, Conversation, Owner};
 
 /// The client's end of one conversation.
 #[derive(Debug)]
@@ -91,9 +92,9 @@ impl BinaryClientSession {
         let mut session = Self {
             phase: Phase::Opening { version: version.clone(), until: now + config.open_timeout },
             numbering: config.numbering.unwrap_or_default(),
+            lanes: Lanes::new(config.max_waiting),
             config,
             calls: HashMap::new(),
-            lanes: Lanes::default(),
             deadlines: BTreeSet::new(),
             last: 0,
             garbage: 0,
@@ -106,20 +107,29 @@ impl BinaryClientSession {
 
     /// Sends a request, at once or as soon as the conversation has begun. Returns its number, for its answer.
     pub fn call(&mut self, now: Instant, request: Payload, timeout: Option<Duration>) -> u64 {
+        self.call_for(&own_caller(), now, request, timeout)
+    }
+
+    /// As [`BinaryClientSession::call`], for one of several callers: where requests wait, their owners take turns.
+    pub fn call_for(&mut self, caller: &CallerKey, now: Instant, request: Payload, timeout: Option<Duration>) -> u64 {
         self.last += 1;
         let id = self.last;
         let refusal = match (&self.phase, answer_kind(&request)) {
             (Phase::Closed(reason), _) => Some(BinaryCallError::Closed(reason.clone())),
             (_, None) => Some(BinaryCallError::InvalidAnswer("the message is not a request".into())),
-            _ if self.lanes.waiting() >= self.config.max_waiting => Some(BinaryCallError::TooMany),
-            (_, Some(kind)) => {
-                let timeout = timeout.unwrap_or(self.config.timeout).min(LONGEST);
-                let deadline = now + timeout;
-                self.deadlines.insert((deadline, id));
-                self.lanes.add(id, Lane::of(kind));
-                self.calls.insert(id, Call { request: Some(request), kind, deadline, timeout });
-                None
-            }
+            (_, Some(kind)) => match self.lanes.add(id, Lane::of(kind), caller) {
+                Added::Full => Some(BinaryCallError::TooMany),
+                added => {
+                    let timeout = timeout.unwrap_or(self.config.timeout).min(LONGEST);
+                    let deadline = now + timeout;
+                    self.deadlines.insert((deadline, id));
+                    self.calls.insert(id, Call { request: Some(request), kind, deadline, timeout });
+                    if let Added::InPlaceOf(other) = added {
+                        self.finish(other, Err(BinaryCallError::TooMany));
+                    }
+                    None
+                }
+            },
         };
         if let Some(error) = refusal {
             self.events.push_back(BinaryClientEvent::Answer(id, Err(error)));
@@ -343,6 +353,11 @@ impl BinaryClientSession {
         self.lanes.remove(id, Lane::of(call.kind));
         self.deadlines.remove(&(call.deadline, id))
     }
+}
+
+/// The caller of a program that names none.
+pub(super) fn own_caller() -> CallerKey {
+    CallerKey { owner: Owner::Local, conversation: Conversation::Connection(0) }
 }
 
 /// The number of the answer's payload in `MCPMessage`; `None` for messages that are not requests of a program.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use prost::Message;
+use protomcp_session::{Extensions, Reservation};
 use protomcp_types::{CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Tool, ToolName};
 
 use crate::code;
@@ -22,8 +23,9 @@ use crate::permission::Permission;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
-use crate::serve::mcp::{Mcp, Outcome};
+use crate::serve::mcp::{Mcp, Outcome, Requests};
 use crate::serve::shared::Shared;
+use crate::serve::turn::spend;
 use crate::session::{BinaryCall, metadata_weight};
 
 /// Answers the requests of one conversation.
@@ -31,7 +33,7 @@ use crate::session::{BinaryCall, metadata_weight};
 pub(super) struct Answers {
     pub(super) shared: Arc<Shared>,
     pub(super) mcp: Mcp,
-    pub(super) catalog: Catalog,
+    pub(super) catalog: Arc<Catalog>,
     /// Identifies the client for rate limits.
     pub(super) caller: String,
     pub(super) permission: Option<Permission>,
@@ -40,6 +42,24 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// The same in the session, for requests of this bearer of a token.
+    pub(super) fn for_bearer(self: &Arc<Self>, known: Extensions) -> Arc<Self> {
+        let Requests::Session(session) = &self.mcp.requests else { return Arc::clone(self) };
+        let mcp = Mcp {
+            requests: Requests::Session(session.for_bearer(known)),
+            worker: self.mcp.worker.clone(),
+            outbound: self.mcp.outbound.as_ref().map(Reservation::sibling),
+        };
+        Arc::new(Self {
+            shared: Arc::clone(&self.shared),
+            mcp,
+            catalog: Arc::clone(&self.catalog),
+            caller: self.caller.clone(),
+            permission: self.permission.clone(),
+            imports: self.imports,
+        })
+    }
+
     /// Answers one request. A panic fails this request alone.
     pub(super) async fn answer(&self, call: BinaryCall) -> Result<Payload, Fault> {
         let answer = async {
@@ -79,7 +99,10 @@ impl Answers {
         for (position, index) in order.iter().enumerate().skip(start as usize) {
             let tool = &tools.all[*index];
             let Some(shown) = self.show(tool, &filter, request.include_schemas).await else { continue };
-            if !room.takes(shown.encoded_len()) {
+            let bytes = shown.encoded_len();
+            // Other connections have their turn between the entries.
+            spend(ENTRY + bytes).await;
+            if !room.takes(bytes) {
                 let position = u32::try_from(position).unwrap_or(u32::MAX);
                 page.next_cursor = self.shared.cursors.seal(Cursor { list: digest, position });
                 break;
@@ -174,7 +197,12 @@ impl Answers {
     }
 
     async fn list_resources(&self, request: &ListResourcesRequest) -> Result<ListResourcesResponse, Fault> {
-        let all: Vec<_> = catalog::resources(&self.mcp).await?.iter().map(resource_to_proto).collect();
+        let mut all = Vec::new();
+        for resource in catalog::resources(&self.mcp).await? {
+            let resource = resource_to_proto(&resource);
+            spend(ENTRY / 8 + resource.encoded_len()).await;
+            all.push(resource);
+        }
         let digest = ListDigest::of(all.iter().map(Message::encode_to_vec));
         let start = self.shared.cursors.open(&request.cursor, digest)?;
         let mut room = PageRoom::new(self.shared.pages, 0);
@@ -232,6 +260,9 @@ fn check_type(messages: &dyn ToolMessages, request: &CallToolRequest) -> Result<
         _ => Ok(()),
     }
 }
+
+/// The bytes whose conversion takes as long as finding the schema of a tool.
+const ENTRY: usize = 1024;
 
 /// A position holds for one list, one filter and one search.
 fn digest(tools: &Tools, filter: &RefFilter, query: &str) -> ListDigest {

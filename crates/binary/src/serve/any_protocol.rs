@@ -14,7 +14,7 @@ use crate::serve::account::Account;
 use crate::serve::error::BinaryServeError;
 use crate::serve::line_budget::LineBudget;
 use crate::serve::peer::BinaryPeer;
-use crate::serve::peer_transport::PeerTransport;
+use crate::serve::peer_transport::{Bearers, PeerTransport};
 
 /// The settings of [`AnyServer::serve_any`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,8 @@ pub struct DetectOptions {
     pub json: JsonLines,
     /// The longest line of JSON, in bytes.
     pub max_line: usize,
+    /// The name of the setting of `max_line`, for errors.
+    pub max_line_setting: Option<&'static str>,
 }
 
 /// The rule for JSON-RPC in lines.
@@ -40,11 +42,11 @@ pub enum JsonLines {
 
 impl DetectOptions {
     /// For standard input: no time limit, and the host may write any text.
-    pub const STDIO: Self = Self { timeout: None, json: JsonLines::ServedUnlessBinary, max_line: MAX_LINE };
+    pub const STDIO: Self =
+        Self { timeout: None, json: JsonLines::ServedUnlessBinary, max_line: MAX_LINE, max_line_setting: None };
 
     /// For a network.
-    pub const NETWORK: Self =
-        Self { timeout: Some(Duration::from_secs(10)), json: JsonLines::Served, max_line: MAX_LINE };
+    pub const NETWORK: Self = Self { timeout: Some(Duration::from_secs(10)), json: JsonLines::Served, ..Self::STDIO };
 }
 
 /// The reason why [`AnyServer::serve_any`] has ended early.
@@ -154,7 +156,7 @@ impl<S: Service, J: Service> AnyServer<S, J> {
             (Detection::Protocol(StreamProtocol::Binary), _) => Ok(self.binary.serve(stream, writer, peer).await?),
             (Detection::Protocol(StreamProtocol::JsonLines), JsonLines::Served | JsonLines::ServedUnlessBinary)
             | (Detection::Undecided | Detection::Refused(Refusal::Unknown), JsonLines::ServedUnlessBinary) => {
-                self.serve_lines(stream, writer, peer, options.max_line).await
+                self.serve_lines(stream, writer, peer, options).await
             }
             (Detection::Protocol(protocol), _) => {
                 if protocol == StreamProtocol::JsonLines {
@@ -173,15 +175,18 @@ impl<S: Service, J: Service> AnyServer<S, J> {
         stream: Rewound<R>,
         writer: W,
         peer: BinaryPeer,
-        max_line: usize,
+        options: DetectOptions,
     ) -> Result<(), ServeAnyError>
     where
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
         let room = Account::open(self.json.handle(), &peer).map(|account| account.inbound);
-        let lines = Lines::new(LineBudget::new(stream, room), writer).with_max_line(max_line);
-        Ok(self.json.serve(PeerTransport { inner: lines, peer }).await?)
+        let mut lines = Lines::new(LineBudget::new(stream, room), writer).with_max_line(options.max_line);
+        if let Some(setting) = options.max_line_setting {
+            lines = lines.with_max_line_name(setting);
+        }
+        Ok(self.json.serve(PeerTransport { inner: lines, peer, bearers: Bearers::default() }).await?)
     }
 }
 

@@ -11,7 +11,6 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use protomcp_server::{Server, Service};
 use protomcp_types::Implementation;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
-use tokio::task::coop::consume_budget;
 
 use crate::authorization::Authorization;
 use crate::code;
@@ -25,6 +24,7 @@ use crate::serve::error::BinaryServeError;
 use crate::serve::mcp::{Mcp, Requests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
+use crate::serve::turn::{TURN, spend};
 use crate::serve::upstream::{Notice, Step, Upstream};
 use crate::session::{BinaryInbound, BinaryRequest, BinarySession};
 use crate::stream::{Incoming, Outgoing, now, until};
@@ -283,6 +283,10 @@ impl<S: Service> Driver<S> {
             return self.session.reply(now, id, Err(fault));
         };
         let answers = self.answers(now);
+        let answers = match self.session.known(id) {
+            Some(known) => answers.for_bearer(known.clone()),
+            None => answers,
+        };
         self.running.begin(id, async move {
             let answer = answers.answer(call).await;
             drop(room);
@@ -295,14 +299,13 @@ impl<S: Service> Driver<S> {
         if let Some(answers) = &self.answers {
             return Arc::clone(answers);
         }
-        let known = self.session.known().unwrap_or(&self.peer.known).clone();
-        let peer = BinaryPeer { principal: self.session.principal().cloned(), known, ..self.peer.clone() };
+        let peer = BinaryPeer { principal: self.session.principal().cloned(), ..self.peer.clone() };
         let limits = self.shared.session.limits;
         let timeout = limits.max_call_timeout.max(limits.call_timeout).max(limits.request_timeout) + MARGIN;
         let (upstream, mcp) = Upstream::open(&self.server, self.identity(), &peer, timeout, now);
         let caller = peer.rate_key(|| CONNECTIONS.fetch_add(1, Ordering::Relaxed));
         let imports = self.session.agreement().map(|agreed| agreed.imports).unwrap_or_default();
-        let (shared, catalog) = (Arc::clone(&self.shared), Catalog::default());
+        let (shared, catalog) = (Arc::clone(&self.shared), Arc::new(Catalog::default()));
         let outbound = self.account.as_ref().map(|account| account.outbound.sibling());
         let worker = shared.large_work.worker(peer.owner());
         let mcp = Mcp { requests: Requests::Session(mcp), worker, outbound };
@@ -344,17 +347,6 @@ impl<S: Service> Driver<S> {
         }
     }
 }
-
-/// Lets other tasks run when this one has worked for long, by the bytes that it has worked on.
-async fn spend(bytes: usize) {
-    // The runtime counts 128 steps before it looks at other tasks.
-    for _ in 0..bytes.min(TURN).div_ceil(TURN / 128) {
-        consume_budget().await;
-    }
-}
-
-/// The bytes of frames that one connection decodes before others have their turn.
-const TURN: usize = 32 << 10;
 
 /// The number of connections without principal and address.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);

@@ -99,7 +99,7 @@ impl BinaryEndpoint {
         let answers = Answers {
             shared: Arc::clone(&self.shared),
             mcp: Mcp { requests: Requests::Stateless(requests), worker, outbound: None },
-            catalog: Catalog::default(),
+            catalog: Arc::new(Catalog::default()),
             caller: peer.rate_key(|| connection.unwrap_or_default()),
             permission: peer.permission.take(),
             // A call has nothing to declare it with.
@@ -127,10 +127,10 @@ impl BinaryEndpoint {
         let answer = tokio::time::timeout(timeout, answer).await;
         let payload = answer.unwrap_or_else(|_| Err(kind.late(timeout)))?;
         let message = McpMessage { id: 0, payload: Some(payload) };
-        let (size, limit) = (message.encoded_len(), self.config().frames.frame());
+        let (size, frames) = (message.encoded_len(), &self.config().frames);
         match message.payload {
-            Some(payload) if size <= limit => Ok(payload),
-            _ => Err(Fault::too_large(FrameTooLarge { size, limit })),
+            Some(payload) if size <= frames.frame() => Ok(payload),
+            _ => Err(Fault::too_large(FrameTooLarge::of(size, frames))),
         }
     }
 }

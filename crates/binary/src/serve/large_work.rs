@@ -11,7 +11,9 @@ use std::thread::available_parallelism;
 use protomcp_session::Owner;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Values of at most this many bytes are converted at once, on the thread of the connection.
+use crate::serve::turn::spend;
+
+/// Values of at most this many bytes are converted on the thread of the connection.
 const SMALL: usize = 32 << 10;
 
 /// The threads for the large values of a server. Cloning is cheap, and clones share.
@@ -69,9 +71,10 @@ impl LargeWork {
 }
 
 impl Worker {
-    /// Works on a value of this many bytes. Dropping the future does not stop work that has begun, which keeps its turn.
+    /// Works on a value of this many bytes, in the turn of the connection if it is small. Dropping the future does not stop work that has begun, which keeps its turn.
     pub(super) async fn run<T: Send + 'static>(&self, bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
         if bytes <= SMALL {
+            spend(bytes).await;
             return work();
         }
         let turn = self.turn(bytes).await;
@@ -90,6 +93,7 @@ impl Worker {
     /// Waits for a turn, for a value of this many bytes. Owners take turns, because each waits for its own threads first.
     pub(super) async fn turn(&self, bytes: usize) -> Turn {
         if bytes <= SMALL {
+            spend(bytes).await;
             return Turn { _own: None, _thread: None };
         }
         let own = Arc::clone(&self.0.own).acquire_owned().await;
@@ -112,6 +116,7 @@ impl Drop for Turns {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt as _;
+    use tokio::task::coop::unconstrained;
 
     use super::*;
 
@@ -129,7 +134,7 @@ mod tests {
         }
         let mut waiting = Box::pin(also_ann.turn(SMALL + 1));
         assert!(waiting.as_mut().now_or_never().is_none(), "she has her threads");
-        assert!(ann.run(SMALL, || true).now_or_never().is_some(), "small values need none");
+        assert!(unconstrained(ann.run(SMALL, || true)).now_or_never().is_some(), "small values need none");
         assert_eq!(bob.run(SMALL + 1, || 5).await, 5);
         drop(turns.pop());
         waiting.await;

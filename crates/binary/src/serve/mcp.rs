@@ -14,7 +14,7 @@ use crate::fault::Fault;
 use crate::serve::account::FREE;
 use crate::serve::large_work::Worker;
 
-pub(super) use crate::serve::mcp::session::{Command, SessionRequests};
+pub(super) use crate::serve::mcp::session::{CALL_FIELD, Command, SessionRequests};
 pub(super) use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
 
 /// Sends requests to the MCP server.

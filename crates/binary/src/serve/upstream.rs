@@ -6,17 +6,18 @@ use std::time::{Duration, Instant};
 use futures_util::future::BoxFuture;
 use protomcp_server::{ServeError, Server, Service};
 use protomcp_session::{
-    AnswerFacts, CallId, ClientConfig, ClientConnection, ClientEvent, CloseReason, Mode, RequestError, Transmit,
+    AnswerFacts, CallId, ClientConfig, ClientConnection, ClientEvent, CloseReason, Extensions, Mode, RequestError,
+    Transmit,
 };
 use protomcp_transport::memory::{MemorySink, MemorySource};
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError, memory};
-use protomcp_types::{Implementation, Incoming, RawJson, method};
+use protomcp_types::{Implementation, Incoming, Message, RawJson, method};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::message::ListChanged;
-use crate::serve::mcp::{Command, SessionRequests};
+use crate::serve::mcp::{CALL_FIELD, Command, SessionRequests};
 use crate::serve::peer::BinaryPeer;
-use crate::serve::peer_transport::PeerTransport;
+use crate::serve::peer_transport::{Bearers, PeerTransport};
 
 /// The client's end of a session of MCP, and the future that serves it.
 pub(super) struct Upstream {
@@ -25,7 +26,15 @@ pub(super) struct Upstream {
     sink: MemorySink,
     serving: Option<BoxFuture<'static, Result<(), ServeError>>>,
     commands: mpsc::UnboundedReceiver<Command>,
-    waiting: HashMap<CallId, oneshot::Sender<Result<RawJson, RequestError>>>,
+    waiting: HashMap<CallId, Waiting>,
+    /// The facts about the clients of the requests that the server has not read.
+    bearers: Bearers,
+}
+
+/// A request that waits for its answer.
+struct Waiting {
+    done: oneshot::Sender<Result<RawJson, RequestError>>,
+    known: Option<Extensions>,
 }
 
 /// An event that the driver acts on.
@@ -58,15 +67,17 @@ impl Upstream {
         now: Instant,
     ) -> (Self, SessionRequests) {
         let (ours, theirs) = memory::pair();
-        let transport = PeerTransport { inner: theirs, peer: peer.clone() };
+        let bearers = Bearers::default();
+        let transport = PeerTransport { inner: theirs, peer: peer.clone(), bearers: bearers.clone() };
         let server = server.clone();
-        let serving = Box::pin(async move { server.serve_inline(transport).await });
+        let serving: BoxFuture<'static, _> = Box::pin(async move { server.serve_inline(transport).await });
         let (source, sink) = ours.split();
         let mut config = ClientConfig::new(identity);
         config.mode = Mode::Stateful;
         let (mcp, commands) = SessionRequests::new(timeout);
         let machine = ClientConnection::new(config, now);
-        (Self { machine, source, sink, serving: Some(serving), commands, waiting: HashMap::new() }, mcp)
+        let (serving, waiting) = (Some(serving), HashMap::new());
+        (Self { machine, source, sink, serving, commands, waiting, bearers }, mcp)
     }
 
     /// Waits for the next event. Cancel safe.
@@ -98,8 +109,8 @@ impl Upstream {
                 }
             }
             Step::Received(Ok(Some(Err(_)))) | Step::Command(None) | Step::Flushed(Ok(())) => {}
-            Step::Command(Some(Command::Call(id, call, done))) => {
-                self.waiting.insert(id, done);
+            Step::Command(Some(Command::Call { id, call, known, done })) => {
+                self.waiting.insert(id, Waiting { done, known });
                 self.machine.call(now, id, *call);
             }
             Step::Command(Some(Command::Cancel(id))) => {
@@ -128,18 +139,24 @@ impl Upstream {
     /// Carries out what the machine has decided, and returns what concerns the client.
     pub(super) fn pump(&mut self) -> Vec<Notice> {
         while let Some(transmit) = self.machine.poll_transmit() {
-            if let Transmit::Send(message) | Transmit::SendWith(message, _) = transmit {
-                // A connection in memory takes every message; its end shows when it is flushed.
-                drop(self.sink.send(message, None));
-            }
+            let message = match transmit {
+                Transmit::Send(message) => message,
+                Transmit::SendWith(message, facts) => {
+                    self.introduce(&message, &facts.fields);
+                    message
+                }
+                _ => continue,
+            };
+            // A connection in memory takes every message; its end shows when it is flushed.
+            drop(self.sink.send(message, None));
         }
         let mut notices = Vec::new();
         while let Some(event) = self.machine.poll_event() {
             match event {
                 ClientEvent::Answer { call, outcome, .. } => {
-                    if let Some(done) = self.waiting.remove(&call) {
+                    if let Some(waiting) = self.waiting.remove(&call) {
                         // The request may just have been cancelled.
-                        drop(done.send(outcome.map(protomcp_types::JsonBuf::into_raw)));
+                        drop(waiting.done.send(outcome.map(protomcp_types::JsonBuf::into_raw)));
                     }
                 }
                 ClientEvent::Notification(notification) => notices.extend(changed(&notification.method)),
@@ -148,6 +165,15 @@ impl Upstream {
             }
         }
         notices
+    }
+
+    /// Lets the server know the client of this request.
+    fn introduce(&self, message: &Message, fields: &[(String, String)]) {
+        let call = fields.iter().find(|(name, _)| name == CALL_FIELD).and_then(|(_, number)| number.parse().ok());
+        let waiting = call.and_then(|number| self.waiting.get(&CallId::new(number)));
+        if let (Some(known), Message::Request(request)) = (waiting.and_then(|waiting| waiting.known.clone()), message) {
+            self.bearers.add(request.id.clone(), known);
+        }
     }
 
     /// Ends the session, and waits until the server has ended it too.

@@ -110,7 +110,8 @@ pub enum Initialization {
 /// The bounds of a conversation, and its times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
-    /// Requests without an answer. At this many the server stops reading.
+    /// Requests without an answer. At this many a tool call is refused with −32015; other requests have room for
+    /// [`Limits::CONTROL_ROOM`](protomcp_server::Limits::CONTROL_ROOM) more, and then the server stops reading.
     pub max_in_flight: usize,
     /// The time of a tool call that asks for none.
     pub call_timeout: Duration,
@@ -127,7 +128,7 @@ pub struct SessionLimits {
 impl Default for SessionLimits {
     fn default() -> Self {
         Self {
-            max_in_flight: 64,
+            max_in_flight: 1024,
             call_timeout: Duration::from_secs(30),
             max_call_timeout: Duration::from_secs(600),
             request_timeout: Duration::from_secs(30),

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
+use protomcp_session::Extensions;
+
 use crate::session::request_kind::RequestKind;
 
 /// The requests without an answer.
@@ -13,13 +15,15 @@ pub(super) struct InFlight {
 }
 
 /// One of them.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Entry {
     pub(super) kind: RequestKind,
     pub(super) started: Instant,
     pub(super) deadline: Instant,
     /// The time that it has in all.
     pub(super) timeout: Duration,
+    /// The facts about the bearer of its token, or of that of the conversation.
+    pub(super) known: Option<Extensions>,
 }
 
 impl InFlight {
@@ -32,6 +36,10 @@ impl InFlight {
         let entry = self.entries.remove(&id)?;
         self.deadlines.remove(&(entry.deadline, id));
         Some(entry)
+    }
+
+    pub(super) fn get(&self, id: u64) -> Option<&Entry> {
+        self.entries.get(&id)
     }
 
     pub(super) fn contains(&self, id: u64) -> bool {

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use protomcp_server::Limits;
+
 use crate::code;
 use crate::fault::Fault;
 use crate::message::{CallToolResponse, Payload, call_tool_response};
+use crate::session::config::SessionLimits;
 use crate::session::inbound::BinaryCall;
 
 /// The kind of a request.
@@ -20,6 +23,14 @@ impl RequestKind {
         match call {
             BinaryCall::CallTool(_) => Self::CallTool,
             BinaryCall::ListTools(_) | BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => Self::Other,
+        }
+    }
+
+    /// The requests in flight at which another one of this kind is refused. Calls do not keep other requests out.
+    pub(crate) fn room(self, limits: &SessionLimits) -> usize {
+        match self {
+            Self::CallTool => limits.max_in_flight,
+            Self::Other => limits.max_in_flight.saturating_add(Limits::CONTROL_ROOM),
         }
     }
 

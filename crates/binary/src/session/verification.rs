@@ -49,9 +49,11 @@ impl BinarySession {
         Ok(grant)
     }
 
-    /// The facts about the bearer of the token of the conversation.
-    pub(crate) fn known(&self) -> Option<&Extensions> {
-        self.grant.as_ref().map(|grant| &grant.known)
+    /// The facts about the bearer of the token that holds for a request without an answer; `None`: there is no verified
+    /// one.
+    #[must_use]
+    pub fn known(&self, request: u64) -> Option<&Extensions> {
+        self.in_flight.get(request)?.known.as_ref()
     }
 
     /// Checks that the token of a request permits it; for a request without one, that of the conversation.

@@ -52,7 +52,7 @@ async fn a_frame_beyond_the_limit_is_answered_and_ends_the_stream() {
     let Some(Payload::ErrorResponse(fault)) = client.receive().await.unwrap().payload else { panic!() };
     assert_eq!(fault.code, -32013);
     assert!(client.receive().await.is_none());
-    let expected = FrameTooLarge { size: (32 << 20) + 1, limit: 32 << 20 };
+    let expected = FrameTooLarge { size: (32 << 20) + 1, limit: 32 << 20, setting: None };
     assert!(matches!(client.end().await, Err(BinaryServeError::TooLarge(seen)) if seen == expected));
 }
 

@@ -1,7 +1,7 @@
 //! Lists: pages, cursors, filters, schemas, changes.
 
 use futures_util::future::BoxFuture;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use protomcp_binary::message::{self, ListResourcesRequest, ListToolsRequest, Payload, tool::SchemaSource};
 use protomcp_binary::{Numbering, PageLimits, SchemaError, StructSchemas, ToolMessages, ToolSchemas, Unresolved};
@@ -108,6 +108,40 @@ impl ToolSchemas for Registry {
     fn has_references(&self) -> bool {
         true
     }
+}
+
+/// Schemas that note whose list they are asked for.
+struct Noting(&'static str, Arc<Mutex<Vec<&'static str>>>);
+
+impl ToolSchemas for Noting {
+    fn of_json<'a>(&'a self, tool: &'a Tool) -> BoxFuture<'a, Result<Arc<dyn ToolMessages>, SchemaError>> {
+        self.1.lock().unwrap().push(self.0);
+        StructSchemas.of_json(tool)
+    }
+
+    fn of_proto<'a>(&'a self, tool: &'a message::Tool) -> BoxFuture<'a, Result<Arc<dyn ToolMessages>, SchemaError>> {
+        StructSchemas.of_proto(tool)
+    }
+}
+
+#[tokio::test]
+async fn many_lists_of_one_client_hold_up_no_other() {
+    let (tools, lists) = (40, 50);
+    let stage = Stage::with_tools((0..tools).map(|number| format!("tool{number:02}")));
+    let (server, asked) = (server(&stage).0, Arc::new(Mutex::new(Vec::new())));
+    let noting = |name| server.clone().schemas(Arc::new(Noting(name, Arc::clone(&asked))));
+    let (mut ann, mut bob) = (Client::open(&noting("ann")).await, Client::open(&noting("bob")).await);
+    // From here on the tools are known.
+    ann.tools(from("")).await.unwrap();
+    asked.lock().unwrap().clear();
+    for _ in 0..lists {
+        ann.send(Payload::ListToolsRequest(from(""))).await;
+    }
+    assert_eq!(bob.tools(from("")).await.unwrap().tools.len(), tools);
+    let asked = asked.lock().unwrap();
+    let done = asked.iter().rposition(|name| *name == "bob").unwrap();
+    let before = asked[..done].iter().filter(|name| **name == "ann").count();
+    assert!(before < tools * lists / 4, "{before} tools of the other client came first");
 }
 
 #[tokio::test]

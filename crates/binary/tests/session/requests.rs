@@ -83,7 +83,7 @@ fn three_frames_of_garbage_in_a_row_end_the_conversation() {
 #[test]
 fn a_frame_that_is_too_large_is_the_last_one() {
     let mut table = Table::open(config());
-    table.session.too_large(FrameTooLarge { size: 50, limit: 40 });
+    table.session.too_large(FrameTooLarge { size: 50, limit: 40, setting: None });
     assert_eq!(table.refusal(), (0, -32013));
     assert!(table.session.is_closed());
 }
@@ -179,9 +179,14 @@ fn requests_in_flight_are_bounded() {
     table.request(2, call(|_| {}));
     assert!(table.session.has_room());
     table.request(3, call(|_| {}));
-    assert!(!table.session.has_room());
     assert!(table.send(4, call(|_| {})).is_none());
-    assert_eq!(table.failure().1.code, -32015);
+    let refused = table.failure().1;
+    assert_eq!((refused.code, &refused.data["retry_after_ms"]), (-32015, &"1000".to_owned()));
+    for id in 4..68 {
+        assert!(table.session.has_room(), "calls keep no room from lists");
+        table.request(id, tools());
+    }
+    assert!(!table.session.has_room());
     table.session.reply(table.now, 2, Ok(done()));
     assert!(table.session.has_room());
 }

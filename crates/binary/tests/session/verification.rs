@@ -32,10 +32,16 @@ fn grant(principal: &str, valid_until: Option<Instant>) -> Grant {
         ("tools/call", Some("t")) | ("tools/list", None) => Ok(()),
         _ => Err(Fault::new(-32011, "another scope")),
     });
-    Grant { principal: principal.into(), permission: Some(permission), valid_until, known: Extensions::default() }
+    let known = Extensions::default().with(Arc::new(principal.to_owned()));
+    Grant { principal: principal.into(), permission: Some(permission), valid_until, known }
 }
 
 impl Table {
+    /// The bearer of the token of a request.
+    fn bearer(&self, id: u64) -> Option<&str> {
+        self.session.known(id)?.find::<String>().map(String::as_str)
+    }
+
     /// Sends a message with a token for the verifier, and its outcome.
     fn send_verified(&mut self, id: u64, payload: Payload, outcome: Result<Grant, Fault>) -> Option<BinaryInbound> {
         let Some(BinaryInbound::Verify(authorization)) = self.send(id, payload) else { panic!("not to be verified") };
@@ -65,6 +71,7 @@ fn tokens_of_an_issuer_are_verified_outside() {
     // It holds for all requests that it permits, until its end.
     table.request(2, tools());
     table.request(3, call(|_| {}));
+    assert_eq!(table.bearer(3), Some("ann"));
     assert!(table.send(4, call(|call| call.name = "other".into())).is_none());
     assert_eq!(table.failure().1.code, -32011);
     table.now = end;
@@ -74,6 +81,15 @@ fn tokens_of_an_issuer_are_verified_outside() {
     let later = table.send_verified(6, with("y"), Ok(grant("ann", None)));
     let Some(BinaryInbound::Request(BinaryRequest { call: BinaryCall::CallTool(seen), .. })) = later else { panic!() };
     assert!(seen.metadata.is_empty(), "the token does not reach the tool");
+    // The rights of a call are those of its own token, and the next one has those of the conversation again.
+    let mut wider = grant("ann", None);
+    wider.known = Extensions::default().with(Arc::new("ann with another scope".to_owned()));
+    assert!(table.send_verified(16, with("wider"), Ok(wider)).is_some());
+    table.request(17, call(|_| {}));
+    assert_eq!((table.bearer(16), table.bearer(17)), (Some("ann with another scope"), Some("ann")));
+    table.session.reply(table.now, 16, Err(Fault::new(-32603, "no matter")));
+    table.answers();
+    assert_eq!(table.bearer(16), None, "it has its answer");
     table.request(7, tools());
     assert!(table.send_verified(8, with("z"), Ok(grant("bob", None))).is_none());
     assert_eq!(table.failure().1.code, -32011);

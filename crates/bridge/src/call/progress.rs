@@ -34,12 +34,12 @@ mod tests {
 
     #[test]
     fn progress_says_what_is_known_and_no_more() {
-        for (total, message, told) in [
+        for (total, message, notified) in [
             (0, "", Progress::new(3)),
             (-1, "", Progress::new(3)),
             (9, "a third", Progress::new(3).of(9).with_message("a third")),
         ] {
-            assert_eq!(from_wire(LinkProgress { progress: 3, total, message: message.into() }), told);
+            assert_eq!(from_wire(LinkProgress { progress: 3, total, message: message.into() }), notified);
         }
     }
 }

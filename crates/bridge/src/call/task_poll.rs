@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_millis(50);
 /// The longest pause.
 const OFTEN: Duration = Duration::from_secs(1);
 /// The time for the process to answer a poll or a cancellation.
-const PATIENCE: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The end of a task without a result of its tool.
 #[derive(Debug)]
@@ -36,14 +36,14 @@ pub(crate) async fn poll_task(
     tool: &str,
     task_id: String,
     listener: Option<OnProgress>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<CallToolResponse, Ended> {
     let mut unless = CancelOnDrop { link, task_id, ended: false };
     let mut pause = SOON;
     let failure = loop {
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(OFTEN);
-        let status = link.call(TaskStatusRequest { task_id: unless.task_id.clone() }, PATIENCE).await?;
+        let status = link.call(TaskStatusRequest { task_id: unless.task_id.clone() }, ANSWER_TIMEOUT).await?;
         let TaskStatusResponse { state, progress, total, message, .. } = status;
         match state.as_str() {
             "pending" | "running" => {
@@ -53,7 +53,7 @@ pub(crate) async fn poll_task(
             }
             "completed" => {
                 unless.ended = true;
-                return Ok(link.call(TaskResultRequest { task_id: unless.task_id.clone() }, patience).await?);
+                return Ok(link.call(TaskResultRequest { task_id: unless.task_id.clone() }, timeout).await?);
             }
             "failed" => break Failure::TaskFailed { tool: tool.into(), message },
             "cancelled" => break Failure::TaskCancelled { tool: tool.into() },
@@ -83,7 +83,7 @@ impl Drop for CancelOnDrop<'_> {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 // Any answer acknowledges it; without an answer there is nothing more to do.
-                let answer = link.call(TaskCancelRequest { task_id }, PATIENCE).await;
+                let answer = link.call(TaskCancelRequest { task_id }, ANSWER_TIMEOUT).await;
                 tracing::debug!(acknowledged = answer.is_ok(), "a task of the process was cancelled");
             });
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use protomcp_types::RawJson;
 
-use crate::catalog::schema::Schema;
+use crate::catalog::schema::{Comparison, Schema};
 use crate::diagnostics::failure::Failure;
 use crate::process::sdk::SdkFeatures;
 
@@ -15,7 +15,7 @@ use crate::process::sdk::SdkFeatures;
 /// default they are rejected for it, since a model can correct them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentPolicy {
-    /// Arguments are not checked.
+    /// Arguments are not checked, and passed on as they are.
     Off,
     /// The first mismatch of each tool is logged; the call is made. Arguments above 64 KiB are not checked.
     Warn,
@@ -50,31 +50,43 @@ impl Input {
         self.schema.text()
     }
 
-    /// Checks the arguments of a call.
+    /// The arguments of a call as the process gets them. Hosts send arrays, objects and numbers as the text of their JSON now
+    /// and then: these are decoded, and `decoded` is called.
     ///
     /// # Errors
     /// If they do not match and the policy is to reject them.
-    pub(crate) fn check(&self, policy: ArgumentPolicy, tool: &str, arguments: &RawJson) -> Result<(), Failure> {
+    pub(crate) fn admit(
+        &self,
+        policy: ArgumentPolicy,
+        tool: &str,
+        arguments: RawJson,
+        decoded: impl FnOnce(),
+    ) -> Result<RawJson, Failure> {
         match policy {
-            ArgumentPolicy::Off => {}
-            ArgumentPolicy::Warn if self.warned.load(Ordering::Relaxed) || arguments.len() > WARN_MAX => {}
-            ArgumentPolicy::Warn => {
-                if let Some(why) = self.schema.mismatch(arguments)
-                    && !self.warned.swap(true, Ordering::Relaxed)
-                {
-                    tracing::warn!(
-                        tool,
-                        "arguments do not fit the tool's input schema (said once for this tool): {why}"
-                    );
-                }
-            }
-            ArgumentPolicy::Reject => {
-                if let Some(why) = self.schema.mismatch(arguments) {
-                    return Err(Failure::InvalidArguments { tool: tool.into(), why });
-                }
-            }
+            ArgumentPolicy::Off => return Ok(arguments),
+            ArgumentPolicy::Warn if arguments.len() > WARN_MAX => return Ok(arguments),
+            ArgumentPolicy::Warn | ArgumentPolicy::Reject => {}
         }
-        Ok(())
+        let (arguments, why) = match self.schema.compare(&arguments) {
+            Comparison::Match => return Ok(arguments),
+            Comparison::Mismatch(why) => (arguments, Some(why)),
+            Comparison::Decoded(better, why) => {
+                tracing::debug!(tool, "arguments arrived as the text of their JSON");
+                decoded();
+                (better, why)
+            }
+        };
+        match why {
+            None => {}
+            Some(why) if policy == ArgumentPolicy::Reject => {
+                return Err(Failure::InvalidArguments { tool: tool.into(), why });
+            }
+            Some(why) if !self.warned.swap(true, Ordering::Relaxed) => {
+                tracing::warn!(tool, "arguments do not fit the tool's input schema (said once for this tool): {why}");
+            }
+            Some(_) => {}
+        }
+        Ok(arguments)
     }
 }
 
@@ -100,29 +112,51 @@ mod tests {
             (ArgumentPolicy::Reject, r#"{"city":"Rome"}"#, false),
             (ArgumentPolicy::Reject, "{}", true),
         ] {
-            let outcome = input.check(policy, "weather", &RawJson::parse(arguments.to_owned()).unwrap());
+            let outcome = input.admit(policy, "weather", RawJson::parse(arguments.to_owned()).unwrap(), || {});
             assert_eq!(outcome.is_err(), refused, "{policy:?} {arguments}");
         }
         let why = Mismatch::new("\"city\" is missing");
         let failure = Failure::InvalidArguments { tool: "weather".into(), why };
-        assert_eq!(input.check(ArgumentPolicy::Reject, "weather", &RawJson::EMPTY_OBJECT), Err(failure));
+        assert_eq!(input.admit(ArgumentPolicy::Reject, "weather", RawJson::EMPTY_OBJECT, || {}), Err(failure));
     }
 
     #[test]
     fn the_author_is_warned_once_and_not_about_large_arguments() {
         let input = Input::new(RawJson::parse(r#"{"type":"object","required":["city"]}"#).unwrap());
         let large = RawJson::text(&"x".repeat(WARN_MAX));
-        input.check(ArgumentPolicy::Warn, "weather", &large).unwrap();
+        input.admit(ArgumentPolicy::Warn, "weather", large, || {}).unwrap();
         assert!(!input.warned.load(Ordering::Relaxed));
-        input.check(ArgumentPolicy::Warn, "weather", &RawJson::EMPTY_OBJECT).unwrap();
+        input.admit(ArgumentPolicy::Warn, "weather", RawJson::EMPTY_OBJECT, || {}).unwrap();
         assert!(input.warned.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn text_is_decoded_and_counted_unless_nothing_is_checked() {
+        let schema = r#"{"type":"object","properties":{"ids":{"type":"array"},"n":{"type":"integer"}}}"#;
+        let input = Input::new(RawJson::parse(schema).unwrap());
+        for (policy, sent, expected) in [
+            (ArgumentPolicy::Off, r#"{"ids":"[1]"}"#, r#"{"ids":"[1]"}"#),
+            (ArgumentPolicy::Warn, r#"{"ids":"[1]"}"#, r#"{"ids":[1]}"#),
+            (ArgumentPolicy::Warn, r#"{"ids":"[1]","n":"x"}"#, r#"{"ids":[1],"n":"x"}"#),
+            (ArgumentPolicy::Reject, r#"{"ids":"[1]"}"#, r#"{"ids":[1]}"#),
+            (ArgumentPolicy::Reject, r#"{"ids": [1]}"#, r#"{"ids": [1]}"#),
+        ] {
+            let mut count = 0;
+            let admitted = input.admit(policy, "t", RawJson::parse(sent).unwrap(), || count += 1).unwrap();
+            assert_eq!((admitted.as_str(), count), (expected, i32::from(sent != expected)), "{policy:?}");
+        }
+        assert!(
+            input
+                .admit(ArgumentPolicy::Reject, "t", RawJson::parse(r#"{"ids":"[1]","n":"x"}"#).unwrap(), || {})
+                .is_err()
+        );
     }
 
     #[test]
     fn an_empty_schema_accepts_everything() {
         for schema in [r#"{"type":"object"}"#, r#"{"type":"nonsense"}"#] {
             let input = Input::new(RawJson::parse(schema).unwrap());
-            assert!(input.check(ArgumentPolicy::Reject, "t", &RawJson::EMPTY_OBJECT).is_ok(), "{schema}");
+            assert!(input.admit(ArgumentPolicy::Reject, "t", RawJson::EMPTY_OBJECT, || {}).is_ok(), "{schema}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The registration of a tool process in one handshake.
 
+use std::sync::Arc;
+
 use protomcp_link::Middleware;
 use protomcp_proto::ToolDefinition;
 use protomcp_toollist::Command;
@@ -11,7 +13,7 @@ use crate::catalog::resources_and_prompts::{Kind, Listed};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Registration {
     /// `None`: a reload was acknowledged without a new list.
-    pub(crate) tools: Option<Vec<ToolDefinition>>,
+    pub(crate) tools: Option<Arc<[ToolDefinition]>>,
     pub(crate) middleware: Vec<Middleware>,
     /// Tool list control right after the handshake: SDKs hide their hidden tools this way.
     pub(crate) early: Vec<Command<ToolName>>,

@@ -31,21 +31,43 @@ impl Schema {
         self.validator().is_some_and(|validator| validator.is_valid(&value))
     }
 
-    /// The mismatch between `value`, the arguments of a call, and the schema; `None` if they match, or if the schema
-    /// does not compile. Arguments that would take too much memory to check do not match.
-    pub(crate) fn mismatch(&self, value: &RawJson) -> Option<Mismatch> {
-        let validator = self.validator()?;
-        if value.max_values() > MAX_VALUES {
-            return Some(Mismatch::new(format!("more than {MAX_VALUES} values, too many to check")));
+    /// Compares the arguments of a call with the schema. They match if the schema does not compile, and do not match if
+    /// they would take too much memory to check.
+    pub(crate) fn compare(&self, arguments: &RawJson) -> Comparison {
+        let Some(validator) = self.validator() else { return Comparison::Match };
+        if arguments.max_values() > MAX_VALUES {
+            return Comparison::Mismatch(Mismatch::new(format!("more than {MAX_VALUES} values, too many to check")));
         }
+        let Ok(value) = arguments.to::<Value>() else { return Comparison::Match };
+        if validator.is_valid(&value) {
+            return Comparison::Match;
+        }
+        let decoded = validator.decode_texts(arguments, &value);
+        let value = decoded.as_ref().and_then(|decoded| decoded.to::<Value>().ok()).unwrap_or(value);
         // The text may be logged.
-        validator.check(&value.to::<Value>().ok()?, Quote::Nothing).err()
+        match (validator.check(&value, Quote::Nothing), decoded) {
+            (Ok(()), Some(decoded)) => Comparison::Decoded(decoded, None),
+            (Ok(()), None) => Comparison::Match,
+            (Err(why), Some(decoded)) => Comparison::Decoded(decoded, Some(why)),
+            (Err(why), None) => Comparison::Mismatch(why),
+        }
     }
 
     fn validator(&self) -> Option<&Validator> {
         let compile = || Validator::compile(self.text.to::<Value>().ok()?).ok();
         self.validator.get_or_init(compile).as_ref()
     }
+}
+
+/// Arguments compared with their schema.
+#[derive(Debug)]
+pub(crate) enum Comparison {
+    /// They match as they are.
+    Match,
+    /// Some of them were the text of the JSON that the schema wants; the other faults, if there are any.
+    Decoded(RawJson, Option<Mismatch>),
+    /// They do not match.
+    Mismatch(Mismatch),
 }
 
 /// The most values in checked arguments, some 100 MB as a tree. Megabytes of text or base64 are a few values.
@@ -71,10 +93,10 @@ mod tests {
     fn arguments_of_too_many_values_are_not_parsed() {
         let schema = Schema::new(RawJson::parse(r#"{"type":"object"}"#).unwrap());
         let many = format!(r#"{{"list":[{}0]}}"#, "[],".repeat(MAX_VALUES / 2));
-        let mismatch = schema.mismatch(&RawJson::parse(many).unwrap()).unwrap();
-        assert!(mismatch.to_string().contains("too many to check"), "{mismatch}");
+        let compared = schema.compare(&RawJson::parse(many).unwrap());
+        assert!(matches!(&compared, Comparison::Mismatch(why) if why.to_string().contains("too many to check")));
         let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(4 * MAX_VALUES));
-        assert_eq!(schema.mismatch(&RawJson::parse(long).unwrap()), None);
+        assert!(matches!(schema.compare(&RawJson::parse(long).unwrap()), Comparison::Match));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use protomcp_proto::ToolDefinition;
 use protomcp_server::SessionId;
 use protomcp_toollist::{Selection, ToolList};
 use protomcp_types::{ErrorObject, ToolName};
@@ -17,11 +18,22 @@ pub(crate) struct Snapshot {
     base: Arc<View>,
     overlays: HashMap<SessionId, Arc<View>>,
     catalog: Arc<Catalog>,
+    registered: Arc<[ToolDefinition]>,
 }
 
 impl Snapshot {
     pub(crate) fn new(base: Arc<View>, overlays: HashMap<SessionId, Arc<View>>, catalog: Arc<Catalog>) -> Self {
-        Self { base, overlays, catalog }
+        Self { base, overlays, catalog, registered: Arc::default() }
+    }
+
+    /// With the definitions that the process has sent.
+    pub(crate) fn with_registered(self, registered: Arc<[ToolDefinition]>) -> Self {
+        Self { registered, ..self }
+    }
+
+    /// The definitions that the process has sent, in their order.
+    pub(crate) fn registered(&self) -> &[ToolDefinition] {
+        &self.registered
     }
 
     /// The tools of one session.
@@ -41,7 +53,7 @@ impl Snapshot {
         same(&self.base, &other.base) && own.all(|session| same(self.view(*session), other.view(*session)))
     }
 
-    #[cfg(test)]
+    /// The tools of a session without a selection of its own.
     pub(crate) fn base(&self) -> &View {
         &self.base
     }

@@ -1,7 +1,7 @@
 //! Runs Python files that only define tools.
 //!
-//! The published Python SDK requires a file to call its runner. For a file that ends without doing so, the bridge
-//! executes the file as `__main__`, as when it is run directly, and calls the runner afterwards.
+//! The published Python SDK requires a file to call its runner. For a file that ends without doing so, or does not name
+//! the runner, the bridge executes the file as `__main__`, as when it is run directly, and calls the runner afterwards.
 
 use std::path::Path;
 
@@ -19,8 +19,10 @@ with open(path, 'rb') as source:
 exec(code, scope)
 if 'protomcp' not in sys.modules:
     sys.exit(os.path.basename(path) + ' ended without using protomcp; it defines no tools')
-from protomcp.runner import run
-run()
+# It is removed when the process has connected: then a module has run the tools, and they are served no longer.
+if os.path.exists(os.environ.get('PROTOMCP_SOCKET', '')):
+    from protomcp.runner import run
+    run()
 ";
 
 /// The command that runs the tools of `file` with this interpreter.

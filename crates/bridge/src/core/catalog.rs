@@ -118,10 +118,10 @@ impl Catalogs {
             }
         }
         let faults = faults.into_lines();
-        let told = &mut self.faults[kind as usize];
-        if *told != faults {
+        let notified = &mut self.faults[kind as usize];
+        if *notified != faults {
             fx.extend(faults.iter().map(|fault| Effect::Report(Report::Catalog(fault.clone()))));
-            *told = faults;
+            *notified = faults;
         }
     }
 }

@@ -35,6 +35,8 @@ pub enum ReloadMode {
 pub(crate) enum Input {
     /// Files changed, or a reload was requested.
     Changed,
+    /// A process that is being started has registered, and may take over the state of the one in service.
+    Prepared(Generation),
     /// A process that was to be started takes calls.
     Started(Generation, Registration),
     /// A process that was to be started failed. It is gone, or about to be.
@@ -93,6 +95,12 @@ pub(crate) enum Effect {
     /// Stop this process, which is still starting, with all its descendants. `StartFailed` follows when all are gone,
     /// or `Started` if it took calls a moment before.
     GiveUp(Generation),
+    /// Let the process that has registered take over the state of this process, which has no call in flight, or of none;
+    /// `Started` or `StartFailed` follows.
+    HandOver {
+        /// The process in service.
+        from: Option<Generation>,
+    },
     /// Send the reload request; `Reloaded` or `NotReloaded` follows.
     RequestReload(Generation),
     /// Send `Idle` as soon as this process has no call in flight.

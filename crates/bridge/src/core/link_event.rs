@@ -22,7 +22,7 @@ pub(super) fn translate(
         Event::Ready(handshake) if handshake.phase == Phase::Reload => {
             fx.push(Effect::SetMiddleware(generation, handshake.middleware.clone()));
             let registered = Registration {
-                tools: handshake.tools,
+                tools: handshake.tools.map(Into::into),
                 middleware: handshake.middleware,
                 in_place: features.reloads_in_place,
                 structured: features.structured,
@@ -55,7 +55,7 @@ pub(super) fn translate(
         }
         Event::Noticed(Notice::Undecoded { reason, count }) => list_control::refused(&reason, count),
         Event::Noticed(Notice::Silent { time, requests }) => {
-            tracing::warn!("the tool process has not answered for {time:?}; {requests} requests wait for it");
+            tracing::warn!("the tool process has not answered for {time:?}; waiting requests: {requests}");
         }
         // A process whose link is lost cannot serve; its exit is a later input.
         Event::Closed(reason) => {

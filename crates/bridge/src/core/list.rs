@@ -44,6 +44,8 @@ pub enum ToolLists {
 pub(crate) struct List {
     policy: SchemaPolicy,
     lists: ToolLists,
+    /// A tool changes the list for no session.
+    is_fixed: bool,
     tools: Arc<ToolList<ToolName, Arc<Tool>>>,
     /// The last faults of the tools.
     faults: Vec<String>,
@@ -61,6 +63,7 @@ impl List {
         Self {
             policy,
             lists,
+            is_fixed: false,
             tools: Arc::default(),
             faults: Vec::new(),
             definitions: Registration::default(),
@@ -69,6 +72,11 @@ impl List {
             catalog: Arc::default(),
             snapshot: Arc::default(),
         }
+    }
+
+    /// A list that tools change for no session, because the next call of the session may go to another process.
+    pub(crate) fn fixed(self) -> Self {
+        Self { is_fixed: true, ..self }
     }
 
     /// True if the answer to a reload request registers something else than before.
@@ -110,7 +118,7 @@ impl List {
 
     /// The process sent a new list unasked.
     pub(crate) fn listed(&mut self, tools: Vec<ToolDefinition>, fx: &mut Vec<Effect>) {
-        let registered = Registration { tools: Some(tools), ..self.definitions.clone() };
+        let registered = Registration { tools: Some(tools.into()), ..self.definitions.clone() };
         if self.register(registered, Keep::Selection, fx) {
             fx.push(Effect::ToolsChanged(Audience::Everyone));
         }
@@ -208,6 +216,7 @@ impl List {
 
     fn whose(&self, session: Option<SessionId>) -> Option<SessionId> {
         match self.lists {
+            _ if self.is_fixed => Some(SessionId::STATELESS),
             ToolLists::PerSession => session,
             ToolLists::Shared => session.filter(|session| *session == SessionId::STATELESS),
         }
@@ -226,7 +235,8 @@ impl List {
     fn publish(&mut self, fx: &mut Vec<Effect>) -> bool {
         let view = |selection: &Selection<ToolName>| Arc::new(View::new(Arc::clone(&self.tools), selection.clone()));
         let overlays = self.overlays.iter().map(|(session, selection)| (*session, view(selection))).collect();
-        let snapshot = Snapshot::new(view(&self.base), overlays, Arc::clone(&self.catalog));
+        let registered = self.definitions.tools.clone().unwrap_or_default();
+        let snapshot = Snapshot::new(view(&self.base), overlays, Arc::clone(&self.catalog)).with_registered(registered);
         let before = std::mem::replace(&mut self.snapshot, Arc::new(snapshot));
         fx.push(Effect::Publish(Arc::clone(&self.snapshot)));
         !before.looks_like(&self.snapshot)

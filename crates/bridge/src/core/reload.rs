@@ -6,6 +6,7 @@ use protomcp_server::Audience;
 
 use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::Kind;
+use crate::core::handover::{HOLD_LIMIT, Handover};
 use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
 use crate::core::{Change, Core, Step};
@@ -13,8 +14,6 @@ use crate::diagnostics::cause::Cause;
 use crate::diagnostics::report::Report;
 use crate::generation::Generation;
 
-/// The time for which a graceful reload may hold calls for the new process before the old one takes them.
-const HOLD_LIMIT: Duration = Duration::from_secs(5);
 /// The time after which a change of the files ends a process that is still starting. A healthy start takes less, so
 /// that every version of quick saves gets into service; and a version that hangs does not delay its correction for
 /// longer.
@@ -70,7 +69,8 @@ impl Core {
 
     /// The time at which the starting process gives way to the change that waits for it.
     pub(super) fn give_up_at(&self) -> Option<Instant> {
-        (self.change.waits && matches!(self.step, Step::Starting(_))).then(|| self.newest.started_at + START_LIMIT)
+        let is_starting = matches!(self.step, Step::Starting(_)) && self.newest.handover == Handover::NotYet;
+        (self.change.waits && is_starting).then(|| self.newest.started_at + START_LIMIT)
     }
 
     /// Stops a process that has been starting for long while newer files exist. The next one starts when all of it is
@@ -97,6 +97,8 @@ impl Core {
             self.drain_until = None;
             self.change.name_calls_at = None;
             fx.push(Effect::RequestReload(generation));
+        } else if self.is_awaited(generation) {
+            self.hand_over(Some(generation), fx);
         } else if self.retiring.stop(generation) {
             fx.push(Effect::Stop(generation));
         }

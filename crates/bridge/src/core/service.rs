@@ -8,6 +8,7 @@ use protomcp_supervisor::{Exit, Next};
 use protomcp_types::ToolName;
 
 use crate::catalog::registration::Registration;
+use crate::core::handover::Handover;
 use crate::core::io::{Effect, ReloadMode};
 use crate::core::list::Keep;
 use crate::core::{Core, FirstVersion, Step};
@@ -21,6 +22,7 @@ impl Core {
         self.clear_waiting_change();
         self.newest.generation = self.newest.generation.next();
         self.newest.started_at = now;
+        self.newest.handover = Handover::NotYet;
         self.step = Step::Starting(self.newest.generation);
         fx.push(Effect::Start(self.newest.generation));
     }
@@ -126,6 +128,7 @@ impl Core {
         if self.current != Some(generation) {
             return;
         }
+        let had_to_hand_over = self.is_awaited(generation);
         self.current = None;
         self.hold_until = None;
         self.drain_until = None;
@@ -136,6 +139,7 @@ impl Core {
         fx.push(Effect::Report(Report::Crashed { exit }));
         match self.step {
             // The next process is on its way already.
+            Step::Starting(_) if had_to_hand_over => self.hand_over(None, fx),
             Step::Starting(_) | Step::GivingUp(_) => {}
             // The next process reads the file with the waiting change.
             Step::Draining | Step::Asking => self.start_next(now, fx),

@@ -7,19 +7,19 @@ mod catalog;
 mod draining;
 mod faults;
 mod first_version;
+mod handover;
 mod link_events;
 mod list;
 mod middleware;
 mod pace;
 mod retiring;
 mod superseded;
-
-use std::fmt::Write;
+mod words;
 
 use std::sync::Arc;
 
 use protomcp_proto::ToolDefinition;
-use protomcp_server::{Audience, SessionId};
+use protomcp_server::SessionId;
 use protomcp_supervisor::{Exit, Status};
 use protomcp_toollist::Command;
 use protomcp_types::ToolName;
@@ -28,17 +28,23 @@ use super::*;
 use crate::catalog::registration::Registration;
 use crate::catalog::tool::SchemaPolicy;
 use crate::core::list::ToolLists;
+use crate::core::tests::words::describe;
 use crate::process::sdk::SdkFeatures;
 
 const LIMITS: Limits = Limits { call_timeout: Duration::from_secs(300), max_retiring: 4 };
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
 /// No call is in flight, and one thread reads the socket.
-struct Calm;
+struct Calm {
+    /// All processes hand over their state.
+    hands_over: bool,
+}
+
+const CALM: Calm = Calm { hands_over: false };
 
 impl Facts for Calm {
     fn features(&self, _: Generation) -> Option<SdkFeatures> {
-        Some(SdkFeatures::default())
+        Some(SdkFeatures { hands_over: self.hands_over, ..SdkFeatures::default() })
     }
 
     fn is_idle(&self, _: Generation) -> bool {
@@ -63,6 +69,7 @@ struct Rig {
     start: Instant,
     now: Instant,
     tools: Vec<ToolDefinition>,
+    facts: Calm,
 }
 
 fn definitions(names: &[&str]) -> Vec<ToolDefinition> {
@@ -70,7 +77,7 @@ fn definitions(names: &[&str]) -> Vec<ToolDefinition> {
 }
 
 fn registered(tools: &[ToolDefinition]) -> Registration {
-    Registration { tools: Some(tools.to_vec()), ..Registration::default() }
+    Registration { tools: Some(tools.into()), ..Registration::default() }
 }
 
 fn generation(number: u32) -> Generation {
@@ -91,7 +98,7 @@ impl Rig {
         let now = Instant::now();
         let (core, effects) = Core::new(now, mode, no_tools(), LIMITS, FirstVersion::Required);
         assert_eq!(describe(&effects), "start 1");
-        let mut rig = Self { core, start: now, now, tools };
+        let mut rig = Self { core, start: now, now, tools, facts: CALM };
         rig.started(1, "list a,b,c; release 1; first started");
         rig
     }
@@ -99,7 +106,7 @@ impl Rig {
     /// Gives an input and compares its effects. No earlier deadline may be pending.
     #[track_caller]
     fn check(&mut self, input: Input, expected: &str) {
-        let effects = self.core.handle(self.now, input, &Calm);
+        let effects = self.core.handle(self.now, input, &self.facts);
         assert_eq!(describe(&effects), expected);
         assert!(self.core.deadline().is_none_or(|at| at > self.now), "{:?} is overdue", self.core);
     }
@@ -151,88 +158,6 @@ impl Rig {
 
 fn no_tools() -> List {
     List::new(SchemaPolicy::Proven, ToolLists::PerSession)
-}
-
-fn describe(effects: &[Effect]) -> String {
-    let number = |wanted: &Generation| (1..).find(|&number| generation(number) == *wanted).unwrap();
-    let mut words = Vec::new();
-    for effect in effects {
-        let mut word = String::new();
-        match effect {
-            Effect::Start(generation) => write!(word, "start {}", number(generation)),
-            Effect::GiveUp(generation) => write!(word, "give up {}", number(generation)),
-            Effect::RequestReload(generation) => write!(word, "ask {}", number(generation)),
-            Effect::AwaitIdle(generation) => write!(word, "await {}", number(generation)),
-            Effect::Hold => write!(word, "hold"),
-            Effect::ReleaseTo(generation) => write!(word, "release {}", number(generation)),
-            Effect::Refuse(why) => write!(word, "refuse: {why}"),
-            Effect::Interrupt(generation) => write!(word, "interrupt {}", number(generation)),
-            Effect::Stop(generation) => write!(word, "stop {}", number(generation)),
-            Effect::Abort(generation) => write!(word, "cut short {}", number(generation)),
-            Effect::Publish(snapshot) => {
-                let names: Vec<_> = snapshot.base().active().map(|(name, _)| name.as_str()).collect();
-                write!(word, "list {}", names.join(","))
-            }
-            Effect::ToolsChanged(Audience::Everyone) => write!(word, "changed everyone"),
-            Effect::ToolsChanged(Audience::Session(_) | Audience::Owner(_)) => write!(word, "changed one"),
-            Effect::ResourcesChanged(_) => write!(word, "resources changed"),
-            Effect::PromptsChanged(_) => write!(word, "prompts changed"),
-            Effect::RequestList(generation, kind) => write!(word, "{kind:?}? {}", number(generation)),
-            Effect::Reply { active, .. } => write!(word, "reply {}", active.join(",")),
-            Effect::Remove(generation) => write!(word, "remove {}", number(generation)),
-            Effect::FirstStarted => write!(word, "first started"),
-            Effect::FirstMissing => write!(word, "first missing"),
-            Effect::FirstStartFailed => write!(word, "first start failed"),
-            Effect::ReplyToTwoReaders(generation) => write!(word, "reply to two readers {}", number(generation)),
-            Effect::AddMiddleware(generation, middleware) => {
-                write!(word, "add middleware {} to {}", middleware.name, number(generation))
-            }
-            Effect::SetMiddleware(generation, middleware) => {
-                write!(word, "{} middleware of {}", middleware.len(), number(generation))
-            }
-            Effect::Ask(generation, question) => write!(word, "ask client for {}: {}", number(generation), question.id),
-            Effect::Log { message, for_call, .. } => write!(word, "log {} of call {for_call}", message.level),
-            Effect::SendBridgeInfo(generation) => write!(word, "bridge info to {}", number(generation)),
-            Effect::AnsweredLate(generation, id) => write!(word, "answered late {} {id}", number(generation)),
-            Effect::ResourceUpdated(uri) => write!(word, "resource updated {uri}"),
-            Effect::ElicitationComplete(id) => write!(word, "elicitation complete {id}"),
-            Effect::Report(report) => write!(word, "report {}", kind(report)),
-            Effect::ReportCalls(of) => {
-                write!(
-                    word,
-                    "name calls of {}",
-                    of.iter().map(|of| number(of).to_string()).collect::<Vec<_>>().join(",")
-                )
-            }
-        }
-        .unwrap();
-        words.push(word);
-    }
-    words.join("; ")
-}
-
-fn kind(report: &Report) -> String {
-    match report {
-        Report::Reloaded { in_place: true, .. } => "in place".into(),
-        Report::Reloaded { .. } => "reloaded".into(),
-        Report::NotStarted { why } => format!("not started: {why}"),
-        Report::ReloadFailed { why } => format!("failed: {why}"),
-        Report::ReloadWaits => "waits".into(),
-        Report::StartGivenUp { .. } => "given up".into(),
-        Report::WaitsForCalls { .. } => unreachable!("the driver makes it of the names of calls"),
-        Report::TasksAborted { after } => format!("cut short after {after:?}"),
-        Report::NotDrained { after } => format!("not drained in {after:?}"),
-        Report::Stuck { .. } => "stuck".into(),
-        Report::Crashed { .. } => "crash".into(),
-        Report::RestartIn { pause } => format!("restart in {pause:?}"),
-        Report::Restarted { .. } => "back".into(),
-        Report::RestartFailed { .. } => "restart failed".into(),
-        Report::GaveUp { failures } => format!("gave up after {failures}"),
-        Report::ControlRejected { .. } => "rejected".into(),
-        Report::ListNotReceived => "list not received".into(),
-        Report::Definition(_) => "definition".into(),
-        Report::Catalog(fault) => fault.clone(),
-    }
 }
 
 #[test]

@@ -2,34 +2,87 @@
 
 use std::ffi::OsStr;
 
+/// The words of an interpreter that has no SDK.
+const MISSING: [(&str, MissingSdk); 3] = [
+    ("ModuleNotFoundError: No module named 'protomcp'", MissingSdk::Python),
+    ("Cannot find package 'protomcp'", MissingSdk::Node),
+    ("Cannot find module 'protomcp'", MissingSdk::Node),
+];
+
 /// The words of an interpreter on standard error, and the remedy.
-const SPOKEN: [(&str, &str); 5] = [
-    (
-        "ModuleNotFoundError: No module named 'protomcp'",
-        "this Python has no SDK: run `python -m pip install protomcp` with it, or set PROTOMCP_PYTHON to one that has it",
-    ),
-    ("Cannot find package 'protomcp'", "Node finds no SDK: run `npm install protomcp` beside the file"),
-    ("Cannot find module 'protomcp'", "Node finds no SDK: run `npm install protomcp` beside the file"),
+const SPOKEN: [(&str, &str); 4] = [
     (
         "npx canceled due to missing packages",
-        "files in TypeScript run with tsx: run `npm install tsx` beside the file, or set PROTOMCP_NODE to a runtime that \
-         reads TypeScript",
+        "this Node does not read TypeScript without tsx: run `npm install tsx` beside the file, use Node 22.18 or later, \
+         or set PROTOMCP_NODE to a runtime that reads TypeScript",
     ),
     (
         "Unknown file extension \".ts\"",
         "this Node does not read TypeScript: unset PROTOMCP_NODE and run `npm install tsx` beside the file, or set it to \
          Node 22.18 or later",
     ),
+    (
+        "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX",
+        "Node by itself runs TypeScript whose types can be erased: for the rest run `npm install tsx` beside the file",
+    ),
+    (
+        "--import is not allowed in NODE_OPTIONS",
+        "this Node is too old: tools need Node 20 or later, PROTOMCP_NODE names one",
+    ),
 ];
 
 /// Programs that the extension of a file chooses, and the remedy if one is missing.
-const PROGRAMS: [(&str, &str); 5] = [
+const PROGRAMS: [(&str, &str); 6] = [
     ("python3", "files that end in .py run with it: install Python, or set PROTOMCP_PYTHON to its path"),
-    ("node", "files that end in .js run with it: install Node, or set PROTOMCP_NODE to the path of a runtime"),
-    ("npx", "files that end in .ts run with it: install Node, or set PROTOMCP_NODE to a runtime that reads TypeScript"),
+    ("node", "files that end in .js or .ts run with it: install Node, or set PROTOMCP_NODE to the path of a runtime"),
+    (
+        "npx",
+        "this file needs it, because Node cannot read it: install npm, use Node 22.18 or later, or set PROTOMCP_NODE to a \
+         runtime that reads TypeScript",
+    ),
+    ("uv", "files with inline script metadata run with it: install uv, or set PROTOMCP_PYTHON to a Python"),
     ("go", "files that end in .go run with it: install Go"),
     ("cargo", "files of a Cargo project run with it: install Rust"),
 ];
+
+/// An interpreter without an SDK.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MissingSdk {
+    Python,
+    Node,
+}
+
+/// The interpreter that has ended with these last lines because it has no SDK.
+pub(crate) fn missing_sdk(lines: &[String]) -> Option<MissingSdk> {
+    MISSING.iter().find(|(words, _)| lines.iter().any(|line| line.contains(words))).map(|(_, missing)| *missing)
+}
+
+impl MissingSdk {
+    /// The remedy where nothing is lent.
+    pub(crate) fn install(self) -> &'static str {
+        match self {
+            Self::Python => {
+                "this Python has no SDK: run `python -m pip install protomcp` with it, or set PROTOMCP_PYTHON to one that \
+                 has it"
+            }
+            Self::Node => "Node finds no SDK: run `npm install protomcp` beside the file",
+        }
+    }
+
+    /// The remedy for an interpreter that was lent an SDK.
+    pub(crate) fn cannot_borrow(self) -> &'static str {
+        match self {
+            Self::Python => {
+                "this Python has no SDK, and finds none in PYTHONPATH, which it ignores with -I or -E: start it without \
+                 them, or run `python -m pip install protomcp` with it"
+            }
+            Self::Node => {
+                "this program finds no SDK, and ignores NODE_OPTIONS, which names one: run `npm install protomcp` beside \
+                 the file"
+            }
+        }
+    }
+}
 
 /// The remedy for a process that has ended with these last lines.
 pub(crate) fn after_exit(lines: &[String]) -> Option<&'static str> {
@@ -43,6 +96,22 @@ pub(crate) fn not_found(program: &OsStr) -> Option<&'static str> {
     known.or_else(|| name.contains(' ').then_some("the name is that of one program, without arguments"))
 }
 
+/// The remedy for a program that cannot be run, if an environment variable has chosen it.
+pub(crate) fn chosen_by_variable(program: &OsStr) -> Option<&'static str> {
+    let is_named = |variable: &str| std::env::var_os(variable).is_some_and(|value| value == program);
+    let chosen = CHOICES.iter().find(|(variable, _)| is_named(variable));
+    chosen.map(|(_, remedy)| *remedy)
+}
+
+/// The environment variables that choose a program.
+const CHOICES: [(&str, &str); 2] = [
+    (
+        "PROTOMCP_PYTHON",
+        "the environment variable PROTOMCP_PYTHON names it: set it to the path of a Python, or unset it",
+    ),
+    ("PROTOMCP_NODE", "the environment variable PROTOMCP_NODE names it: set it to the path of a runtime, or unset it"),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,19 +120,31 @@ mod tests {
     fn the_words_of_interpreters_are_known() {
         let after = |line: &str| after_exit(&["Traceback".to_owned(), line.to_owned()]);
         for (line, remedy) in [
-            ("ModuleNotFoundError: No module named 'protomcp'", "pip install protomcp"),
-            (
-                "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'protomcp' imported from /t.mjs",
-                "npm install protomcp",
-            ),
-            ("Error: Cannot find module 'protomcp'", "npm install protomcp"),
             ("npm error npx canceled due to missing packages and no YES option: [\"tsx@4\"]", "npm install tsx"),
             ("TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /t.ts", "PROTOMCP_NODE"),
+            ("SyntaxError [ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX]: TypeScript enum is not supported", "npm install tsx"),
+            ("node: --import is not allowed in NODE_OPTIONS", "Node 20"),
         ] {
             assert!(after(line).is_some_and(|found| found.contains(remedy)), "{line}");
         }
-        assert_eq!(after("ModuleNotFoundError: No module named 'protomcp_extra'"), None);
         assert_eq!(after("KeyError: 42"), None);
+    }
+
+    #[test]
+    fn a_missing_sdk_is_known_by_its_words() {
+        let missing = |line: &str| missing_sdk(&["Traceback".to_owned(), line.to_owned()]);
+        for (line, expected) in [
+            ("ModuleNotFoundError: No module named 'protomcp'", Some(MissingSdk::Python)),
+            (
+                "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'protomcp' imported from /t.mjs",
+                Some(MissingSdk::Node),
+            ),
+            ("Error: Cannot find module 'protomcp'", Some(MissingSdk::Node)),
+            ("ModuleNotFoundError: No module named 'protomcp_extra'", None),
+            ("KeyError: 42", None),
+        ] {
+            assert_eq!(missing(line), expected, "{line}");
+        }
     }
 
     #[test]

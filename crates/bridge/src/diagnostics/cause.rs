@@ -32,6 +32,13 @@ impl Cause {
         Self { summary: format!("the tool process {exit}{when}"), quoted }
     }
 
+    /// With a remedy for the author.
+    pub(crate) fn with_remedy(mut self, remedy: &str) -> Self {
+        self.quoted.push('\n');
+        self.quoted.push_str(remedy);
+        self
+    }
+
     /// The process gave a reason of its own.
     pub(crate) fn reported(what: &str, reason: &str) -> Self {
         Self { summary: what.to_owned(), quoted: format!(": {reason}") }
@@ -78,17 +85,22 @@ mod tests {
     fn the_summary_quotes_nothing() {
         let stderr_tail = vec!["Traceback".to_owned(), "KeyError: 42".to_owned()];
         let exit = Exit { status: Status::Code(1), stderr_tail, uptime: Duration::ZERO };
-        let told = Cause::exited(&exit, " before it connected");
-        assert_eq!(told.summary(), "the tool process exited with status 1 before it connected");
+        let notified = Cause::exited(&exit, " before it connected");
+        assert_eq!(notified.summary(), "the tool process exited with status 1 before it connected");
         assert_eq!(
-            told.to_string(),
+            notified.to_string(),
             "the tool process exited with status 1 before it connected; its last lines:\n  Traceback\n  KeyError: 42"
         );
-        assert_eq!(told.text(false), told.summary());
-        let stderr_tail = vec!["ModuleNotFoundError: No module named 'protomcp'".to_owned()];
-        let missing = Cause::exited(&Exit { stderr_tail, ..exit }, "");
-        assert!(missing.to_string().contains("'protomcp'\nthis Python has no SDK"), "{missing}");
-        assert_eq!(told.text(true), told.to_string());
+        assert_eq!(notified.text(false), notified.summary());
+        let unread = vec!["Unknown file extension \".ts\"".to_owned()];
+        let unread = Cause::exited(&Exit { stderr_tail: unread, ..exit.clone() }, "");
+        assert!(unread.to_string().contains("\".ts\"\nthis Node does not read"), "{unread}");
+        let missing = Cause::exited(&exit, "").with_remedy("install it");
+        assert_eq!(
+            missing.to_string(),
+            "the tool process exited with status 1; its last lines:\n  Traceback\n  KeyError: 42\ninstall it"
+        );
+        assert_eq!(notified.text(true), notified.to_string());
         let reported = Cause::reported("the tool process reported an error", "account 42");
         assert_eq!(reported.summary(), "the tool process reported an error");
         assert_eq!(reported.to_string(), "the tool process reported an error: account 42");

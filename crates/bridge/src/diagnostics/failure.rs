@@ -8,10 +8,11 @@ use std::fmt;
 use std::time::Duration;
 
 use protomcp_schema::{ErrorMeta, INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH};
+use protomcp_server::Limits;
 use protomcp_types::{CallToolResult, ErrorObject, RawJson};
 
 use crate::diagnostics::setting::{Setting, SettingNames};
-use crate::duration::GoDuration;
+use protomcp_schema::GoDuration;
 
 /// The reason for which a call has no result of its tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub(crate) enum Failure {
     TooLarge {
         tool: String,
         why: String,
+        /// The setting that allows more, if there is one.
+        setting: Option<Setting>,
     },
     Unusable {
         tool: String,
@@ -123,7 +126,10 @@ impl Failure {
             Self::TimedOut { .. } => {
                 return format!("raise {} if the tool needs longer", names(Setting::CallTimeout)).into();
             }
-            Self::TooLarge { .. } => return format!("return less, or raise {}", names(Setting::MaxResult)).into(),
+            Self::TooLarge { setting: Some(setting), .. } => {
+                return format!("return less, or raise {}", names(*setting)).into();
+            }
+            Self::TooLarge { setting: None, .. } => "return less",
             Self::ArgumentsTooLarge { .. } => {
                 return format!("send less, or raise {}", names(Setting::MaxFrame)).into();
             }
@@ -171,14 +177,24 @@ impl Failure {
         }
     }
 
+    /// The time after which the same call may find room.
+    fn retry_after(&self) -> Option<Duration> {
+        let is_overload = matches!(self, Self::Overloaded { .. } | Self::Displaced { .. } | Self::Waited { .. });
+        is_overload.then_some(Limits::RETRY_AFTER)
+    }
+
     /// True if the process may still be working on the call.
     pub(crate) fn leaves_busy(&self) -> bool {
         matches!(self, Self::TimedOut { .. } | Self::Interrupted { .. })
     }
 
-    /// The result for the client.
+    /// The result for the client. Hosts show its text alone, so limits are named there, too.
     pub(crate) fn into_result(self, names: SettingNames) -> CallToolResult {
-        CallToolResult::error(self.to_string()).with_meta(self.meta(names))
+        let text = match &self {
+            Self::TooLarge { .. } | Self::ArgumentsTooLarge { .. } => format!("{self}; {}", self.suggestion(names)),
+            _ => self.to_string(),
+        };
+        CallToolResult::error(text).with_meta(self.meta(names))
     }
 
     /// The error of a task without a session. Its data are those of the `_meta` of a result.
@@ -189,7 +205,8 @@ impl Failure {
     pub(crate) fn meta(&self, names: SettingNames) -> RawJson {
         let (message, suggestion) = (self.to_string(), self.suggestion(names));
         let (code, suggestion) = (Some(self.code()), Some(&*suggestion));
-        ErrorMeta { code, message: &message, suggestion, retryable: self.retryable() }.to_meta()
+        ErrorMeta { code, message: &message, suggestion, retryable: self.retryable(), retry_after: self.retry_after() }
+            .to_meta()
     }
 }
 
@@ -212,7 +229,7 @@ impl fmt::Display for Failure {
             Self::Waited { tool, after } => {
                 write!(f, "call tool \"{tool}\" timed out after {} in the queue", GoDuration(*after))
             }
-            Self::TooLarge { tool, why } | Self::Unusable { tool, why } | Self::ArgumentsTooLarge { tool, why } => {
+            Self::TooLarge { tool, why, .. } | Self::Unusable { tool, why } | Self::ArgumentsTooLarge { tool, why } => {
                 write!(f, "call tool \"{tool}\": {why}")
             }
             Self::InvalidArguments { tool, why } => f.write_str(&why.of_arguments(tool)),

@@ -42,6 +42,11 @@ pub(crate) enum Report {
         /// The time that it has waited.
         after: Duration,
     },
+    /// Calls did not end in time for the state of their process to be handed over to the next one.
+    NotHandedOver {
+        /// The time that new calls have waited for them.
+        after: Duration,
+    },
     /// A reload waits for calls.
     WaitsForCalls {
         /// Those calls, of all clients; none while processes of earlier versions end.
@@ -106,6 +111,7 @@ impl Report {
             | Self::WaitsForCalls { .. } => Level::Info,
             Self::StartGivenUp { .. }
             | Self::NotDrained { .. }
+            | Self::NotHandedOver { .. }
             | Self::TasksAborted { .. }
             | Self::Stuck { .. }
             | Self::ControlRejected { .. }
@@ -133,7 +139,7 @@ impl Report {
             Self::ReloadFailed { why } => Some(reload_failed(&why.text(one_owner))),
             Self::RestartFailed { why } => Some(restart_failed(&why.text(one_owner))),
             // It concerns the author alone.
-            Self::ListNotReceived => None,
+            Self::ListNotReceived | Self::NotHandedOver { .. } => None,
             Self::ControlRejected { .. } | Self::Definition(_) | Self::Catalog(_) if !one_owner => None,
             Self::Stuck { .. } if !one_owner => {
                 Some("a call was given up and does not end; a new tool process starts".into())
@@ -164,6 +170,11 @@ impl fmt::Display for Report {
             Self::NotDrained { after } => write!(
                 f,
                 "calls are still running {after:?} after the files changed; the new version starts beside them"
+            ),
+            Self::NotHandedOver { after } => write!(
+                f,
+                "calls are still running {after:?} after the new version was ready; it starts without the state of the \
+                 version before"
             ),
             Self::WaitsForCalls { calls } if calls.is_empty() => {
                 f.write_str("the files changed; the reload waits until a process of an earlier version has ended")

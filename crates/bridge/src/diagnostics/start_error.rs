@@ -1,7 +1,10 @@
 //! The reasons for which a tool process does not get into service.
 
+use std::error::Error;
+use std::fmt;
 use std::time::Duration;
 
+use protomcp_lend::LendError;
 use protomcp_link::{EndpointError, HandshakeError};
 use protomcp_supervisor::{Exit, SpawnError};
 
@@ -16,11 +19,22 @@ pub enum StartError {
     #[error(transparent)]
     Socket(#[from] EndpointError),
     /// The program could not be started.
-    #[error("{}", not_started(.0))]
-    Spawn(#[from] SpawnError),
+    #[error(transparent)]
+    Spawn(NotSpawned),
     /// It ended before it connected.
     #[error("{}", Cause::exited(.0, before_it_connected(.0)))]
     Exited(Exit),
+    /// It ended before it connected, because its interpreter has no SDK.
+    #[error("{}", no_sdk(.exit, .remedy))]
+    NoSdk {
+        /// The end of the process.
+        exit: Exit,
+        /// The way to an SDK.
+        remedy: String,
+    },
+    /// The SDK that the user wants cannot be lent.
+    #[error(transparent)]
+    Lend(#[from] LendError),
     /// It is running and does not connect.
     #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
     NotConnected(Duration),
@@ -45,6 +59,7 @@ impl StartError {
     pub(crate) fn cause(&self) -> Cause {
         match self {
             Self::Exited(exit) => Cause::exited(exit, before_it_connected(exit)),
+            Self::NoSdk { exit, remedy } => no_sdk(exit, remedy),
             Self::ExitedRegistering(exit) => Cause::exited(exit, WHILE_REGISTERING),
             Self::Handshake(HandshakeError::Refused(reason)) => {
                 Cause::reported("the tool process did not register its tools: it reported", reason)
@@ -54,13 +69,51 @@ impl StartError {
     }
 }
 
-/// A missing program with its remedy, and every other failure in its own words.
-fn not_started(error: &SpawnError) -> String {
-    let remedy = match error {
-        SpawnError::NotFound { program } => advice::not_found(program),
-        _ => None,
-    };
-    remedy.map_or_else(|| error.to_string(), |remedy| format!("{error}; {remedy}"))
+/// The reason for which a program could not be started, with the remedy if there is one.
+#[derive(Debug)]
+pub struct NotSpawned(SpawnError);
+
+impl NotSpawned {
+    /// The failure, without a remedy.
+    #[must_use]
+    pub fn failure(&self) -> &SpawnError {
+        &self.0
+    }
+}
+
+impl fmt::Display for NotSpawned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let remedy = match &self.0 {
+            SpawnError::NotFound { program } => {
+                advice::chosen_by_variable(program).or_else(|| advice::not_found(program))
+            }
+            SpawnError::InterpreterNotFound { program, .. }
+            | SpawnError::IsDirectory { program }
+            | SpawnError::PermissionDenied { program } => advice::chosen_by_variable(program),
+            _ => None,
+        };
+        match remedy {
+            Some(remedy) => write!(f, "{}; {remedy}", self.0),
+            None => self.0.fmt(f),
+        }
+    }
+}
+
+impl Error for NotSpawned {
+    /// That of the failure, whose own words are in the text already.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
+    }
+}
+
+impl From<SpawnError> for StartError {
+    fn from(error: SpawnError) -> Self {
+        Self::Spawn(NotSpawned(error))
+    }
+}
+
+fn no_sdk(exit: &Exit, remedy: &str) -> Cause {
+    Cause::exited(exit, before_it_connected(exit)).with_remedy(remedy)
 }
 
 const WHILE_REGISTERING: &str = " while it registered its tools";
@@ -87,16 +140,35 @@ mod tests {
 
     #[test]
     fn a_missing_interpreter_comes_with_a_remedy() {
-        let missing = |program: &str| StartError::Spawn(SpawnError::NotFound { program: program.into() }).to_string();
+        let missing = |program: &str| StartError::from(SpawnError::NotFound { program: program.into() }).to_string();
         assert!(missing("python3").starts_with("program not found: python3; files that end in .py"));
         assert_eq!(missing("/no/such"), "program not found: /no/such");
+    }
+
+    #[test]
+    fn a_chain_of_reasons_says_each_once() {
+        fn chain(error: &StartError) -> Vec<String> {
+            let (mut texts, mut next) = (Vec::new(), Some(error as &dyn Error));
+            while let Some(error) = next {
+                texts.push(error.to_string());
+                next = error.source();
+            }
+            texts
+        }
+        let texts = chain(&SpawnError::NotFound { program: "/no/such".into() }.into());
+        assert_eq!(texts, ["program not found: /no/such"]);
+        let source = std::io::Error::other("it is a file");
+        let texts = chain(&SpawnError::Directory { directory: "/tmp/x".into(), source }.into());
+        assert_eq!(texts, ["cannot start in /tmp/x", "it is a file"]);
     }
 
     #[test]
     fn no_start_error_quotes_the_process_in_its_summary() {
         let exit = || Exit { status: Status::Code(1), stderr_tail: vec!["secret".into()], uptime: Duration::ZERO };
         let refused = HandshakeError::Refused("secret".into());
-        for error in [StartError::Exited(exit()), StartError::ExitedRegistering(exit()), StartError::Handshake(refused)]
+        let no_sdk = StartError::NoSdk { exit: exit(), remedy: "install it".into() };
+        for error in
+            [StartError::Exited(exit()), StartError::ExitedRegistering(exit()), StartError::Handshake(refused), no_sdk]
         {
             let cause = Cause::from(&error);
             assert_eq!(cause.to_string(), error.to_string());

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use protomcp_link::CallId;
 use protomcp_server::Owner;
+use protomcp_session::Ticket;
 use protomcp_types::ToolName;
 
 use crate::clock::now;
 use crate::dispatcher::Dispatcher;
-use crate::dispatcher::fair_queue::Ticket;
 use crate::dispatcher::scheduler::Slot;
 use crate::process::tool_process::ToolProcess;
 
@@ -25,7 +25,7 @@ pub(crate) struct Permit {
 
 impl Permit {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, process: Arc<ToolProcess>, call: CallId) -> Self {
-        Self { dispatcher, process, call, slot: Slot::Held, busy: None }
+        Self { dispatcher, process, call, slot: Slot::Occupied, busy: None }
     }
 
     /// The name of the call on the link.
@@ -62,7 +62,7 @@ impl Permit {
     /// The tool whose handler occupies the whole process after the end of the call. A process that takes several calls
     /// takes the next one at any time.
     pub(crate) fn leaves_busy(&self) -> Option<&ToolName> {
-        let occupies = self.handler_goes_on() && self.slot == Slot::Held && self.process.concurrency() == 1;
+        let occupies = self.handler_goes_on() && self.slot == Slot::Occupied && self.process.concurrency() == 1;
         self.busy.as_ref().filter(|_| occupies)
     }
 

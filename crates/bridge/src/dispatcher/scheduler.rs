@@ -1,7 +1,7 @@
 //! Selects the next call for the tool process: a value, driven by `dispatcher`.
 //!
 //! Published Python and TypeScript SDKs run one handler at a time and can lose a second call (wire contract, rule R4),
-//! so calls wait here and take turns (`fair_queue`). During a reload all of them are held, and go to the new process
+//! so calls wait here and take turns (`FairQueue`). During a reload all of them are held, and go to the new process
 //! afterwards.
 //!
 //! A call has one of the process's slots from its turn to its end, with two exceptions: a call that became a task is in
@@ -11,16 +11,16 @@
 use std::collections::HashMap;
 
 use protomcp_server::{CallerKey, Owner};
+use protomcp_session::{FairQueue, Pushed, Ticket};
 
 use crate::diagnostics::cause::Cause;
-use crate::dispatcher::fair_queue::{FairQueue, Pushed, Ticket};
 use crate::generation::Generation;
 
 /// The destination of calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Target {
-    /// Calls are held.
-    Held,
+    /// Calls wait.
+    Paused,
     /// This process, with this many at once.
     Open(Generation, usize),
     /// Calls are refused.
@@ -31,7 +31,7 @@ enum Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Slot {
     /// It has a slot.
-    Held,
+    Occupied,
     /// It continues as a task and needs no slot.
     Detached,
 }
@@ -83,19 +83,19 @@ pub(crate) struct Scheduler<W> {
 impl<W> Scheduler<W> {
     /// A scheduler that holds calls, at most `capacity` of them.
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { target: Target::Held, queue: FairQueue::new(capacity), loads: HashMap::new() }
+        Self { target: Target::Paused, queue: FairQueue::new(capacity), loads: HashMap::new() }
     }
 
     /// Adds a call of this caller.
     pub(crate) fn enter(&mut self, caller: &CallerKey, waiter: W) -> Entry<W> {
         match &self.target {
             Target::Down(why) => Entry::Down(waiter, why.clone()),
-            Target::Open(generation, limit) if self.queue.len() == 0 && self.occupied(*generation) < *limit => {
+            Target::Open(generation, limit) if self.queue.is_empty() && self.occupied(*generation) < *limit => {
                 let generation = *generation;
                 self.begin(generation);
                 Entry::Go(generation, waiter)
             }
-            Target::Open(..) | Target::Held => match self.queue.push(caller, waiter) {
+            Target::Open(..) | Target::Paused => match self.queue.push(caller, waiter) {
                 Pushed::Waiting(ticket) => Entry::Wait(ticket),
                 Pushed::InPlaceOf(ticket, displaced, held) => Entry::WaitInPlaceOf(ticket, displaced, held),
                 Pushed::Full(waiter) => Entry::Full(waiter, self.queue.len()),
@@ -117,7 +117,7 @@ impl<W> Scheduler<W> {
     /// A call was given up, but its handler may continue: it is not in flight and keeps its slot until
     /// [`free`](Self::free). Returns true if it was the last one in flight.
     pub(crate) fn give_up(&mut self, generation: Generation) -> bool {
-        self.end(generation, Slot::Held, true)
+        self.end(generation, Slot::Occupied, true)
     }
 
     /// The handler of a call that was given up has ended, or has had its time.
@@ -136,7 +136,7 @@ impl<W> Scheduler<W> {
                 load.beside += 1;
                 Slot::Detached
             }
-            Some(_) | None => Slot::Held,
+            Some(_) | None => Slot::Occupied,
         }
     }
 
@@ -153,7 +153,7 @@ impl<W> Scheduler<W> {
 
     /// Holds all calls.
     pub(crate) fn hold(&mut self) {
-        self.target = Target::Held;
+        self.target = Target::Paused;
     }
 
     /// Holds all calls if they go to this process, which has ended.
@@ -166,6 +166,11 @@ impl<W> Scheduler<W> {
     /// Sends calls to this process, at most `limit` at once.
     pub(crate) fn open(&mut self, generation: Generation, limit: usize) {
         self.target = Target::Open(generation, limit.max(1));
+    }
+
+    /// True if calls go to a process.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.target, Target::Open(..))
     }
 
     /// Refuses calls, and returns those that wait, so that they can fail.
@@ -196,7 +201,7 @@ impl<W> Scheduler<W> {
         let slots = match self.target {
             Target::Open(open, limit) if open == generation && self.occupied(generation) >= limit => limit,
             // One slot for each: no owner holds most of them.
-            Target::Held => usize::MAX,
+            Target::Paused => usize::MAX,
             Target::Open(..) | Target::Down(_) => return None,
         };
         self.queue.others_wait(owner).then_some(slots)
@@ -204,7 +209,7 @@ impl<W> Scheduler<W> {
 
     /// True if calls wait for a slot of this process.
     pub(crate) fn waits_for(&self, generation: Generation) -> bool {
-        matches!(self.target, Target::Open(open, _) if open == generation) && self.queue.len() > 0
+        matches!(self.target, Target::Open(open, _) if open == generation) && !self.queue.is_empty()
     }
 
     /// The number of waiting calls.
@@ -219,7 +224,7 @@ impl<W> Scheduler<W> {
     fn end(&mut self, generation: Generation, slot: Slot, given_up: bool) -> bool {
         let Some(load) = self.loads.get_mut(&generation) else { return false };
         let count = match slot {
-            Slot::Held => &mut load.taken,
+            Slot::Occupied => &mut load.taken,
             Slot::Detached => &mut load.beside,
         };
         *count = count.saturating_sub(1);

@@ -3,13 +3,14 @@
 //! The steps run in order, each with one kind of failure. After a failure all started parts are gone.
 
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_link::{CallError, Closed, Config, Endpoint, Event, Handshake, Link, default_socket_path, drive_filtered};
+use protomcp_lend::LendError;
+use protomcp_link::{CallError, Config, Endpoint, Event, Handshake, Link, default_socket_path, drive_filtered};
 use protomcp_supervisor::{Command, Exit, Prepared, Process, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog::registration::Registration;
@@ -17,15 +18,16 @@ use crate::catalog::resources_and_prompts::{Kind, Listed};
 use crate::compat::registration_settle::REGISTRATION_SETTLE;
 use crate::compat::socket_readers::SocketReaders;
 use crate::diagnostics::start_error::StartError;
+use crate::driver::handover::Handover;
 use crate::driver::list_request::{START_TIMEOUT, ask};
-use crate::driver::message::NewProcess;
+use crate::driver::message::{NewProcess, PendingLists};
 use crate::from_tool::inline_events::EventTap;
 use crate::from_tool::list_control::{self, PendingRegistration};
 use crate::generation::Generation;
+use crate::launch::{Fallback, Launch, Lent};
 use crate::process::middleware::MiddlewareChain;
 use crate::process::sdk::SdkFeatures;
 use crate::process::tool_process::{Child, Connection, ToolProcess};
-use crate::tool_file::Launch;
 
 /// The time for the exit of a process whose link closed, so that the error can name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
@@ -33,7 +35,7 @@ const EXIT_WAIT: Duration = Duration::from_millis(250);
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
 /// The settings of the tool process.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ProcessSettings {
     pub(crate) launch: Launch,
     /// The prefix of each line that the process prints.
@@ -43,14 +45,18 @@ pub(crate) struct ProcessSettings {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) link: Config,
     pub(crate) stop: StopPolicy,
+    /// Its number, from 1 on, if it is one of several.
+    pub(crate) worker: Option<usize>,
+    /// Clients see its lists.
+    pub(crate) shows_lists: bool,
 }
 
 /// Starts processes with these settings.
 #[derive(Debug)]
 pub(crate) struct Launcher {
     settings: ProcessSettings,
-    /// True once the bootstrap was needed; it is then used from the start.
-    bootstrapped: AtomicBool,
+    /// True once the fallback was needed; it is then used from the start.
+    fell_back: AtomicBool,
     pub(crate) tap: EventTap,
 }
 
@@ -60,9 +66,6 @@ pub(crate) struct Started {
     pub(crate) process: NewProcess,
     pub(crate) registered: Registration,
 }
-
-/// Open requests for the lists beside tools; dropping them withdraws them.
-pub(crate) type PendingLists = JoinSet<Result<Listed, Closed>>;
 
 /// A process that has connected and registered.
 struct Connected {
@@ -74,50 +77,64 @@ struct Connected {
 
 impl Launcher {
     pub(crate) fn new(settings: ProcessSettings, tap: EventTap) -> Self {
-        Self { settings, bootstrapped: AtomicBool::new(false), tap }
+        Self { settings, fell_back: AtomicBool::new(false), tap }
+    }
+
+    /// A text about the process, with the number of the worker.
+    pub(crate) fn named(&self, text: String) -> String {
+        match self.settings.worker {
+            Some(number) => format!("worker {number}: {text}"),
+            None => text,
+        }
+    }
+
+    /// True if clients see the lists of the process.
+    pub(crate) fn shows_lists(&self) -> bool {
+        self.settings.shows_lists
     }
 
     /// Starts the process and waits until it takes calls, or until it is `superseded`. All parts of it are gone after
     /// an error.
     pub(crate) async fn start(
         &self,
-        generation: Generation,
         superseded: &CancellationToken,
+        handover: &Handover,
     ) -> Result<Started, StartError> {
-        let Launch { command, bootstrap, .. } = &self.settings.launch;
-        if let Some(bootstrap) = bootstrap {
-            if self.bootstrapped.load(Ordering::Relaxed) {
-                return self.attempt(generation, bootstrap, superseded).await;
-            }
-            return match self.attempt(generation, command, superseded).await {
-                Err(StartError::Exited(exit)) if exit.status.success() => {
-                    tracing::info!("the tool file does not run its tools itself; running them for it");
-                    let started = self.attempt(generation, bootstrap, superseded).await;
-                    self.bootstrapped.store(started.is_ok(), Ordering::Relaxed);
-                    started
-                }
-                outcome => outcome,
-            };
+        let Launch { command, fallback, .. } = &self.settings.launch;
+        let Some(Fallback { command: second, reason }) = fallback else {
+            return self.attempt(command, superseded, handover).await;
+        };
+        if self.fell_back.load(Ordering::Relaxed) {
+            return self.attempt(second, superseded, handover).await;
         }
-        self.attempt(generation, command, superseded).await
+        match self.attempt(command, superseded, handover).await {
+            Err(StartError::Exited(exit)) if reason.holds(&exit) => {
+                tracing::info!("{}", reason.text());
+                let started = self.attempt(second, superseded, handover).await;
+                self.fell_back.store(started.is_ok(), Ordering::Relaxed);
+                started
+            }
+            outcome => outcome,
+        }
     }
 
     async fn attempt(
         &self,
-        generation: Generation,
         command: &Command,
         superseded: &CancellationToken,
+        handover: &Handover,
     ) -> Result<Started, StartError> {
-        let socket = &self.settings.socket;
+        let (socket, generation) = (&self.settings.socket, handover.generation());
         let path = socket.clone().unwrap_or_else(default_socket_path);
-        let command = command.clone().env_socket(SOCKET_VARIABLE, &path);
+        let (command, lent) = self.lend(command).await?;
+        let command = command.env_socket(SOCKET_VARIABLE, &path);
         // The guardian, which removes the socket file in the worst case, starts before the file exists.
         let prepared = Process::prepare(&command).await?;
         let endpoint = if socket.is_some() { Endpoint::bind(&path)? } else { Endpoint::bind_private(&path)? };
         let child = self.start_process(prepared, generation).await?;
         let joined = tokio::select! {
             biased;
-            joined = self.join(generation, endpoint, &child.exit) => joined,
+            joined = self.join(endpoint, &child.exit, handover) => joined,
             () = superseded.cancelled() => Err(StartError::Superseded),
         };
         let Connected { connection, events, pending, registered } = match joined {
@@ -126,7 +143,13 @@ impl Launcher {
                 // The next process must not start beside this one.
                 child.process.kill();
                 ended(&child.exit).await;
-                return Err(error);
+                return Err(match error {
+                    StartError::Exited(exit) => match lent.remedy(&exit.stderr_tail) {
+                        Some(remedy) => StartError::NoSdk { exit, remedy },
+                        None => StartError::Exited(exit),
+                    },
+                    error => error,
+                });
             }
         };
         let chain = MiddlewareChain::new(registered.middleware.clone());
@@ -136,12 +159,27 @@ impl Launcher {
         Ok(Started { process: NewProcess { process, events, pending }, registered })
     }
 
+    /// The command with an SDK, if it may borrow one.
+    async fn lend(&self, command: &Command) -> Result<(Command, Lent), StartError> {
+        if self.settings.launch.lending.is_none() {
+            return Ok((command.clone(), Lent::No));
+        }
+        let Launch { lending, connect_timeout, .. } = &self.settings.launch;
+        let (lending, command) = (lending.clone(), command.clone());
+        // A folder on another machine may not answer.
+        let lent = tokio::task::spawn_blocking(move || lending.apply(command));
+        match tokio::time::timeout(*connect_timeout, lent).await {
+            Ok(Ok(lent)) => Ok(lent?),
+            Ok(Err(_)) | Err(_) => Err(LendError::TimedOut.into()),
+        }
+    }
+
     /// Waits until the process has connected and registered.
     async fn join(
         &self,
-        generation: Generation,
         endpoint: Endpoint,
         exit: &watch::Receiver<Option<Exit>>,
+        handover: &Handover,
     ) -> Result<Connected, StartError> {
         let Launch { connect_timeout, python, .. } = self.settings.launch;
         let stream = tokio::select! {
@@ -150,11 +188,11 @@ impl Launcher {
             () = tokio::time::sleep(connect_timeout) => return Err(StartError::NotConnected(connect_timeout)),
         };
         let readers = if python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
-        let tap = self.tap.clone();
+        let (tap, generation) = (self.tap.clone(), handover.generation());
         let (link, mut events) =
             drive_filtered(stream, self.settings.link.clone(), move |event| tap.filter(generation, event));
         let mut pending = PendingLists::new();
-        let (registered, sdk) = match register(&link, &mut events, &mut pending).await {
+        let (registered, sdk) = match register(&link, &mut events, &mut pending, handover).await {
             Ok(registered) => registered,
             // The link closes a moment before the exit is known; the exit is the better reason.
             Err(StartError::Disconnected) => {
@@ -209,11 +247,12 @@ async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
     }
 }
 
-/// The handshake, the tool list control right after it, and the lists beside tools.
+/// The handshake, the tool list control right after it, the lists beside tools, and the state of the process before.
 async fn register(
     link: &Link,
     events: &mut mpsc::Receiver<Event>,
     open: &mut PendingLists,
+    handover: &Handover,
 ) -> Result<(Registration, SdkFeatures), StartError> {
     let mut early = PendingRegistration::default();
     let handshake = loop {
@@ -256,6 +295,9 @@ async fn register(
             () = &mut settled => break,
         }
     }
+    if draft.sdk.hands_over {
+        take_over(link, events, &mut draft, handover).await?;
+    }
     // Events from before the answers are ahead of them in the queue.
     while let Ok(event) = events.try_recv() {
         list_control::answer_early(link, event, &mut draft);
@@ -265,5 +307,28 @@ async fn register(
     let (sdk, renewed) = (draft.sdk, std::mem::take(&mut draft.renewed));
     let early = draft.into_commands();
     let structured = sdk.structured;
-    Ok((Registration { tools, middleware, early, catalog, renewed, in_place: false, structured }, sdk))
+    Ok((
+        Registration { tools: tools.map(Into::into), middleware, early, catalog, renewed, in_place: false, structured },
+        sdk,
+    ))
+}
+
+/// Takes over the state of the process before. The new one may change its lists with it.
+async fn take_over(
+    link: &Link,
+    events: &mut mpsc::Receiver<Event>,
+    draft: &mut PendingRegistration,
+    handover: &Handover,
+) -> Result<(), StartError> {
+    let mut taking_over = pin!(handover.carry_out(link));
+    loop {
+        tokio::select! {
+            biased;
+            event = events.recv() => match event {
+                Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+                Some(event) => list_control::answer_early(link, event, draft),
+            },
+            taken_over = &mut taking_over => return taken_over.map_err(|_| StartError::Disconnected),
+        }
+    }
 }

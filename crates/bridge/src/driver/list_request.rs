@@ -18,13 +18,13 @@ pub(crate) const RENEWAL_TIMEOUT: Duration = Duration::from_secs(300);
 ///
 /// # Errors
 /// See [`CallError`].
-pub(crate) async fn ask(link: &Link, kind: Kind, patience: Duration) -> Result<Listed, CallError> {
+pub(crate) async fn ask(link: &Link, kind: Kind, timeout: Duration) -> Result<Listed, CallError> {
     let answer = match kind {
-        Kind::Resources => link.call(ListResourcesRequest {}, patience).await.map(|it| Listed::Resources(it.resources)),
+        Kind::Resources => link.call(ListResourcesRequest {}, timeout).await.map(|it| Listed::Resources(it.resources)),
         Kind::Templates => {
-            link.call(ListResourceTemplatesRequest {}, patience).await.map(|it| Listed::Templates(it.templates))
+            link.call(ListResourceTemplatesRequest {}, timeout).await.map(|it| Listed::Templates(it.templates))
         }
-        Kind::Prompts => link.call(ListPromptsRequest {}, patience).await.map(|it| Listed::Prompts(it.prompts)),
+        Kind::Prompts => link.call(ListPromptsRequest {}, timeout).await.map(|it| Listed::Prompts(it.prompts)),
     };
     answer.inspect_err(|error| {
         if let CallError::TooManyEntries { .. } | CallError::AnswerTooLarge { .. } | CallError::Malformed(_) = error {

@@ -1,12 +1,16 @@
 //! An input for the core, with an attachment that only the driver handles.
 
-use protomcp_link::Event;
+use protomcp_link::{Closed, Event, Link};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
 
+use crate::catalog::resources_and_prompts::Listed;
 use crate::core::io::Input;
 use crate::diagnostics::start_error::StartError;
-use crate::driver::launcher::PendingLists;
 use crate::process::tool_process::ToolProcess;
+
+/// Open requests for the lists beside tools; dropping them withdraws them.
+pub(crate) type PendingLists = JoinSet<Result<Listed, Closed>>;
 
 /// An input and its attachment.
 #[derive(Debug)]
@@ -21,6 +25,8 @@ pub(crate) enum Attachment {
     None,
     /// With [`Input::Started`].
     Process(Box<NewProcess>),
+    /// With [`Input::Prepared`]: the process waits for the link of the one whose state it takes over; `None`: for no state.
+    Successor(oneshot::Sender<Option<Link>>),
     /// With [`Input::StartFailed`] and [`Input::CannotStart`].
     StartError(StartError),
     /// The sender waits until the effects are applied.

@@ -36,7 +36,7 @@ pub(crate) enum Gathered {
     /// It is the first of its group. The receiver ends with the group.
     First(oneshot::Receiver<()>),
     /// It waits for the last of its group.
-    Held,
+    Waiting,
 }
 
 impl QuestionGroups {
@@ -55,7 +55,7 @@ impl QuestionGroups {
         }
         if let Some(group) = groups.get_mut(&key) {
             group.questions.push(admitted);
-            return Gathered::Held;
+            return Gathered::Waiting;
         }
         let (complete, ended) = oneshot::channel();
         groups.insert(key, Group { questions: vec![admitted], _complete: complete });
@@ -94,7 +94,7 @@ mod tests {
         match gathered {
             Gathered::Complete(all) => all.into_iter().map(|admitted| admitted.question.id).collect(),
             Gathered::First(_) => "first".into(),
-            Gathered::Held => "held".into(),
+            Gathered::Waiting => "held".into(),
         }
     }
 

@@ -136,7 +136,7 @@ impl Questions {
         match self.groups.add(process.generation(), Admitted { question, slot }) {
             Gathered::Complete(group) => Some(Box::pin(self.clone().ask(process, group))),
             Gathered::First(ended) => Some(Box::pin(self.clone().expire(process, for_call, ended))),
-            Gathered::Held => None,
+            Gathered::Waiting => None,
         }
     }
 

@@ -56,8 +56,8 @@ mod tests {
         pages.opened("a", session(2));
         pages.opened("b", SessionId::STATELESS);
         pages.opened(&"c".repeat(ID_MAX + 1), session(1));
-        let told = ["a", "a", "b", "unknown", &"c".repeat(ID_MAX + 1)].map(|id| pages.done(id));
-        assert_eq!(told, [Some(session(2)), None, None, None, None]);
+        let notified = ["a", "a", "b", "unknown", &"c".repeat(ID_MAX + 1)].map(|id| pages.done(id));
+        assert_eq!(notified, [Some(session(2)), None, None, None, None]);
     }
 
     #[test]

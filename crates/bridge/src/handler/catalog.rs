@@ -13,30 +13,30 @@ use protomcp_wire::{completion, metadata, prompt, resource};
 
 use crate::catalog::resources_and_prompts::Kind;
 use crate::diagnostics::failure::Failure;
-use crate::duration::GoDuration;
-use crate::handler::Backend;
+use crate::pool::worker::Worker;
 use crate::process::request_context;
 use crate::process::tool_process::ToolProcess;
+use protomcp_schema::GoDuration;
 use protomcp_schema::Page;
 
 /// Contents of more bytes are converted on a blocking thread, so that other tasks are not delayed.
 const CONVERT_INLINE: usize = 1 << 20;
 
-impl Backend {
-    pub(super) async fn list(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, ErrorObject> {
+impl Worker {
+    pub(crate) async fn list(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, ErrorObject> {
         self.started().await?;
         self.snapshot.load().catalog().page(kind, cursor)
     }
 
     /// The media type of this URI; −32002 if the lists have no match.
-    pub(super) async fn media_type(&self, uri: &str) -> Result<String, ErrorObject> {
+    pub(crate) async fn media_type(&self, uri: &str) -> Result<String, ErrorObject> {
         self.started().await?;
         let snapshot = self.snapshot.load();
         let found = snapshot.catalog().media_type(uri).map(str::to_owned);
         found.ok_or_else(|| ErrorObject::resource_not_found(uri))
     }
 
-    pub(super) async fn read(&self, read: ReadResource, context: &Context) -> Result<ReadResourceResult, ErrorObject> {
+    pub(crate) async fn read(&self, read: ReadResource, context: &Context) -> Result<ReadResourceResult, ErrorObject> {
         let media_type = self.media_type(&read.uri).await?;
         let request = ReadResourceRequest { uri: read.uri.clone(), metadata_json: metadata::to_envelope(read.meta) };
         let response = self.ask(&format!("read resource \"{}\"", read.uri), request, context).await?;
@@ -48,7 +48,7 @@ impl Backend {
         converted.await.unwrap_or_else(|_| Err(internal(&Failure::ShuttingDown)))
     }
 
-    pub(super) async fn prompt(&self, get: GetPrompt, context: &Context) -> Result<GetPromptResult, ErrorObject> {
+    pub(crate) async fn prompt(&self, get: GetPrompt, context: &Context) -> Result<GetPromptResult, ErrorObject> {
         self.started().await?;
         {
             let (snapshot, given) = (self.snapshot.load(), get.members());
@@ -65,7 +65,7 @@ impl Backend {
         prompt::to_mcp(&get.name, response)
     }
 
-    pub(super) async fn completion(
+    pub(crate) async fn completion(
         &self,
         complete: Complete,
         context: &Context,
@@ -105,8 +105,8 @@ impl Backend {
         request: R,
         context: &Context,
     ) -> Result<R::Response, ErrorObject> {
-        let (patience, owner) = (self.calls.timeout, &context.caller().owner);
-        let mut process = tokio::time::timeout(patience, self.calls.dispatcher.serving(owner))
+        let (timeout, owner) = (self.calls.timeout, &context.caller().owner);
+        let mut process = tokio::time::timeout(timeout, self.calls.dispatcher.serving(owner))
             .await
             .map_err(|_| ErrorObject::internal(format!("{what}: the tool process is not back yet; try again later")))?
             .map_err(|failure| internal(&failure))?;

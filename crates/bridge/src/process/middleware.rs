@@ -14,10 +14,10 @@ use protomcp_server::Context;
 use protomcp_types::{Kind, RawJson};
 
 use crate::diagnostics::failure::Failure;
-use crate::duration::GoDuration;
 use crate::process::deadline::Deadline;
 use crate::process::request_context;
 use crate::process::sdk::SdkFeatures;
+use protomcp_schema::GoDuration;
 
 /// Middleware in the order in which it runs before a call.
 #[derive(Debug, Clone, Default)]

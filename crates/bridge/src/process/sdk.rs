@@ -7,7 +7,7 @@ use protomcp_proto::{BridgeInfo, SdkInfo};
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
-const FEATURES: [&str; 14] = [
+const FEATURES: [&str; 15] = [
     "elicitation",
     "metadata",
     "raw-with-result",
@@ -22,6 +22,7 @@ const FEATURES: [&str; 14] = [
     "request-context",
     "sampling-params",
     "ping",
+    "hand-over",
 ];
 
 /// The announced features of a process.
@@ -42,6 +43,8 @@ pub(crate) struct SdkFeatures {
     pub(crate) wants_context: bool,
     /// It answers pings at any time.
     pub(crate) answers_pings: bool,
+    /// It hands its state over to its successor, and takes over that of its predecessor.
+    pub(crate) hands_over: bool,
 }
 
 impl SdkFeatures {
@@ -56,6 +59,7 @@ impl SdkFeatures {
             validates: has("validated-arguments"),
             wants_context: has("request-context"),
             answers_pings: has("ping"),
+            hands_over: has("hand-over"),
         }
     }
 }
@@ -89,6 +93,7 @@ mod tests {
             (0, &["validated-arguments"], SdkFeatures { validates: true, ..plain }),
             (0, &["request-context"], SdkFeatures { wants_context: true, ..plain }),
             (0, &["ping"], SdkFeatures { answers_pings: true, ..plain }),
+            (0, &["hand-over"], SdkFeatures { hands_over: true, ..plain }),
         ] {
             assert_eq!(SdkFeatures::of(&info(calls, features)), sdk);
         }

@@ -79,7 +79,22 @@ async fn a_flood_of_chunks_fails_its_own_call() {
     for _ in 0..200 {
         tool.send(&wronged.1, StreamChunk { data: vec![b'x'; 64 << 10].into(), r#final: false }).await;
     }
-    assert_eq!(code(&host.answer(wronged.0).await), "RESULT_TOO_LARGE");
+    let answer = host.answer(wronged.0).await;
+    assert_eq!(code(&answer), "RESULT_TOO_LARGE");
+    assert!(answer.to_string().contains("1048576; return less, or raise the maximum result size\"}]"), "{answer}");
+    goes_on(&mut host, &mut tool, other).await;
+}
+
+#[tokio::test]
+async fn an_answer_beyond_the_frame_names_the_limit_of_frames() {
+    let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], |builder| builder.max_frame(1 << 16)).await;
+    let mut host = stage.host("{}").await;
+    let [wronged, other] = two_calls(&mut host, &mut tool).await;
+    let result_json = vec![b' '; 1 << 17].into();
+    tool.send(&wronged.1, CallToolResponse { result_json, ..CallToolResponse::default() }).await;
+    let answer = host.answer(wronged.0).await;
+    assert_eq!(code(&answer), "RESULT_TOO_LARGE");
+    assert!(answer.to_string().contains("return less, or raise the maximum frame size"), "{answer}");
     goes_on(&mut host, &mut tool, other).await;
 }
 

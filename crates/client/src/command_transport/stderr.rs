@@ -1,5 +1,7 @@
 //! Standard error of a process, and its end in words.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use protomcp_supervisor::{Event, Exit, StderrHandler};
 use tokio::sync::{mpsc, watch};
 
@@ -30,6 +32,23 @@ pub(crate) async fn read(
             // The sink closes the input before it asks for the stop.
             Event::Started { .. } | Event::CloseLink => {}
         }
+    }
+}
+
+/// The handler of lines of standard output that are not messages. They are shown as those of standard error.
+pub(crate) fn stray(name: String, handler: StderrHandler) -> impl Fn(&str) + Send + Sync + 'static {
+    let is_known = AtomicBool::new(false);
+    move |line| {
+        if !is_known.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                server = name,
+                line,
+                "the server prints text on standard output, where only messages belong"
+            );
+        }
+        handler.line(line, |line| {
+            tracing::info!(target: "protomcp_client::stderr", server = name, "{line}");
+        });
     }
 }
 

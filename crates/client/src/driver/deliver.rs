@@ -43,6 +43,8 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             ClientEvent::Withdrawn(key) => self.stop_answering(Question::Request(key.number)),
             ClientEvent::Notification(notification) => self.notification(notification),
             ClientEvent::Listening(outcome) => self.listening(&outcome),
+            // Answers that were kept because changes are notified.
+            ClientEvent::ListeningLost => self.shared.cache().invalidate(&Kind::ALL),
             ClientEvent::Ignored(why) => tracing::debug!(why, "message ignored"),
             ClientEvent::Closed(reason) => self.closed(&reason),
         }
@@ -81,5 +83,6 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
     fn closed(&mut self, reason: &CloseReason) {
         tracing::debug!(%reason, "connection closed");
         self.stop_watching(reason);
+        self.shared.cache().invalidate(&Kind::ALL);
     }
 }

@@ -41,10 +41,14 @@ impl Server {
         (ours, Self { source, sink })
     }
 
+    /// The next request. Notifications, such as those of cancelled requests, are passed over.
     async fn request(&mut self) -> Request {
-        match self.source.next().await {
-            Ok(Some(Ok(Incoming::One(Message::Request(request))))) => request,
-            other => panic!("{other:?}"),
+        loop {
+            match self.source.next().await {
+                Ok(Some(Ok(Incoming::One(Message::Request(request))))) => return request,
+                Ok(Some(Ok(Incoming::One(Message::Notification(_))))) => {}
+                other => panic!("{other:?}"),
+            }
         }
     }
 
@@ -69,12 +73,33 @@ impl Server {
         let request = self.request().await;
         assert_eq!(request.method, "subscriptions/listen");
         let wanted = request.params.member("notifications").map(RawJson::as_str).unwrap_or_default().to_owned();
-        let (id, meta) = (request.id, "io.modelcontextprotocol/subscriptionId");
+        self.acknowledge(&request.id, &wanted).await;
+        wanted
+    }
+
+    async fn acknowledge(&mut self, id: &RequestId, wanted: &str) {
+        let meta = "io.modelcontextprotocol/subscriptionId";
         self.send(format!(
             r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"notifications":{wanted},"_meta":{{"{meta}":{id}}}}}}}"#
         ))
         .await;
-        wanted
+    }
+
+    /// The resources of the next request for a stream, which has no answer.
+    async fn wanted(&mut self) -> String {
+        let request = self.request().await;
+        assert_eq!(request.method, "subscriptions/listen");
+        request.params.member("notifications").map(RawJson::as_str).unwrap_or_default().to_owned()
+    }
+
+    async fn answer(&mut self, id: RequestId, result: &str) {
+        self.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await;
+    }
+
+    async fn uri_of(&mut self, method: &str) -> String {
+        let request = self.request().await;
+        assert_eq!(request.method, method);
+        request.params.member("uri").and_then(|uri| uri.to().ok()).unwrap_or_default()
     }
 
     async fn next_is(&mut self, method: &str) -> RequestId {
@@ -88,9 +113,9 @@ impl Server {
 async fn subscriptions_wait_for_the_next_connection() {
     let (first, mut server) = Server::new();
     let (replace, next) = oneshot::channel();
-    let (told, mut updates) = tokio::sync::mpsc::unbounded_channel();
+    let (notified, mut updates) = tokio::sync::mpsc::unbounded_channel();
     let client = Client::new("host", "1").mode(Mode::Stateless).on_resource_updated(move |uri, _| {
-        drop(told.send(uri));
+        drop(notified.send(uri));
         std::future::ready(())
     });
     let reconnection = Reconnection::Ready(Box::new(Next(next)));
@@ -168,4 +193,109 @@ async fn subscriptions_that_the_server_has_ended_are_wanted_still() {
     let began = tokio::time::Instant::now();
     assert_eq!(server.listen().await, r#"{"resourceSubscriptions":["a"]}"#);
     assert_eq!(began.elapsed().as_secs(), 60);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_subscription_without_a_session_ends() {
+    let (first, mut server) = Server::new();
+    let client = Client::new("host", "1").mode(Mode::Stateless);
+    let connecting = tokio::spawn(async move { client.connect(first).await });
+    server.open().await;
+    let session = Arc::new(connecting.await.unwrap().unwrap());
+    let subscribe = |uri: &'static str| {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move { session.subscribe(uri).await })
+    };
+    let kept = subscribe("a");
+    server.listen().await;
+    kept.await.unwrap().unwrap();
+    // The caller is gone before the server has acknowledged it.
+    let dropped = subscribe("b");
+    assert_eq!(server.wanted().await, r#"{"resourceSubscriptions":["a","b"]}"#);
+    dropped.abort();
+    assert!(dropped.await.unwrap_err().is_cancelled());
+    // Of two callers one is gone.
+    let (dropped, other) = (subscribe("c"), subscribe("c"));
+    assert_eq!(server.wanted().await, r#"{"resourceSubscriptions":["a","c"]}"#, "without the one that is gone");
+    dropped.abort();
+    assert_eq!(server.listen().await, r#"{"resourceSubscriptions":["a","c"]}"#);
+    other.await.unwrap().unwrap();
+    // A second subscription to what is watched already ends nothing.
+    let again = subscribe("a");
+    tokio::task::yield_now().await;
+    again.abort();
+    session.unsubscribe("c").now_or_never();
+    assert_eq!(server.wanted().await, r#"{"resourceSubscriptions":["a"]}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_dropped_subscription_of_a_session_ends() {
+    let (first, mut server) = Server::new();
+    let client = Client::new("host", "1").mode(Mode::Stateful);
+    let connecting = tokio::spawn(async move { client.connect(first).await });
+    let id = server.next_is("initialize").await;
+    server.answer(id, r#"{"protocolVersion":"2025-06-18","capabilities":{"resources":{"subscribe":true}},"serverInfo":{"name":"s","version":"1"}}"#).await;
+    let session = Arc::new(connecting.await.unwrap().unwrap());
+    let subscribe = |uri: &'static str| {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move { session.subscribe(uri).await })
+    };
+    let kept = subscribe("a");
+    let id = server.next_is("resources/subscribe").await;
+    server.answer(id, "{}").await;
+    kept.await.unwrap().unwrap();
+    let dropped = subscribe("b");
+    server.next_is("resources/subscribe").await;
+    dropped.abort();
+    assert_eq!(server.uri_of("resources/unsubscribe").await, "b");
+    // A second subscription to what is watched already ends nothing, and of two callers one may go.
+    let dropped = subscribe("a");
+    server.next_is("resources/subscribe").await;
+    dropped.abort();
+    let (dropped, other) = (subscribe("c"), subscribe("c"));
+    server.next_is("resources/subscribe").await;
+    let id = server.next_is("resources/subscribe").await;
+    dropped.abort();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    server.answer(id, "{}").await;
+    other.await.unwrap().unwrap();
+    // Nothing is ended: the next request is another one.
+    let ping = tokio::spawn({
+        let session = Arc::clone(&session);
+        async move { session.ping().await }
+    });
+    server.next_is("ping").await;
+    ping.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn kept_answers_go_with_the_stream_that_announces_changes() {
+    let (first, mut server) = Server::new();
+    let client = Client::new("host", "1").mode(Mode::Stateless).on_resource_updated(|_, _| std::future::ready(()));
+    let connecting = tokio::spawn(async move { client.connect(first).await });
+    server.open().await;
+    let session = Arc::new(connecting.await.unwrap().unwrap());
+    let subscribing = tokio::spawn({
+        let session = Arc::clone(&session);
+        async move { session.subscribe("a").await }
+    });
+    let stream = server.next_is("subscriptions/listen").await;
+    server.acknowledge(&stream, r#"{"resourceSubscriptions":["a"]}"#).await;
+    subscribing.await.unwrap().unwrap();
+    let read = || {
+        let session = Arc::clone(&session);
+        tokio::spawn(async move { session.read_resource("a").await })
+    };
+    let asked = read();
+    let id = server.next_is("resources/read").await;
+    server.answer(id, r#"{"contents":[],"ttlMs":3600000,"cacheScope":"public"}"#).await;
+    asked.await.unwrap().unwrap();
+    assert!(read().await.unwrap().is_ok(), "it is kept");
+    // The server ends the stream.
+    server.answer(stream, "{}").await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let asked = read();
+    let id = server.next_is("resources/read").await;
+    server.answer(id, r#"{"contents":[]}"#).await;
+    asked.await.unwrap().unwrap();
 }

@@ -6,10 +6,12 @@ use protomcp_session::{CallId, CloseReason, OutgoingCall, RequestError, ServerRe
 use protomcp_transport::{Sink, Source};
 use protomcp_types::{
     JsonObject, Level, MAX_SUBSCRIBED_URI, Method, Notification, Params, RawJson, SetLevel, Subscribe,
-    SubscriptionFilter, code, method,
+    SubscriptionFilter, Unsubscribe, code, method,
 };
 use tokio::sync::oneshot;
 
+use crate::cache::Kind;
+use crate::command::{Subscribed, Watched};
 use crate::driver::{Driver, now};
 use crate::handlers::Handlers;
 
@@ -21,6 +23,8 @@ pub(super) struct Watching {
     uris: BTreeSet<String>,
     level: Option<Level>,
     waiting: Vec<Waiting>,
+    /// Requests for subscriptions with a session, by resource.
+    requests: HashMap<String, Requests>,
     /// Requests that repeat in a new session what the lost one was asked for.
     renewals: HashMap<CallId, Renewal>,
 }
@@ -32,11 +36,19 @@ pub(super) struct Waiting {
     is_wanted: bool,
     /// The resource was not watched before.
     is_new: bool,
-    done: oneshot::Sender<Result<(), RequestError>>,
+    done: oneshot::Sender<Watched>,
+}
+
+/// The requests for one subscription.
+#[derive(Debug, Default)]
+struct Requests {
+    count: usize,
+    /// The outcome of one that has ended is not known.
+    may_be_made: bool,
 }
 
 impl Waiting {
-    pub(super) fn new(uri: String, is_wanted: bool, done: oneshot::Sender<Result<(), RequestError>>) -> Self {
+    pub(super) fn new(uri: String, is_wanted: bool, done: oneshot::Sender<Watched>) -> Self {
         Self { uri, is_wanted, is_new: false, done }
     }
 }
@@ -63,17 +75,61 @@ impl Watching {
             uris: BTreeSet::new(),
             level: None,
             waiting: Vec::new(),
+            requests: HashMap::new(),
             renewals: HashMap::new(),
         }
     }
 
-    /// Answers a caller. A resource that is not watched after all is forgotten.
-    fn answer(&mut self, waiting: Waiting, answer: Result<(), RequestError>) {
-        if answer.is_err() && waiting.is_new {
-            self.uris.remove(&waiting.uri);
+    /// Answers a caller. A resource that is not watched after all is forgotten. True if that is because the caller has gone.
+    fn answer(&mut self, waiting: Waiting, answer: Result<(), RequestError>) -> bool {
+        let Waiting { uri, is_new, done, .. } = waiting;
+        let is_refused = answer.is_err();
+        let is_lost = done.send(answer.map(|()| is_new)).is_err();
+        if is_new && (is_refused || is_lost) {
+            self.uris.remove(&uri);
         }
-        // A caller that has gone needs no answer.
-        drop(waiting.done.send(answer));
+        is_new && is_lost
+    }
+
+    /// Forgets callers that are gone, and the resources that only they want to watch. True if there are any of these.
+    fn forget_gone(&mut self) -> bool {
+        let before = self.uris.len();
+        let is_gone = |waiting: &Waiting| waiting.is_wanted && waiting.done.is_closed();
+        let (gone, mut left): (Vec<_>, Vec<_>) = std::mem::take(&mut self.waiting).into_iter().partition(is_gone);
+        for Waiting { uri, .. } in gone.into_iter().filter(|waiting| waiting.is_new) {
+            match left.iter_mut().find(|waiting| waiting.is_wanted && waiting.uri == uri) {
+                // It begins with another caller.
+                Some(other) => other.is_new = true,
+                None => _ = self.uris.remove(&uri),
+            }
+        }
+        self.waiting = left;
+        self.uris.len() < before
+    }
+
+    /// A subscription with a session is about to be requested.
+    pub(super) fn subscribing(&mut self, uri: String) {
+        self.requests.entry(uri).or_default().count += 1;
+    }
+
+    /// A subscription with a session has ended.
+    pub(super) fn unsubscribed(&mut self, uri: &str) {
+        self.uris.remove(uri);
+    }
+
+    /// Takes the outcome of a request for a subscription. True if the server may have one that is not wanted.
+    fn requested(&mut self, uri: &str, outcome: Subscribed) -> bool {
+        if outcome == Subscribed::Done && self.uris.len() < MAX_WATCHED {
+            self.uris.insert(uri.to_owned());
+        }
+        let Some(requests) = self.requests.get_mut(uri) else { return false };
+        requests.count = requests.count.saturating_sub(1);
+        requests.may_be_made |= outcome == Subscribed::Unknown;
+        if requests.count > 0 {
+            return false;
+        }
+        let may_be_made = self.requests.remove(uri).is_some_and(|requests| requests.may_be_made);
+        may_be_made && !self.uris.contains(uri)
     }
 
     fn filter(&self) -> SubscriptionFilter {
@@ -106,7 +162,8 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
 
     pub(super) fn watch(&mut self, mut waiting: Waiting) {
         if let Some(reason) = self.connection.closed().cloned() {
-            return self.watching.answer(waiting, Err(RequestError::Closed(reason)));
+            self.watching.answer(waiting, Err(RequestError::Closed(reason)));
+            return;
         }
         let (uri, uris) = (&waiting.uri, &mut self.watching.uris);
         let refusal = match waiting.is_wanted {
@@ -115,7 +172,8 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             _ => None,
         };
         if let Some(why) = refusal {
-            return self.watching.answer(waiting, Err(RequestError::NotAvailable(why)));
+            self.watching.answer(waiting, Err(RequestError::NotAvailable(why)));
+            return;
         }
         if waiting.is_wanted {
             waiting.is_new = uris.insert(uri.clone());
@@ -133,7 +191,9 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
     pub(super) fn listening(&mut self, outcome: &Result<SubscriptionFilter, RequestError>) {
         if let Err(error) = outcome {
             tracing::warn!(%error, "the server does not send notifications of changes");
+            self.shared.cache().invalidate(&Kind::ALL);
         }
+        let mut has_gone = self.watching.forget_gone();
         for waiting in std::mem::take(&mut self.watching.waiting) {
             let answer = match outcome {
                 _ if !waiting.is_wanted => Ok(()),
@@ -141,7 +201,10 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 Ok(_) => Err(RequestError::NotAvailable("the server does not honour the subscription")),
                 Err(error) => Err(error.clone()),
             };
-            self.watching.answer(waiting, answer);
+            has_gone |= self.watching.answer(waiting, answer);
+        }
+        if has_gone && outcome.is_ok() {
+            self.listen_anew();
         }
         // A server without subscriptions has none later.
         let is_final = |error: &RequestError| matches!(error, RequestError::Refused(error) if error.code == code::METHOD_NOT_FOUND);
@@ -217,12 +280,27 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         }
     }
 
-    /// Remembers a subscription of a session with a handshake.
-    pub(super) fn subscribed(&mut self, uri: String, is_wanted: bool) {
-        if is_wanted && self.watching.uris.len() < MAX_WATCHED {
-            self.watching.uris.insert(uri);
-        } else {
-            self.watching.uris.remove(&uri);
+    /// Callers that wait for an acknowledgement are gone.
+    pub(super) fn unwatched(&mut self) {
+        if self.watching.forget_gone() {
+            self.listen_anew();
+        }
+    }
+
+    /// Asks for what is wanted now.
+    fn listen_anew(&mut self) {
+        if self.connection.server().is_some_and(|server| !server.is_stateful()) {
+            self.connection.listen(now(), self.watching.filter());
+        }
+    }
+
+    /// Remembers a subscription of a session with a handshake, or ends one whose caller does not know of it.
+    pub(super) fn subscribed(&mut self, uri: &str, outcome: Subscribed) {
+        let is_unwanted = self.watching.requested(uri, outcome);
+        if is_unwanted && self.connection.server().is_some_and(|server| server.is_stateful()) {
+            let request = ServerRequest::Unsubscribe(Unsubscribe::new(uri));
+            let call = OutgoingCall::new(request.method().to_owned(), request.into_params());
+            self.connection.call(now(), self.shared.next_call(), call);
         }
     }
 

@@ -160,7 +160,7 @@ fn blob(field: &str) -> Bytes {
 }
 
 /// Messages that the original protocol does not have.
-const NEW: [&str; 9] = [
+const NEW: [&str; 13] = [
     "sdk_info",
     "bridge_info",
     "elicitation_request",
@@ -170,6 +170,10 @@ const NEW: [&str; 9] = [
     "elicitation_complete",
     "ping",
     "pong",
+    "hand_over",
+    "hand_over_response",
+    "take_over",
+    "take_over_response",
 ];
 
 /// Vectors that are more than one envelope.

@@ -3,12 +3,13 @@
 use bytes::Bytes;
 use protomcp_proto::{
     BridgeInfo, CompletionRequest, CompletionResponse, ElicitationComplete, ElicitationRequest, ElicitationResponse,
-    Envelope, GetPromptRequest, GetPromptResponse, ListPromptsRequest, ListResourceTemplatesRequest,
-    ListResourcesRequest, ListRootsRequest, ListRootsResponse, Msg, Ping, Pong, Principal, PromptArgument,
-    PromptDefinition, PromptListChanged, PromptListResponse, PromptMessage, ReadResourceRequest, ReadResourceResponse,
-    RequestContext, ResourceChangedNotification, ResourceContent, ResourceDefinition, ResourceListChanged,
-    ResourceListResponse, ResourceTemplateDefinition, ResourceTemplateListResponse, RootDef, SamplingRequest,
-    SamplingResponse, SdkInfo, ToolError,
+    Envelope, GetPromptRequest, GetPromptResponse, HandOverRequest, HandOverResponse, ListPromptsRequest,
+    ListResourceTemplatesRequest, ListResourcesRequest, ListRootsRequest, ListRootsResponse, Msg, Ping, Pong,
+    Principal, PromptArgument, PromptDefinition, PromptListChanged, PromptListResponse, PromptMessage,
+    ReadResourceRequest, ReadResourceResponse, RequestContext, ResourceChangedNotification, ResourceContent,
+    ResourceDefinition, ResourceListChanged, ResourceListResponse, ResourceTemplateDefinition,
+    ResourceTemplateListResponse, RootDef, SamplingRequest, SamplingResponse, SdkInfo, TakeOverRequest,
+    TakeOverResponse, ToolError,
 };
 
 use super::{blob, json, text, texts};
@@ -212,6 +213,10 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
         ElicitationComplete { elicitation_id: text("ElicitationComplete.elicitation_id") }.into(),
         Ping {}.into(),
         Pong {}.into(),
+        HandOverRequest {}.into(),
+        HandOverResponse { state: blob("HandOverResponse.state"), error: text("HandOverResponse.error") }.into(),
+        TakeOverRequest { state: blob("TakeOverRequest.state") }.into(),
+        TakeOverResponse { error: text("TakeOverResponse.error") }.into(),
     ]
 }
 

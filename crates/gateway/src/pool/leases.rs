@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protomcp_server::Owner;
 
-use crate::pool::shares::has_room;
+use crate::shares::has_room;
 
 /// Sessions for single calls.
 #[derive(Debug)]

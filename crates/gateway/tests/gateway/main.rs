@@ -13,4 +13,5 @@ mod reloads;
 mod sessions;
 mod stage;
 mod tasks;
+mod turns;
 mod visits;

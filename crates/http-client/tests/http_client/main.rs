@@ -14,6 +14,7 @@ mod peer;
 mod proxies;
 mod redirects;
 mod resuming;
+mod reuse;
 mod script;
 mod sessions;
 #[cfg(feature = "tls")]

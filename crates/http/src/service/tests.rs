@@ -26,9 +26,9 @@ use crate::store::MemoryStore;
 
 /// Sessions whose tasks do nothing.
 #[derive(Default)]
-struct Still(Mutex<Vec<Held>>);
+struct Still(Mutex<Vec<OpenConnection>>);
 
-struct Held {
+struct OpenConnection {
     source: <SessionTransport as Transport>::Source,
     sink: <SessionTransport as Transport>::Sink,
     _place: TablePlace,
@@ -37,7 +37,7 @@ struct Held {
 impl Serve for Arc<Still> {
     fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, _: &Parts, _: &TaskTracker) {
         let (source, sink) = SessionTransport(session).split();
-        self.0.lock().unwrap().push(Held { source, sink, _place: place });
+        self.0.lock().unwrap().push(OpenConnection { source, sink, _place: place });
     }
 
     fn answer(&self, _: protomcp_types::Request, _: &StatelessMeta, _: &SourceRequest) -> Replies {

@@ -26,7 +26,15 @@ impl Connection {
             return Ok(0);
         }
         for taken in 0..most {
-            match self.decoder.decode(src) {
+            let decoded = self.decoder.decode(src);
+            if let (Some(tap), Ok(Some(frame))) = (&self.config.tap, &decoded) {
+                match frame {
+                    Frame::Envelope(envelope) => tap.envelope(self.side.other(), envelope),
+                    Frame::Raw(raw) => tap.raw(self.side.other(), raw),
+                    Frame::TooLarge(_) => {}
+                }
+            }
+            match decoded {
                 Ok(None) => return Ok(taken),
                 Ok(Some(Frame::Envelope(envelope))) => self.handle_envelope(now, envelope),
                 Ok(Some(Frame::Raw(raw))) => self.handle_raw(raw),

@@ -38,7 +38,12 @@ impl Connection {
             TooLargeKind::Envelope => format!("a {message} of {size} bytes is larger than the limit of {limit}"),
             TooLargeKind::Payload => format!("a payload of {size} bytes is larger than the limit of {limit}"),
         };
-        self.refuse(request_id, message, reason, CallError::AnswerTooLarge { size, limit });
+        self.refuse(
+            request_id,
+            message,
+            reason,
+            CallError::AnswerTooLarge { size, limit, is_of_frame: kind == TooLargeKind::Envelope },
+        );
     }
 
     pub(super) fn handle_undecoded(&mut self, error: DecodeError) {
@@ -82,8 +87,8 @@ mod tests {
     #[test]
     fn powers_of_ten_of_refusals_are_reported() {
         let mut refused = Refused::default();
-        let told: Vec<_> = (0..2000).filter_map(|_| refused.count("log")).collect();
-        assert_eq!(told, [1, 10, 100, 1000]);
+        let notified: Vec<_> = (0..2000).filter_map(|_| refused.count("log")).collect();
+        assert_eq!(notified, [1, 10, 100, 1000]);
         assert_eq!(refused.count("tool_list"), Some(1));
         refused.0.insert("log", u64::MAX - 1);
         assert_eq!(refused.count("log"), None);

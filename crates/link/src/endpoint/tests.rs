@@ -100,7 +100,7 @@ async fn whatever_else_has_the_name_is_left_alone() {
         let path = folder.path().join("tool.sock");
         let error = bound.unwrap_err();
         assert!(matches!(&error, EndpointError::InUse(named) if *named == path), "{what}: {error}");
-        assert_eq!(error.to_string(), format!("{} is in use", path.display()));
+        assert_eq!(error.to_string(), format!("{} is in use by another file or program", path.display()));
         assert!(fs::symlink_metadata(&path).is_ok(), "{what} is gone");
     }
 }

@@ -29,7 +29,7 @@ pub struct Envelope {
     /// What is said. An envelope without it, or with a member this file does not know, is ignored.
     #[prost(
         oneof = "envelope::Msg",
-        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 200, 201, 202, 203, 204, 205, 206, 207, 208"
+        tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 40, 41, 42, 43, 50, 51, 60, 61, 62, 63, 200, 201, 202, 203, 204, 205, 206, 207, 208, 209, 210, 211, 212"
     )]
     pub msg: ::core::option::Option<envelope::Msg>,
 }
@@ -200,6 +200,18 @@ pub mod envelope {
         /// Extension. Both ways: the answer to `ping`.
         #[prost(message, tag = "208")]
         Pong(super::Pong),
+        /// Extension. Bridge to tool process: another process is about to replace this one. What does it need to know?
+        #[prost(message, tag = "209")]
+        HandOver(super::HandOverRequest),
+        /// Extension. Tool process to bridge: the state for the next process.
+        #[prost(message, tag = "210")]
+        HandOverResponse(super::HandOverResponse),
+        /// Extension. Bridge to tool process: the state of the process before.
+        #[prost(message, tag = "211")]
+        TakeOver(super::TakeOverRequest),
+        /// Extension. Tool process to bridge: the state is taken over.
+        #[prost(message, tag = "212")]
+        TakeOverResponse(super::TakeOverResponse),
     }
 }
 /// Extension (in the envelope, 103). The surroundings of a request: its time, its client and its user.
@@ -951,8 +963,8 @@ pub struct SdkInfo {
     /// What it can do beyond the original protocol. Known names: `reload-in-place` (a ReloadRequest really re-reads the
     /// tools), `elicitation` (sends ElicitationRequest), `structured-content` (tools with an output schema always send
     /// structured content), `validated-arguments` (the input schemas hold: what does not fit them is refused by the process,
-    /// so the bridge may refuse it first), `request-context` (wants Envelope.context), `ping` (answers Ping at any time).
-    /// Unknown names are ignored.
+    /// so the bridge may refuse it first), `request-context` (wants Envelope.context), `ping` (answers Ping at any time),
+    /// `hand-over` (answers HandOverRequest and TakeOverRequest). Unknown names are ignored.
     #[prost(string, repeated, tag = "5")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -970,7 +982,8 @@ pub struct BridgeInfo {
     /// (Envelope.for_call with a call), `elicitation-complete` (ElicitationComplete), `for-request` (Envelope.for_call with
     /// any request that it may name), `question-key` (Envelope.question_key), `question-group` (Envelope.more_questions),
     /// `reply-metadata` (metadata_json of the replies to reads, prompts and completions), `sampling-params`
-    /// (SamplingRequest.params_json), `request-context` (Envelope.context), `ping` (Ping). Unknown names are ignored.
+    /// (SamplingRequest.params_json), `request-context` (Envelope.context), `ping` (Ping), `hand-over` (HandOverRequest and
+    /// TakeOverRequest). Unknown names are ignored.
     #[prost(string, repeated, tag = "3")]
     pub features: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
@@ -1026,3 +1039,31 @@ pub struct Ping {}
 /// Extension (208). The sign of life.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Pong {}
+/// Extension (209). The state of this process is asked for: the next version of its files is ready, no call of the bridge
+/// is without an answer, and new calls wait. It serves on if the next version does not get into service.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HandOverRequest {}
+/// Extension (210). The state for the next process. Its form is the affair of the two processes.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HandOverResponse {
+    /// At most 16 MiB. Empty: there is none, and the next process is not sent TakeOverRequest.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub state: ::prost::bytes::Bytes,
+    /// When not empty: the reason for which there is no state.
+    #[prost(string, tag = "2")]
+    pub error: ::prost::alloc::string::String,
+}
+/// Extension (211). The state of the process before, after the handshake and before the first call.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TakeOverRequest {
+    /// As it was handed over.
+    #[prost(bytes = "bytes", tag = "1")]
+    pub state: ::prost::bytes::Bytes,
+}
+/// Extension (212). The state is taken over, and calls may come.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TakeOverResponse {
+    /// When not empty: the reason for which the state is not used. The process serves without it.
+    #[prost(string, tag = "1")]
+    pub error: ::prost::alloc::string::String,
+}

@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use protomcp_proto::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse,
-    Envelope, GetPromptRequest, GetPromptResponse, Msg, Pong, ReadResourceRequest, ReadResourceResponse,
-    RequestContext, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, ToolError, message_name,
+    Envelope, GetPromptRequest, GetPromptResponse, HandOverResponse, Msg, Pong, ReadResourceRequest,
+    ReadResourceResponse, RequestContext, TakeOverRequest, TakeOverResponse, TaskCancelRequest, TaskResultRequest,
+    TaskStatusRequest, ToolError, message_name,
 };
 use protomcp_server::ServerRequest;
 use protomcp_types::{
@@ -18,7 +19,7 @@ use crate::exchange::pending::{List, Pending, Reply};
 use crate::exchange::questions::Asker;
 use crate::exchange::results;
 use crate::features::Features;
-use crate::middleware::{Intercepting, intercept};
+use crate::middleware::intercept;
 use crate::step::Step;
 
 /// The members of `_meta` that a request of the stateless revision has (MCP 2026-07-28, basic).
@@ -29,8 +30,7 @@ impl Exchange {
     pub(crate) fn received(&mut self, envelope: Envelope) -> Vec<Step> {
         let Envelope { msg: Some(message), request_id: id, context, .. } = envelope else { return Vec::new() };
         if let Msg::MiddlewareIntercept(request) = message {
-            let intercepting = Intercepting(intercept(&self.config.middleware, request, context));
-            return vec![Step::Intercept(id, intercepting)];
+            return vec![Step::later(id, intercept(&self.config.middleware, request, context))];
         }
         let mut steps = self.handle(id, message);
         // A request is at most one message for the server, beside the subscription to a resource.
@@ -66,6 +66,14 @@ impl Exchange {
                 steps.push(Step::send(Envelope::new(id, self.tasks.cancel(&task_id))));
                 steps
             }
+            Msg::HandOver(_) => vec![match &self.config.handover {
+                Some(handover) => Step::later(id, handover.hand_over(&self.running)),
+                None => Step::send(Envelope::new(id, HandOverResponse::default())),
+            }],
+            Msg::TakeOver(TakeOverRequest { state }) => vec![match &self.config.handover {
+                Some(handover) => Step::later(id, handover.take_over(state)),
+                None => Step::send(Envelope::new(id, TakeOverResponse::default())),
+            }],
             Msg::Ping(_) => vec![Step::send(Envelope::new(id, Pong {}))],
             Msg::RegisterMiddlewareResponse(response) => self.registered(response),
             Msg::ActiveTools(ActiveToolsResponse { tool_names }) => {
@@ -221,7 +229,7 @@ fn about_request(step: &mut Step) -> Option<&mut Option<Box<RequestContext>>> {
             Message::Request(request) if request.id.as_str().is_some() => Some(about),
             Message::Request(_) | Message::Notification(_) | Message::Response(_) => None,
         },
-        Step::Send(_) | Step::SendRaw(_) | Step::Intercept(..) => None,
+        Step::Send(_) | Step::SendRaw(_) | Step::Later(..) => None,
     }
 }
 

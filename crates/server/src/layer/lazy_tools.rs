@@ -10,9 +10,10 @@
 //! - The tools that a search finds are those of `tools/list`, as the same client would read it.
 //! - A change of the list behind is not announced: the three stay the same.
 //! - A host that shows MCP Apps sees the tools of apps beside the three, because it knows their pages by the list alone. The
-//!   model does not find tools that are for pages.
+//!   model neither finds nor calls tools that are for pages.
 
 mod arguments;
+mod definitions;
 mod meta_tool;
 mod rank;
 mod request_target;
@@ -33,6 +34,7 @@ use crate::outgoing_layer::OutgoingLayer;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult, SessionId};
 
+pub(crate) use crate::layer::lazy_tools::definitions::KnownDefinitions;
 pub use crate::layer::lazy_tools::request_target::RequestTarget;
 
 /// The error code of a call of a tool that does not exist.
@@ -67,6 +69,7 @@ impl LazyTools {
 pub(crate) struct LazyToolsLayer {
     pub(crate) settings: Option<LazyTools>,
     pub(crate) tasks: TaskSupport,
+    pub(crate) behind: KnownDefinitions,
 }
 
 /// A service whose tools are found by search, unless the list is shown as it is.
@@ -82,13 +85,16 @@ pub struct WithLazyTools<S> {
 struct Shown {
     settings: LazyTools,
     definitions: RawJson,
+    /// The definitions of the tools behind, as far as they are known without a look at the list.
+    behind: KnownDefinitions,
 }
 
 impl<S: Service> Layer<S> for LazyToolsLayer {
     type Service = WithLazyTools<S>;
 
     fn layer(&self, inner: S) -> WithLazyTools<S> {
-        let shown = |settings| Shown { settings, definitions: MetaTool::definitions(self.tasks) };
+        let definitions = MetaTool::definitions(self.tasks);
+        let shown = |settings| Shown { settings, definitions, behind: self.behind.clone() };
         WithLazyTools { inner, shown: self.settings.map(shown) }
     }
 }
@@ -142,7 +148,7 @@ impl<S: Service> WithLazyTools<S> {
         context: &Context,
     ) -> Result<ServerResult, ErrorObject> {
         match tool {
-            MetaTool::Call => self.pass_on(call, context).await,
+            MetaTool::Call => self.pass_on(shown, call, context).await,
             _ if call.task.is_some() => {
                 Err(ErrorObject::method_not_found(&format!("tools/call of {} as a task", call.name)))
             }
@@ -190,18 +196,35 @@ impl<S: Service> WithLazyTools<S> {
         }
     }
 
-    /// Calls a tool for `call_tool`. Only a call that is refused costs a look at the list.
-    async fn pass_on(&self, call: CallTool, context: &Context) -> Result<ServerResult, ErrorObject> {
+    /// True if the model may call the tool, or if there is none. Costs a look at the list if the server does not know the
+    /// definition.
+    async fn may_call(&self, shown: &Shown, name: &str, context: &Context) -> Result<bool, ErrorObject> {
+        if let Some(tool) = shown.behind.find(name).as_ref().and_then(Listed::read) {
+            return Ok(tool.is_for_model());
+        }
+        let tools = tool_list::read(&self.inner, context).await?;
+        Ok(find(&tools, name).is_none_or(Listed::is_for_model))
+    }
+
+    /// Calls a tool for `call_tool`.
+    async fn pass_on(&self, shown: &Shown, call: CallTool, context: &Context) -> Result<ServerResult, ErrorObject> {
         let is_task = call.task.is_some();
         let Passed { name, arguments } = match Passed::read(&call) {
             Ok(passed) => passed,
             Err(why) if is_task => return Err(ErrorObject::invalid_params(why)),
             Err(why) => return Ok(invalid(&why).into()),
         };
-        let request = CallTool { name: name.clone(), arguments, meta: call.meta, task: call.task };
-        let error = match self.inner.call(ServerRequest::CallTool(request), context.clone()).await {
-            Err(error) if error.code == code::INVALID_PARAMS => error,
-            outcome => return outcome,
+        let error = match self.may_call(shown, &name, context).await {
+            Ok(true) => {
+                let request = CallTool { name: name.clone(), arguments, meta: call.meta, task: call.task };
+                match self.inner.call(ServerRequest::CallTool(request), context.clone()).await {
+                    Err(error) if error.code == code::INVALID_PARAMS => error,
+                    outcome => return outcome,
+                }
+            }
+            Ok(false) => ErrorObject::unknown_tool(&name),
+            Err(error) if is_task => return Err(error),
+            Err(error) => return Ok(unlisted(error).into()),
         };
         match self.for_model(context).await {
             Ok(tools) if find(&tools, &name).is_none() => {
@@ -286,7 +309,7 @@ fn unlisted(error: ErrorObject) -> CallToolResult {
 }
 
 fn failed(code: &str, message: &str, blocks: Vec<ContentBlock>) -> CallToolResult {
-    let meta = ErrorMeta { code: Some(code), message, suggestion: None, retryable: false }.to_meta();
+    let meta = ErrorMeta { code: Some(code), message, suggestion: None, retryable: false, retry_after: None }.to_meta();
     CallToolResult { is_error: true, ..CallToolResult::of(blocks).with_meta(meta) }
 }
 

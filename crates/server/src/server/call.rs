@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_types::ErrorObject;
+use protomcp_types::{ErrorObject, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, RawJson, code};
 
 use crate::catch_unwind::catch_unwind;
 use crate::context::Context;
@@ -12,7 +12,7 @@ use crate::current_call::within;
 use crate::ended::Outcome;
 use crate::input_loop;
 use crate::service::Service;
-use protomcp_session::ServerRequest;
+use protomcp_session::{ServerRequest, ServerResult};
 
 /// Runs one call. The future of the service is dropped before this one ends.
 pub(super) async fn run<S: Service>(
@@ -21,7 +21,7 @@ pub(super) async fn run<S: Service>(
     context: Context,
     grace: Duration,
 ) -> (Context, Outcome) {
-    let (mut current, mut round) = (context.clone(), 0);
+    let (mut current, mut round, empty) = (context.clone(), 0, empty_list(&request));
     let outcome = loop {
         let kept = input_loop::keep(&request, &context);
         let outcome = {
@@ -42,10 +42,25 @@ pub(super) async fn run<S: Service>(
         }
     };
     let outcome = outcome.map(|outcome| {
-        outcome.unwrap_or_else(|why| {
+        let answer = outcome.unwrap_or_else(|why| {
             tracing::error!(request = %context.request_id(), why, "the service panicked");
             Err(ErrorObject::internal("the server failed while it handled the request"))
-        })
+        });
+        match (answer, empty) {
+            (Err(error), Some(empty)) if error.code == code::METHOD_NOT_FOUND => Ok(empty),
+            (answer, _) => answer,
+        }
     });
     (context, outcome)
+}
+
+/// The answer to a list that the service does not have. Some hosts ask for all lists, whatever the server declares, and
+/// show an error as a server that has failed.
+fn empty_list(request: &ServerRequest) -> Option<ServerResult> {
+    match request {
+        ServerRequest::ListResources(_) => Some(ListResourcesResult::new(RawJson::EMPTY_ARRAY).into()),
+        ServerRequest::ListResourceTemplates(_) => Some(ListResourceTemplatesResult::new(RawJson::EMPTY_ARRAY).into()),
+        ServerRequest::ListPrompts(_) => Some(ListPromptsResult::new(RawJson::EMPTY_ARRAY).into()),
+        _ => None,
+    }
 }

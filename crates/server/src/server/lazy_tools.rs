@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use protomcp_types::{Request, TaskSupport};
 
-use crate::layer::lazy_tools::{ConstantTools, LazyTools, LazyToolsLayer, RequestTarget, WithLazyTools};
+use crate::layer::lazy_tools::{
+    ConstantTools, KnownDefinitions, LazyTools, LazyToolsLayer, RequestTarget, WithLazyTools,
+};
 use crate::server::Server;
 use crate::service::Service;
 
@@ -34,7 +36,8 @@ impl<S: Service> Server<S> {
         let settings = settings.into();
         let has_tasks = self.handle().info().capabilities.tasks.is_some_and(|tasks| tasks.has_tool_calls());
         let tasks = if has_tasks { TaskSupport::Optional } else { TaskSupport::Forbidden };
-        let mut server = self.layer(LazyToolsLayer { settings, tasks });
+        let behind = KnownDefinitions(self.0.definitions.clone());
+        let mut server = self.layer(LazyToolsLayer { settings, tasks, behind });
         if settings.is_some() {
             server.0.targets = RequestTarget::behind_lazy_tools;
             // No client reads these definitions in the list.

@@ -24,7 +24,7 @@ use crate::store_future::StoreFuture;
 use protomcp_session::{ServerRequest, ServerResult};
 
 /// The time for which the service may take to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Counts the requests that listen to each resource, and notifies the service.
 #[derive(Debug)]
@@ -202,9 +202,9 @@ fn subscribe(uri: &str) -> ServerRequest {
 
 async fn tell(service: &impl Service, request: ServerRequest, context: &Context) -> Result<ServerResult, String> {
     let call = catch_unwind(|| service.call(request, context.for_same_client()));
-    match tokio::time::timeout(PATIENCE, call).await {
+    match tokio::time::timeout(WAIT_LIMIT, call).await {
         Ok(Ok(outcome)) => outcome.map_err(|ErrorObject { message, .. }| message.into_owned()),
         Ok(Err(why)) => Err(format!("the service panicked: {why}")),
-        Err(_) => Err(format!("the service did not answer within {PATIENCE:?}")),
+        Err(_) => Err(format!("the service did not answer within {WAIT_LIMIT:?}")),
     }
 }

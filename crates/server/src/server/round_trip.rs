@@ -30,7 +30,7 @@ pub(super) enum RoundTrip {
 pub(super) type Refusal = Pin<Box<dyn Future<Output = ErrorObject> + Send>>;
 
 /// The time for which the directory may take to answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Finds the parked call that a request takes up, or prepares a new one. An error leaves a parked call parked.
 pub(super) fn begin_or_resume(
@@ -80,7 +80,7 @@ fn refused(mut refusal: Refusal) -> Result<RoundTrip, ErrorObject> {
 fn find(sessions: &ServerHandle, number: u128, gone: ErrorObject) -> Refusal {
     let (directory, own) = (Arc::clone(sessions.parked_directory()), sessions.node().clone());
     Box::pin(async move {
-        match tokio::time::timeout(PATIENCE, directory.find(number)).await {
+        match tokio::time::timeout(WAIT_LIMIT, directory.find(number)).await {
             Ok(Some(node)) if node != own => overload::in_other_process(&node),
             Ok(_) => gone,
             Err(_) => overload::no_directory(),

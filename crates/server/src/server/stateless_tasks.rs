@@ -23,7 +23,7 @@ use crate::task_record::{TaskKey, TaskRecord};
 use protomcp_session::{Reservation, TaskOptions, TaskState, TaskView};
 
 /// The time for which the store may take to find a task.
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// The answer to a request about a task: the task, or an empty result.
 pub(super) type TaskReply = Result<Option<TaskView>, ErrorObject>;
@@ -119,9 +119,9 @@ async fn find(sessions: &ServerHandle, id: &str, key: &TaskKey) -> Option<Found>
     if let Some(TaskCall::Stateless(task)) = sessions.tasks().call(id, key, now()) {
         return Some(Found::Running(task));
     }
-    let found = tokio::time::timeout(PATIENCE, sessions.tasks().find(id, key.clone())).await;
+    let found = tokio::time::timeout(WAIT_LIMIT, sessions.tasks().find(id, key.clone())).await;
     let Ok(record) = found else {
-        tracing::warn!("the store of tasks has not answered within {PATIENCE:?}");
+        tracing::warn!("the store of tasks has not answered within {WAIT_LIMIT:?}");
         return None;
     };
     let may_be_served = |record: &TaskRecord| record.node == *sessions.node() || !sessions.has_own_tasks_only();

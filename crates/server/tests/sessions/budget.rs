@@ -12,7 +12,7 @@ use protomcp_types::{Incoming, Message};
 
 use super::transcript::{Stage, call, full, initialize, play};
 
-const REFUSED: &str = r#"{"id":2,"error":{"code":-32603,"message":"too many bytes of requests wait for their answers; send it again in a moment","data":{"protomcp/error":{"error_code":"OVERLOADED","message":"too many bytes of requests wait for their answers","suggestion":"send it again in a moment","retryable":true}}}}"#;
+const REFUSED: &str = r#"{"id":2,"error":{"code":-32603,"message":"too many bytes of requests wait for their answers; send it again in a moment","data":{"protomcp/error":{"error_code":"OVERLOADED","message":"too many bytes of requests wait for their answers","suggestion":"send it again in a moment","retryable":true,"retry_after_ms":1000}}}}"#;
 
 #[test]
 fn a_request_without_room_is_refused_and_may_come_again() {

@@ -387,7 +387,28 @@ fn tools_of_apps_are_listed_for_hosts_that_show_them() {
         assert_eq!(text(&all), "2 of 2 tools, by name\nplain\nshow");
         let hidden = call(&mut host, "describe_tools", &json!({"names": ["refresh"]})).await;
         assert_eq!(hidden["result"]["isError"], true, "{hidden}");
-        // The page calls it by its own name.
-        assert_eq!(call(&mut host, "refresh", &json!({})).await["result"]["content"], "refresh");
     });
+    for definitions_are_known in [false, true] {
+        run(async {
+            let seen = Arc::default();
+            let mut server = server(service()).layer(Spy(Arc::clone(&seen)));
+            if definitions_are_known {
+                let tools = service().0;
+                let find = move |name: &str| {
+                    let start = format!(r#"{{"name":"{name}""#);
+                    tools.iter().find(|tool| tool.as_str().starts_with(&start)).cloned()
+                };
+                server = server.with_tool_definitions(find);
+            }
+            let mut host = connect_to(&server.lazy_tools(LazyTools::default()), 1 << 20, None);
+            host.steps(&["→ hello"]).await;
+            let refused = call(&mut host, "call_tool", &json!({"name": "refresh"})).await;
+            assert_eq!(refused["result"]["_meta"]["protomcp/error"]["error_code"], "UNKNOWN_TOOL", "{refused}");
+            let shown = call(&mut host, "call_tool", &json!({"name": "show"})).await;
+            assert_eq!(shown["result"]["content"], "show");
+            // The page calls it by its own name.
+            assert_eq!(call(&mut host, "refresh", &json!({})).await["result"]["content"], "refresh");
+            assert_eq!(*seen.lock().unwrap(), ["show", "refresh"]);
+        });
+    }
 }

@@ -15,7 +15,7 @@ fn requests_beyond_the_limit_are_refused_at_once() {
             r#"→ {"id":2,"method":"tools/call","params":{"name":"sleep 20"}}"#,
             "· 1ms",
             r#"→ {"id":3,"method":"tools/call","params":{"name":"echo"}}"#,
-            r#"← {"id":3,"error":{"code":-32603,"message":"too many requests in flight, try again later"}}"#,
+            r#"← {"id":3,"error":{"code":-32603,"message":"too many requests in flight; send it again in a moment","data":{"protomcp/error":{"error_code":"OVERLOADED","message":"too many requests in flight","suggestion":"send it again in a moment","retryable":true,"retry_after_ms":1000}}}}"#,
             r#"→ {"id":4,"method":"ping"}"#,
             r#"← {"id":4,"result":{}}"#,
             r#"← {"id":1,"result":{"content":[{"type":"text","text":"done"}]}}"#,
@@ -23,6 +23,23 @@ fn requests_beyond_the_limit_are_refused_at_once() {
             r#"← {"id":3,"result":{"content":[{"type":"text","text":"echo"}],"structuredContent":{}}}"#,
         ],
     );
+}
+
+#[test]
+fn calls_keep_no_room_from_lists_and_tasks() {
+    play(Limits { max_pending: 1, ..Limits::default() }, async |stage| {
+        let mut host = stage.connect();
+        host.steps(&["→ hello"]).await;
+        host.send(&call(1, "sleep 10")).await;
+        for method in ["tools/list", "prompts/list", "resources/list", "resources/templates/list", "tasks/list"] {
+            host.send(&full(&format!(r#"{{"id":2,"method":"{method}"}}"#))).await;
+            let answer = host.next().await.unwrap();
+            assert!(answer.starts_with(&full(r#"{"id":2,"result""#)), "{method}: {answer}");
+        }
+        host.send(&call(2, "echo")).await;
+        assert!(host.next().await.unwrap().contains("too many requests in flight"));
+        assert!(host.next().await.unwrap().starts_with(&full(r#"{"id":1,"result""#)));
+    });
 }
 
 #[test]
@@ -34,7 +51,7 @@ fn calls_that_were_cancelled_count_until_they_are_gone() {
             r#"→ {"id":1,"method":"tools/call","params":{"name":"wait"}}"#,
             r#"→ {"method":"notifications/cancelled","params":{"requestId":1}}"#,
             r#"→ {"id":2,"method":"tools/call","params":{"name":"echo"}}"#,
-            r#"← {"id":2,"error":{"code":-32603,"message":"too many requests in flight, try again later"}}"#,
+            r#"← {"id":2,"error":{"code":-32603,"message":"too many requests in flight; send it again in a moment","data":{"protomcp/error":{"error_code":"OVERLOADED","message":"too many requests in flight","suggestion":"send it again in a moment","retryable":true,"retry_after_ms":1000}}}}"#,
             "· 1100ms",
             r#"→ {"id":2,"method":"tools/call","params":{"name":"echo"}}"#,
             r#"← {"id":2,"result":{"content":[{"type":"text","text":"echo"}],"structuredContent":{}}}"#,

@@ -11,10 +11,12 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protomcp_types::{Amount, JsonObject, Params, RawJson};
 
+use crate::caller::CallerKey;
 use crate::outgoing::CallId;
 
 /// A request for the server.
@@ -36,6 +38,8 @@ pub struct OutgoingCall {
     pub task: Option<TaskWish>,
     /// The part of the time in all that has passed already, in an earlier attempt.
     pub elapsed: Duration,
+    /// The caller that the request is sent for, if the program has several.
+    pub caller: Option<Arc<CallerKey>>,
 }
 
 /// The wish that a call becomes a task.
@@ -58,6 +62,7 @@ impl OutgoingCall {
             total_timeout: None,
             task: None,
             elapsed: Duration::ZERO,
+            caller: None,
         }
     }
 }

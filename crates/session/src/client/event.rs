@@ -6,6 +6,7 @@ use protomcp_types::{
     JsonBuf, Message, Notification, Params, Progress, ProtocolVersion, RequestId, SubscriptionFilter, TaskStatus,
 };
 
+use crate::caller::CallerKey;
 use crate::client::error::{CloseReason, RequestError};
 use crate::client::server_view::ServerView;
 use crate::no_answer::{HttpStatus, NoAnswer};
@@ -17,14 +18,23 @@ use crate::pending::RequestKey;
 pub enum Transmit {
     /// Send this message.
     Send(Message),
-    /// Send this request with these header fields beside those that follow from the message.
-    SendWith(Message, Vec<(String, String)>),
+    /// Send this request, of which the transport needs to know more.
+    SendWith(Message, RequestFacts),
     /// Close the response stream of this request, which cancels it.
     CloseStream(RequestId),
     /// A handshake has agreed on this revision.
     BeginSession(ProtocolVersion),
     /// End the session at the server.
     EndSession,
+}
+
+/// The facts about a request that its message does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestFacts {
+    /// Header fields beside those that follow from the message, for transports that have them.
+    pub fields: Vec<(String, String)>,
+    /// The caller that the request is sent for, for transports on which callers take turns.
+    pub caller: Option<Arc<CallerKey>>,
 }
 
 /// An event of a client's connection.
@@ -71,6 +81,9 @@ pub enum ClientEvent {
     Notification(Notification),
     /// The server has acknowledged a subscription, with the part that it honours, or has refused it.
     Listening(Result<SubscriptionFilter, RequestError>),
+    /// The stream of a subscription has ended, and changes are not notified until the next [`ClientEvent::Listening`].
+    /// Another stream is asked for.
+    ListeningLost,
     /// A message has no effect. The text says why, for the log.
     Ignored(&'static str),
     /// The connection is over; the last event.

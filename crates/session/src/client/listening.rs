@@ -115,7 +115,10 @@ impl ClientConnection {
             RequestError::Unanswered { why, .. } => why.is_passing(),
             _ => false,
         };
-        self.listening.has_gap |= open.is_some();
+        if open.is_some() {
+            self.listening.has_gap = true;
+            self.events.push_back(ClientEvent::ListeningLost);
+        }
         self.listen_again(now, open.as_ref(), error, may_retry);
     }
 

@@ -7,7 +7,7 @@ use protomcp_types::{JsonBuf, Message, Params, RawJson, RequestId};
 use crate::client::call::{Call, CallState};
 use crate::client::exchange::{Draft, Purpose};
 use crate::client::identity;
-use crate::client::{ClientConnection, Transmit};
+use crate::client::{ClientConnection, RequestFacts, Transmit};
 use crate::outgoing::CallId;
 
 impl ClientConnection {
@@ -59,11 +59,13 @@ impl ClientConnection {
 
     pub(super) fn send_as_is(&mut self, draft: Draft) -> u64 {
         let number = self.exchanges.begin(draft.purpose);
+        let call = draft.purpose.call().and_then(|id| self.calls.get(id));
+        let facts = RequestFacts { fields: draft.fields, caller: call.and_then(|call| call.request.caller.clone()) };
         let params = if draft.wants_progress { identity::with_token(draft.params, number) } else { draft.params };
         let message = Message::request(RequestId::from(number), draft.method, params);
-        self.transmits.push_back(match draft.fields.is_empty() {
+        self.transmits.push_back(match facts == RequestFacts::default() {
             true => Transmit::Send(message),
-            false => Transmit::SendWith(message, draft.fields),
+            false => Transmit::SendWith(message, facts),
         });
         number
     }

@@ -42,7 +42,7 @@ impl Session {
             }
             (SetLevel::NAME, _) if self.offered.logging.is_some() => self.set_level(&params),
             (SetLevel::NAME, _) => Err(ErrorObject::method_not_found(&method)),
-            (method, _) if !ServerRequest::is_offered(method, &self.offered) => {
+            (method, _) if !ServerRequest::is_answered(method, &self.offered) => {
                 Err(ErrorObject::method_not_found(method))
             }
             (_, Some(client)) => match ServerRequest::read(method, params) {
@@ -68,7 +68,7 @@ impl Session {
             Ok(then) => then,
             Err(error) => return Inbound::Reply(Message::error(Some(id), error)),
         };
-        let key = match self.pending.open(id, then, Era::Stateful) {
+        let key = match self.pending.open_with(request.extra_room(), id, then, Era::Stateful) {
             Ok(key) => key,
             Err(id) => return Inbound::Reply(Message::error(Some(id), Self::overloaded())),
         };

@@ -3,6 +3,7 @@
 
 use protomcp_types::{Message, Request, RequestMeta, Response};
 
+use crate::info::Limits;
 use crate::pending::{Attempt, Era, OnSuccess};
 use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};
 use crate::server::{Inbound, IncomingCall, Session};
@@ -23,7 +24,8 @@ impl Session {
                 Err((id, error)) => return Inbound::Reply(Message::error(Some(id), error)),
             },
             Ok(StatelessRequest::Task(request)) => {
-                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless(Attempt::First)) {
+                let (more, era) = (Limits::CONTROL_ROOM, Era::Stateless(Attempt::First));
+                return match self.pending.open_with(more, id, OnSuccess::Nothing, era) {
                     Ok(key) => Inbound::Task(key, request),
                     Err(id) => Inbound::Reply(Message::error(Some(id), Self::overloaded())),
                 };
@@ -31,7 +33,8 @@ impl Session {
             Ok(StatelessRequest::Call(call)) => {
                 let attempt = call.attempt();
                 let StatelessCall { request, client, progress_token, info, inputs } = call;
-                return match self.pending.open(id, OnSuccess::Nothing, Era::Stateless(attempt)) {
+                let more = request.extra_room();
+                return match self.pending.open_with(more, id, OnSuccess::Nothing, Era::Stateless(attempt)) {
                     Ok(key) => Inbound::Call(IncomingCall {
                         key,
                         request,

@@ -116,7 +116,7 @@ impl Stateless {
             }
             return Ok(StatelessRequest::Task(request));
         }
-        if !is_offered(method, &self.info.capabilities) {
+        if !is_answered(method, &self.info.capabilities) {
             return Err(ErrorObject::method_not_found(method));
         }
         let log_level = meta.members().log_level()?;
@@ -220,7 +220,7 @@ fn offered(capabilities: &ServerCapabilities) -> ServerCapabilities {
 
 /// True if a server with these capabilities answers a method. Methods that the revision has removed are not answered;
 /// methods that it does not know go to the service.
-fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
+fn is_answered(method: &str, capabilities: &ServerCapabilities) -> bool {
     match method {
         CallTool::NAME
         | ListTools::NAME
@@ -229,7 +229,7 @@ fn is_offered(method: &str, capabilities: &ServerCapabilities) -> bool {
         | ReadResource::NAME
         | ListPrompts::NAME
         | GetPrompt::NAME
-        | Complete::NAME => ServerRequest::is_offered(method, capabilities),
+        | Complete::NAME => ServerRequest::is_answered(method, capabilities),
         _ => !REMOVED.contains(&method),
     }
 }

@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use protomcp_session::{
-    AnswerFacts, CallId, ClientConfig, ClientConnection, ClientEvent, Mode, NoAnswer, OutgoingCall, Transmit,
+    AnswerFacts, CallId, ClientConfig, ClientConnection, ClientEvent, Mode, NoAnswer, OutgoingCall, RequestFacts,
+    Transmit,
 };
 use protomcp_types::{ClientCapabilities, Implementation, Incoming, JsonObject, Message, RawJson};
 
@@ -102,7 +103,7 @@ impl Wire {
         };
         let write = |transmit| match transmit {
             Transmit::Send(message) => text(message),
-            Transmit::SendWith(message, fields) => format!("{fields:?} {}", text(message)),
+            Transmit::SendWith(message, RequestFacts { fields, .. }) => format!("{fields:?} {}", text(message)),
             Transmit::CloseStream(id) => format!("close {id}"),
             Transmit::BeginSession(version) => format!("begin {version}"),
             Transmit::EndSession => "end".to_owned(),
@@ -135,6 +136,7 @@ impl Wire {
                 ClientEvent::Withdrawn(key) => format!("withdrawn {}", key.id),
                 ClientEvent::Notification(notification) => format!("told {}", notification.method),
                 ClientEvent::Listening(Ok(filter)) => format!("listening {}", serde_json::to_string(&filter).unwrap()),
+                ClientEvent::ListeningLost => "listening lost".to_owned(),
                 ClientEvent::Listening(Err(error)) => format!("not listening: {error}"),
                 ClientEvent::Ignored(why) => format!("ignored: {why}"),
                 ClientEvent::Closed(reason) => format!("closed: {reason}"),

@@ -52,7 +52,7 @@ pub(crate) fn reap(mut ended: impl FnMut(Pid, Status)) -> Leftover {
 /// Kills all descendants of this process, which must be their subreaper, and reaps them.
 ///
 /// `children` becomes readable when a child ends. Returns when no descendant is left, or only those that cannot be
-/// killed: processes of other users, and processes that the kernel does not release within [`PATIENCE`].
+/// killed: processes of other users, and processes that the kernel does not release within [`WAIT_LIMIT`].
 pub(crate) fn end_all(children: &OwnedFd, mut ended: impl FnMut(Pid, Status)) {
     let me = rustix::process::getpid();
     let mut seen = HashSet::new();
@@ -65,7 +65,7 @@ pub(crate) fn end_all(children: &OwnedFd, mut ended: impl FnMut(Pid, Status)) {
         }
         if found.all.iter().filter(|pid| seen.insert(**pid)).count() > 0 {
             progress = Instant::now();
-        } else if progress.elapsed() > PATIENCE {
+        } else if progress.elapsed() > WAIT_LIMIT {
             return;
         }
         await_child(children, pause);
@@ -74,7 +74,7 @@ pub(crate) fn end_all(children: &OwnedFd, mut ended: impl FnMut(Pid, Status)) {
 }
 
 /// The time in which killed processes must vanish after the last one was found.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// The processes found below a process, and the number of those of other users.
 #[derive(Debug, Default)]

@@ -35,6 +35,8 @@ async fn what_a_user_can_correct_has_a_name() {
     fs::write(&plain, "not a program").unwrap();
     let orphaned = folder.path().join("orphaned");
     write_program(&orphaned, "#!/no/such/interpreter\n");
+    let windows = folder.path().join("windows");
+    write_program(&windows, "#! /bin/sh\r\n");
     let missing = folder.path().join("missing");
 
     for guardian in both() {
@@ -49,7 +51,15 @@ async fn what_a_user_can_correct_has_a_name() {
         assert_eq!(error.to_string(), "program not found: no-such-program-anywhere");
 
         let error = fail(Command::new(&orphaned)).await;
-        assert!(matches!(error, SpawnError::NotFound { .. }), "{error:?}");
+        let text =
+            format!("/no/such/interpreter, which the first line of {} names, does not exist", orphaned.display());
+        assert_eq!(error.to_string(), text);
+
+        let error = fail(Command::new(&windows)).await;
+        assert!(error.to_string().ends_with("carriage return: save the file with line feeds alone"), "{error:?}");
+
+        let error = fail(Command::new(folder.path())).await;
+        assert!(matches!(error, SpawnError::IsDirectory { .. }), "{error:?}");
 
         let error = fail(Command::new(&plain)).await;
         assert!(matches!(error, SpawnError::PermissionDenied { .. }), "{error:?}");

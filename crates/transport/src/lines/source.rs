@@ -1,5 +1,8 @@
 //! Cuts lines out of a stream of bytes.
 
+use std::fmt;
+use std::sync::Arc;
+
 use bytes::{Buf, BytesMut};
 use memchr::memchr;
 use protomcp_types::{Incoming, Malformed};
@@ -9,6 +12,9 @@ use crate::transport::{Received, Source, TransportError};
 
 /// The least that is read at once. Lines share the buffer they were read into, so a slow call keeps this much.
 const CHUNK: usize = 16 * 1024;
+
+/// The most bytes of a line of other text that are passed on.
+const MAX_OTHER_TEXT: usize = 16 * 1024;
 
 /// A line of this size is worth a copy of what was read behind it.
 const LONG: usize = 64 * 1024;
@@ -21,25 +27,68 @@ pub struct LinesSource<R> {
     /// The bytes of the buffer that are known to hold no line feed.
     searched: usize,
     max_line: usize,
+    /// The setting of `max_line`.
+    max_line_name: Option<&'static str>,
+    /// Gets lines that are not messages, and not meant to be.
+    other_text: Option<OtherText>,
     /// The length of the last line that was returned.
     line_len: usize,
     /// Inside a line that is too long.
     skipping: bool,
+    /// Behind the header of a frame as editors send them.
+    frame: Option<Frame>,
     ended: bool,
+}
+
+/// The place in a frame with headers. MCP has lines; some hosts try such frames if a server is slow to answer.
+#[derive(Debug, Clone, Copy)]
+enum Frame {
+    /// Among the headers before a body of this many bytes.
+    Headers(usize),
+    /// Before the body.
+    Body(usize),
 }
 
 impl<R> LinesSource<R> {
     pub(super) fn new(reader: R, max_line: usize) -> Self {
-        Self { reader, buffer: BytesMut::new(), searched: 0, max_line, line_len: 0, skipping: false, ended: false }
+        Self {
+            reader,
+            buffer: BytesMut::new(),
+            searched: 0,
+            max_line,
+            max_line_name: None,
+            other_text: None,
+            line_len: 0,
+            skipping: false,
+            frame: None,
+            ended: false,
+        }
     }
 
     pub(super) fn set_max_line(&mut self, max_line: usize) {
         self.max_line = max_line;
     }
 
+    pub(super) fn set_max_line_name(&mut self, name: &'static str) {
+        self.max_line_name = Some(name);
+    }
+
+    pub(super) fn set_other_text(&mut self, handler: OtherText) {
+        self.other_text = Some(handler);
+    }
+
     /// The next line that the buffer holds whole, and is not blank.
     fn line(&mut self) -> Option<Received> {
         loop {
+            if let Some(Frame::Body(length)) = self.frame {
+                if self.buffer.len() < length && !self.ended {
+                    return None;
+                }
+                self.frame = None;
+                let body = self.buffer.split_to(length.min(self.buffer.len()));
+                self.line_len = body.len();
+                return Some(Incoming::parse(&body.freeze()));
+            }
             let end = memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at);
             let line = match end {
                 Some(end) => {
@@ -66,8 +115,20 @@ impl<R> LinesSource<R> {
             }
             self.line_len = line.len();
             let blank = line.iter().all(u8::is_ascii_whitespace);
-            if !blank {
-                return Some(Incoming::parse(&line.freeze()));
+            match (self.frame, content_length(&line)) {
+                (_, Some(length)) if length <= self.max_line => self.frame = Some(Frame::Headers(length)),
+                (Some(Frame::Headers(length)), _) if blank => self.frame = Some(Frame::Body(length)),
+                // Another header.
+                (Some(_), _) => {}
+                (None, _) if blank => {}
+                (None, _) => {
+                    let line = line.freeze();
+                    let received = Incoming::parse(&line);
+                    match &self.other_text {
+                        Some(other_text) if received.is_err() && !is_meant_as_message(&line) => other_text.line(&line),
+                        _ => return Some(received),
+                    }
+                }
             }
             end?;
         }
@@ -94,8 +155,43 @@ impl<R> LinesSource<R> {
     }
 
     fn refusal(&self) -> Malformed {
-        Malformed::invalid(None, format!("a line is longer than {} bytes", self.max_line))
+        let name = self.max_line_name.map(|name| format!("; raise {name}")).unwrap_or_default();
+        Malformed::invalid(None, format!("a line is longer than {} bytes{name}", self.max_line))
     }
+}
+
+/// Gets lines of text between messages.
+#[derive(Clone)]
+pub(super) struct OtherText(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl OtherText {
+    pub(super) fn new(handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(handler))
+    }
+
+    fn line(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(&line[..line.len().min(MAX_OTHER_TEXT)]);
+        (self.0)(line.trim_end());
+    }
+}
+
+impl fmt::Debug for OtherText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OtherText").finish_non_exhaustive()
+    }
+}
+
+/// True for a line that begins as a message or a batch does. Lines of logs may begin with a bracket, too.
+fn is_meant_as_message(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    line.starts_with(b"{") || line.strip_prefix(b"[").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{"))
+}
+
+/// The length in a header `Content-Length`, in any spelling.
+fn content_length(line: &[u8]) -> Option<usize> {
+    const NAME: &[u8] = b"content-length:";
+    let value = line.get(NAME.len()..).filter(|_| line[..NAME.len()].eq_ignore_ascii_case(NAME))?;
+    std::str::from_utf8(value).ok()?.trim().parse().ok()
 }
 
 impl<R: AsyncRead + Unpin + Send + 'static> Source for LinesSource<R> {
@@ -126,6 +222,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
+    async fn headers_of_other_frames_are_skipped() {
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let framed = format!("Content-Length: {}\r\n\r\n{ping}", ping.len());
+        let typed = format!("content-length:{}\r\nContent-Type: application/json\r\n\r\n{ping}\n", ping.len());
+        let long = "Content-Length: 2000\r\n\r\n";
+        let mut source = LinesSource::new(std::io::Cursor::new(format!("{framed}{typed}{ping}\n{framed}{long}")), 1000);
+        for _ in 0..4 {
+            assert!(matches!(source.next().await, Ok(Some(Ok(Incoming::One(_))))));
+        }
+        assert!(matches!(source.next().await, Ok(Some(Err(_)))), "a body above the limit is not waited for");
+        assert!(matches!(source.next().await, Ok(None)));
+        let mut cut = LinesSource::new(std::io::Cursor::new(framed.as_bytes()[..framed.len() - 1].to_vec()), 1000);
+        assert!(matches!(cut.next().await, Ok(Some(Err(_)))));
+        assert!(matches!(cut.next().await, Ok(None)));
+    }
+
+    #[tokio::test]
     async fn a_long_line_does_not_keep_its_memory() {
         let text = format!("\"{}\"\n\"behind", "x".repeat(1_000_000));
         let mut source = LinesSource::new(std::io::Cursor::new(text), 2_000_000);
@@ -134,6 +247,26 @@ mod tests {
         assert!(source.buffer.capacity() < LONG);
         assert!(matches!(source.next().await, Ok(Some(Err(_)))));
         assert!(matches!(source.next().await, Ok(None)));
+    }
+
+    #[tokio::test]
+    async fn text_between_messages_goes_to_its_handler() {
+        let text = "Loading\r\n[INFO] ready\n{\"a\":\n[ {\n\n5\n{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\nno \u{ff} end";
+        let mut source = LinesSource::new(text.as_bytes(), 100);
+        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let hears = Arc::clone(&heard);
+        source.set_other_text(OtherText::new(move |line| hears.lock().unwrap().push(line.to_owned())));
+        let mut messages = Vec::new();
+        while let Some(received) = source.next().await.unwrap() {
+            messages.push(received.is_ok());
+        }
+        assert_eq!(messages, [false, false, true], "broken messages are errors");
+        assert_eq!(*heard.lock().unwrap(), ["Loading", "[INFO] ready", "5", "no \u{ff} end"]);
+        let long = format!("{}\n", "x".repeat(101));
+        let mut source = LinesSource::new(std::io::Cursor::new(long), 100);
+        source.set_max_line_name("--long");
+        let Some(Err(malformed)) = source.next().await.unwrap() else { panic!("it is too long") };
+        assert!(malformed.error.message.ends_with("longer than 100 bytes; raise --long"));
     }
 
     #[tokio::test]

@@ -81,8 +81,13 @@ impl ToolError {
             return None;
         }
         let Self { message, code, suggestion, retryable, .. } = self;
-        let error =
-            ErrorMeta { code: code.as_deref(), message, suggestion: suggestion.as_deref(), retryable: *retryable };
+        let error = ErrorMeta {
+            code: code.as_deref(),
+            message,
+            suggestion: suggestion.as_deref(),
+            retryable: *retryable,
+            retry_after: None,
+        };
         Some(error.to_meta())
     }
 }

@@ -74,8 +74,8 @@ impl Service for Core {
 }
 
 impl Core {
-    async fn run(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
-        let running = match self.read(&call.arguments_or_empty()).and_then(|()| (self.handler)(context, call)) {
+    async fn run(&self, mut call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        let running = match self.read(&mut call).and_then(|()| (self.handler)(context, call)) {
             Ok(running) => running,
             Err(why) => return Ok(self.refuse(&why)),
         };
@@ -87,8 +87,16 @@ impl Core {
         Ok(self.enforce_output(result))
     }
 
-    fn read(&self, arguments: &RawJson) -> Result<(), Mismatch> {
-        let value: Value = arguments.to().map_err(unreadable)?;
+    /// Checks the arguments. Hosts send arrays, objects and numbers as the text of their JSON now and then: these are
+    /// decoded.
+    fn read(&self, call: &mut CallTool) -> Result<(), Mismatch> {
+        let arguments = call.arguments_or_empty();
+        let mut value: Value = arguments.to().map_err(unreadable)?;
+        if let Some(decoded) = self.input.decode_texts(&arguments, &value) {
+            tracing::debug!(tool = self.tool, "arguments arrived as the text of their JSON");
+            value = decoded.to().map_err(unreadable)?;
+            call.arguments = Some(decoded);
+        }
         self.input.check(&value, Quote::Values)
     }
 
@@ -111,7 +119,13 @@ impl Core {
         let Err(why) = output.check(&value, Quote::Values) else { return result };
         tracing::error!(tool = self.tool, %why, "a result does not fit the tool's own output schema");
         let message = &why.of_result(&self.tool);
-        let error = ErrorMeta { code: Some(OUTPUT_SCHEMA_MISMATCH), message, suggestion: None, retryable: false };
+        let error = ErrorMeta {
+            code: Some(OUTPUT_SCHEMA_MISMATCH),
+            message,
+            suggestion: None,
+            retryable: false,
+            retry_after: None,
+        };
         mismatched_result(&result, message, error.to_meta())
     }
 }

@@ -120,3 +120,28 @@ fn a_selection_belongs_to_one_registry() {
     drop(registry);
     assert_eq!(selection.change_for_all(&all), Err(SelectionError::NotServed), "it does not keep its registry");
 }
+
+#[test]
+fn a_change_after_the_end_of_its_session_has_no_effect() {
+    play(|| async {
+        let selection = ToolSelection::default();
+        let (keep, mut kept) = tokio::sync::mpsc::unbounded_channel();
+        let hand_out = move |context: Context| {
+            let keep = keep.clone();
+            async move { keep.send(context).map(|()| "kept").map_err(|_| "nothing receives it") }
+        };
+        let registry = Registry::builder("vault", "1")
+            .tool(Tool::new("open", "Opens").handler(hand_out))
+            .tool(Tool::new("look", "Looks").handler(async || "coins").hidden())
+            .selection(&selection)
+            .build()
+            .unwrap();
+        let mut host = Host::connect(&registry.server()).await;
+        assert_eq!(host.text("open", json!({})).await, "kept");
+        let context = kept.recv().await.unwrap();
+        host.end().await.unwrap();
+        // A selection of the session would stay for ever.
+        assert_eq!(selection.enable(&context, ["look"]).await.unwrap(), ["open"]);
+        assert_eq!(selection.active(&context).await.unwrap(), ["open"]);
+    });
+}

@@ -60,6 +60,17 @@ fn mismatched_arguments_are_explained_and_not_passed_on() {
     });
 }
 
+/// Some hosts send numbers, arrays and objects as the text of their JSON now and then.
+#[test]
+fn arguments_that_arrive_as_json_text_are_decoded() {
+    let registry = Registry::builder("shop", "1").tool(Tool::new("order", "Order").handler(order)).build().unwrap();
+    with(&registry, async |mut host| {
+        assert_eq!(host.text("order", json!({"article": "7", "amount": "2", "colour": "null"})).await, "2 7 None");
+        let result = host.call("order", json!({"article": "hat", "amount": "two"})).await;
+        assert_eq!(result["isError"], true, "{result}");
+    });
+}
+
 #[test]
 fn an_unknown_tool_fails_the_request_and_names_the_nearest() {
     let registry = Registry::builder("shop", "1").tool(Tool::new("order", "Order").handler(order)).build().unwrap();

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::watcher::Watcher;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
 
 /// Grants this many requests and refuses the others.
 struct Granting(usize, fn() -> notify::Error);
@@ -61,7 +61,7 @@ impl Bench {
 
     async fn is_reported(&mut self, name: &str) -> Batch {
         loop {
-            let batch = tokio::time::timeout(PATIENCE, self.batches.recv()).await.expect("in time").expect("it runs");
+            let batch = tokio::time::timeout(WAIT_LIMIT, self.batches.recv()).await.expect("in time").expect("it runs");
             if batch.paths.contains(&self.root.join(name)) {
                 return batch;
             }

@@ -109,7 +109,7 @@ async fn a_message_above_the_limit_closes_the_connection() {
         assert_eq!(u16::from(frame.code), 1009, "{size}");
         client.socket = sending.await.unwrap().reunite(stream).unwrap();
         let outcome = client.outcome().await;
-        assert!(matches!(outcome, Err(WebSocketError::TooLarge(_))), "{outcome:?}");
+        assert!(matches!(outcome, Err(WebSocketError::TooLarge { .. })), "{outcome:?}");
     }
 }
 

@@ -26,6 +26,7 @@ from .discovery import configure, discover_handlers
 from .errors import Cancelled, Refused, TaskFailed, ToolError
 from .fields import Field
 from .group import action, clear_group_registry, get_registered_groups, tool_group
+from .handover import hand_over, take_over
 from .local_middleware import clear_local_middleware, get_local_middleware, local_middleware
 from .log import ServerLogger
 from .middleware import clear_middleware_registry, get_registered_middleware, middleware
@@ -100,6 +101,7 @@ __all__ = [
     "get_registered_sidecars",
     "get_registered_tools",
     "get_registered_workflows",
+    "hand_over",
     "lifespan",
     "local_middleware",
     "log",
@@ -114,6 +116,7 @@ __all__ = [
     "server_context",
     "sidecar",
     "step",
+    "take_over",
     "telemetry_sink",
     "tool",
     "tool_group",

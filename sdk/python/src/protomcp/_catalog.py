@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from . import _registry
 from ._json import dump
 from ._plan import Plan
+from ._signature import place_of
 from ._wire import (
     PromptArgument,
     PromptDefinition,
@@ -32,15 +34,25 @@ class Tools:
         self._plans: dict[str, Plan] = {}
         self._definitions: list[ToolDef] = []
         self._revision = -1
+        self._warned: set[str] = set()
 
     def all(self) -> list[ToolDef]:
         if self._revision != _registry.revision:
-            # Several tools of one name: the last one counts.
-            found = {each.name: each for each in get_registered_tools()}
+            found: dict[str, ToolDef] = {}
+            for each in get_registered_tools():
+                if each.name in found:
+                    self._warn(each)
+                found[each.name] = each
             self._definitions = list(found.values())
             self._plans = {}
             self._revision = _registry.revision
         return self._definitions
+
+    def _warn(self, tool: ToolDef) -> None:
+        if tool.name not in self._warned:
+            self._warned.add(tool.name)
+            text = f"protomcp: two tools are named {tool.name!r}: the one at {place_of(tool.handler)} counts"
+            print(text, file=sys.stderr, flush=True)
 
     def plan(self, name: str) -> Plan | None:
         """The plan of the tool with this name."""

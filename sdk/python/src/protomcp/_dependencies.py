@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ._input import Input
+from ._signature import _function, name_of
+from .errors import DeclarationError
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
@@ -17,15 +19,16 @@ class Provider:
     __slots__ = ("flags", "function", "input", "needs")
 
     def __init__(self, function: Callable[..., Any], known: dict[Any, Provider]) -> None:
-        from ._signature import _function
-
         known[function] = self
         self.function = function
         self.flags = getattr(getattr(_function(function), "__code__", None), "co_flags", 0)
         self.input = Input(function, set(), set())
         missing = [each.name for each in self.input.fields if each.is_required]
         if missing:
-            raise TypeError(f"the provider {function!r} has parameters that nothing fills in: {', '.join(missing)}")
+            names = ", ".join(missing)
+            raise DeclarationError(
+                f"{name_of(function)} provides a value, but nothing fills in {names}: give it a default, or `Depends`"
+            )
         self.needs = [(name, known.get(each) or Provider(each, known)) for name, each in self.input.dependencies]
 
     @property

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import re
 
-_SECTION = re.compile(r"^(Args|Arguments|Parameters|Params):?$", re.IGNORECASE)
-_GOOGLE = re.compile(r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$")
-_NUMPY = re.compile(r"^(\w+)\s*(?::.*)?$")
-_SPHINX = re.compile(r"^:param\s+(?:[^:]*\s)?(\w+)\s*:\s*(.*)$")
+# They are compiled when the first docstring is read, not at each start; `re` keeps them.
+_SECTION = r"^(?i:Args|Arguments|Parameters|Params):?$"
+_GOOGLE = r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$"
+_NUMPY = r"^(\w+)\s*(?::.*)?$"
+_SPHINX = r"^:param\s+(?:[^:]*\s)?(\w+)\s*:\s*(.*)$"
 
 
 def summary(text: str) -> str:
     """The text before the first section."""
     lines = []
     for line in _lines(text):
-        if _SECTION.match(line.strip()) or _SPHINX.match(line.strip()) or line.strip() in ("Returns:", "Raises:"):
+        if (
+            re.match(_SECTION, line.strip())
+            or re.match(_SPHINX, line.strip())
+            or line.strip() in ("Returns:", "Raises:")
+        ):
             break
         lines.append(line)
     return "\n".join(lines).strip()
@@ -25,10 +30,10 @@ def parameters(text: str) -> dict[str, str]:
     found: dict[str, str] = {}
     lines = _lines(text)
     for at, line in enumerate(lines):
-        if match := _SPHINX.match(line.strip()):
+        if match := re.match(_SPHINX, line.strip()):
             rest = [each.strip() for each in _deeper(lines[at + 1 :], _indent(line))]
             found[match[1]] = " ".join([match[2], *rest]).strip()
-        elif _SECTION.match(line.strip()):
+        elif re.match(_SECTION, line.strip()):
             following = lines[at + 1 :]
             if following and following[0].strip() and set(following[0].strip()) == {"-"}:
                 _read(following[1:], _indent(line) - 1, _NUMPY, found)
@@ -37,7 +42,7 @@ def parameters(text: str) -> dict[str, str]:
     return found
 
 
-def _read(lines: list[str], outer: int, pattern: re.Pattern[str], found: dict[str, str]) -> None:
+def _read(lines: list[str], outer: int, pattern: str, found: dict[str, str]) -> None:
     """The entries of a section: those that are indented like its first line."""
     first = next((line for line in lines if line.strip()), "")
     level = _indent(first)
@@ -50,7 +55,7 @@ def _read(lines: list[str], outer: int, pattern: re.Pattern[str], found: dict[st
         if _indent(line) < level:
             return
         if _indent(line) == level:
-            match = pattern.match(line.strip())
+            match = re.match(pattern, line.strip())
             if match is None:
                 return
             name = match[1].lstrip("*")

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import sys
+import threading
 from typing import Any
 
-from ._main_thread import MainThread
-from ._wire import Envelope
+from ._main_thread import PATIENCE, MainThread
 from ._work import Work
 
 _IS_EAGER = sys.version_info >= (3, 12)
@@ -23,10 +23,14 @@ class EventLoop(MainThread):
 
     _loop: asyncio.AbstractEventLoop
     _closed: asyncio.Event
+    _is_taking = False
     around: Any = None
 
     def run(self) -> None:
-        asyncio.run(self._main())
+        try:
+            asyncio.run(self._main())
+        finally:
+            self.close()
 
     async def _main(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -49,13 +53,26 @@ class EventLoop(MainThread):
         for task in self._tasks:
             task.cancel()
         if self._tasks:
-            await asyncio.wait(self._tasks, timeout=5)
+            await asyncio.wait(self._tasks, timeout=PATIENCE)
+        # Afterwards things are closed that handlers in threads use.
+        self._pool.end(PATIENCE)
 
     def start_async(self, work: Work) -> None:
         if self._may_run():
             self._start(work)
         else:
             self._soon(self._start, work)
+
+    def adopt(self, work: Work, value: Any) -> None:
+        """A task awaits what a plain handler has returned."""
+        if threading.get_ident() == self._thread:
+            self._start(work, value)
+        else:
+            self._soon(self._start, work, value)
+
+    def resume(self) -> None:
+        if not self._is_reader:
+            self._soon(self._drain_one)
 
     def end(self) -> None:
         super().end()
@@ -74,42 +91,53 @@ class EventLoop(MainThread):
             self._read(socket.MSG_DONTWAIT)
             self._take_frames()
 
-    def _take_frames(self) -> None:
-        while self._is_reader:
-            frame = self._frames.next()
-            if frame is None:
-                return
-            if isinstance(frame, Envelope):
-                self.receive(frame)
+    def on_hold(self) -> None:
+        if not self._is_taking:
+            # Other tasks may answer in this round of the loop, too.
+            if len(self._tasks) > 1:
+                self._loop.call_soon(self.on_idle)
+            else:
+                self.on_idle()
 
-    def _start(self, work: Work) -> None:
+    def _take_frames(self) -> None:
+        self._is_taking = True
+        try:
+            while self._is_reader and (frame := self._frames.next()) is not None:
+                self._take(frame)
+        finally:
+            self._is_taking = False
+            self.on_idle()
+
+    def _start(self, work: Work, value: Any = None) -> None:
         """Starts a task. The call can be cancelled from the first step on."""
         if _IS_EAGER:
-            task = asyncio.Task(self._bound(work), loop=self._loop, eager_start=True)  # type: ignore[call-arg]
+            task = asyncio.Task(self._bound(work, value), loop=self._loop, eager_start=True)  # type: ignore[call-arg]
         else:
-            task = self._loop.create_task(self._bound(work))
+            task = self._loop.create_task(self._bound(work, value))
         if not task.done():
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _bound(self, work: Work) -> None:
+    async def _bound(self, work: Work, value: Any) -> None:
         task = asyncio.current_task()
         assert task is not None
         work.context._bind_cancel(lambda: self._soon(task.cancel))
         try:
-            await work.run_async()
+            await work.run_async(value)
         finally:
             work.context._bind_cancel(None)
 
     def _run(self, work: Work) -> None:
         self._run_one(work)
         if not self._is_reader:
+            self.on_idle()
             self._loop.call_soon(self._drain_one)
 
     def _drain_one(self) -> None:
         """Runs one of the queued handlers; tasks run in between."""
         if self._backlog:
             self._run_one(self._backlog.popleft())
+            self.on_idle()
             self._loop.call_soon(self._drain_one)
         elif self._take_back():
             # Bytes that the second thread has left in its buffer.

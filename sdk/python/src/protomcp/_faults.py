@@ -50,10 +50,10 @@ class Faults:
 
 
 class InvalidArguments(Exception):
-    """The arguments of a call do not fit. The text is for the model."""
+    """The arguments of a call, or of a prompt, do not fit. The text is for the model."""
 
-    def __init__(self, tool: str, faults: Faults) -> None:
-        super().__init__(f"invalid arguments for tool {json.dumps(tool, ensure_ascii=False)}:\n{faults.list()}")
+    def __init__(self, name: str, faults: Faults, kind: str = "tool") -> None:
+        super().__init__(f"invalid arguments for {kind} {json.dumps(name, ensure_ascii=False)}:\n{faults.list()}")
 
 
 def quoted(value: object) -> str:

@@ -54,11 +54,13 @@ Frame = Envelope | Payload | Rejected
 class FrameReader:
     """Cuts a stream into frames. After `lost` is set, the start of the next frame is unknown."""
 
-    __slots__ = ("_at", "_buffer", "_header", "_parts", "_skip", "_wanted", "limits", "lost")
+    __slots__ = ("_at", "_buffer", "_header", "_parts", "_skip", "_small", "_wanted", "limits", "lost")
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self.lost = False
+        # Each entry takes two bytes at least: smaller envelopes cannot have too many.
+        self._small = min(self.limits.max_frame, 2 * self.limits.max_entries)
         self._buffer = b""
         self._at = 0
         self._header: RawHeader | None = None
@@ -84,6 +86,22 @@ class FrameReader:
 
     def next(self) -> Frame | None:
         """The next whole frame, or None until there are more bytes."""
+        at, b = self._at + 4, self._buffer
+        if at < len(b) and not (self._wanted or self._header or self._skip or self.lost):
+            # A small envelope, as most are.
+            size = int.from_bytes(b[at - 4 : at], "big")
+            end = at + size
+            if 0 < size <= self._small and end <= len(b):
+                try:
+                    envelope = read_envelope(b, at, end)
+                except (Malformed, IndexError):
+                    return self._next()
+                if envelope.kind != "raw_header":
+                    self._at = end
+                    return envelope
+        return self._next()
+
+    def _next(self) -> Frame | None:
         while not self.lost and not self._wanted:
             if self._skip is not None:
                 rejected = self._skipped(self._skip)
@@ -142,7 +160,6 @@ class FrameReader:
 
     def _envelope(self, b: bytes, i: int, end: int) -> Frame | None:
         try:
-            # Each entry takes two bytes at least.
             limit = self.limits.max_entries
             if end - i > 2 * limit and _entries("Envelope", b, i, end) > limit:
                 return self._refuse("too_many_entries", b[i:end])

@@ -9,7 +9,7 @@ from typing import Any
 from . import _docstring
 from ._faults import Faults, InvalidArguments
 from ._signature import Signature, doc_of
-from ._types import REQUIRED, Field, Kind, Schema, Types, accepts_null, load_members, missing, with_default
+from ._types import REQUIRED, Field, Kind, Schema, Types, UnknownType, accepts_null, load_members, missing, with_default
 from .depends import Dependency
 
 _EXACT = (str, bool)
@@ -56,11 +56,14 @@ class Input:
                 continue
             if name == "ctx" or context_type_of(hint) is not None:
                 self.context_name, self.context_type = name, context_type_of(hint)
-            elif provider := _provider(hint, default):
+            elif provider := provider_of(hint, default):
                 self.dependencies.append((name, provider))
             else:
                 is_required = default is REQUIRED and name not in exposed and not _is_optional(hint)
-                kind = self._kind(hint, default, notes.get(name))
+                try:
+                    kind = self._kind(hint, default, notes.get(name))
+                except UnknownType as error:
+                    raise UnknownType(f"the parameter {name}: {error}") from None
                 if name in exposed:
                     # The value of the server is passed as it is.
                     kind = Kind(kind.schema, lambda value, place, faults: value)
@@ -86,8 +89,8 @@ class Input:
             schema["required"] = required
         return self.types.complete(schema)
 
-    def load(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The keyword arguments of a call; raises InvalidArguments."""
+    def load(self, tool: str, arguments: dict[str, Any], kind: str = "tool") -> dict[str, Any]:
+        """The keyword arguments of a call of this tool; raises InvalidArguments."""
         found: dict[str, Any] = {}
         faults: Faults | None = None
         matched = 0
@@ -112,7 +115,7 @@ class Input:
             faults = faults or Faults()
             self._others(arguments, found, faults)
         if faults:
-            raise InvalidArguments(tool, faults)
+            raise InvalidArguments(tool, faults, kind)
         return found
 
     def _others(self, arguments: dict[str, Any], found: dict[str, Any], faults: Faults) -> None:
@@ -137,7 +140,7 @@ def context_type_of(hint: Any) -> Any:
     return None
 
 
-def _provider(hint: Any, default: Any) -> Callable[..., Any] | None:
+def provider_of(hint: Any, default: Any) -> Callable[..., Any] | None:
     if isinstance(default, Dependency):
         return default.provider
     if typing.get_origin(hint) is typing.Annotated:

@@ -11,7 +11,9 @@ try:
 except ImportError:
     from json.encoder import encode_basestring as _quote
 
-_decode = json.JSONDecoder().decode
+_decoder = json.JSONDecoder()
+_decode = _decoder.decode
+_scan: Any = _decoder.scan_once  # type: ignore[attr-defined]
 
 
 def quote(text: str) -> str:
@@ -27,7 +29,12 @@ def quote(text: str) -> str:
 
 def parse(text: str) -> Any:
     """The value of a JSON text; raises ValueError."""
-    return _decode(text)
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        # There are blanks in front of it, or it is none.
+        return _decode(text)
+    return value if end == len(text) else _decode(text)
 
 
 def _plain_value(value: Any) -> Any:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import Protocol
 
-from ._wire import CallToolResponse, Envelope, RawHeader, write_envelope
+from ._wire import CallToolResponse, Envelope, RawHeader, write_envelope, write_result
 
 THRESHOLD = 65536
 """Bytes of a `result_json` above which it is sent apart, without PROTOMCP_CHUNK_THRESHOLD."""
+
+HELD = 1 << 16
+"""Bytes of answers that wait for each other."""
+PATIENCE = 0.0005
+"""Seconds after which an answer waits for no other."""
 
 Deliver = Callable[[Envelope | None], None]
 """Takes the answer to a request, or None if the link has ended."""
@@ -32,6 +38,12 @@ class Link:
         self._lock = threading.Lock()
         self._last = 0
         self._has_ended = False
+        # Answers of the thread that reads, which go out together.
+        self._held: list[bytes] = []
+        self._held_size = 0
+        self._held_since = 0.0
+        self._holder = 0
+        self._on_hold: Callable[[], None] = lambda: None
         self._raw_above = _threshold("PROTOMCP_CHUNK_THRESHOLD")
         self.features: frozenset[str] = frozenset()
 
@@ -41,11 +53,33 @@ class Link:
             envelope.for_call = ""
         self._send_bytes(write_envelope(envelope))
 
+    def hold(self, on_hold: Callable[[], None] = lambda: None) -> None:
+        """From now on answers of this thread wait for `flush`, or for another frame: one write costs less than many.
+
+        They wait no longer than until the next answer that comes `PATIENCE` later. `on_hold` is called when one begins
+        to wait.
+        """
+        self._holder = threading.get_ident()
+        self._on_hold = on_hold
+
+    def flush(self) -> None:
+        """Writes what waits."""
+        if self._held:
+            self._send_bytes()
+
+    def respond_text(self, request_id: str, result_json: str, structured_json: str = "") -> None:
+        """Answers a call with a result that has nothing else."""
+        if (len(result_json) + len(structured_json)) * 4 > self._raw_above:
+            response = CallToolResponse(result_json=result_json, structured_content_json=structured_json)
+            self.respond(request_id, response)
+        else:
+            self._answer(write_result(request_id, result_json, structured_json))
+
     def respond(self, request_id: str, response: CallToolResponse) -> None:
         """Answers a call, with a large text beside the envelope."""
         text = response.result_json
         if len(text) * 4 <= self._raw_above or not self._is_raw(text, response):
-            self._send_bytes(write_envelope(Envelope("call_result", response, request_id)))
+            self._answer(write_envelope(Envelope("call_result", response, request_id)))
             return
         data = text.encode()
         response.result_json = ""
@@ -61,9 +95,32 @@ class Link:
             return False
         return "raw-with-result" in self.features or not _has_more(response)
 
+    def _answer(self, data: bytes) -> None:
+        if threading.get_ident() != self._holder:
+            self._send_bytes(data)
+            return
+        now = time.monotonic()
+        with self._write:
+            is_first = not self._held
+            if is_first:
+                self._held_since = now
+            self._held.append(data)
+            self._held_size += len(data)
+            is_due = self._held_size > HELD or now - self._held_since > PATIENCE
+        if is_due:
+            self._send_bytes()
+        elif is_first:
+            self._on_hold()
+
     def _send_bytes(self, *parts: bytes) -> None:
+        """Writes the bytes behind those that wait."""
         try:
             with self._write:
+                if self._held:
+                    first = parts[0] if parts else b""
+                    parts = (b"".join([*self._held, first]), *parts[1:])
+                    self._held.clear()
+                    self._held_size = 0
                 for data in parts:
                     if data:
                         self._stream.sendall(data)

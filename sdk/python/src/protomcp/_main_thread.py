@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import os
 import select
-import socket
 import threading
 import time
+from _socket import MSG_DONTWAIT
 from collections import deque
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from ._frames import FrameReader
+from ._frames import Frame, FrameReader, Rejected
 from ._pool import Pool
 from ._wire import Envelope
-from ._work import Work
+from ._work import Adopt, Work
+
+if TYPE_CHECKING:
+    import _socket
 
 STUCK = 0.002
 """Seconds after which the second thread reads."""
 FAST = 0.0001
 """Seconds below which the main thread runs a handler itself that could run in the pool."""
+PATIENCE = 5.0
+"""Seconds that handlers have to end when the bridge has closed the connection; those on the main thread have more."""
 _QUIET = 50
 """Rounds without a call after which the second thread sleeps until the next one."""
 
@@ -31,13 +37,20 @@ _QUIET = 50
 class MainThread:
     """Reads envelopes and gives them to `receive`, which calls `submit` for those that need a handler."""
 
-    def __init__(self, stream: socket.socket, receive: Callable[[Envelope], None], concurrency: int) -> None:
+    adopt: Adopt | None = None
+
+    def __init__(self, stream: _socket.socket, receive: Callable[[Envelope], None], concurrency: int) -> None:
         self.receive = receive
         self.on_queue: Callable[[Work], None] = lambda work: None
+        self.on_reject: Callable[[Rejected], None] = lambda frame: None
+        # Called before this thread waits, or works on something slow: what it has answered goes out.
+        self.on_idle: Callable[[], None] = lambda: None
+        # Called when there is nothing more to read, while handlers may still run.
+        self.on_end: Callable[[], None] = lambda: None
         self._stream = stream
         self._frames = FrameReader()
         self._thread = threading.get_ident()
-        self._pool = Pool(concurrency)
+        self._pool = Pool(concurrency, self.adopt)
         self._backlog: deque[Work] = deque()
         self._has_ended = False
         # The main thread reads unless the second one does; `_reading` is held by the one that reads or hands over.
@@ -54,16 +67,25 @@ class MainThread:
 
     def run(self) -> None:
         """Reads until the bridge closes the connection, and until the last plain handler has ended."""
-        while not self._has_ended:
-            if not self._is_reader:
-                self._drain()
-                continue
-            frame = self._frames.next()
-            if frame is None:
-                self._read(0)
-            elif isinstance(frame, Envelope):
-                self.receive(frame)
-        self._drain()
+        try:
+            while not self._has_ended:
+                if not self._is_reader:
+                    self._drain()
+                    continue
+                frame = self._frames.next()
+                if frame is None:
+                    self.on_idle()
+                    self._read(0)
+                else:
+                    self._take(frame)
+            self._drain()
+        finally:
+            self.close()
+
+    @property
+    def is_lost(self) -> bool:
+        """True if the bytes of the bridge could not be read."""
+        return self._frames.lost
 
     def submit(self, work: Work) -> None:
         """Runs a handler. Called by the thread that reads."""
@@ -88,19 +110,55 @@ class MainThread:
         else:
             self._backlog.append(work)
 
-    def leave(self) -> None:
-        """The running handler waits: the second thread reads."""
+    def wait(self, done: threading.Event, timeout: float | None) -> bool:
+        """Waits for an answer of the bridge. On the main thread the second one reads it."""
         if threading.get_ident() != self._thread:
-            return
+            return done.wait(timeout)
+        self.on_idle()
         with self._switch:
-            if self._since and self._is_reader:
+            is_handler = self._since != 0.0
+            if self._is_reader:
                 self._since = -1.0
         self._ensure_standby()
         self._bell.set()
+        try:
+            return done.wait(timeout)
+        finally:
+            if not is_handler:
+                with self._switch:
+                    self._since = 0.0
+                self.resume()
+
+    def on_hold(self) -> None:
+        """An answer of the main thread waits for `on_idle`, which follows the frames that have been read."""
+
+    def resume(self) -> None:
+        """Code of the main thread that was not a plain handler has waited: `run` reads again."""
 
     def end(self) -> None:
-        """There is nothing more to read."""
+        """There is nothing more to read. Handlers that run are told, and those that wait for their turn fail."""
         self._has_ended = True
+        self.on_end()
+        self._bell.set()
+
+    def close(self) -> None:
+        """Ends the other threads. Handlers in the pool have some time."""
+        self._has_ended = True
+        self._pool.end(PATIENCE)
+        if self._standby is None or self._poke is None:
+            return
+        self._bell.set()
+        os.write(self._poke[1], b"x")
+        self._standby.join(PATIENCE)
+        if not self._standby.is_alive():
+            for each in self._poke:
+                os.close(each)
+
+    def _take(self, frame: Frame) -> None:
+        if isinstance(frame, Envelope):
+            self.receive(frame)
+        elif isinstance(frame, Rejected):
+            self.on_reject(frame)
 
     def _may_run(self) -> bool:
         return self._since == 0.0 and threading.get_ident() == self._thread
@@ -122,6 +180,7 @@ class MainThread:
         """Runs one handler on the main thread. If it was slow, runs what came since, and reads again."""
         self._run_one(work)
         if not self._is_reader:
+            self.on_idle()
             self._drain()
 
     def _run_one(self, work: Work) -> None:
@@ -135,7 +194,7 @@ class MainThread:
         elif self._standby is None:
             self._ensure_standby()
         try:
-            work.run()
+            work.run(self.adopt)
         finally:
             with self._switch:
                 self._since = 0.0
@@ -145,6 +204,7 @@ class MainThread:
         while True:
             while self._backlog:
                 self._run_one(self._backlog.popleft())
+                self.on_idle()
             if self._take_back():
                 return
 
@@ -199,7 +259,7 @@ class MainThread:
     def _park(self) -> None:
         """Sleeps until a handler runs."""
         with self._switch:
-            if self._since:
+            if self._since or self._has_ended:
                 return
             self._is_parked = True
         self._bell.wait()
@@ -209,6 +269,7 @@ class MainThread:
     def _read_instead(self) -> None:
         """Reads until the main thread takes the reading back, or the stream ends."""
         assert self._poke is not None
+        self.on_idle()
         poller = select.poll()
         poller.register(self._stream, select.POLLIN)
         poller.register(self._poke[0], select.POLLIN)
@@ -218,15 +279,14 @@ class MainThread:
                     break
                 frame = self._frames.next()
                 if frame is not None:
-                    if isinstance(frame, Envelope):
-                        self.receive(frame)
+                    self._take(frame)
                     continue
             ready = dict(poller.poll())
             if self._poke[0] in ready:
                 break
             with self._reading:
                 if not self._is_reader and not self._has_ended:
-                    self._read(socket.MSG_DONTWAIT)
+                    self._read(MSG_DONTWAIT)
         self._swallow_poke()
 
     def _swallow_poke(self) -> None:

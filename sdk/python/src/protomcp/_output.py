@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import types as types_module
 import typing
 from typing import Any
 
-from ._faults import Faults
+from ._faults import Faults, InvalidArguments
 from ._json import dump, quote, to_plain
 from ._types import REQUIRED, Kind, Schema, Types, UnknownType
 from ._wire import CallToolResponse
 from ._wire import ToolError as WireError
 from .content import Content
-from .errors import ToolError
+from .errors import Cancelled, ToolError
 from .result import ToolResult
 
 _HEAD, _TAIL = '[{"type":"text","text":', "}]"
@@ -55,12 +56,31 @@ class Output:
 
     def respond(self, value: Any) -> CallToolResponse:
         """The response for what the handler has returned; raises OutputMismatch."""
-        if type(value) is str and self.kind is None:
-            return CallToolResponse(result_json=_HEAD + quote(value) + _TAIL)
-        if isinstance(value, ToolResult):
+        texts = self.texts(value)
+        if texts is not None:
+            return CallToolResponse(result_json=texts[0], structured_content_json=texts[1])
+        try:
             return self._of_result(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise _mismatch(error) from None
+
+    def texts(self, value: Any) -> tuple[str, str] | None:
+        """The content and the structured content of what the handler has returned; None for a ToolResult.
+
+        Raises OutputMismatch.
+        """
+        if type(value) is str and self.kind is None:
+            return _HEAD + quote(value) + _TAIL, ""
+        if isinstance(value, ToolResult):
+            return None
+        try:
+            return self._texts(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise _mismatch(error) from None
+
+    def _texts(self, value: Any) -> tuple[str, str]:
         if has_content(value):
-            return CallToolResponse(result_json=content_json(value))
+            return content_json(value), ""
         try:
             structured = self._structured(value)
         except OutputMismatch:
@@ -68,7 +88,7 @@ class Output:
                 raise
             structured = None
         if structured is None:
-            return CallToolResponse(result_json=content_json(value))
+            return content_json(value), ""
         if self.is_wrapped:
             inner = structured["result"]
             text = dump(inner)
@@ -77,7 +97,7 @@ class Output:
         else:
             text = dump(structured)
             shown = value if type(value) is str else text
-        return CallToolResponse(result_json=_HEAD + quote(shown) + _TAIL, structured_content_json=text)
+        return _HEAD + quote(shown) + _TAIL, text
 
     def _structured(self, value: Any) -> dict[str, Any] | None:
         """The structured content: what the type promises, or an object that was returned without a promise."""
@@ -120,6 +140,12 @@ class Output:
         if result.meta:
             response.metadata_json = dump(result.meta)
         return response
+
+
+def _mismatch(error: Exception) -> OutputMismatch:
+    if isinstance(error, OutputMismatch):
+        return error
+    return OutputMismatch(f"the result has no form in JSON: {error}")
 
 
 def content_json(value: Any) -> str:
@@ -165,9 +191,39 @@ def failed(error: BaseException) -> CallToolResponse:
         )
         has_details = error.code or error.suggestion or error.retryable
         return refused(error.message, details if has_details else None)
+    if isinstance(error, InvalidArguments):
+        text = str(error)
+        return refused(text, WireError("INVALID_ARGUMENTS", text))
     if isinstance(error, SystemExit):
         return refused(f"the tool has called sys.exit({error.code!r})")
-    return refused(str(error) or type(error).__name__)
+    return refused(text_of_error(error))
+
+
+def text_of_error(error: BaseException) -> str:
+    """The text of an exception. That of a KeyError is the key alone, which says nothing."""
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if isinstance(error, KeyError) else text or type(error).__name__
+
+
+def report(error: BaseException, about: str) -> None:
+    """Writes an exception to standard error, which is the log of `pmcp`: its author looks for the place.
+
+    Errors that are meant for the caller are left out.
+    """
+    if isinstance(error, (ToolError, InvalidArguments, Cancelled, SystemExit)):
+        return
+    import sys
+    import traceback
+
+    if isinstance(error, OutputMismatch):
+        print(f"protomcp: {about}: {error}", file=sys.stderr, flush=True)
+        return
+    at = error.__traceback__
+    here = os.path.dirname(__file__)
+    while at is not None and at.tb_next is not None and os.path.dirname(at.tb_frame.f_code.co_filename) == here:
+        at = at.tb_next
+    lines = traceback.format_exception(type(error), error, at)
+    print(f"protomcp: {about} has failed\n{''.join(lines)}", end="", file=sys.stderr, flush=True)
 
 
 def refused(text: str, details: WireError | None = None) -> CallToolResponse:

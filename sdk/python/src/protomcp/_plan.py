@@ -9,8 +9,9 @@ from . import _registry, discovery
 from ._dependencies import Dependencies, context_as
 from ._input import Input
 from ._output import Output
-from ._signature import is_async
+from ._signature import is_async, is_generator, place_of
 from .context import ToolContext
+from .errors import DeclarationError
 from .local_middleware import Next, get_local_middleware, wrap
 from .server_context import get_registered_contexts, resolve_contexts
 
@@ -36,6 +37,12 @@ class Plan:
     def __init__(
         self, name: str, handler: Callable[..., Any], output_type: Any = None, *, concurrent: bool | None = None
     ) -> None:
+        try:
+            self._fill(name, handler, output_type, concurrent)
+        except DeclarationError as error:
+            raise DeclarationError(f"{place_of(handler)}: tool {name!r}: {error}") from None
+
+    def _fill(self, name: str, handler: Callable[..., Any], output_type: Any, concurrent: bool | None) -> None:
         contexts = get_registered_contexts()
         exposed = {each.param_name for each in contexts if each.expose}
         self.name = name
@@ -50,9 +57,11 @@ class Plan:
         hint = self.input.signature.returns if output_type is None else output_type
         self.output = Output(hint, self.input.types, is_kept=output_type is None)
         wraps = get_local_middleware()
+        if is_generator(handler):
+            raise DeclarationError("it yields, and a call has one result: return a list")
         self.is_async = is_async(handler) or any(is_async(each.handler) for each in wraps)
         if self.dependencies and self.dependencies.is_async and not is_async(handler):
-            raise TypeError(f"tool {name!r} depends on an async function, so it has to be async itself")
+            raise DeclarationError("it depends on an async function, so it has to be async itself")
         # A handler that asks for no context has one, too: for its log messages, and for middleware.
         self.context_class: Any = self.input.context_type or ToolContext
         self.chain: Next = wrap(name, self._call) if wraps else self._call

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 
-from ._work import Work
+from ._work import Adopt, Work
 
 
 class Pool:
-    """At most `limit` threads; more work waits in order."""
+    """At most `limit` threads; more work waits in order. `adopt` is that of `Work.run`."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, adopt: Adopt | None = None) -> None:
         self.limit = limit
+        self._adopt = adopt
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
         self._queue: deque[Work] = deque()
         self._idle = 0
-        self._count = 0
+        self._threads: list[threading.Thread] = []
+        self._has_ended = False
 
     def submit(self, work: Work) -> None:
         with self._lock:
@@ -25,17 +28,29 @@ class Pool:
             if self._idle >= len(self._queue):
                 self._ready.notify()
                 return
-            if self._count >= self.limit:
+            if len(self._threads) >= self.limit:
                 return
-            self._count += 1
-        threading.Thread(target=self._work, name=f"protomcp-{self._count}", daemon=True).start()
+            thread = threading.Thread(target=self._work, name=f"protomcp-{len(self._threads) + 1}", daemon=True)
+            self._threads.append(thread)
+        thread.start()
+
+    def end(self, timeout: float) -> None:
+        """Lets the threads end when nothing is queued, and waits for them."""
+        with self._lock:
+            self._has_ended = True
+            self._ready.notify_all()
+        deadline = time.monotonic() + timeout
+        for each in self._threads:
+            each.join(max(deadline - time.monotonic(), 0.0))
 
     def _work(self) -> None:
         while True:
             with self._lock:
                 while not self._queue:
+                    if self._has_ended:
+                        return
                     self._idle += 1
                     self._ready.wait()
                     self._idle -= 1
                 work = self._queue.popleft()
-            work.run()
+            work.run(self._adopt)

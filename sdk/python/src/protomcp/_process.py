@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from . import _catalog
+from . import _catalog, handover
 from ._catalog import Tools
+from ._frames import Rejected
 from ._link import Link
-from ._output import refused
+from ._output import failed, refused, report
 from ._tasks import Task, Tasks
 from ._version import __version__
 from ._wire import (
     DisableToolsRequest,
     Envelope,
+    HandOverResponse,
     MiddlewareInterceptResponse,
     Pong,
     ReadResourceResponse,
     RegisterMiddlewareRequest,
     ReloadResponse,
     SdkInfo,
+    TakeOverResponse,
 )
 from ._wire import ToolError as WireError
 from ._work import Answer, ToolCall, Work
@@ -37,11 +41,13 @@ _ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_r
 class Process:
     """Receives envelopes, and gives those that need a handler to `submit`."""
 
-    def __init__(self, link: Link, submit: Callable[[Work], None], leave: Callable[[], None]) -> None:
+    def __init__(
+        self, link: Link, submit: Callable[[Work], None], wait: Callable[[threading.Event, float | None], bool]
+    ) -> None:
         self.tools = Tools()
         self._link = link
         self._submit = submit
-        self._leave = leave
+        self._wait = wait
         self._tasks = Tasks(link.send)
         self._running: dict[str, BaseContext] = {}
         self._middleware: dict[str, Callable[..., Any]] = {}
@@ -65,6 +71,8 @@ class Process:
             "get_prompt_request": self._get_prompt,
             "completion_request": self._complete,
             "middleware_intercept": self._intercept,
+            "hand_over": self._hand_over,
+            "take_over": self._take_over,
             **dict.fromkeys(_ANSWERS, link.deliver),
         }
 
@@ -75,6 +83,8 @@ class Process:
             features.append("validated-arguments")
         if self.tools.keep_their_schemas():
             features.append("structured-content")
+        if handover.is_registered():
+            features.append("hand-over")
         info = SdkInfo("protomcp", __version__, "python", MAX_CALLS, features)
         self._link.send(Envelope("sdk_info", info))
 
@@ -84,8 +94,16 @@ class Process:
         if handler is not None:
             handler(envelope)
 
+    def reject(self, frame: Rejected) -> None:
+        """Answers a request that could not be read."""
+        reason = frame.reason.replace("_", " ")
+        text = f"a message of the bridge is {reason}: {frame.kind or 'its kind is not known'}"
+        print(f"protomcp: {text}", file=sys.stderr)
+        if frame.kind == "call_tool" and frame.request_id:
+            self._link.respond(frame.request_id, refused(text))
+
     def end(self) -> None:
-        """The connection is closed: running handlers are cancelled."""
+        """The connection is closed: running handlers are cancelled, and so are those that wait for their turn."""
         for context in list(self._running.values()):
             context._set_cancelled()
         self._link.end()
@@ -155,7 +173,13 @@ class Process:
 
     def _call_tool(self, envelope: Envelope) -> None:
         request = envelope.message
-        plan = self.tools.plan(request.name)
+        try:
+            plan = self.tools.plan(request.name)
+        except Exception as error:
+            # A tool that was registered after the start, with types that have no form in JSON.
+            report(error, f"tool {request.name!r}")
+            self._link.respond(envelope.request_id, failed(error))
+            return
         if plan is None:
             self._link.respond(envelope.request_id, refused(f"Tool not found: {request.name}"))
             return
@@ -183,7 +207,7 @@ class Process:
     def _fill(self, context: BaseContext, envelope: Envelope) -> None:
         context.request_id = envelope.request_id
         context._link = self._link
-        context._leave = self._leave
+        context._wait = self._wait
         context._about = envelope.context
         context._metadata_json = getattr(envelope.message, "metadata_json", "")
         context._arrived = time.monotonic()
@@ -201,9 +225,41 @@ class Process:
     ) -> None:
         context = (handler.context_type or ToolContext)("", self._link.send)
         self._fill(context, envelope)
-        work = Answer(self._link, envelope.request_id, context, lambda: handler.call(context), succeed, fail)
+        work = Answer(
+            self._link, envelope.kind, envelope.request_id, context, lambda: handler.call(context), succeed, fail
+        )
         work.is_async = handler.is_async
         work.is_concurrent = all_overlap()
+        self._submit(work)
+
+    def _hand_over(self, envelope: Envelope) -> None:
+        self._transfer(
+            envelope,
+            lambda: handover.state(lambda: bool(self._running)),
+            lambda state: Envelope("hand_over_response", HandOverResponse(state)),
+            lambda error: Envelope("hand_over_response", HandOverResponse(error=handover.reason(error))),
+        )
+
+    def _take_over(self, envelope: Envelope) -> None:
+        self._transfer(
+            envelope,
+            lambda: handover.resume(envelope.message.state),
+            lambda _: Envelope("take_over_response", TakeOverResponse()),
+            lambda error: Envelope("take_over_response", TakeOverResponse(handover.reason(error))),
+        )
+
+    def _transfer(
+        self,
+        envelope: Envelope,
+        call: Callable[[], Any],
+        succeed: Callable[[Any], Envelope],
+        fail: Callable[[BaseException], Envelope],
+    ) -> None:
+        """Hands over or takes over in the thread of plain handlers, beside async ones."""
+        context = ToolContext("", self._link.send)
+        self._fill(context, envelope)
+        work = Answer(self._link, envelope.kind, envelope.request_id, context, call, succeed, fail)
+        work.is_async = True
         self._submit(work)
 
     def _read_resource(self, envelope: Envelope) -> None:

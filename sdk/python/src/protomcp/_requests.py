@@ -10,8 +10,9 @@ from urllib.parse import unquote
 from ._dependencies import Dependencies, context_as
 from ._input import Input
 from ._json import dump, parse
-from ._output import block
+from ._output import block, text_of_error
 from ._signature import is_async
+from ._types import Field
 from ._wire import (
     CompletionRequest,
     CompletionResponse,
@@ -81,7 +82,7 @@ def input_of(function: Callable[..., Any]) -> Input:
 def error_of(error: BaseException) -> WireError:
     if isinstance(error, ToolError):
         return WireError(error.code or "FAILED", error.message, error.suggestion, error.retryable)
-    return WireError("FAILED", str(error) or type(error).__name__)
+    return WireError("FAILED", text_of_error(error))
 
 
 # Resources
@@ -112,23 +113,22 @@ def _template_arguments(template: ResourceTemplateDef, uri: str, values: dict[st
     faults = Faults()
     for field in input_of(template.handler).fields:
         if field.name in values:
-            found[field.name] = _from_text(field, values[field.name], faults)
+            found[field.name] = field.kind.load(_number_in(field, values[field.name]), field.step, faults)
         elif field.name == "uri" or field.is_required:
             found[field.name] = uri
     if faults:
-        raise InvalidArguments(template.name, faults)
+        raise InvalidArguments(template.name, faults, "resource template")
     return found
 
 
-def _from_text(field: Any, text: str, faults: Any) -> Any:
-    """Values of templates are text: numbers are read from it."""
+def _number_in(field: Field, text: str) -> Any:
+    """Arguments of prompts and values of templates are text: numbers are read from it."""
     if field.kind.schema.get("type") in ("integer", "number", "boolean"):
         try:
-            return field.kind.load(parse(text), field.step, faults)
+            return parse(text)
         except ValueError:
-            faults.expected(field.step, field.kind.schema["type"], text)
-            return None
-    return field.kind.load(text, field.step, faults)
+            return text
+    return text
 
 
 _EXPRESSION = re.compile(r"\{([^{}]*)\}")
@@ -206,8 +206,12 @@ def unread(error: BaseException) -> Envelope:
 
 
 def prompt_handler(prompt: PromptDef, request: GetPromptRequest) -> Handler:
-    arguments = parse(request.arguments_json) if request.arguments_json else {}
-    return Handler(prompt.handler, arguments)
+    found = parse(request.arguments_json) if request.arguments_json else {}
+    inner = input_of(prompt.handler)
+    for field in inner.fields:
+        if isinstance(text := found.get(field.name), str):
+            found[field.name] = _number_in(field, text)
+    return Handler(prompt.handler, inner.load(prompt.name, found, "prompt"))
 
 
 def messages(value: Any) -> Envelope:
@@ -296,5 +300,5 @@ def decision(value: Any, request: MiddlewareInterceptRequest) -> Envelope:
 def rejection(error: BaseException) -> Envelope:
     return Envelope(
         "middleware_intercept_response",
-        MiddlewareInterceptResponse(reject=True, reject_reason=str(error) or type(error).__name__),
+        MiddlewareInterceptResponse(reject=True, reject_reason=text_of_error(error)),
     )

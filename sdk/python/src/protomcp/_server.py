@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 import sys
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
 from . import _lifespan, discovery
 from ._link import Link
@@ -18,6 +18,9 @@ from .prompt import get_registered_prompts
 from .resource import get_registered_resource_templates, get_registered_resources
 from .sidecar import start_sidecars
 
+if TYPE_CHECKING:
+    import _socket
+
 _SLOW_QUEUE = (
     "protomcp: calls wait for a slow plain handler. Handlers with `async def` overlap; plain ones do with "
     "@tool(concurrent=True) or configure(concurrency=N), in threads"
@@ -27,26 +30,32 @@ _SLOW_QUEUE = (
 class Server:
     """One connection with its link, its process, and the thread that runs the handlers."""
 
-    def __init__(self, stream: socket.socket) -> None:
+    def __init__(self, stream: _socket.socket) -> None:
         start_sidecars("server_start")
         discovery.discover_handlers()
         self.link = Link(stream)
-        self.process = Process(self.link, self._submit, self._leave)
+        self.process = Process(self.link, self._submit, self._wait)
         main = _loop_class() if _needs_loop(self.process) else MainThread
         self.main: MainThread = main(stream, self.process.receive, discovery.concurrency())
         self.main.on_queue = self._queued
+        self.main.on_reject = self.process.reject
+        self.main.on_idle = self.link.flush
+        self.main.on_end = self.process.end
         self._queues = 0
 
     def run(self) -> None:
         undo = forward_logging(self.link)
         try:
             self._run()
+            if self.main.is_lost:
+                raise ConnectionError("the bytes from the bridge cannot be read")
         finally:
             self.process.end()
             undo()
 
     def _run(self) -> None:
         self.process.introduce()
+        self.link.hold(self.main.on_hold)
         if around := _lifespan.registered():
             if hasattr(self.main, "around"):
                 self.main.around = _lifespan.entered_async(around)
@@ -60,8 +69,8 @@ class Server:
     def _submit(self, work: Work) -> None:
         self.main.submit(work)
 
-    def _leave(self) -> None:
-        self.main.leave()
+    def _wait(self, done: threading.Event, timeout: float | None) -> bool:
+        return self.main.wait(done, timeout)
 
     def _queued(self, work: Work) -> None:
         """Says once how calls can overlap, when several wait."""

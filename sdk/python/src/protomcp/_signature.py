@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ._types import REQUIRED, UnknownType
+from .errors import DeclarationError
 
-_KEYWORDS, _COROUTINE = 0x08, 0x80
+_KEYWORDS, _COROUTINE, _GENERATORS = 0x08, 0x80, 0x220
 
 
 class Signature:
@@ -29,6 +30,18 @@ def is_async(function: Callable[..., Any]) -> bool:
     """True if calling the function returns a coroutine."""
     code = getattr(_function(function), "__code__", None)
     return code is not None and bool(code.co_flags & _COROUTINE)
+
+
+def is_generator(function: Callable[..., Any]) -> bool:
+    """True if calling the function returns a generator, plain or async."""
+    code = getattr(_function(function), "__code__", None)
+    return code is not None and bool(code.co_flags & _GENERATORS)
+
+
+def place_of(function: Callable[..., Any]) -> str:
+    """The file and the line of a function."""
+    code = getattr(_function(function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(function)
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -61,6 +74,8 @@ def _parameters(function: Any) -> tuple[list[str], dict[str, Any], bool]:
     code = getattr(plain, "__code__", None)
     if code is None or hasattr(plain, "__wrapped__"):
         return _inspected(function)
+    if code.co_posonlyargcount > (plain is not function):
+        raise DeclarationError(f"the arguments of {name_of(function)} are passed by name: leave out the `/`")
     positional = code.co_argcount
     names = list(code.co_varnames[: positional + code.co_kwonlyargcount])
     given = plain.__defaults__ or ()
@@ -92,4 +107,4 @@ def _hints(function: Any) -> dict[str, Any]:
     try:
         return typing.get_type_hints(function, include_extras=True)
     except NameError as error:
-        raise UnknownType(f"an annotation of {name_of(function)} cannot be resolved: {error}") from None
+        raise UnknownType(f"an annotation cannot be resolved: {error}") from None

@@ -16,6 +16,7 @@ from typing import Any, ForwardRef, Literal, TypeVar, Union
 
 from ._faults import Faults, did_you_mean, names, quoted
 from ._scalars import SCALARS
+from .errors import DeclarationError
 
 Load = Callable[[Any, str, Faults], Any]
 """Converts a JSON value at a place; faults are added, and the result is then not used."""
@@ -46,7 +47,7 @@ class Kind:
         self.load = load
 
 
-class UnknownType(TypeError):
+class UnknownType(DeclarationError):
     """A type that has no form in JSON."""
 
 
@@ -114,7 +115,7 @@ class Types:
             return self.of(arguments[0])
         if hasattr(origin, "__value__"):
             return self.of(origin.__value__[arguments])
-        if isinstance(origin, type):
+        if isinstance(origin, type) and origin is not collections.abc.Callable:
             return self._of_class(hint if hasattr(hint, "model_json_schema") else origin)
         raise UnknownType(f"{_name_of(hint)} has no form in JSON")
 
@@ -149,7 +150,9 @@ class Types:
             if known is not bool and issubclass(cls, known) and cls.__module__ in ("pathlib", "builtins"):
                 schema, load = SCALARS[known]
                 return Kind(dict(schema), load)
-        raise UnknownType(f"{_name_of(cls)} has no form in JSON")
+        if cls.__module__ in ("builtins", "collections.abc", "typing"):
+            raise UnknownType(f"{_name_of(cls)} has no form in JSON")
+        raise UnknownType(f"{_name_of(cls)} has no form in JSON: a dataclass, a TypedDict or a pydantic model has one")
 
     def _name(self, key: Any, name: str, make: Callable[[], Kind]) -> Kind:
         """A type with a name: defined once, and referred to by name from everywhere."""
@@ -174,7 +177,7 @@ class Types:
 
     def _of_typed_dict(self, cls: Any) -> Kind:
         fields = [
-            Field(name, self.of(hint), is_required=name in cls.__required_keys__)
+            Field(name, self.of(hint), is_required=_is_key_required(hint, name in cls.__required_keys__))
             for name, hint in self._hints(cls).items()
         ]
         return record(fields, dict, _doc(cls))
@@ -232,6 +235,17 @@ class Types:
             return Kind(schema, load)
 
         return self._name(cls, cls.__name__, make)
+
+
+def _is_key_required(hint: Any, is_required: bool) -> bool:
+    """The class does not know marks inside annotations that are text, as all are after `from __future__`."""
+    origin = typing.get_origin(hint)
+    mark = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
+    if mark in ("Required", "NotRequired"):
+        return bool(mark == "Required")
+    if mark in ("ReadOnly", "Annotated"):
+        return _is_key_required(typing.get_args(hint)[0], is_required)
+    return is_required
 
 
 REQUIRED: Any = object()
@@ -545,4 +559,6 @@ def _doc(cls: Any) -> str:
 
 
 def _name_of(hint: Any) -> str:
+    if typing.get_origin(hint) is not None:
+        return str(hint).replace("typing.", "").replace("collections.abc.", "")
     return getattr(hint, "__qualname__", None) or str(hint)

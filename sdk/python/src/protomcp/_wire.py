@@ -917,6 +917,42 @@ class Pong:
     __slots__ = ()
 
 
+class HandOverRequest:
+    __slots__ = ()
+
+
+class HandOverResponse:
+    __slots__ = ("state", "error",)
+
+    def __init__(
+        self,
+        state: bytes = b"",
+        error: str = "",
+    ) -> None:
+        self.state = state
+        self.error = error
+
+
+class TakeOverRequest:
+    __slots__ = ("state",)
+
+    def __init__(
+        self,
+        state: bytes = b"",
+    ) -> None:
+        self.state = state
+
+
+class TakeOverResponse:
+    __slots__ = ("error",)
+
+    def __init__(
+        self,
+        error: str = "",
+    ) -> None:
+        self.error = error
+
+
 Table = tuple[tuple[int, str, str, bool], ...]
 _BY_KEY: dict[str, dict[int, tuple[str, str, bool]]] = {}
 
@@ -1271,6 +1307,18 @@ TABLES: dict[str, Table] = {
     "Ping": (
     ),
     "Pong": (
+    ),
+    "HandOverRequest": (
+    ),
+    "HandOverResponse": (
+        (10, "state", "bytes", False),
+        (18, "error", "string", False),
+    ),
+    "TakeOverRequest": (
+        (10, "state", "bytes", False),
+    ),
+    "TakeOverResponse": (
+        (10, "error", "string", False),
     ),
 }
 
@@ -2032,6 +2080,10 @@ READERS: dict[int, tuple[str, Callable[..., Any]]] = {
     1650: ("elicitation_complete", partial(_read, "ElicitationComplete")),
     1658: ("ping", partial(_read, "Ping")),
     1666: ("pong", partial(_read, "Pong")),
+    1674: ("hand_over", partial(_read, "HandOverRequest")),
+    1682: ("hand_over_response", partial(_read, "HandOverResponse")),
+    1690: ("take_over", partial(_read, "TakeOverRequest")),
+    1698: ("take_over_response", partial(_read, "TakeOverResponse")),
 }
 
 # By the name of the field: the bytes of its key, and its writer.
@@ -2090,6 +2142,10 @@ WRITERS: dict[str, tuple[bytes, Callable[..., int]]] = {
     "elicitation_complete": (b"\xf2\x0c", partial(_write, "ElicitationComplete")),
     "ping": (b"\xfa\x0c", partial(_write, "Ping")),
     "pong": (b"\x82\x0d", partial(_write, "Pong")),
+    "hand_over": (b"\x8a\x0d", partial(_write, "HandOverRequest")),
+    "hand_over_response": (b"\x92\x0d", partial(_write, "HandOverResponse")),
+    "take_over": (b"\x9a\x0d", partial(_write, "TakeOverRequest")),
+    "take_over_response": (b"\xa2\x0d", partial(_write, "TakeOverResponse")),
 }
 
 
@@ -2118,6 +2174,55 @@ LISTS: dict[str, dict[int, tuple[str | None, bool]]] = {
     "SdkInfo": {42: (None, True)},
     "BridgeInfo": {26: (None, True)},
 }
+
+
+_contexts: dict[bytes, RequestContext] = {}
+
+
+def _context(b: bytes, i: int, end: int, m: RequestContext | None) -> RequestContext:
+    """A context, of which only the first field is read if the others were read before."""
+    if m is not None or i == end or b[i] != 8:
+        return read_request_context(b, i, end, m)
+    left, at = _varint(b, i + 1)
+    rest = b[at:end]
+    known = _contexts.get(rest)
+    if known is None:
+        if at > end:
+            raise _short()
+        known = read_request_context(b, at, end)
+        if known.timeout_ms or known.principal:
+            return read_request_context(b, i, end)
+        if len(_contexts) >= 64:
+            _contexts.clear()
+        _contexts[rest] = known
+    return RequestContext(
+        left,
+        known.session,
+        known.protocol_version,
+        known.client_name,
+        known.client_version,
+        known.client_capabilities_json,
+        known.principal,
+    )
+
+
+def write_result(request_id: str, result_json: str, structured_content_json: str = "") -> bytes:
+    """The frame of a `call_result` with these members and no others."""
+    s = result_json.encode()
+    n = len(s)
+    length = _BYTE[n] if n < 128 else _number(n)
+    inner = b"\x12" + length + s
+    if structured_content_json:
+        s = structured_content_json.encode()
+        n = len(s)
+        length = _BYTE[n] if n < 128 else _number(n)
+        inner += b"\x32" + length + s
+    n = len(inner)
+    inner = (b"\x32" + _BYTE[n] if n < 128 else b"\x32" + _number(n)) + inner
+    s = request_id.encode()
+    n = len(s)
+    inner += (b"\x72" + _BYTE[n] if n < 128 else b"\x72" + _number(n)) + s
+    return len(inner).to_bytes(4, "big") + inner
 
 
 class Envelope:
@@ -2154,7 +2259,11 @@ def read_envelope(b: bytes, i: int, end: int) -> Envelope:
             key = b[i]
             i += 1
             if key > 127:
-                key, i = _varint(b, i - 1)
+                if b[i] < 128:
+                    key += (b[i] << 7) - 128
+                    i += 1
+                else:
+                    key, i = _varint(b, i - 1)
             if key & 7 != 2:
                 if key == 816:
                     n, i = _varint(b, i)
@@ -2165,7 +2274,11 @@ def read_envelope(b: bytes, i: int, end: int) -> Envelope:
             n = b[i]
             i += 1
             if n > 127:
-                n, i = _varint(b, i - 1)
+                if b[i] < 128:
+                    n += (b[i] << 7) - 128
+                    i += 1
+                else:
+                    n, i = _varint(b, i - 1)
             e = i + n
             if e > end or key < 8 or key >> 32:
                 raise _short()
@@ -2183,7 +2296,7 @@ def read_envelope(b: bytes, i: int, end: int) -> Envelope:
             elif key == 810:
                 m.question_key = b[i:e].decode()
             elif key == 826:
-                m.context = read_request_context(b, i, e, m.context)
+                m.context = _context(b, i, e, m.context)
             i = e
         if i != end:
             raise _short()

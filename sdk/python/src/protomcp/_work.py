@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ._json import parse
-from ._output import failed, refused
+from ._output import failed, refused, report
 from ._plan import Plan
 from ._tasks import GRACE, Task, Tasks
 from ._wire import CallToolRequest, CallToolResponse, Envelope
@@ -20,11 +21,16 @@ from .telemetry import ToolCallEvent, _sink_registry, emit_telemetry
 if TYPE_CHECKING:
     from ._link import Link
 
+Adopt = Callable[["Work", Any], None]
+"""Takes over a request whose handler has returned an awaitable."""
+
 
 class Work:
     """One request and its handler. Exactly one of `run` and `run_async` is called, once."""
 
     __slots__ = ("context", "ended", "is_async", "is_concurrent", "request_id")
+
+    waits_for_sidecars = False
 
     def __init__(self, request_id: str, context: BaseContext) -> None:
         self.request_id = request_id
@@ -49,40 +55,70 @@ class Work:
         """The recent time of this handler; None if it is not known."""
         return None
 
-    def run(self) -> None:
-        """Works on the request in this thread."""
+    def run(self, adopt: Adopt | None = None) -> None:
+        """Works on the request in this thread. `adopt` takes over when the handler returns an awaitable."""
         token = current.set(self.context)
         try:
+            if self.context._cancelled:
+                # Its caller has given up while it waited for its turn.
+                raise Cancelled
+            if self.waits_for_sidecars and is_waiting():
+                start_sidecars("first_tool_call")
             value = self.start()
             if hasattr(value, "__await__"):
+                if adopt is not None:
+                    adopt(self, value)
+                    return
                 import asyncio
 
                 value = asyncio.run(_await(value, self.context))
             self.succeed(value)
-        except (Exception, Cancelled, SystemExit) as error:
-            self.fail(error)
+        except BaseException as error:
+            self._failed(error)
         finally:
             current.reset(token)
-            if self.ended is not None:
-                self.ended(self.request_id)
+        if self.ended is not None:
+            self.ended(self.request_id)
 
-    async def run_async(self) -> None:
-        """Works on the request in a task of its own."""
-        import asyncio
-
+    async def run_async(self, value: Any = None) -> None:
+        """Works on the request in a task of its own. `value` is the awaitable of a handler that has begun."""
         current.set(self.context)
         try:
-            value = self.start()
+            if value is None:
+                if self.context._cancelled:
+                    raise Cancelled
+                if self.waits_for_sidecars and is_waiting():
+                    import asyncio
+
+                    await asyncio.to_thread(start_sidecars, "first_tool_call")
+                value = self.start()
             if hasattr(value, "__await__"):
                 if self.context._begin_task is not None:
+                    import asyncio
+
                     asyncio.get_running_loop().call_later(GRACE, _begin_task, self.context)
                 value = await value
             self.succeed(value)
-        except (Exception, Cancelled, SystemExit, asyncio.CancelledError) as error:
+        except BaseException as error:
+            self._failed(error)
+        if self.ended is not None:
+            self.ended(self.request_id)
+
+    def _failed(self, error: BaseException) -> None:
+        """Answers with an exception of any kind. An interrupt of the process goes on."""
+        if not self.context._cancelled:
+            report(error, self.about())
+        try:
             self.fail(error)
-        finally:
-            if self.ended is not None:
-                self.ended(self.request_id)
+        except Exception:
+            # Its text cannot be sent.
+            self.fail(RuntimeError(f"{type(error).__name__}, which cannot be written as text"))
+        if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise error
+
+    def about(self) -> str:
+        """The request in a message to the author."""
+        return "a request"
 
 
 async def _await(value: Any, context: BaseContext) -> Any:
@@ -93,7 +129,11 @@ async def _await(value: Any, context: BaseContext) -> Any:
     assert task is not None
 
     def cancel() -> None:
-        loop.call_soon_threadsafe(task.cancel)
+        try:
+            loop.call_soon_threadsafe(task.cancel)
+        except RuntimeError:
+            # The loop has been closed: the value is there.
+            return
 
     context._bind_cancel(cancel)
     try:
@@ -112,6 +152,8 @@ class ToolCall(Work):
     """A call of a tool."""
 
     __slots__ = ("_action", "_link", "_plan", "_request", "_started", "tasks")
+
+    waits_for_sidecars = True
 
     def __init__(self, link: Link, envelope: Envelope, plan: Plan, context: BaseContext) -> None:
         self.request_id = envelope.request_id
@@ -135,8 +177,6 @@ class ToolCall(Work):
             raise ValueError("the arguments of a call are a JSON object")
         if self.tasks is not None and not self.is_async:
             self.context.continue_as_task()
-        if is_waiting():
-            start_sidecars("first_tool_call")
         if plan.resolves:
             arguments = plan.prepare(arguments)
         if _sink_registry:
@@ -152,7 +192,12 @@ class ToolCall(Work):
         return value
 
     def succeed(self, value: Any) -> None:
-        response = self._plan.output.respond(value)
+        output = self._plan.output
+        if self.tasks is None and not _sink_registry and (texts := output.texts(value)) is not None:
+            # A result of the usual form.
+            self._link.respond_text(self.request_id, *texts)
+            return
+        response = output.respond(value)
         if _sink_registry:
             shown = value.result if isinstance(value, ToolResult) else value
             self._report("success", result=str(shown)[:20000])
@@ -170,6 +215,9 @@ class ToolCall(Work):
 
     def cost(self) -> float | None:
         return self._plan.cost
+
+    def about(self) -> str:
+        return f"tool {self._plan.name!r}"
 
     def _note(self, seconds: float) -> None:
         # A slow call counts at once, fast ones bring the cost down again by and by.
@@ -189,11 +237,12 @@ def _failure(error: BaseException, context: BaseContext) -> CallToolResponse:
 class Answer(Work):
     """Another request: a resource, a prompt, a completion, a middleware."""
 
-    __slots__ = ("_call", "_fail", "_link", "_succeed")
+    __slots__ = ("_call", "_fail", "_kind", "_link", "_succeed")
 
     def __init__(
         self,
         link: Link,
+        kind: str,
         request_id: str,
         context: BaseContext,
         call: Callable[[], Any],
@@ -202,9 +251,13 @@ class Answer(Work):
     ) -> None:
         super().__init__(request_id, context)
         self._link = link
+        self._kind = kind
         self._call = call
         self._succeed = succeed
         self._fail = fail
+
+    def about(self) -> str:
+        return f"the handler of {self._kind}"
 
     def start(self) -> Any:
         return self._call()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ._registry import check_text
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 _completion_registry: dict[tuple[str, str, str], Callable[..., Any]] = {}
 
@@ -28,6 +30,7 @@ def completion(ref_type: str, ref_name: str, argument_name: str) -> Callable[[_F
     with the text that was typed so far, and with the settled arguments as a dict if it has a second parameter. It
     returns a list of texts or a CompletionResult.
     """
+    check_text("completion", "a reference", ref_type)
 
     def decorator(func: _F) -> _F:
         _completion_registry[(ref_type, ref_name, argument_name)] = func

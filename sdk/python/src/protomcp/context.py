@@ -75,7 +75,7 @@ class BaseContext:
     _about: RequestContext | None = None
     _metadata_json = ""
     _arrived = 0.0
-    _leave: Callable[[], None] | None = None
+    _wait: Callable[[threading.Event, float | None], bool] | None = None
     _begin_task: Callable[[], bool] | None = None
     _questions = 0
     request_id = ""
@@ -230,7 +230,10 @@ class ToolContext(BaseContext):
         return found
 
     def ask_all(self, *questions: Question, timeout: float | None = None) -> list[Any]:
-        """Asks several questions together and returns the answers in their order; raises Refused, or TimeoutError."""
+        """Asks several questions together and returns the answers in their order; raises Refused, or TimeoutError.
+
+        A call that is cancelled before the answers ends here, as in `check`.
+        """
         envelopes = self._envelopes(questions)
         link = self._link
         assert link is not None
@@ -248,12 +251,17 @@ class ToolContext(BaseContext):
             return deliver
 
         ids = link.ask(envelopes, [deliver_to(at) for at in range(len(envelopes))])
-        if self._leave is not None:
-            # Another thread reads the answer.
-            self._leave()
-        if not done.wait(timeout):
+        before = self._cancel_callback
+        self._bind_cancel(done.set)
+        try:
+            is_done = self._wait(done, timeout) if self._wait else done.wait(timeout)
+        finally:
+            self._bind_cancel(before)
+        if left:
             for each in ids:
                 link.forget(each)
+            if is_done:
+                raise Cancelled
             raise TimeoutError(f"no answer within {timeout} s")
         return [question.answer(answer) for question, answer in zip(questions, answers, strict=True)]
 

@@ -58,6 +58,7 @@ def discover_handlers() -> None:
 
     path = Path(folder).resolve()
     if not path.is_dir():
+        print(f"protomcp: handlers_dir: {folder} is not a folder", file=sys.stderr, flush=True)
         return
     if _config.get("hot_reload") and _loaded_modules:
         _clear()
@@ -91,6 +92,7 @@ def _clear() -> None:
         ("telemetry", "clear_telemetry_sinks"),
         ("sidecar", "clear_sidecar_registry"),
         ("middleware", "clear_middleware_registry"),
+        ("handover", "clear_handover"),
     ):
         # By their full names: the package has functions under the same names as these modules.
         getattr(modules[f"{package}.{name}"], function)()

@@ -29,5 +29,9 @@ class Refused(ToolError):
         super().__init__(message, code="REFUSED")
 
 
+class DeclarationError(TypeError):
+    """A tool, or another part of a file, cannot be served as it is written. The text names its place."""
+
+
 class Cancelled(BaseException):
     """The caller no longer wants the result. Raised by `ctx.check()` in plain handlers; `finally` blocks run."""

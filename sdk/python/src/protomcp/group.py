@@ -10,6 +10,7 @@ from ._dependencies import context_as
 from ._faults import nearest
 from ._json import dump
 from ._plan import Plan, PlanCache
+from ._registry import check_text
 from ._signature import doc_of, is_async
 from .result import ToolResult
 from .tool import ToolDef
@@ -103,6 +104,7 @@ def action(
     have, and `cross_rules` are functions of all arguments with the message for which a call is refused if they return
     true. `hints` maps names to `{"condition": function, "message": text}`; the messages are added to the result.
     """
+    check_text("action", "a name", name)
 
     def decorator(func: _F) -> _F:
         func._action_def = {  # type: ignore[attr-defined]
@@ -137,6 +139,7 @@ def tool_group(
     The strategy `separate` makes a tool of each action, named `group.action`; some hosts refuse dots, `separator="_"`
     gives them another name. `union` makes one tool with an argument `action`.
     """
+    check_text("tool_group", "a name", name)
 
     def decorator(cls: _C) -> _C:
         instance = cls()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _local_mw_registry: list[LocalMiddlewareDef] = []
@@ -20,12 +20,19 @@ class LocalMiddlewareDef:
         self.handler = handler
 
 
-def local_middleware(priority: int = 100) -> Callable[[_F], _F]:
+@overload
+def local_middleware(priority: _F, /) -> _F: ...
+@overload
+def local_middleware(priority: int = 100) -> Callable[[_F], _F]: ...
+def local_middleware(priority: Any = 100) -> Any:
     """Runs the function around every handler, the lowest priority outermost.
 
     It is called with the context, the name of the tool, the arguments and the rest of the chain, and returns the
     result. Around async handlers the rest of the chain returns an awaitable, and the function may be async itself.
+    `@local_middleware` alone works, too.
     """
+    if callable(priority):
+        return local_middleware()(priority)
 
     def decorator(func: _F) -> _F:
         _local_mw_registry.append(LocalMiddlewareDef(priority, func))

@@ -44,8 +44,7 @@ def _request(kind: str, message: Any) -> list[str]:
 
     envelope = Envelope(kind, message, for_call=context.request_id if context else "")
     ids = server.link.ask([envelope], [deliver])
-    server.main.leave()
-    if not done.wait(TIMEOUT):
+    if not server.main.wait(done, TIMEOUT):
         server.link.forget(ids[0])
         raise TimeoutError(f"the bridge has not answered {kind} within {TIMEOUT} s")
     if answers[0] is None:

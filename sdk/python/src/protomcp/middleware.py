@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from ._registry import check_text
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 _middleware_registry: list[MiddlewareDef] = []
 
@@ -24,6 +26,7 @@ def middleware(name: str, priority: int = 100) -> Callable[[_F], _F]:
     It is called with `phase` (before or after), `tool_name`, `args_json`, `result_json` and `is_error`, and may return
     a dict: `arguments_json` or `result_json` replace what there is, and `reject` with `reject_reason` ends the call.
     """
+    check_text("middleware", "a name", name)
 
     def decorator(func: _F) -> _F:
         _middleware_registry.append(MiddlewareDef(name, priority, func))

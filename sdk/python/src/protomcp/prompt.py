@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from . import _docstring
 from ._signature import Signature, doc_of, name_of
@@ -66,6 +66,9 @@ class PromptDef:
         self.meta = meta
 
 
+@overload
+def prompt(description: _F, /) -> _F: ...
+@overload
 def prompt(
     description: str = "",
     arguments: list[PromptArg] | None = None,
@@ -74,10 +77,21 @@ def prompt(
     title: str = "",
     icons: list[dict[str, Any]] | None = None,
     meta: dict[str, Any] | None = None,
-) -> Callable[[_F], _F]:
+) -> Callable[[_F], _F]: ...
+def prompt(
+    description: Any = "",
+    arguments: list[PromptArg] | None = None,
+    *,
+    name: str = "",
+    title: str = "",
+    icons: list[dict[str, Any]] | None = None,
+    meta: dict[str, Any] | None = None,
+) -> Any:
     """Registers a prompt. The function is called with the arguments by name; without `arguments` they are those of the
-    function. It returns text, a PromptMessage, a list of both, or a PromptResult.
+    function. It returns text, a PromptMessage, a list of both, or a PromptResult. `@prompt` alone works, too.
     """
+    if callable(description):
+        return prompt()(description)
 
     def decorator(func: _F) -> _F:
         text = description or _docstring.summary(doc_of(func))
@@ -89,13 +103,15 @@ def prompt(
 
 
 def _arguments(func: Callable[..., Any]) -> list[PromptArg]:
-    from ._input import context_type_of
+    from ._input import context_type_of, provider_of
 
     signature, notes = Signature(func), _docstring.parameters(doc_of(func))
     names = [
         each
         for each in signature.names
-        if each not in ("ctx", "self") and context_type_of(signature.hints.get(each)) is None
+        if each not in ("ctx", "self")
+        and context_type_of(signature.hints.get(each)) is None
+        and provider_of(signature.hints.get(each), signature.defaults.get(each)) is None
     ]
     return [PromptArg(each, notes.get(each, ""), each not in signature.defaults) for each in names]
 

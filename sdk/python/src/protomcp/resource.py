@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _docstring
+from ._registry import check_text
 from ._signature import doc_of, name_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -113,6 +114,7 @@ def resource(
     It returns text, bytes, a ResourceContent, a list of these, a ResourceResult, or a value that becomes JSON. An empty
     list means that the resource does not exist.
     """
+    check_text("resource", "the URI", uri)
 
     def decorator(func: _F) -> _F:
         text = description or _docstring.summary(doc_of(func))
@@ -140,6 +142,7 @@ def resource_template(
     The function is called with the URI if it has a parameter `uri` (or only one that is not in the template), and with
     the values of the template by name. It returns what the function of a resource does.
     """
+    check_text("resource_template", "the template", uri_template)
 
     def decorator(func: _F) -> _F:
         text = description or _docstring.summary(doc_of(func))

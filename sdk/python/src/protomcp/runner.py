@@ -8,6 +8,7 @@ from typing import Any
 
 from . import manager
 from ._wire import Envelope
+from .errors import DeclarationError
 from .log import ServerLogger
 
 _send: Any = None
@@ -28,11 +29,16 @@ def run() -> None:
     if not path:
         print("PROTOMCP_SOCKET is not set: run this file with `pmcp dev`", file=sys.stderr)
         sys.exit(1)
-    import socket
+    # Without `socket` around it, whose import takes a tenth of a start.
+    import _socket
 
-    stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    stream = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     stream.connect(path)
-    serve(stream)
+    try:
+        serve(stream)
+    except DeclarationError as error:
+        # The place in the file says more than the way here.
+        sys.exit(f"protomcp: {error}")
 
 
 def serve(stream: Any) -> None:

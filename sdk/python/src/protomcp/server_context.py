@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _registry
+from ._registry import check_text
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _context_registry: list[ContextDef] = []
@@ -26,6 +27,7 @@ def server_context(param_name: str, expose: bool = True) -> Callable[[_F], _F]:
     The function is called with the arguments of the call before the handler is, and may take some away. With `expose`
     the parameter stays in the schemas of tools, so that the function can use what the caller passes.
     """
+    check_text("server_context", "the name of a parameter", param_name)
 
     def decorator(func: _F) -> _F:
         _context_registry.append(ContextDef(param_name, func, expose))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from ._registry import check_text
+from .errors import ToolError
 
 if TYPE_CHECKING:
     import subprocess
@@ -15,6 +20,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _sidecar_registry: list[SidecarDef] = []
 _running_processes: dict[str, subprocess.Popen[bytes]] = {}
 _has_called = False
+_starting = threading.Lock()
 
 
 class SidecarDef:
@@ -59,6 +65,7 @@ def sidecar(
     `health_check` is a URL: the start waits until it answers with status 200, `health_timeout` seconds at most. The
     program is stopped with the process.
     """
+    check_text("sidecar", "a name", name)
 
     def decorator(func: _F) -> _F:
         if not _sidecar_registry:
@@ -80,17 +87,18 @@ def clear_sidecar_registry() -> None:
 
 
 def is_waiting() -> bool:
-    """True if there are sidecars, and no call has been made yet."""
+    """True if there are sidecars, and the first call has not started them yet."""
     return bool(_sidecar_registry) and not _has_called
 
 
 def start_sidecars(trigger: str) -> None:
-    """Starts the sidecars of this trigger that do not run."""
+    """Starts the sidecars of this trigger that do not run. A second caller waits until they run."""
     global _has_called
-    _has_called = _has_called or trigger == "first_tool_call"
-    for each in _sidecar_registry:
-        if each.start_on == trigger:
-            _start(each)
+    with _starting:
+        for each in _sidecar_registry:
+            if each.start_on == trigger:
+                _start(each)
+        _has_called = _has_called or trigger == "first_tool_call"
 
 
 def stop_all_sidecars() -> None:
@@ -119,9 +127,12 @@ def _start(each: SidecarDef) -> None:
         return
     os.makedirs(os.path.dirname(each.pid_file_path), exist_ok=True)
     # A session of its own: signals for the tools are not for the sidecar.
-    process = subprocess.Popen(
-        each.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    try:
+        process = subprocess.Popen(
+            each.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
+    except OSError as error:
+        raise ToolError(_say(f"the sidecar {each.name!r} cannot be started: {error}")) from error
     _running_processes[each.name] = process
     with open(each.pid_file_path, "w") as file:
         file.write(str(process.pid))
@@ -132,6 +143,16 @@ def _start(each: SidecarDef) -> None:
             return
         time.sleep(pause)
         pause = min(pause * 2, each.health_interval)
+    if each.health_check:
+        status = process.poll()
+        ended = f"it has ended with status {status}" if status is not None else f"waited {each.health_timeout:g} s"
+        _say(f"the sidecar {each.name!r} does not answer {each.health_check}: {ended}")
+
+
+def _say(text: str) -> str:
+    """Writes a message to the log of `pmcp`."""
+    print(f"protomcp: {text}", file=sys.stderr, flush=True)
+    return text
 
 
 def _stop(each: SidecarDef) -> None:

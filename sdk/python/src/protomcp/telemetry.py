@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _sink_registry: list[Callable[[ToolCallEvent], Any]] = []
+_failed: set[str] = set()
 
 
 class ToolCallEvent:
@@ -41,7 +43,7 @@ class ToolCallEvent:
 
 
 def telemetry_sink(func: _F) -> _F:
-    """Reports every call to this function. A sink that fails does not affect the call."""
+    """Reports every call to this function. A sink that fails does not affect the call; the log says so once."""
     _sink_registry.append(func)
     return func
 
@@ -59,6 +61,9 @@ def emit_telemetry(event: ToolCallEvent) -> None:
     for sink in _sink_registry:
         try:
             sink(event)
-        except Exception:
+        except Exception as error:
             # A sink only watches.
-            continue
+            name = getattr(sink, "__name__", repr(sink))
+            if name not in _failed:
+                _failed.add(name)
+                print(f"protomcp: the telemetry sink {name} has failed: {error!r}", file=sys.stderr, flush=True)

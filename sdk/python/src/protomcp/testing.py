@@ -11,6 +11,7 @@ The harness takes the place of `pmcp`: what a tool gets and sends has passed thr
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import socket
@@ -30,6 +31,7 @@ from ._wire import (
     ElicitationResponse,
     Envelope,
     GetPromptRequest,
+    HandOverRequest,
     ListPromptsRequest,
     ListResourcesRequest,
     ListRootsResponse,
@@ -41,6 +43,7 @@ from ._wire import (
     RequestContext,
     RootDef,
     SamplingResponse,
+    TakeOverRequest,
     ToolDefinition,
     write_envelope,
 )
@@ -50,6 +53,7 @@ FEATURES = (
     "elicitation-complete",
     "for-call",
     "for-request",
+    "hand-over",
     "list-changed",
     "metadata",
     "ping",
@@ -105,7 +109,8 @@ class Call:
 
 
 class Harness:
-    """Serves what is registered, in a thread of its own. Use it as a context manager.
+    """Serves what is registered, in a thread of its own. Use it as a context manager: its end raises what has ended the
+    process.
 
     `ask` answers forms and pages: a function of the message and the schema (or the URL) that returns the values, None
     to decline. `sample` answers questions to the model: a function of the messages that returns a text. `roots` are the
@@ -141,6 +146,7 @@ class Harness:
         self._calls: dict[str, Call] = {}
         self._changed = threading.Condition()
         self._is_ready = False
+        self._is_closed = False
         self._failure: BaseException | None = None
         self._reply_meta: dict[str, Any] = {}
 
@@ -161,10 +167,16 @@ class Harness:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._stream.shutdown(socket.SHUT_WR)
+        self._is_closed = True
+        with contextlib.suppress(OSError):
+            self._stream.shutdown(socket.SHUT_WR)
         for each in self._threads:
             each.join(30.0)
         self._stream.close()
+        if kind is None and self._failure is not None:
+            raise self._failure
+        if kind is None and self._threads[0].is_alive():
+            raise TimeoutError("a handler has not ended 30 s after the end of the connection")
 
     @property
     def tools(self) -> dict[str, ToolDefinition]:
@@ -207,6 +219,19 @@ class Harness:
         """The `_meta` of the last answer to `read`, `get` or `complete`."""
         return self._reply_meta
 
+    def hand_over(self) -> Any:
+        """The state that a reload would hand over; None if there is none. Raises RuntimeError with the reason."""
+        found = self._request("hand_over", HandOverRequest())
+        if found.error:
+            raise RuntimeError(found.error)
+        return json.loads(found.state) if found.state else None
+
+    def take_over(self, state: Any) -> None:
+        """Gives the process the state of one before; raises RuntimeError with the reason."""
+        found = self._request("take_over", TakeOverRequest(json.dumps(state).encode()))
+        if found.error:
+            raise RuntimeError(found.error)
+
     def ping(self) -> None:
         """Waits for a sign of life, which a process gives also while handlers run."""
         self._request("ping", Ping())
@@ -232,6 +257,8 @@ class Harness:
             with self._write:
                 self._stream.sendall(write_envelope(envelope))
         except OSError:
+            if self._is_closed:
+                return
             # The process has ended; the reason is more use.
             self._wait(lambda: self._failure is not None, 5.0, "the end of the process")
             raise self._failure or ConnectionError("the process has ended") from None
@@ -257,7 +284,7 @@ class Harness:
 
     def _read(self) -> None:
         frames, payloads = FrameReader(), dict[str, bytes]()
-        while data := self._stream.recv(1 << 16):
+        while data := self._receive_some():
             frames.feed(data)
             while (frame := frames.next()) is not None:
                 if isinstance(frame, Payload):
@@ -266,6 +293,13 @@ class Harness:
                         self._receive(Envelope("call_result", CallToolResponse(), frame.header.request_id), payloads)
                 elif isinstance(frame, Envelope):
                     self._receive(frame, payloads)
+
+    def _receive_some(self) -> bytes:
+        try:
+            return self._stream.recv(1 << 16)
+        except OSError:
+            # The process has ended without reading everything.
+            return b""
 
     def _receive(self, envelope: Envelope, payloads: dict[str, bytes]) -> None:
         kind, message = envelope.kind, envelope.message

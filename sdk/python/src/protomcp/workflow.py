@@ -7,7 +7,6 @@ can have *handles*. The first step returns a handle, the list never changes, and
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import time
 from collections.abc import Callable
@@ -16,7 +15,9 @@ from typing import Any, TypeVar
 from . import _docstring, _registry
 from ._dependencies import context_as
 from ._json import dump
+from ._output import report, text_of
 from ._plan import Plan, PlanCache
+from ._registry import check_text
 from ._signature import doc_of, is_async, name_of
 from .result import ToolResult
 from .tool import ToolDef, get_registered_tools
@@ -200,6 +201,7 @@ def workflow(
     changes, and steps are told apart by the handle that the first one returns. Raises ValueError if the steps do not
     fit together.
     """
+    check_text("workflow", "a name", name)
 
     def decorator(cls: _C) -> _C:
         instance = cls()
@@ -265,6 +267,8 @@ def _is_shown(tool: str, allow: list[str] | None, block: list[str] | None) -> bo
     """True if another tool is shown during a step. Without patterns none is."""
     if allow is None and block is None:
         return False
+    import fnmatch
+
     if allow is not None and not any(fnmatch.fnmatch(tool, each) for each in allow):
         return False
     return not any(fnmatch.fnmatch(tool, each) for each in block or ())
@@ -375,11 +379,10 @@ class _StepCall:
                 self.state.current_step = target
                 text = f"Error caught ({name}: {error}), transitioning to '{target}'"
                 return _proceed(self.made, self.state, [target], text)
+        report(error, f"step {self.made.name}.{self.step.name}")
         return _refuse(f"Step '{self.step.name}' failed: {name}: {error}. You can retry.")
 
     def _leave(self, value: Any) -> ToolResult:
-        from ._output import text_of
-
         made, each = self.made, self.step
         result = value if isinstance(value, StepResult) else StepResult("" if value is None else text_of(value))
         if result.next is not None and each.next is None:

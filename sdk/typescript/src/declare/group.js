@@ -7,6 +7,8 @@
 import { unknownName } from "../schema/check.js";
 import { compileInput } from "../schema/schema.js";
 import { ToolError } from "../errors.js";
+import { callHandler } from "../values.js";
+import { ACTION, checkOptions } from "./options.js";
 import { tool } from "./tool.js";
 
 /** @import { Described, Hints, Schema, Tool, ToolOptions } from "../types.js" */
@@ -16,7 +18,7 @@ import { tool } from "./tool.js";
  *
  * @template {Schema} In
  * @template {Schema} Out
- * @typedef {Omit<ToolOptions<In, Out>, "name">} Action
+ * @typedef {Omit<ToolOptions<In, Out, any>, "name">} Action
  */
 
 /**
@@ -34,6 +36,7 @@ import { tool } from "./tool.js";
  */
 export function toolGroup({ name, strategy = "separate", separator = "_", actions, ...shared }) {
   const entries = /** @type {[string, Action<any, any>][]} */ (Object.entries(actions));
+  for (const [action, options] of entries) checkOptions("action", options, ACTION, `${name}.${action}`);
   if (strategy === "union") return [union(name, shared, entries)];
   return entries.map(([action, options]) => tool({ ...options, name: `${name}${separator}${action}` }));
 }
@@ -66,7 +69,7 @@ function union(name, shared, entries) {
       if (!chosen)
         throw new ToolError(unknownName(String(action), [...compiled.keys()]), { code: "INVALID_ARGUMENTS" });
       const outcome = await chosen.input.check(args);
-      if (!outcome.complaints) return chosen.options.handler(/** @type {any} */ (outcome).value, context);
+      if (!outcome.complaints) return callHandler(chosen.options, /** @type {any} */ (outcome).value, context);
       const list = outcome.complaints.map((/** @type {string} */ one) => `\n- ${one}`).join("");
       throw new ToolError(
         `invalid arguments for action ${JSON.stringify(action)} of tool ${JSON.stringify(name)}:${list}`,

@@ -5,8 +5,9 @@
  */
 
 import { ENTRIES, registry } from "../registry.js";
+import { checkOptions, PROMPT } from "./options.js";
 
-/** @import { Completer, Declared, PromptOptions, Schema } from "../types.js" */
+/** @import { Completer, Declared, PromptOptions, Provider, Schema } from "../types.js" */
 /** @import { PromptEntry } from "../registry.js" */
 
 /**
@@ -21,11 +22,12 @@ import { ENTRIES, registry } from "../registry.js";
  * ```
  *
  * @template {Schema} [const In=never]
- * @param {PromptOptions<In>} options
+ * @template {Record<string, Provider<any>>} [V={}]
+ * @param {PromptOptions<In, V>} options
  * @returns {Declared}
  */
 export function prompt(options) {
-  if (typeof options?.handler !== "function") throw new TypeError("a prompt has a handler");
+  checkOptions("prompt", options, PROMPT);
   /** @type {PromptEntry} */
   const entry = { name: options.name ?? "", options, input: undefined };
   const declared = registry.add(registry.prompts, entry, "prompts");

@@ -5,8 +5,9 @@
  */
 
 import { registry } from "../registry.js";
+import { checkOptions, RESOURCE, TEMPLATE } from "./options.js";
 
-/** @import { Declared, ResourceOptions, ResourceTemplateOptions } from "../types.js" */
+/** @import { Declared, Provider, ResourceOptions, ResourceTemplateOptions } from "../types.js" */
 
 /**
  * Declares a resource.
@@ -15,10 +16,12 @@ import { registry } from "../registry.js";
  * resource({ uri: "config://app", mimeType: "application/json", handler: () => JSON.stringify(config) });
  * ```
  *
- * @param {ResourceOptions} options
+ * @template {Record<string, Provider<any>>} [V={}]
+ * @param {ResourceOptions<V>} options
  * @returns {Declared}
  */
 export function resource(options) {
+  checkOptions("resource", options, RESOURCE);
   return declare(registry.resources, options.uri, options);
 }
 
@@ -30,10 +33,12 @@ export function resource(options) {
  * ```
  *
  * @template {string} const T
- * @param {ResourceTemplateOptions<T>} options
+ * @template {Record<string, Provider<any>>} [V={}]
+ * @param {ResourceTemplateOptions<T, V>} options
  * @returns {Declared}
  */
 export function resourceTemplate(options) {
+  checkOptions("resourceTemplate", options, TEMPLATE);
   return declare(registry.templates, options.uriTemplate, /** @type {ResourceTemplateOptions<any>} */ (options));
 }
 

@@ -5,8 +5,9 @@
  */
 
 import { ENTRIES, registry } from "../registry.js";
+import { ACTION, checkOptions } from "./options.js";
 
-/** @import { Schema, Tool, ToolOptions } from "../types.js" */
+/** @import { Provider, Schema, Tool, ToolOptions } from "../types.js" */
 /** @import { ToolEntry } from "../registry.js" */
 
 /**
@@ -26,11 +27,12 @@ import { ENTRIES, registry } from "../registry.js";
  *
  * @template {Schema} [const In=never]
  * @template {Schema} [const Out=never]
- * @param {ToolOptions<In, Out>} options
+ * @template {Record<string, Provider<any>>} [V={}]
+ * @param {ToolOptions<In, Out, V>} options
  * @returns {Tool<In, Out>}
  */
 export function tool(options) {
-  if (typeof options?.handler !== "function") throw new TypeError("a tool has a handler");
+  checkOptions("tool", options, ACTION);
   /** @type {ToolEntry} */
   const entry = { name: options.name ?? "", options, input: undefined, output: undefined };
   const { remove } = registry.add(registry.tools, entry, "tools");

@@ -11,9 +11,11 @@ import { isContent, isPlain } from "../content.js";
 import { ToolError } from "../errors.js";
 import { ToolResult } from "../result.js";
 import { compileInput } from "../schema/schema.js";
+import { callHandler } from "../values.js";
+import { checkOptions, STEP } from "./options.js";
 import { tool } from "./tool.js";
 
-/** @import { Described, Hints, Schema, Tool, ToolContext } from "../types.js" */
+/** @import { Described, Hints, Provider, Schema, Tool, ToolContext } from "../types.js" */
 
 /** Runs beyond this number end the oldest one. */
 const MOST_RUNS = 10_000;
@@ -32,7 +34,8 @@ const MOST_RUNS = 10_000;
  * @typedef {Described & Hints & {
  *   input?: Schema,
  *   next?: readonly string[],
- *   handler: (args: any, context: ToolContext & { run: Run<State> }) => unknown,
+ *   values?: Record<string, Provider<any>>,
+ *   handler: (args: any, context: ToolContext & { run: Run<State> }, values: any) => unknown,
  * }} Step
  */
 
@@ -57,6 +60,7 @@ export function workflow(options) {
     if (!(target in steps))
       throw new TypeError(`workflow ${JSON.stringify(name)} has no step ${JSON.stringify(target)}`);
   }
+  for (const [step, definition] of Object.entries(steps)) checkOptions("step", definition, STEP, `${name}.${step}`);
   const runs = new Runs(options);
   const tools = Object.entries(steps).map(([step, definition]) => declareStep(runs, options, step, definition));
   if (Object.values(steps).some((step) => step.next?.length)) tools.push(declareCancel(runs, options));
@@ -69,7 +73,8 @@ export function workflow(options) {
  * @param {string} step
  * @param {Step<any>} definition
  */
-function declareStep(runs, options, step, { input, next = [], handler, ...described }) {
+function declareStep(runs, options, step, { input, next = [], ...definition }) {
+  const { handler: _handler, values: _values, ...described } = definition;
   const isFirst = step === options.first;
   const compiled = compileInput(input, `${options.name}, ${step}`);
   const json = isFirst ? compiled.json : withHandle(compiled.json);
@@ -85,7 +90,7 @@ function declareStep(runs, options, step, { input, next = [], handler, ...descri
       const outcome = await compiled.check(args);
       if (outcome.complaints) throw new ToolError(outcome.complaints.join("\n"), { code: "INVALID_ARGUMENTS" });
       const value = await runs.guard(run, () =>
-        handler(/** @type {any} */ (outcome).value, Object.assign(context, { run })),
+        callHandler(definition, /** @type {any} */ (outcome).value, Object.assign(context, { run })),
       );
       runs.advance(run, next);
       return withNext(

@@ -56,7 +56,11 @@ export const isStandard = (schema) =>
 export function compileInput(schema, about) {
   if (schema === undefined) return compilePlain({ type: "object", additionalProperties: false });
   const json = asObject(toJson(schema, "input", about));
-  if (!json) throw new TypeError(`${about}: the schema of arguments must be one of an object`);
+  if (!json) {
+    const isShape = !isStandard(schema) && Object.values(schema).some(isStandard);
+    const advice = isShape ? ": wrap these schemas, as in z.object({ … })" : "";
+    throw new TypeError(`${about}: the schema of arguments must be one of an object${advice}`);
+  }
   if (!isStandard(schema)) return compilePlain(json);
   const known = namesOf(json);
   const closed = known ? { ...json, additionalProperties: false } : json;
@@ -209,6 +213,8 @@ function tidy(json) {
   const kept = {};
   for (const [name, value] of Object.entries(json)) {
     if (name === "$schema" || name === "~standard") continue;
+    // The format says the same to a model, and the library checks it with a better message.
+    if (name === "pattern" && typeof json.format === "string") continue;
     if (
       (name === "maximum" && value === Number.MAX_SAFE_INTEGER) ||
       (name === "minimum" && value === Number.MIN_SAFE_INTEGER)

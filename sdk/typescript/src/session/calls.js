@@ -6,11 +6,13 @@
 
 import { Buffer } from "node:buffer";
 
-import { TaskError, ToolError } from "../errors.js";
+import { logError, TaskError, ToolError } from "../errors.js";
 import { nearest } from "../schema/nearest.js";
-import { CallContext } from "./context.js";
+import { CallContext, CANCELLED } from "./context.js";
 import { failure, toWire } from "./convert.js";
+import { callHandler } from "../values.js";
 import { compileTool } from "./definitions.js";
+import { Events } from "./events.js";
 
 /** @import { CallToolRequest, Envelope } from "../wire/message-types.js" */
 /** @import { ToolEntry } from "../registry.js" */
@@ -29,6 +31,8 @@ export class Calls {
   #running = new Map();
   /** @type {Map<string, ToolEntry>} */
   #byName = new Map();
+  /** Wait for the end of the last call. @type {(() => void)[]} */
+  #waiting = [];
 
   /** @param {Session} session */
   constructor(session) {
@@ -51,8 +55,12 @@ export class Calls {
     this.#running.set(call.id, call);
     const task = tool.options.task ?? tool.options.taskSupport;
     if (task) this.#mayBecomeTask(call, task === "required" ? 0 : PATIENCE_MS);
-    const { ambient } = this.#session.registry;
-    const work = () => this.#invoke(tool, request.argumentsJson, call);
+    const { ambient, sidecars, sinks } = this.#session.registry;
+    if (sinks.length) call._events = new Events(sinks, call.tool, request.argumentsJson);
+    const invoke = () => this.#invoke(tool, request.argumentsJson, call);
+    const work = sidecars.every(({ isReady }) => isReady)
+      ? invoke
+      : () => Promise.all(sidecars.map((sidecar) => sidecar.ready())).then(invoke);
     try {
       const value = ambient ? ambient(call, work) : work();
       if (isPromise(value))
@@ -110,7 +118,7 @@ export class Calls {
     }
     const { local } = this.#session.registry;
     const { value } = /** @type {any} */ (outcome);
-    return local.length ? wrapped(local, tool, value, call) : tool.options.handler(value, call);
+    return local.length ? wrapped(local, tool, value, call) : callHandler(tool.options, value, call);
   }
 
   /**
@@ -125,12 +133,13 @@ export class Calls {
     } catch (error) {
       return this.#fail(call, error);
     }
-    if (wire instanceof Promise)
-      wire.then(
-        (wire) => this.#end(call, wire),
-        (error) => this.#fail(call, error),
-      );
-    else this.#end(call, wire);
+    const end = (/** @type {WireResult} */ wire) => {
+      if (wire.isError) call._events?.report("error", { error: value });
+      else call._events?.report("success", { result: value });
+      this.#end(call, wire);
+    };
+    if (wire instanceof Promise) wire.then(end, (error) => this.#fail(call, error));
+    else end(wire);
   }
 
   /**
@@ -138,9 +147,8 @@ export class Calls {
    * @param {unknown} error
    */
   #fail(call, error) {
-    // An author looks for the place of an unexpected error; a ToolError is meant for the caller alone.
-    if (!call.cancelled && !(error instanceof ToolError))
-      console.error(`tool ${JSON.stringify(call.tool)} failed:`, error);
+    call._events?.report("error", { error });
+    if (!call.cancelled) logError(`tool ${JSON.stringify(call.tool)}`, error);
     this.#end(call, failure(error), error instanceof TaskError ? error.message : undefined);
   }
 
@@ -151,10 +159,18 @@ export class Calls {
    */
   #end(call, wire, failed) {
     this.#running.delete(call.id);
+    if (!this.#running.size) for (const resolve of this.#waiting.splice(0)) resolve();
     this.#session.questions.fail(call.id, "the call that asks has ended");
     call._begin = undefined;
-    if (call.task) this.#session.tasks.end(call.task, wire, failed);
-    else if (!call.cancelled) this.#session.result(call.id, wire);
+    if (call.task) return this.#session.tasks.end(call.task, wire, failed);
+    // Answers to cancelled calls are ignored. They show that the handler has ended.
+    if (call.cancelled) return this.#session.result(call.id, failure(new ToolError(CANCELLED)));
+    try {
+      this.#session.result(call.id, wire);
+    } catch (error) {
+      console.error(`the result of tool ${JSON.stringify(call.tool)} cannot be sent:`, error);
+      this.#session.result(call.id, failure(error));
+    }
   }
 
   /**
@@ -189,6 +205,15 @@ export class Calls {
     this.#session.questions.fail(id, "the call that asks was cancelled");
   }
 
+  /**
+   * Waits until no handler runs, also of a call that was cancelled.
+   *
+   * @returns {Promise<void>}
+   */
+  async ended() {
+    if (this.#running.size) await new Promise((resolve) => this.#waiting.push(() => resolve(undefined)));
+  }
+
   /** Cancels all calls. */
   end() {
     for (const call of this.#running.values()) call._cancel();
@@ -206,7 +231,7 @@ function wrapped(local, tool, args, context) {
   /** @type {(index: number) => Promise<unknown>} */
   const run = async (index) => {
     const wrap = local[index];
-    return wrap ? wrap(call, () => run(index + 1)) : tool.options.handler(call.args, context);
+    return wrap ? wrap(call, () => run(index + 1)) : callHandler(tool.options, call.args, context);
   };
   return run(0);
 }

@@ -12,10 +12,14 @@ import { compileInput } from "../schema/schema.js";
 /** @import { Answer, AskOptions, Caller, Content, Context, Level, Log, Page, Root, Sample, SampleMessage, SampleOptions, Schema, ToolContext, ToolList } from "../types.js" */
 /** @import { Envelope } from "../wire/message-types.js" */
 /** @import { ToolEntry } from "../registry.js" */
+/** @import { Events } from "./events.js" */
 /** @import { Session } from "./session.js" */
 
 /** @type {Level[]} */
 const LEVELS = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/** The form of a question to which the user only agrees. */
+const CONFIRMATION = { type: "object", properties: {} };
 
 /** The reason with which the signal of a cancelled call is aborted. */
 export const CANCELLED = "the caller has cancelled the call";
@@ -93,8 +97,11 @@ export class RequestContext {
   /** @returns {Context["ask"]} */
   get ask() {
     return /** @type {any} */ (
-      (/** @type {string} */ message, /** @type {any} */ about, /** @type {AskOptions | undefined} */ options) =>
-        "url" in about ? askPage(this, message, about, options) : askForm(this, message, about, options)
+      (
+        /** @type {string} */ message,
+        /** @type {any} */ about = CONFIRMATION,
+        /** @type {AskOptions | undefined} */ options,
+      ) => ("url" in about ? askPage(this, message, about, options) : askForm(this, message, about, options))
     );
   }
 
@@ -128,6 +135,8 @@ export class CallContext extends RequestContext {
   _begin;
   /** @type {ToolList | undefined} */
   _tools;
+  /** Set if the call is watched. @type {Events | undefined} */
+  _events;
 
   /**
    * @param {Session} session
@@ -154,10 +163,13 @@ export class CallContext extends RequestContext {
   /** @returns {ToolContext["progress"]} */
   get progress() {
     return (done, total = 0, message = "") => {
+      this._events?.report("progress", { progress: { done, total, message } });
       if (this.task) this._session.tasks.progress(this.task, done, total, message);
       const progressToken = this._token;
       if (!progressToken || this.cancelled) return;
-      this._session.output.send("progress", { progressToken, progress: done, total, message });
+      // A report never fails the call.
+      const report = { progressToken, progress: finite(done), total: finite(total), message: String(message) };
+      this._session.output.send("progress", report);
     };
   }
 
@@ -177,6 +189,9 @@ export class CallContext extends RequestContext {
     return () => this._begin?.();
   }
 }
+
+/** @param {number} value */
+const finite = (value) => (Number.isFinite(value) ? value : 0);
 
 /**
  * @param {(level: Level, data: unknown, logger?: string) => void} send

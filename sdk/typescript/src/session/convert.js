@@ -5,7 +5,7 @@
  */
 
 import { isContent, isPlain } from "../content.js";
-import { describeError, ToolError } from "../errors.js";
+import { describeError, ResultError } from "../errors.js";
 import { ToolResult } from "../result.js";
 
 /** @import { CallToolResponse, Like } from "../wire/message-types.js" */
@@ -48,8 +48,8 @@ export function failure(error) {
 export function contentJson(value) {
   if (value === undefined || value === null) return "[]";
   if (typeof value === "string") return JSON.stringify(value);
-  if (isContent(value)) return JSON.stringify([value]);
-  if (isBlocks(value)) return JSON.stringify(value);
+  if (isContent(value)) return stringify([value]);
+  if (isBlocks(value)) return stringify(value);
   if (value instanceof Uint8Array)
     throw new TypeError(
       "bytes are not content by themselves: return image(bytes), audio(bytes) or embedded(uri, bytes)",
@@ -66,7 +66,7 @@ function ofResult(tool, result) {
   const rest = {
     enableTools: result.enable,
     disableTools: result.disable,
-    metadataJson: result.meta && JSON.stringify(result.meta),
+    metadataJson: result.meta && stringify(result.meta),
   };
   if (result.isError) return { ...rest, ...ofError(result) };
   const given = result.structured ?? (tool.output ? parsed(result.content) : undefined);
@@ -105,7 +105,7 @@ function structured(tool, value, content) {
   const finish = (/** @type {Outcome} */ outcome) => {
     if (outcome.complaints) {
       const list = outcome.complaints.map((complaint) => `\n- ${complaint}`).join("");
-      throw new ToolError(
+      throw new ResultError(
         `the result of tool ${JSON.stringify(tool.name)} does not fit its own output schema:${list}`,
         { code: "OUTPUT_SCHEMA_MISMATCH" },
       );
@@ -153,9 +153,14 @@ function stringify(value) {
   try {
     return JSON.stringify(value) ?? "null";
   } catch (error) {
-    if (!(error instanceof TypeError) || !/BigInt/i.test(error.message)) throw error;
-    return JSON.stringify(value, (_, one) =>
-      typeof one !== "bigint" ? one : Number.isSafeInteger(Number(one)) ? Number(one) : String(one),
-    );
+    try {
+      // With a replacer it takes several times as long.
+      return JSON.stringify(value, (_, one) =>
+        typeof one !== "bigint" ? one : Number.isSafeInteger(Number(one)) ? Number(one) : String(one),
+      );
+    } catch {
+      const { message } = describeError(error);
+      throw new ResultError(`the result has no form in JSON: ${message}`, { code: "INVALID_RESULT" });
+    }
   }
 }

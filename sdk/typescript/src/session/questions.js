@@ -6,6 +6,8 @@
  */
 
 import { QuestionError } from "../errors.js";
+import { writeFrame } from "../wire/frames.js";
+import { Writer } from "../wire/writer.js";
 
 /** @import { Envelope, Like, Messages } from "../wire/message-types.js" */
 /** @import { Output } from "./output.js" */
@@ -63,7 +65,7 @@ export class Questions {
 
   /** @param {string} request */
   #send(request) {
-    const group = (this.#together.get(request) ?? []).filter(({ id }) => this.#waiting.has(id));
+    const group = (this.#together.get(request) ?? []).filter((question) => this.#canSend(question));
     this.#together.delete(request);
     const grouped = this.#features.has("question-group");
     group.forEach(({ id, kind, message, key }, index) => {
@@ -74,6 +76,24 @@ export class Questions {
         moreQuestions: grouped && index < group.length - 1,
       });
     });
+  }
+
+  /**
+   * True for a question whose request still waits, and that can be written; one that cannot fails.
+   *
+   * @param {Question} question
+   */
+  #canSend({ id, kind, message, key }) {
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return false;
+    try {
+      writeFrame(new Writer(), kind, message, { questionKey: key });
+      return true;
+    } catch (error) {
+      this.#waiting.delete(id);
+      waiting.reject(/** @type {Error} */ (error));
+      return false;
+    }
   }
 
   /**

@@ -8,6 +8,7 @@ import { isContent } from "../content.js";
 import { completionKey } from "../declare/prompt.js";
 import { ToolError } from "../errors.js";
 import { nearest } from "../schema/nearest.js";
+import { callHandler } from "../values.js";
 import { parseObject } from "./context.js";
 import { promptSchema } from "./definitions.js";
 import { matchTemplate } from "./template.js";
@@ -25,12 +26,12 @@ import { matchTemplate } from "./template.js";
  */
 export async function readResource(registry, uri, context) {
   const options = registry.resources.get(uri);
-  if (options) return resourceAnswer(await options.handler(uri, context), uri, options.mimeType, context);
+  if (options) return resourceAnswer(await callHandler(options, uri, context, {}), uri, options.mimeType, context);
   for (const template of registry.templates.values()) {
     const params = matchTemplate(template.uriTemplate, uri);
     if (!params) continue;
     context.params = params;
-    const body = await template.handler(uri, /** @type {any} */ (context));
+    const body = await callHandler(template, uri, context, params);
     return resourceAnswer(body, uri, template.mimeType, context);
   }
   return {};
@@ -75,7 +76,7 @@ function contents(body, uri, mimeType) {
 export async function getPrompt(registry, request, context) {
   const prompt = findPrompt(registry, request.name);
   const args = await promptArguments(prompt, parseObject(request.argumentsJson));
-  const body = /** @type {any} */ (await prompt.options.handler(args, context));
+  const body = /** @type {any} */ (await callHandler(prompt.options, args, context));
   const { messages = body, description = prompt.options.description, meta } =
     Array.isArray(body) || typeof body === "string" ? {} : Object(body);
   const list = Array.isArray(messages) ? messages : [messages];

@@ -4,9 +4,11 @@
  * @module
  */
 
+import { inspect } from "node:util";
+
 import { Calls, sendResult } from "./calls.js";
 import { RequestContext } from "./context.js";
-import { describeError, QuestionError, ToolError } from "../errors.js";
+import { describeError, logError, QuestionError } from "../errors.js";
 import {
   hiddenTools,
   promptDefinitions,
@@ -14,6 +16,7 @@ import {
   templateDefinitions,
   toolDefinitions,
 } from "./definitions.js";
+import { stateOf, takeState } from "./handover.js";
 import { intercept } from "./intercept.js";
 import { complete, getPrompt, readResource } from "./requests.js";
 import { Questions } from "./questions.js";
@@ -24,6 +27,28 @@ import { VERSION } from "../version.js";
 /** @import { Refused } from "../wire/frames.js" */
 /** @import { Envelope } from "../wire/message-types.js" */
 /** @import { Output } from "./output.js" */
+
+/**
+ * @param {string} kind
+ * @param {unknown} error
+ */
+const failedAnswer = (kind, error) =>
+  kind === "middlewareInterceptResponse"
+    ? { reject: true, rejectReason: describeError(error).message }
+    : { error: describeError(error) };
+
+/**
+ * Any value as JSON: a log message never fails the call.
+ *
+ * @param {unknown} data
+ */
+function logged(data) {
+  try {
+    return JSON.stringify(data) ?? "null";
+  } catch {
+    return JSON.stringify(inspect(data));
+  }
+}
 
 const FEATURES = ["elicitation", "structured-content", "validated-arguments", "request-context", "ping"];
 
@@ -70,7 +95,7 @@ export class Session {
       version: VERSION,
       language: "javascript",
       maxConcurrentCalls,
-      features: FEATURES,
+      features: this.registry.handover ? [...FEATURES, "hand-over"] : FEATURES,
     });
   }
 
@@ -116,6 +141,16 @@ export class Session {
         return this.output.send("pong", {}, { requestId });
       case "middlewareIntercept":
         return this.#answer(envelope, "middlewareInterceptResponse", () => intercept(this.registry, message));
+      case "handOver":
+        return this.#transfer(requestId, "handOverResponse", async () => {
+          await this.#calls.ended();
+          return { state: await stateOf(this.registry) };
+        });
+      case "takeOver":
+        return this.#transfer(requestId, "takeOverResponse", async () => {
+          await takeState(this.registry, message.state);
+          return {};
+        });
       case "taskStatus":
         return this.output.send("taskStatusResponse", this.tasks.status(message.taskId), { requestId });
       case "taskResult":
@@ -164,13 +199,32 @@ export class Session {
     try {
       answer = await work(new RequestContext(this, envelope));
     } catch (error) {
-      if (!(error instanceof ToolError)) console.error(`${envelope.kind} failed:`, error);
-      answer =
-        kind === "middlewareInterceptResponse"
-          ? { reject: true, rejectReason: describeError(error).message }
-          : { error: describeError(error) };
+      logError(envelope.kind, error);
+      answer = failedAnswer(kind, error);
     }
     this.questions.fail(requestId, "the request that asks has ended");
+    try {
+      this.output.send(kind, answer, { requestId });
+    } catch (error) {
+      console.error(`the answer to ${envelope.kind} cannot be sent:`, error);
+      this.output.send(kind, failedAnswer(kind, error), { requestId });
+    }
+  }
+
+  /**
+   * Hands a state over, or takes one over.
+   *
+   * @param {string} requestId
+   * @param {"handOverResponse" | "takeOverResponse"} kind
+   * @param {() => Promise<{ state?: Uint8Array }>} work
+   */
+  async #transfer(requestId, kind, work) {
+    let answer;
+    try {
+      answer = await work();
+    } catch (error) {
+      answer = { error: describeError(error).message };
+    }
     this.output.send(kind, answer, { requestId });
   }
 
@@ -261,7 +315,7 @@ export class Session {
    * @param {string} [request]
    */
   log(level, data, logger, request = "") {
-    const dataJson = JSON.stringify(data) ?? "null";
+    const dataJson = logged(data);
     this.output.send("log", { level, logger, dataJson }, { forCall: this.features.has("for-call") ? request : "" });
   }
 

@@ -371,6 +371,21 @@ export type Ping = Record<never, never>;
 
 export type Pong = Record<never, never>;
 
+export type HandOverRequest = Record<never, never>;
+
+export interface HandOverResponse {
+  state: Uint8Array;
+  error: string;
+}
+
+export interface TakeOverRequest {
+  state: Uint8Array;
+}
+
+export interface TakeOverResponse {
+  error: string;
+}
+
 /** The message of each kind. */
 export interface Messages {
   reload: ReloadRequest;
@@ -427,6 +442,10 @@ export interface Messages {
   elicitationComplete: ElicitationComplete;
   ping: Ping;
   pong: Pong;
+  handOver: HandOverRequest;
+  handOverResponse: HandOverResponse;
+  takeOver: TakeOverRequest;
+  takeOverResponse: TakeOverResponse;
 }
 
 /** The name of the field that holds the message of an envelope. */
@@ -488,7 +507,11 @@ export type Message =
   | { kind: "resourceListChanged"; message: ResourceListChanged }
   | { kind: "elicitationComplete"; message: ElicitationComplete }
   | { kind: "ping"; message: Ping }
-  | { kind: "pong"; message: Pong };
+  | { kind: "pong"; message: Pong }
+  | { kind: "handOver"; message: HandOverRequest }
+  | { kind: "handOverResponse"; message: HandOverResponse }
+  | { kind: "takeOver"; message: TakeOverRequest }
+  | { kind: "takeOverResponse"; message: TakeOverResponse };
 
 /** The fields of an envelope beside its message. */
 export interface Rest {

@@ -1485,6 +1485,82 @@ export function readPong(r, end, known) {
 export function writePong(_w, _m) {
 }
 
+/** @type {Read<T.HandOverRequest>} */
+export function readHandOverRequest(r, end, known) {
+  const m = known ?? {};
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.HandOverRequest>} */
+export function writeHandOverRequest(_w, _m) {
+}
+
+/** @type {Read<T.HandOverResponse>} */
+export function readHandOverResponse(r, end, known) {
+  const m = known ?? { state: NO_BYTES, error: "" };
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      case 10: m.state = r.blob(end); break;
+      case 18: m.error = r.text(end); break;
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.HandOverResponse>} */
+export function writeHandOverResponse(w, m) {
+  if (m.state?.length) w.blob(10, m.state);
+  if (m.error) w.text(18, m.error);
+}
+
+/** @type {Read<T.TakeOverRequest>} */
+export function readTakeOverRequest(r, end, known) {
+  const m = known ?? { state: NO_BYTES };
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      case 10: m.state = r.blob(end); break;
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.TakeOverRequest>} */
+export function writeTakeOverRequest(w, m) {
+  if (m.state?.length) w.blob(10, m.state);
+}
+
+/** @type {Read<T.TakeOverResponse>} */
+export function readTakeOverResponse(r, end, known) {
+  const m = known ?? { error: "" };
+  while (r.at < end) {
+    const key = r.key();
+    switch (key) {
+      case 10: m.error = r.text(end); break;
+      default: r.skip(key, end);
+    }
+  }
+  r.finish(end);
+  return m;
+}
+
+/** @type {Write<T.TakeOverResponse>} */
+export function writeTakeOverResponse(w, m) {
+  if (m.error) w.text(10, m.error);
+}
+
 /** The kinds by number. @type {Readonly<Record<number, T.Kind>>} */
 export const KINDS = {
   1: "reload",
@@ -1541,6 +1617,10 @@ export const KINDS = {
   206: "elicitationComplete",
   207: "ping",
   208: "pong",
+  209: "handOver",
+  210: "handOverResponse",
+  211: "takeOver",
+  212: "takeOverResponse",
 };
 
 /** @type {(r: Reader, end: number) => T.Envelope} */
@@ -1604,6 +1684,10 @@ export function readEnvelope(r, end) {
       case 1650: e.message = readElicitationComplete(r, r.length(end), e.kind === "elicitationComplete" ? e.message : undefined); e.kind = "elicitationComplete"; break;
       case 1658: e.message = readPing(r, r.length(end), e.kind === "ping" ? e.message : undefined); e.kind = "ping"; break;
       case 1666: e.message = readPong(r, r.length(end), e.kind === "pong" ? e.message : undefined); e.kind = "pong"; break;
+      case 1674: e.message = readHandOverRequest(r, r.length(end), e.kind === "handOver" ? e.message : undefined); e.kind = "handOver"; break;
+      case 1682: e.message = readHandOverResponse(r, r.length(end), e.kind === "handOverResponse" ? e.message : undefined); e.kind = "handOverResponse"; break;
+      case 1690: e.message = readTakeOverRequest(r, r.length(end), e.kind === "takeOver" ? e.message : undefined); e.kind = "takeOver"; break;
+      case 1698: e.message = readTakeOverResponse(r, r.length(end), e.kind === "takeOverResponse" ? e.message : undefined); e.kind = "takeOverResponse"; break;
       case 114: e.requestId = r.text(end); break;
       case 122: e.namespace = r.text(end); break;
       case 802: e.forCall = r.text(end); break;
@@ -1686,5 +1770,9 @@ export function writeEnvelope(w, kind, like, rest) {
     case "elicitationComplete": { const at = w.open(1650); writeElicitationComplete(w, message); w.close(at); break; }
     case "ping": { const at = w.open(1658); writePing(w, message); w.close(at); break; }
     case "pong": { const at = w.open(1666); writePong(w, message); w.close(at); break; }
+    case "handOver": { const at = w.open(1674); writeHandOverRequest(w, message); w.close(at); break; }
+    case "handOverResponse": { const at = w.open(1682); writeHandOverResponse(w, message); w.close(at); break; }
+    case "takeOver": { const at = w.open(1690); writeTakeOverRequest(w, message); w.close(at); break; }
+    case "takeOverResponse": { const at = w.open(1698); writeTakeOverResponse(w, message); w.close(at); break; }
   }
 }

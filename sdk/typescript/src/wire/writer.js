@@ -65,6 +65,7 @@ export class Writer {
    * @param {string} value
    */
   text(key, value) {
+    if (typeof value !== "string") throw new TypeError(`a text was expected, not a value of type ${typeof value}`);
     this.varint(key);
     // UTF-8 takes at most three bytes for each unit of UTF-16. The length is guessed for ASCII.
     this.reserve(value.length * 3 + 10);

@@ -5,13 +5,15 @@ import {
   prompt,
   resource,
   resourceTemplate,
+  sidecar,
+  telemetry,
   tool,
   toolGroup,
   ToolResult,
   withJsonSchema,
   workflow,
 } from "protomcp";
-import type { Answer, Checked, FromSchema, StandardSchema, ToolContext } from "protomcp";
+import type { Answer, Checked, FromSchema, Provision, StandardSchema, ToolContext } from "protomcp";
 import { connect } from "protomcp/testing";
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
@@ -45,6 +47,38 @@ tool({
   input: withJsonSchema(small, mini.toJSONSchema(small)),
   handler: ({ n }) => (same<typeof n, number>(), n),
 });
+
+// Values have the types that their functions return, yield or resolve.
+const user = () => "ann";
+const pool = async () => ({ size: 3 });
+async function* cursor({ get }: Provision) {
+  const { size } = await get(pool);
+  yield size;
+}
+tool({
+  name: "values",
+  input: z.object({ a: z.number() }),
+  values: { user, pool, cursor, twice: ({ args }) => (args.a as number) * 2 },
+  handler({ a }, { progress }, values) {
+    same<typeof values, { readonly user: string; readonly pool: { size: number }; readonly cursor: number; readonly twice: number }>();
+    progress(a);
+    return values.user;
+  },
+});
+tool({
+  name: "unknown_value",
+  values: { user },
+  // @ts-expect-error
+  handler: (_args, _context, { owner }) => owner,
+});
+resource({ uri: "x://values", values: { user }, handler: (uri, _, { user }) => (same<typeof user, string>(), uri + user) });
+prompt({ name: "values", values: { user }, handler: (_, __, { user }) => (same<typeof user, string>(), user) });
+telemetry(({ phase, duration }) => {
+  same<typeof phase, "start" | "progress" | "success" | "error">();
+  same<typeof duration, number>();
+});
+// @ts-expect-error
+sidecar({ name: "no command" });
 
 // JSON Schema gives types as well.
 tool({

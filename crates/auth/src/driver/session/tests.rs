@@ -28,7 +28,7 @@ fn at(seconds: u64) -> SystemTime {
 
 fn session(credentials: Option<Credentials>) -> Session {
     let mut session = Session::default();
-    session.replace(credentials.map(Held::stored));
+    session.replace(credentials.map(SessionCredentials::stored));
     session
 }
 
@@ -104,7 +104,7 @@ fn a_challenge_of_a_replaced_token_repeats_the_request() {
 fn the_token_of_a_grant_is_not_granted_again() {
     let mut session = Session::default();
     let held = |access_token: &str, origin| {
-        Some(Held { credentials: credentials(access_token, None), origin, is_saved: true })
+        Some(SessionCredentials { credentials: credentials(access_token, None), origin, is_saved: true })
     };
     session.replace(held("t", Origin::Granted));
     let rejected = |attempt, text: &str| challenge(attempt, Some("Bearer t"), text, None);
@@ -138,7 +138,9 @@ fn nonces_are_answered_without_a_flow_and_not_for_ever() {
 #[test]
 fn another_token_is_another_context() {
     let mut session = Session::default();
-    let held = |token: &str, origin| Some(Held { credentials: credentials(token, None), origin, is_saved: true });
+    let held = |token: &str, origin| {
+        Some(SessionCredentials { credentials: credentials(token, None), origin, is_saved: true })
+    };
     for (step, held, context) in [
         ("nothing is stored", None, 0),
         ("a user signs in", held("t1", Origin::Granted), 1),

@@ -54,10 +54,10 @@ fn rig(mode: ReloadMode) -> Rig {
 fn lists_sent_during_the_start_are_published_with_the_tools() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS, FirstVersion::Required);
     let listed = vec![resources(&["r"]), templates(&["t"]), prompts(&["p"])];
-    let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)), &Calm);
+    let effects = core.handle(Instant::now(), Input::Started(generation(1), with(listed)), &CALM);
     assert_eq!(describe(&effects), "list a,b,c; release 1; first started");
     let now = Instant::now();
-    assert_eq!(shown(&Rig { core, start: now, now, tools: Vec::new() }), "r t p");
+    assert_eq!(shown(&Rig { core, start: now, now, tools: Vec::new(), facts: CALM }), "r t p");
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_late_answer_is_announced_once_if_it_makes_a_difference() {
 fn a_new_process_replaces_only_the_lists_that_it_has_sent() {
     for (mode, end) in [(ReloadMode::Swap, "await 1"), (ReloadMode::Immediate, "cut short 1")] {
         let mut rig = rig(mode);
-        rig.core.handle(rig.now, Input::Changed, &Calm);
+        rig.core.handle(rig.now, Input::Changed, &CALM);
         let effects = "list a,b,c; release 2; changed everyone; resources changed; report reloaded";
         let started = Input::Started(generation(2), with(vec![resources(&["r", "s"]), templates(&["t"])]));
         rig.check(started, &format!("{effects}; {end}"));
@@ -132,9 +132,9 @@ fn a_list_that_changed_during_the_start_is_requested_again() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS, FirstVersion::Required);
     let renewed = vec![Kind::Resources, Kind::Prompts];
     let started = Registration { renewed, ..with(vec![resources(&["r"])]) };
-    let effects = core.handle(Instant::now(), Input::Started(generation(1), started), &Calm);
+    let effects = core.handle(Instant::now(), Input::Started(generation(1), started), &CALM);
     assert_eq!(describe(&effects), "Resources? 1; list a,b,c; release 1; first started");
-    let effects = core.handle(Instant::now(), answer(1, prompts(&["p"])), &Calm);
+    let effects = core.handle(Instant::now(), answer(1, prompts(&["p"])), &CALM);
     assert_eq!(describe(&effects), "Prompts? 1; list a,b,c; prompts changed");
 }
 

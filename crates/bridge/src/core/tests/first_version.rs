@@ -16,7 +16,7 @@ fn failed(number: u32) -> Input {
 #[test]
 fn the_next_change_starts_it_anew_if_it_may_be_missing() {
     let (mut core, now) = starting(FirstVersion::Awaited);
-    let mut check = |input, expected: &str| assert_eq!(describe(&core.handle(now, input, &Calm)), expected);
+    let mut check = |input, expected: &str| assert_eq!(describe(&core.handle(now, input, &CALM)), expected);
     check(failed(1), "report not started: typo; first missing");
     check(Input::Elapsed, "");
     check(Input::Changed, "start 2");
@@ -33,6 +33,6 @@ fn it_ends_the_bridge_if_it_is_required_or_cannot_start() {
         [(FirstVersion::Required, failed(1)), (FirstVersion::Required, missing()), (FirstVersion::Awaited, missing())]
     {
         let (mut core, now) = starting(first);
-        assert_eq!(describe(&core.handle(now, input, &Calm)), "first start failed");
+        assert_eq!(describe(&core.handle(now, input, &CALM)), "first start failed");
     }
 }

@@ -163,6 +163,6 @@ fn a_process_that_is_busy_again_does_not_count_as_idle() {
 #[test]
 fn a_first_start_that_fails_ends_the_bridge() {
     let (mut core, _) = Core::new(Instant::now(), ReloadMode::Graceful, no_tools(), LIMITS, FirstVersion::Required);
-    let effects = core.handle(Instant::now(), Input::StartFailed(generation(1), "syntax".into()), &Calm);
+    let effects = core.handle(Instant::now(), Input::StartFailed(generation(1), "syntax".into()), &CALM);
     assert_eq!(describe(&effects), "first start failed");
 }

@@ -58,13 +58,27 @@ fn hidden_tools_never_appear_and_a_new_process_starts_open() {
     let hidden = Registration { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
     let now = Instant::now();
     let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools(), LIMITS, FirstVersion::Required);
-    let effects = core.handle(now, Input::Started(generation(1), hidden), &Calm);
+    let effects = core.handle(now, Input::Started(generation(1), hidden), &CALM);
     assert!(describe(&effects).starts_with("list a,c; release 1"), "{}", describe(&effects));
-    core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))), &Calm);
-    core.handle(now, Input::Changed, &Calm);
-    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))), &Calm);
+    core.handle(now, control(Some(session(1)), Command::disable(names(&["a", "c"]))), &CALM);
+    core.handle(now, Input::Changed, &CALM);
+    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))), &CALM);
     assert!(describe(&effects).starts_with("list a,b,c; release 2"), "{}", describe(&effects));
     assert_eq!(core.list.snapshot().view(session(1)).active().count(), 3, "what the old process hid is back");
+}
+
+#[test]
+fn a_fixed_list_is_hidden_at_the_start_and_changed_by_no_call() {
+    let hidden = Registration { early: vec![Command::disable(names(&["b"]))], ..registered(&definitions(&NAMES)) };
+    let now = Instant::now();
+    let (mut core, _) = Core::new(now, ReloadMode::Swap, no_tools().fixed(), LIMITS, FirstVersion::Required);
+    core.handle(now, Input::Started(generation(1), hidden), &CALM);
+    for session in [None, Some(session(1))] {
+        let effects = core.handle(now, control(session, Command::disable(names(&["a"]))), &CALM);
+        assert_eq!(describe(&effects), "");
+    }
+    let effects = core.handle(now, Input::Listed(generation(1), definitions(&["a", "b", "d"])), &CALM);
+    assert_eq!(describe(&effects), "list a,d; changed everyone");
 }
 
 #[test]

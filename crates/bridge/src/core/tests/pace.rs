@@ -14,17 +14,17 @@ fn starts(saves: &[u64], reload: u64) -> Vec<u64> {
         rig.now = now;
         let mut effects = Vec::new();
         if saves.next_if(|at| *at <= now).is_some() {
-            effects.extend(rig.core.handle(now, Input::Changed, &Calm));
+            effects.extend(rig.core.handle(now, Input::Changed, &CALM));
         }
         if let Some((_, number)) = ready.take_if(|(at, _)| *at <= now) {
             let registered = registered(&rig.tools);
-            effects.extend(rig.core.handle(now, Input::Started(generation(number), registered), &Calm));
+            effects.extend(rig.core.handle(now, Input::Started(generation(number), registered), &CALM));
             // The previous process has no calls.
-            effects.extend(rig.core.handle(now, Input::Idle(generation(number - 1)), &Calm));
+            effects.extend(rig.core.handle(now, Input::Idle(generation(number - 1)), &CALM));
             let exit = Exit { status: Status::Signal(9), stderr_tail: Vec::new(), uptime: Duration::ZERO };
-            effects.extend(rig.core.handle(now, Input::Exited(generation(number - 1), exit), &Calm));
+            effects.extend(rig.core.handle(now, Input::Exited(generation(number - 1), exit), &CALM));
         }
-        effects.extend(rig.core.handle(now, Input::Elapsed, &Calm));
+        effects.extend(rig.core.handle(now, Input::Elapsed, &CALM));
         for effect in &effects {
             if let Effect::Start(_) = effect {
                 assert!(started.len() < saves_made, "more reloads than saves: {started:?}");

@@ -104,7 +104,7 @@ fn graceful_waits_for_a_slot_before_it_holds_calls() {
     let now = Instant::now();
     let limits = Limits { max_retiring: 1, ..LIMITS };
     let (mut core, _) = Core::new(now, ReloadMode::Graceful, no_tools(), limits, FirstVersion::Required);
-    let mut handle = |input| describe(&core.handle(now, input, &Calm));
+    let mut handle = |input| describe(&core.handle(now, input, &CALM));
     let started = |number| Input::Started(generation(number), registered(&definitions(&NAMES)));
     handle(started(1));
     assert_eq!(handle(Input::Changed), "hold; await 1");

@@ -107,14 +107,14 @@ fn a_crash_of_the_old_process_waits_for_the_newest() {
 fn a_given_up_first_start_is_neither_reported_nor_a_failure() {
     let start = Instant::now();
     let (mut core, _) = Core::new(start, ReloadMode::Graceful, no_tools(), LIMITS, FirstVersion::Required);
-    assert!(core.handle(start, Input::Changed, &Calm).is_empty());
+    assert!(core.handle(start, Input::Changed, &CALM).is_empty());
     let now = start + Duration::from_secs(2);
     assert_eq!(core.deadline(), Some(now));
-    assert_eq!(describe(&core.handle(now, Input::Elapsed, &Calm)), "report given up; give up 1");
+    assert_eq!(describe(&core.handle(now, Input::Elapsed, &CALM)), "report given up; give up 1");
     assert!(core.has_given_up(generation(1)));
-    let effects = core.handle(now, Input::StartFailed(generation(1), "given up".into()), &Calm);
+    let effects = core.handle(now, Input::StartFailed(generation(1), "given up".into()), &CALM);
     assert_eq!(describe(&effects), "start 2");
     assert!(!core.has_given_up(generation(1)));
-    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))), &Calm);
+    let effects = core.handle(now, Input::Started(generation(2), registered(&definitions(&NAMES))), &CALM);
     assert_eq!(describe(&effects), "list a,b,c; release 2; first started");
 }

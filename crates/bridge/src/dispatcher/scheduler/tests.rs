@@ -29,7 +29,7 @@ fn one_at_a_time_in_order() {
     assert!(matches!(enter(&mut scheduler, 1, 2), Entry::Wait(_)));
     assert!(matches!(enter(&mut scheduler, 1, 3), Entry::Wait(_)));
     assert_eq!(grants(&mut scheduler), [] as [u32; 0]);
-    assert!(scheduler.leave(generation(1), Slot::Held));
+    assert!(scheduler.leave(generation(1), Slot::Occupied));
     assert_eq!(grants(&mut scheduler), [2]);
     assert_eq!((scheduler.waiting(), scheduler.in_flight(generation(1))), (1, 1));
 }
@@ -60,7 +60,7 @@ fn waiting_calls_go_to_the_new_process() {
     assert_eq!(enter(&mut scheduler, 1, 1), Entry::Go(generation(1), 1));
     assert!(matches!(enter(&mut scheduler, 1, 2), Entry::Wait(_)));
     scheduler.hold();
-    assert!(scheduler.leave(generation(1), Slot::Held));
+    assert!(scheduler.leave(generation(1), Slot::Occupied));
     assert_eq!(grants(&mut scheduler), [] as [u32; 0]);
     scheduler.open(generation(2), 1);
     assert_eq!(scheduler.grant(), Some((generation(2), 2)));
@@ -73,9 +73,9 @@ fn a_swap_does_not_wait_for_the_old_process() {
     enter(&mut scheduler, 1, 1);
     scheduler.open(generation(2), 1);
     assert_eq!(enter(&mut scheduler, 1, 2), Entry::Go(generation(2), 2));
-    assert!(scheduler.leave(generation(1), Slot::Held), "the old one is idle");
+    assert!(scheduler.leave(generation(1), Slot::Occupied), "the old one is idle");
     assert_eq!((scheduler.in_flight(generation(1)), scheduler.in_flight(generation(2))), (0, 1));
-    assert!(!scheduler.leave(generation(1), Slot::Held), "and is so only once");
+    assert!(!scheduler.leave(generation(1), Slot::Occupied), "and is so only once");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_given_up_call_keeps_its_slot_but_is_not_in_flight() {
     assert_eq!((grants(&mut scheduler), scheduler.is_busy(generation(1))), (vec![], true));
     scheduler.free(generation(1));
     assert_eq!(grants(&mut scheduler), [2]);
-    assert!(scheduler.leave(generation(1), Slot::Held));
+    assert!(scheduler.leave(generation(1), Slot::Occupied));
     scheduler.free(generation(1));
     assert!(!scheduler.is_busy(generation(1)));
     enter(&mut scheduler, 1, 3);
@@ -143,9 +143,9 @@ fn a_task_is_in_flight_and_has_no_place() {
     assert_eq!(scheduler.detach(generation(1)), Slot::Detached);
     assert_eq!(grants(&mut scheduler), [2]);
     assert_eq!(scheduler.in_flight(generation(1)), 2);
-    assert!(!scheduler.leave(generation(1), Slot::Held), "the task continues");
+    assert!(!scheduler.leave(generation(1), Slot::Occupied), "the task continues");
     assert!(scheduler.leave(generation(1), Slot::Detached));
-    assert_eq!(scheduler.detach(generation(1)), Slot::Held, "there is no call to detach");
+    assert_eq!(scheduler.detach(generation(1)), Slot::Occupied, "there is no call to detach");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn the_number_of_tasks_without_a_slot_is_bounded() {
         assert_eq!(scheduler.detach(generation(1)), Slot::Detached);
     }
     enter(&mut scheduler, 1, 2000);
-    assert_eq!(scheduler.detach(generation(1)), Slot::Held);
+    assert_eq!(scheduler.detach(generation(1)), Slot::Occupied);
     assert!(matches!(enter(&mut scheduler, 1, 2001), Entry::Wait(_)));
 }
 
@@ -167,7 +167,7 @@ fn no_call_goes_to_a_process_that_was_lost() {
     scheduler.open(generation(2), 1);
     scheduler.lose(generation(1));
     assert_eq!(enter(&mut scheduler, 1, 1), Entry::Go(generation(2), 1), "another process serves");
-    assert!(scheduler.leave(generation(2), Slot::Held));
+    assert!(scheduler.leave(generation(2), Slot::Occupied));
     scheduler.lose(generation(2));
     assert!(matches!(enter(&mut scheduler, 1, 2), Entry::Wait(_)));
     scheduler.open(generation(3), 1);

@@ -8,7 +8,7 @@ use super::*;
 use crate::event::{Handshake, Phase, QuestionFields};
 
 /// An event of exactly this many bytes.
-fn told(bytes: usize) -> Event {
+fn notified(bytes: usize) -> Event {
     let empty = Event::Notification { message: Msg::StreamChunk(StreamChunk::default()), for_call: String::new() };
     let (head, mut data) = (size(&empty), bytes);
     loop {
@@ -61,7 +61,7 @@ fn an_event_weighs_what_it_keeps_alive() {
 fn the_owner_is_waited_for_beyond_so_many_bytes() {
     for (bytes, keeps) in [(EVENT_BYTES, true), (EVENT_BYTES + 1, false)] {
         let (mut event_sender, mut owner) = EventSender::new();
-        event_sender.push(told(bytes));
+        event_sender.push(notified(bytes));
         assert_eq!(keeps_up(&mut event_sender), keeps, "{bytes}");
         assert!(owner.try_recv().is_ok());
         assert!(keeps_up(&mut event_sender), "it has taken all");
@@ -72,10 +72,10 @@ fn the_owner_is_waited_for_beyond_so_many_bytes() {
 fn what_has_waited_counts_when_it_goes_on() {
     let (mut event_sender, mut owner) = EventSender::new();
     for _ in 0..EVENTS {
-        event_sender.push(told(40));
+        event_sender.push(notified(40));
     }
-    event_sender.push(told(EVENT_BYTES / 2));
-    event_sender.push(told(EVENT_BYTES / 2 + 1));
+    event_sender.push(notified(EVENT_BYTES / 2));
+    event_sender.push(notified(EVENT_BYTES / 2 + 1));
     assert!(!keeps_up(&mut event_sender), "the queue is full");
     for _ in 0..EVENTS {
         assert!(owner.try_recv().is_ok());

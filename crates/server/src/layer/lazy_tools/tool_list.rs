@@ -64,7 +64,8 @@ fn unreadable(error: impl std::fmt::Display) -> ErrorObject {
 }
 
 impl Listed {
-    fn read(definition: &RawJson) -> Option<Self> {
+    /// `None`: the definition has no name.
+    pub(super) fn read(definition: &RawJson) -> Option<Self> {
         let members = JsonObject::from_raw(definition).ok()?;
         let name = members.member("name")?.to().ok()?;
         Some(Self { name, members })

@@ -1,6 +1,6 @@
 //! Handles the messages of the client: starts calls, cancels them, and passes on answers.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
@@ -92,7 +92,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
         let IncomingCall { key, request, progress_token: token, client, stateless, inputs } = call;
-        let has_room = self.in_flight() < self.server.sessions.limits().max_pending;
+        let limits = *self.server.sessions.limits();
+        let has_room = self.in_flight() < limits.max_pending.saturating_add(request.extra_room());
         let refusal = match self.shutdown.is_open() {
             true if has_room => None,
             true => Some(Session::overloaded()),
@@ -101,17 +102,16 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if let Some(refusal) = refusal {
             return (self.session.reply(&key, Err(refusal)), None);
         }
-        let Ok(room) = self.connection.arrival.room(self.server.sessions.inbound_budget(), &self.connection.peer.owner)
-        else {
+        let known = self.connection.arrival.known.clone();
+        let owner = known.find::<CallerKey>().map_or(&self.connection.peer.owner, |caller| &caller.owner);
+        let Ok(room) = self.connection.arrival.room(self.server.sessions.inbound_budget(), owner) else {
             return (self.session.reply(&key, Err(overload::request())), None);
         };
         let number = key.number;
-        let limits = *self.server.sessions.limits();
-        let known = self.connection.arrival.known.clone();
         let relay = known.find::<Relayed>().filter(|_| stateless.is_none()).map(|relayed| Arc::clone(relayed.relay()));
         let client = relay.as_ref().and_then(|relay| relay.client()).unwrap_or(client);
         let relayed_caller = relay.as_ref().and_then(|relay| relay.caller());
-        let info = Arc::new(CallInfo { key, client, token, stateless, known, room });
+        let info = Arc::new(CallInfo { key, client, token, stateless, known, room, place: OnceLock::new() });
         let round_trip = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&info) };
             let principal = self.connection.peer.principal.clone();
@@ -133,7 +133,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Err(error) => return (self.session.reply(&info.key, Err(error)), None),
         };
         let is_stateless = info.stateless.is_some();
-        let (caller, session) = self.caller(relayed_caller, is_stateless);
+        let (mut caller, session) = self.caller(relayed_caller, is_stateless);
+        if let Some(passed) = info.known.find::<CallerKey>() {
+            caller = passed.clone();
+        }
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let context = Context::new(caller, session, target, limits.ask_timeout, kind);
         self.calls.running.insert(number, context.clone());

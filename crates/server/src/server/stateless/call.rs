@@ -5,7 +5,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context as Wakes, Poll};
 
 use futures_util::FutureExt;
@@ -77,7 +77,8 @@ impl StatelessCall {
         let budget = sessions.outbound_budget().clone();
         let (queue, events) = SessionQueue::new(limits, has_logging, None, budget, owner.clone());
         let key = RequestKey { number: 0, id: parts.id.clone() };
-        let info = Arc::new(CallInfo { key, client, token, stateless: Some(info), known, room: None });
+        let info =
+            Arc::new(CallInfo { key, client, token, stateless: Some(info), known, room: None, place: OnceLock::new() });
         let round = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
             round_trip::begin_or_resume(sessions, parts.peer.principal.clone(), inputs, target)

@@ -48,7 +48,7 @@ pub(super) struct Listener {
     ending: Ending,
     ready: VecDeque<Reserved>,
     /// The changes that the messages taken last were about.
-    told: Vec<(Topic, Arc<str>)>,
+    notified: Vec<(Topic, Arc<str>)>,
     /// The service is being notified of the resources.
     opening: Option<Context>,
     /// Keeps the request listening to resources.
@@ -89,7 +89,7 @@ impl Listener {
             timer: Timer::default(),
             ending: Ending::new(sessions),
             ready: VecDeque::new(),
-            told: Vec::new(),
+            notified: Vec::new(),
             opening: None,
             guard: None,
             is_over: false,
@@ -123,7 +123,7 @@ impl Listener {
             if self.is_over {
                 return Poll::Ready(None);
             }
-            for (topic, name) in std::mem::take(&mut self.told) {
+            for (topic, name) in std::mem::take(&mut self.notified) {
                 if self.session.subscriptions().flushed(topic, &name) && !self.ending.has_begun() {
                     self.changed(topic, name);
                 }
@@ -220,7 +220,7 @@ impl Listener {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return };
         let notices = self.session.update_notices(&uri, &wanted.listeners);
         self.notify(notices.into_iter().map(|(_, notice)| notice));
-        self.told.push((Topic::Resource, uri));
+        self.notified.push((Topic::Resource, uri));
     }
 
     /// A task has changed.
@@ -238,7 +238,7 @@ impl Listener {
         let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return };
         let notices = task.map(|task| self.session.task_notices(task, &wanted.listeners)).unwrap_or_default();
         self.notify(notices.into_iter().map(|(_, notice)| notice));
-        self.told.push((Topic::Task, id));
+        self.notified.push((Topic::Task, id));
     }
 
     fn notify(&mut self, notices: impl Iterator<Item = Message>) {

@@ -45,7 +45,7 @@ impl StatelessParts {
         room: Option<Reservation>,
     ) -> Option<Reserved> {
         let mut layers = self.sending.iter();
-        let notification = layers.try_fold(notification, |told, layer| layer.notification(session, told))?;
+        let notification = layers.try_fold(notification, |notified, layer| layer.notification(session, notified))?;
         Some(Reserved { message: notification.into(), room })
     }
 }

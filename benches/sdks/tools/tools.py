@@ -1,0 +1,13 @@
+"""The tools of the bench on `protomcp`: that of this workspace, or the published one."""
+
+from protomcp import ToolContext, tool
+
+
+@tool("Adds two numbers.")
+def add(a: int, b: int, ctx: ToolContext) -> str:
+    return str(a + b)
+
+
+@tool("Adds two numbers.")
+async def add_later(a: int, b: int, ctx: ToolContext) -> str:
+    return str(a + b)

@@ -1,0 +1,132 @@
+//! The command line of `bundle`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use protomcp_bridge::ToolFile;
+use protomcp_install::{BundleSetting, check_name, name_for};
+
+use crate::args::client::{ServerFlags, Target};
+use crate::exit::Failure;
+
+/// Make a bundle of a tool file, which hosts install with a double click
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Bundle {
+    /// The tool file
+    file: PathBuf,
+
+    /// The bundle [default: the name of the server with .mcpb, in the current directory]
+    #[arg(long, short, value_name = "PATH")]
+    output: Option<PathBuf>,
+
+    /// Name of the server [default: from the name of the file]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Version of the server
+    #[arg(long, value_name = "VERSION", default_value = "1.0.0")]
+    version: String,
+
+    /// One sentence about the server, of 100 characters at most [default: the number of its tools]
+    #[arg(long, value_name = "TEXT")]
+    description: Option<String>,
+
+    /// Name of the author
+    #[arg(long, value_name = "NAME", default_value = "unknown")]
+    author: String,
+
+    /// Environment variable that the host asks its user for, as NAME or NAME=DESCRIPTION; may be repeated
+    #[arg(long = "setting", value_name = "NAME")]
+    settings: Vec<String>,
+
+    /// A file or directory beside the tool file that it needs; may be repeated
+    #[arg(long = "include", value_name = "PATH")]
+    includes: Vec<PathBuf>,
+
+    /// The pmcp of the bundle [default: this program]
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+
+    /// Also write server.json for the public registry, for this name, such as io.github.ann/tools
+    #[arg(long, value_name = "NAME", requires = "url")]
+    registry_name: Option<String>,
+
+    /// URL from which the bundle can be downloaded
+    #[arg(long, value_name = "URL", requires = "registry_name")]
+    url: Option<String>,
+
+    #[command(flatten)]
+    server: ServerFlags,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  pmcp bundle tools.py --version 1.2.0              tools.mcpb, for hosts on this system
+  pmcp bundle tools.py --setting API_KEY=\"Your key\" with a field for a key, read from API_KEY
+  pmcp bundle tools.py --registry-name io.github.ann/tools --url https://example.com/tools.mcpb
+                                                    also server.json for the public registry
+
+A bundle has this program, the tool file, the files of its language below its directory, pmcp.toml, package.json and \
+node_modules. It needs the interpreter of the file on the user's machine; Python packages are not in it. \
+The same files make the same bundle, byte for byte.";
+
+/// The options of `pmcp bundle`.
+#[derive(Debug)]
+pub(crate) struct BundleOptions {
+    pub(crate) file: PathBuf,
+    pub(crate) output: PathBuf,
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) description: Option<String>,
+    pub(crate) author: String,
+    pub(crate) settings: Vec<BundleSetting>,
+    pub(crate) includes: Vec<PathBuf>,
+    pub(crate) binary: Option<PathBuf>,
+    /// The name in the registry, and the URL of the bundle.
+    pub(crate) registry: Option<(String, String)>,
+    pub(crate) server: ServerFlags,
+}
+
+impl Bundle {
+    pub(super) fn options(mut self) -> Result<BundleOptions, Failure> {
+        let word = self.file.to_string_lossy().into_owned();
+        let Target::File(file) = self.server.target(Some(word), "bundle")? else {
+            return Err(Failure::usage("a bundle is made of a tool file"));
+        };
+        if file.is_dir() || !ToolFile::new(&file).is_runnable() {
+            return Err(Failure::usage(format!(
+                "{} is a directory; build the program, and name it in its place",
+                file.display()
+            )));
+        }
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let name = self.name.unwrap_or_else(|| name_for(&stem));
+        check_name(&name).map_err(|error| Failure::usage(error.to_string()))?;
+        if self.description.as_ref().is_some_and(|text| text.is_empty() || text.chars().count() > 100) {
+            return Err(Failure::usage("invalid --description: it has 1 to 100 characters"));
+        }
+        Ok(BundleOptions {
+            output: self.output.unwrap_or_else(|| format!("{name}.mcpb").into()),
+            settings: self.settings.iter().map(|text| setting(text)).collect::<Result<_, _>>()?,
+            registry: self.registry_name.zip(self.url),
+            file,
+            name,
+            version: self.version,
+            description: self.description,
+            author: self.author,
+            includes: self.includes,
+            binary: self.binary,
+            server: self.server,
+        })
+    }
+}
+
+fn setting(text: &str) -> Result<BundleSetting, Failure> {
+    let (variable, description) = text.split_once('=').unwrap_or((text, "Environment variable of the server"));
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if variable.is_empty() || !variable.chars().all(is_name) || variable.starts_with(|c: char| c.is_ascii_digit()) {
+        return Err(Failure::usage(format!("invalid --setting \"{text}\": expected NAME or NAME=DESCRIPTION")));
+    }
+    Ok(BundleSetting { variable: variable.to_owned(), description: description.to_owned() })
+}

@@ -1,0 +1,119 @@
+//! `pmcp config show`: the settings of a command line, each with its origin.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+
+use clap::{ArgMatches, Args, Command, Subcommand};
+
+use crate::args::refusal::refuse;
+use crate::args::settings::{Names, Origin, Settings, file_beside, flags, long, tool_file, variable_of};
+use crate::args::settings_file::FILE;
+use crate::exit::Failure;
+use crate::nearest::nearest;
+
+/// Print the settings of a command and their origins
+#[derive(Debug, Args)]
+pub(super) struct Config {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print the value of each flag, and where it comes from
+    #[command(after_help = HELP, override_usage = "pmcp config show [COMMAND] [FILE] [FLAGS]")]
+    Show {
+        /// A command line without pmcp; dev if it names no command
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
+        words: Vec<OsString>,
+    },
+}
+
+const HELP: &str = "\
+Examples:
+  pmcp config show tools.py                        the settings of pmcp dev tools.py
+  pmcp config show run tools.py --transport http   those of another command line
+
+A flag on the command line counts first, then its variable (PMCP_CALL_TIMEOUT for \
+--call-timeout), then its key in the file pmcp.toml beside the tool file, then the default:
+
+  call-timeout = \"30s\"
+  allow-host = [\"tools.example.com\"]
+
+  [run]                     # for one command
+  transport = \"http\"";
+
+impl Config {
+    /// The text to print. `variable` looks up the environment, and `names` are those of all its variables.
+    pub(super) fn text(
+        self,
+        grammar: &Command,
+        variable: impl Fn(&str) -> Option<String>,
+        names: impl Iterator<Item = String>,
+    ) -> Result<String, Failure> {
+        let Action::Show { words } = self.action;
+        let known = Names::of(grammar);
+        let is_verb = words.first().is_some_and(|word| known.verbs().any(|verb| word == verb));
+        let verb = (!is_verb).then(|| OsString::from("dev"));
+        let words: Vec<_> = [OsString::from("pmcp")].into_iter().chain(verb).chain(words).collect();
+        let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
+        let plain = match grammar.clone().try_get_matches_from(&words) {
+            Ok(matches) => matches,
+            Err(error) => return refuse(&error, &verb, grammar),
+        };
+        let settings = Settings::of(grammar, &plain, variable)?;
+        let all = settings.matches(grammar, &words, plain.clone())?;
+        let (Some((verb, plain)), Some((_, all))) = (plain.subcommand(), all.subcommand()) else {
+            return Err(Failure::usage("missing command"));
+        };
+        let command = grammar.find_subcommand(verb).expect("the command was parsed");
+        let rows: Vec<_> =
+            flags(command).map(|flag| row(&long(flag), flag.get_id().as_str(), plain, all, &settings)).collect();
+        Ok(format!("{}{}{}", head(command, plain), table(&rows), mistyped(names, &known)))
+    }
+}
+
+/// The name of a flag, its value and its origin.
+fn row(name: &str, id: &str, plain: &ArgMatches, all: &ArgMatches, settings: &Settings) -> [String; 3] {
+    let values = all.get_raw(id).into_iter().flatten();
+    let value = values.map(|value| value.to_string_lossy().into_owned()).collect::<Vec<_>>().join(", ");
+    let origin = match settings.origin(name, plain.value_source(id)) {
+        Origin::CommandLine => format!("--{name}"),
+        Origin::Variable(variable) => variable,
+        Origin::File { line } => format!("{FILE}, line {line}"),
+        Origin::Default => "default".to_owned(),
+    };
+    [name.to_owned(), if value.is_empty() { "-".to_owned() } else { value }, origin]
+}
+
+/// The file that counts.
+fn head(command: &Command, matches: &ArgMatches) -> String {
+    let verb = command.get_name();
+    match tool_file(command, matches).map(|tool| file_beside(&tool)) {
+        Some(path) if path.exists() => format!("# pmcp {verb}, with {}\n", path.display()),
+        Some(path) => format!("# pmcp {verb}; there is no {}\n", path.display()),
+        None => format!("# pmcp {verb}\n"),
+    }
+}
+
+fn table(rows: &[[String; 3]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let (names, values) = (width(0), width(1).min(32));
+    rows.iter().fold(String::new(), |mut text, [name, value, origin]| {
+        writeln!(text, "{name:names$}  {value:values$}  {origin}").expect("a string takes everything");
+        text
+    })
+}
+
+/// The variables that are none of a flag, but nearly.
+fn mistyped(names: impl Iterator<Item = String>, known: &Names) -> String {
+    let flags: Vec<_> = known.flags(None).map(variable_of).collect();
+    let mut unknown: Vec<_> = names.filter(|name| name.starts_with("PMCP_") && !flags.contains(name)).collect();
+    unknown.sort_unstable();
+    unknown.into_iter().fold(String::new(), |mut text, name| {
+        if let Some(meant) = nearest(&name, flags.iter().map(String::as_str)) {
+            writeln!(text, "# {name} is unknown; did you mean {meant}?").expect("a string takes everything");
+        }
+        text
+    })
+}

@@ -1,0 +1,250 @@
+//! The command line of `install`, `uninstall` and `status`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use protomcp_install::{check_name, name_for};
+
+use crate::args::client::headers;
+use crate::exit::Failure;
+
+/// The flags that choose files of hosts.
+#[derive(Debug, Args)]
+pub(crate) struct HostFlags {
+    /// Host, such as claude-desktop, claude-code, cursor, vscode, zed, gemini, codex or opencode; all for those on this
+    /// machine; may be repeated [default: the only one on this machine]. For hosts that pmcp does not know the JSON to
+    /// paste is printed
+    #[arg(long = "client", value_name = "HOST")]
+    pub(crate) clients: Vec<String>,
+
+    /// The file of the project in the current directory, in place of that for all projects
+    #[arg(long)]
+    pub(crate) project: bool,
+}
+
+/// Add a tool file or a server to the configuration of a host
+#[derive(Debug, Args)]
+#[command(after_help = INSTALL_EXAMPLES)]
+pub(crate) struct Install {
+    /// A tool file, or the URL of an MCP server over HTTP
+    target: String,
+
+    #[command(flatten)]
+    hosts: HostFlags,
+
+    /// Name of the server in the host [default: from the name of the file]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Environment variable of the server, as NAME=VALUE; may be repeated. The value is written into the host's file
+    #[arg(long = "env", value_name = "NAME=VALUE")]
+    variables: Vec<String>,
+
+    /// A header of each request to a URL, as "name: value"; may be repeated. The value is written into the host's file
+    #[arg(long = "header", value_name = "HEADER")]
+    headers: Vec<String>,
+
+    /// Serve without a reload after each save
+    #[arg(long)]
+    no_reload: bool,
+
+    /// Print the change, and make none
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Flags of pmcp dev for this file
+    #[arg(last = true, value_name = "FLAGS")]
+    flags: Vec<String>,
+}
+
+const INSTALL_EXAMPLES: &str = "\
+Examples:
+  pmcp install tools.py                          into the only host on this machine
+  pmcp install tools.py --client claude-code     into Claude Code
+  pmcp install tools.py --client all --dry-run   show the changes of all hosts on this machine
+  pmcp install tools.py --client cursor --project
+                                                 into .cursor/mcp.json of this directory
+  pmcp install https://example.com/mcp --client claude-desktop
+                                                 a remote server, with pmcp in between where the host needs it
+  pmcp install tools.py -- --call-timeout 30s    with flags of pmcp dev
+
+The file keeps everything else, comments included. It is copied before the first change (….pmcp-backup), and pmcp uninstall \
+brings back the bytes from before.";
+
+/// Remove a server from the configuration of hosts
+#[derive(Debug, Args)]
+#[command(after_help = UNINSTALL_EXAMPLES)]
+pub(crate) struct Uninstall {
+    /// The name of the server, its tool file or its URL
+    pub(crate) target: String,
+
+    #[command(flatten)]
+    pub(crate) hosts: HostFlags,
+
+    /// Print the change, and make none
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+const UNINSTALL_EXAMPLES: &str = "\
+Examples:
+  pmcp uninstall tools                       from every host
+  pmcp uninstall tools.py --client cursor    from Cursor
+
+Without --client the files of all hosts are searched, and that of the project in the current directory with --project. \
+Servers that do not run pmcp stay.";
+
+/// Print the servers that run pmcp in the configuration of hosts
+#[derive(Debug, Args)]
+pub(crate) struct Status {
+    #[command(flatten)]
+    pub(crate) hosts: HostFlags,
+
+    /// Print them as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The options of `pmcp install`.
+#[derive(Debug)]
+pub(crate) struct InstallOptions {
+    pub(crate) server: Installable,
+    pub(crate) hosts: HostFlags,
+    pub(crate) name: String,
+    pub(crate) dry_run: bool,
+}
+
+/// The server to install.
+#[derive(Debug)]
+pub(crate) enum Installable {
+    /// A tool file, by its absolute path.
+    File {
+        path: PathBuf,
+        variables: Vec<(String, String)>,
+        /// Serve it with `dev`.
+        reload: bool,
+        /// Flags of the command.
+        flags: Vec<String>,
+    },
+    /// A server over HTTP.
+    Url { url: String, headers: Vec<(String, String)> },
+}
+
+impl Install {
+    /// The options. `variable` looks up the environment, and `check` refuses a command line that serves nothing.
+    pub(super) fn options(
+        self,
+        variable: impl Fn(&str) -> Option<String>,
+        check: impl Fn(Vec<OsString>) -> Result<(), Failure>,
+    ) -> Result<InstallOptions, Failure> {
+        let is_url = ["http://", "https://"].iter().any(|scheme| self.target.starts_with(scheme));
+        let name = match (&self.name, is_url) {
+            (Some(name), _) => name.clone(),
+            (None, true) => name_for(host_of(&self.target)),
+            (None, false) => name_for(&Path::new(&self.target).file_stem().unwrap_or_default().to_string_lossy()),
+        };
+        check_name(&name).map_err(|error| Failure::usage(error.to_string()))?;
+        let Self { target, hosts, variables, headers: fields, no_reload, dry_run, flags, .. } = self;
+        let server = match is_url {
+            true => {
+                let idle = [
+                    ("--env", !variables.is_empty()),
+                    ("--no-reload", no_reload),
+                    ("flags after --", !flags.is_empty()),
+                ];
+                if let Some((flag, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
+                    return Err(Failure::usage(format!("{flag}: only for tool files, not for URLs")));
+                }
+                Installable::Url { url: target, headers: headers(&fields, &variable)? }
+            }
+            false if !fields.is_empty() => return Err(Failure::usage("--header is for servers at a URL")),
+            false => {
+                // The host would show a mistake as a server that does not start.
+                let command = if no_reload { "run" } else { "dev" };
+                let words = ["pmcp", command, &target].into_iter().chain(flags.iter().map(String::as_str));
+                check(words.map(OsString::from).collect())?;
+                file(&target, &variables, !no_reload, flags)?
+            }
+        };
+        Ok(InstallOptions { server, hosts, name, dry_run })
+    }
+}
+
+fn file(target: &str, variables: &[String], reload: bool, flags: Vec<String>) -> Result<Installable, Failure> {
+    let pair = |text: &String| {
+        let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
+        let invalid = || Failure::usage("invalid --env: expected NAME=VALUE");
+        pair.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(invalid)
+    };
+    let variables = variables.iter().map(pair).collect::<Result<_, _>>()?;
+    let path = std::path::absolute(target).map_err(|error| Failure::usage(format!("{target}: {error}")))?;
+    Ok(Installable::File { path, variables, reload, flags })
+}
+
+/// The part of a URL that names the server best.
+fn host_of(url: &str) -> &str {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let host = host.split(['/', '?', '#']).next().unwrap_or(host);
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let name = host.strip_prefix("www.").or(host.strip_prefix("mcp.")).unwrap_or(host);
+    name.split(['.', ':']).next().unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(line: &str) -> Result<InstallOptions, Failure> {
+        let line = line.replace("FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        let words = ["pmcp", "install"].into_iter().chain(line.split(' ')).map(OsString::from);
+        match super::super::parse(words)? {
+            super::super::Parsed::Install(options) => Ok(*options),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn servers_are_named_after_files_and_hosts() {
+        for (line, name) in [
+            ("FILE", "cargo"),
+            ("FILE --name My_tools", "My_tools"),
+            ("https://mcp.example.com/v1", "example"),
+            ("http://ann:secret@localhost:8080/mcp", "localhost"),
+            ("https://127.0.0.1:9/mcp", "tools"),
+        ] {
+            assert_eq!(options(line).unwrap().name, name, "{line}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_before_a_host_is_changed() {
+        for (line, text) in [
+            ("nothing.py", "file not found: nothing.py"),
+            ("src", "src is a directory"),
+            ("FILE --name a.b", "invalid name \"a.b\""),
+            ("FILE --env A", "invalid --env: expected NAME=VALUE"),
+            ("FILE --env =A", "invalid --env"),
+            ("FILE --header a:b", "--header is for servers at a URL"),
+            ("FILE -- --call-timout 1s", "did you mean --call-timeout?"),
+            ("FILE -- --help", "only flags of pmcp dev"),
+            ("https://example.com/mcp --env A=b", "--env: only for tool files"),
+            ("https://example.com/mcp --header secret", "expected \"name: value\""),
+        ] {
+            let failure = options(line).expect_err(line).to_string();
+            assert!(failure.contains(text), "{line}: {failure}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_installed_by_its_absolute_path() {
+        let Installable::File { path, variables, reload, flags } =
+            options("Cargo.toml --env A=b=c --no-reload -- --call-timeout 1s").unwrap().server
+        else {
+            panic!("it is a file");
+        };
+        assert!(path.is_absolute() && !reload, "{}", path.display());
+        assert_eq!(variables, [("A".to_owned(), "b=c".to_owned())]);
+        assert_eq!(flags, ["--call-timeout", "1s"]);
+    }
+}

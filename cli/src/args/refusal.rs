@@ -1,0 +1,141 @@
+//! Errors of the parser, in the words of this program.
+
+use std::path::Path;
+
+use clap::Command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::exit::Failure;
+use crate::nearest::nearest;
+
+/// The usage of the program.
+pub(super) const USAGE: &str = "usage: pmcp <dev|run|list|call|validate|test|doctor|playground|install|bundle> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
+
+pub(super) fn unknown_command(name: &str, grammar: &Command) -> Failure {
+    Failure::usage(format!("unknown command \"{name}\"{}\n{USAGE}", near_command(name, grammar)))
+}
+
+/// The command that was meant.
+fn near_command(name: &str, grammar: &Command) -> String {
+    let names = grammar.get_subcommands().map(Command::get_name);
+    nearest(name, names).map(|meant| format!("; did you mean {meant}?")).unwrap_or_default()
+}
+
+/// The file to serve or the command that was meant. `near`: a suggestion of the parser.
+fn meant(name: &str, near: &str, grammar: &Command) -> String {
+    let path = Path::new(name);
+    match near {
+        // A path may be similar to a command.
+        _ if path.is_file() || near.is_empty() && path.exists() => format!("; did you mean pmcp dev {name}?"),
+        "" => near_command(name, grammar),
+        _ => format!("; did you mean {near}?"),
+    }
+}
+
+/// The usage of the command that an error is about.
+fn usage(error: &clap::Error) -> String {
+    let usage = match error.get(ContextKind::Usage) {
+        Some(ContextValue::StyledStr(usage)) => usage.to_string(),
+        _ => String::new(),
+    };
+    match usage.trim_start_matches("Usage: ") {
+        "" => USAGE.to_owned(),
+        top if top.starts_with("pmcp <") => USAGE.to_owned(),
+        usage => format!("usage: {usage}"),
+    }
+}
+
+/// The command that has a flag, if it is another one than `verb`.
+fn owner<'a>(grammar: &'a Command, verb: &str, flag: &str) -> Option<&'a str> {
+    let name = flag.strip_prefix("--")?;
+    let has_flag = |command: &&Command| command.get_arguments().any(|known| known.get_long() == Some(name));
+    grammar.get_subcommands().filter(has_flag).map(Command::get_name).find(|owner| *owner != verb)
+}
+
+/// Translates an error of the parser about the command `verb`; help is not an error, but a text to print.
+pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Result<String, Failure> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => text.clone(),
+        Some(ContextValue::Strings(texts)) => texts.join(", "),
+        _ => String::new(),
+    };
+    let argument = || context(ContextKind::InvalidArg);
+    // The parser shows a flag with its value's name.
+    let flag = || {
+        let shown = argument();
+        match shown.strip_prefix(['<', '[']).and_then(|name| name.strip_suffix(['>', ']'])) {
+            Some(name) => name.to_lowercase(),
+            None => shown.split_whitespace().next().unwrap_or_default().replace('[', "<").replace(']', ">"),
+        }
+    };
+    match error.kind() {
+        ErrorKind::DisplayHelp => Ok(error.render().to_string()),
+        ErrorKind::UnknownArgument if argument().starts_with('-') => {
+            let hint = match (owner(grammar, verb, &flag()), &*context(ContextKind::SuggestedArg)) {
+                (Some(owner), _) => format!(" of pmcp {verb}; it is one of pmcp {owner}"),
+                (None, "") => String::new(),
+                (None, suggestion) => format!("; did you mean {suggestion}?"),
+            };
+            Err(Failure::usage(format!("unknown flag \"{}\"{hint}", flag())))
+        }
+        ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", argument()))),
+        ErrorKind::InvalidSubcommand => {
+            let name = context(ContextKind::InvalidSubcommand);
+            let near = context(ContextKind::SuggestedSubcommand);
+            let hint = meant(&name, &near, grammar.find_subcommand(verb).unwrap_or(grammar));
+            Err(Failure::usage(format!("unknown command \"{name}\"{hint}\n{}", usage(error))))
+        }
+        ErrorKind::MissingSubcommand => Err(Failure::usage(usage(error))),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::usage(format!("missing command\n{}", error.render())))
+        }
+        ErrorKind::MissingRequiredArgument => Err(Failure::usage(format!("missing {}\n{}", argument(), usage(error)))),
+        ErrorKind::InvalidValue
+            if context(ContextKind::InvalidValue).is_empty() && argument().starts_with(['<', '[']) =>
+        {
+            Err(Failure::usage(format!("the {} is empty", flag())))
+        }
+        ErrorKind::InvalidValue if context(ContextKind::InvalidValue).is_empty() => {
+            Err(Failure::usage(format!("flag \"{}\" needs a value", flag())))
+        }
+        ErrorKind::InvalidValue => {
+            let (value, valid) = (context(ContextKind::InvalidValue), context(ContextKind::ValidValue));
+            let hint = match &*context(ContextKind::SuggestedValue) {
+                "" => String::new(),
+                suggestion => format!("; did you mean {suggestion}?"),
+            };
+            Err(Failure::usage(format!("invalid {} \"{value}\": must be one of {valid}{hint}", flag())))
+        }
+        ErrorKind::ValueValidation => {
+            let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+            Err(Failure::usage(format!("invalid {} \"{}\": {why}", flag(), context(ContextKind::InvalidValue))))
+        }
+        _ => Err(Failure::usage(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::args::parse;
+
+    #[test]
+    fn a_mistake_comes_with_what_is_meant() {
+        for (line, expected) in [
+            ("run FILE --trasport http", r#"unknown flag "--trasport"; did you mean --transport?"#),
+            ("run FILE --watch src", r#"unknown flag "--watch" of pmcp run; it is one of pmcp dev"#),
+            ("dev FILE --config c", r#"unknown flag "--config" of pmcp dev; it is one of pmcp run"#),
+            ("run FILE --poll 1s", "--poll is for pmcp dev: run does not watch files"),
+            ("run --poll 1s -- server", "--poll is for pmcp dev: run does not watch files"),
+            ("run FILE --nope", r#"unknown flag "--nope""#),
+            ("dev FILE --hot-reload gracefull", "must be one of graceful, swap, immediate; did you mean graceful?"),
+            ("vaildate FILE", r#"unknown command "vaildate"; did you mean validate?"#),
+            ("dve FILE", r#"unknown command "dve"; did you mean dev?"#),
+            ("help dve", r#"unknown command "dve"; did you mean dev?"#),
+            ("FILE", "; did you mean pmcp dev "),
+        ] {
+            let line = format!("pmcp {line}").replace("FILE", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+            let refused = parse(line.split(' ').map(Into::into)).expect_err(&line);
+            assert!(refused.is_usage() && refused.to_string().contains(expected), "{line}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! The flags of `pmcp record`, `pmcp replay` and `pmcp mock`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::args::client::{Target, both, no_server};
+use crate::args::values::call_time;
+use crate::exit::Failure;
+use crate::log::{LogFlags, LogLevel};
+
+/// The flags of `pmcp record`.
+#[derive(Debug, Args)]
+#[command(after_help = RECORD)]
+pub(super) struct Record {
+    /// A tool file, or the URL of an MCP server; neither with a command after --
+    target: Option<String>,
+
+    /// The file for the trace, which must not exist
+    #[arg(long, value_name = "FILE")]
+    to: PathBuf,
+
+    /// Also replace the values of members with this name; may be repeated. Passwords, tokens and keys are replaced anyway
+    #[arg(long = "redact", value_name = "NAME")]
+    names: Vec<String>,
+
+    #[command(flatten)]
+    server: TracedServer,
+}
+
+/// The flags of `pmcp replay`.
+#[derive(Debug, Args)]
+#[command(after_help = REPLAY)]
+pub(super) struct Replay {
+    /// The trace
+    trace: PathBuf,
+
+    /// A tool file, or the URL of an MCP server; neither with a command after --
+    target: Option<String>,
+
+    /// Compare every value and every notification, instead of the shape of the answers
+    #[arg(long)]
+    strict: bool,
+
+    /// A value that may differ, by its JSON pointer in a message, such as /result/structuredContent/time; may be repeated
+    #[arg(long = "ignore", value_name = "POINTER", value_parser = pointer)]
+    ignored: Vec<String>,
+
+    /// Time for each answer, such as 300ms, 90s or 1m30s
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = call_time)]
+    timeout: Duration,
+
+    #[command(flatten)]
+    server: TracedServer,
+}
+
+/// The flags of `pmcp mock`.
+#[derive(Debug, Args)]
+#[command(after_help = MOCK)]
+pub(crate) struct MockOptions {
+    /// The trace
+    pub(crate) trace: PathBuf,
+
+    /// Level of the log on stderr
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log_level: LogLevel,
+
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
+}
+
+/// The server of a trace.
+#[derive(Debug, Args)]
+struct TracedServer {
+    /// Level of the log on stderr
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log_level: LogLevel,
+
+    #[command(flatten)]
+    log: LogFlags,
+
+    /// A command that starts an MCP server, after --
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+const RECORD: &str = "\
+Examples:
+  pmcp record tools.py --to bug.jsonl                serve tools.py on stdio, and keep what is said
+  pmcp record --to bug.jsonl -- npx -y some-server   any MCP server
+
+A host that starts this command sees the server itself. docs/traces.md describes the file, and what is replaced in it.";
+
+const REPLAY: &str = "\
+Examples:
+  pmcp replay bug.jsonl tools.py            the same requests; answers must have the same shape
+  pmcp replay bug.jsonl tools.py --strict   and the same values
+  pmcp replay bug.jsonl --strict --ignore /result/structuredContent/time -- npx -y some-server
+
+The exit code is 1 if something differs.";
+
+const MOCK: &str = "\
+Examples:
+  pmcp mock bug.jsonl   answer a host on stdio as the recorded server did";
+
+/// The options of `pmcp record`.
+#[derive(Debug)]
+pub(crate) struct RecordOptions {
+    pub(crate) target: Target,
+    pub(crate) to: PathBuf,
+    pub(crate) names: Vec<String>,
+    pub(crate) log_level: LogLevel,
+    pub(crate) log: LogFlags,
+}
+
+/// The options of `pmcp replay`.
+#[derive(Debug)]
+pub(crate) struct ReplayOptions {
+    pub(crate) trace: PathBuf,
+    pub(crate) target: Target,
+    pub(crate) strict: bool,
+    pub(crate) ignored: Vec<String>,
+    pub(crate) timeout: Duration,
+    pub(crate) log_level: LogLevel,
+    pub(crate) log: LogFlags,
+}
+
+impl Record {
+    pub(super) fn options(self) -> Result<RecordOptions, Failure> {
+        let Self { target, to, names, server } = self;
+        let (log_level, log) = (server.log_level, server.log);
+        Ok(RecordOptions { target: server.target(target, "record")?, to, names, log_level, log })
+    }
+}
+
+impl Replay {
+    pub(super) fn options(self) -> Result<ReplayOptions, Failure> {
+        let Self { trace, target, strict, ignored, timeout, server } = self;
+        let (log_level, log) = (server.log_level, server.log);
+        Ok(ReplayOptions { trace, target: server.target(target, "replay")?, strict, ignored, timeout, log_level, log })
+    }
+}
+
+impl TracedServer {
+    fn target(self, word: Option<String>, verb: &str) -> Result<Target, Failure> {
+        match (word, self.command) {
+            (Some(word), command) if command.is_empty() => match Target::of(word)? {
+                Target::Proto(_) => {
+                    Err(Failure::usage("a trace has messages of JSON-RPC: name a URL with http or https"))
+                }
+                target => Ok(target),
+            },
+            (Some(word), _) => Err(both(&word)),
+            (None, command) if command.is_empty() => Err(no_server(verb)),
+            (None, command) => Ok(Target::Command(command)),
+        }
+    }
+}
+
+fn pointer(text: &str) -> Result<String, String> {
+    if text.starts_with('/') {
+        Ok(text.to_owned())
+    } else {
+        Err("expected a JSON pointer, such as /result/content".into())
+    }
+}

@@ -1,0 +1,231 @@
+//! `pmcp doctor`: gathers the facts about a tool file and this machine. The findings are made of them elsewhere.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use protomcp_bridge::{Bridge, Command, ToolFile};
+use protomcp_check::{Access, Facts, Program, Sdk, Socket, Start, diagnose};
+
+use crate::args::choices::Sdk as SdkChoice;
+use crate::args::{DoctorOptions, Format};
+use crate::exit::{self, Failure};
+use crate::lending;
+
+/// The time of the trial start.
+const START: Duration = Duration::from_secs(30);
+/// The time of a program that prints its version.
+const VERSION: Duration = Duration::from_secs(10);
+/// The most directories that are counted for watches.
+const MAX_DIRECTORIES: u64 = 100_000;
+/// The longest source that is searched for the run function, in bytes.
+const MAX_SOURCE: u64 = 4 << 20;
+
+/// Prints what is wrong with the file.
+pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
+    let DoctorOptions { file, runtime, port, format } = options;
+    let mut tool = ToolFile::new(&file).lend(lending::lender(SdkChoice::default()));
+    if let Some(runtime) = &runtime {
+        tool = tool.runtime(runtime);
+    }
+    let report = diagnose(&facts(&file, &tool, port).await);
+    exit::print(&exit::for_stdout(match format {
+        Format::Text => report.to_text(),
+        Format::Json => format!("{}\n", report.to_json()),
+    }))?;
+    if report.is_well() { Ok(()) } else { Err(Failure::failed(format!("{} does not work yet", file.display()))) }
+}
+
+async fn facts(file: &Path, tool: &ToolFile, port: Option<u16>) -> Facts {
+    let command = tool.command();
+    let is_program = Path::new(command.program()).file_name() == file.file_name();
+    let access = if tool.is_runnable() { access(file, is_program) } else { Access::Directory };
+    let mut facts = Facts {
+        file: file.to_owned(),
+        access,
+        socket: Some(socket()),
+        port: port.map(|port| (port, TcpListener::bind(("localhost", port)).err().map(|error| error.to_string()))),
+        watches: setting("max_user_watches").map(|allowed| (allowed, directories(file))),
+        instances: setting("max_user_instances"),
+        open_files: open_files(),
+        ..Facts::default()
+    };
+    if matches!(access, Access::Missing | Access::Directory) {
+        return facts;
+    }
+    facts.program = program(&command, is_program).await;
+    if access == Access::Fine && facts.program.is_found {
+        facts.sdk = sdk(file, &command).await;
+        facts.start = Some(start(file, tool).await);
+    }
+    facts
+}
+
+fn access(file: &Path, is_program: bool) -> Access {
+    let Ok(known) = fs::metadata(file) else { return Access::Missing };
+    if known.is_dir() {
+        return Access::Fine;
+    }
+    let Ok(open) = fs::File::open(file) else { return Access::Unreadable };
+    if is_program && known.permissions().mode() & 0o111 == 0 {
+        return Access::NotExecutable;
+    }
+    let mut first = Vec::new();
+    let _unread = BufReader::new(open).take_line(&mut first);
+    match is_program && first.starts_with(b"#!") && first.ends_with(b"\r\n") {
+        true => Access::CarriageReturn,
+        false => Access::Fine,
+    }
+}
+
+/// One line of bounded length.
+trait TakeLine {
+    fn take_line(self, line: &mut Vec<u8>) -> std::io::Result<usize>;
+}
+
+impl<R: BufRead> TakeLine for R {
+    fn take_line(self, line: &mut Vec<u8>) -> std::io::Result<usize> {
+        std::io::Read::take(self, 1024).read_until(b'\n', line)
+    }
+}
+
+/// The program and its version, if it is an interpreter.
+async fn program(command: &Command, is_program: bool) -> Program {
+    let program = command.program();
+    let name = program.to_string_lossy().into_owned();
+    let stem = Path::new(program).file_name().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let (oldest, variable) = match stem.as_str() {
+        stem if stem.starts_with("python") => (Some((3, 10)), Some("PROTOMCP_PYTHON")),
+        stem if stem.starts_with("node") => (Some((20, 0)), Some("PROTOMCP_NODE")),
+        "npx" => (None, Some("PROTOMCP_NODE")),
+        _ => (None, None),
+    };
+    let is_found = is_found(program);
+    let version = match is_found && !is_program {
+        true => output(program, &[if stem == "go" { "version".into() } else { "--version".into() }], None).await,
+        false => None,
+    };
+    let version = version.and_then(|text| text.lines().next().map(ToOwned::to_owned));
+    Program { name, is_found, version, oldest, variable }
+}
+
+fn is_found(program: &OsStr) -> bool {
+    let path = Path::new(program);
+    if path.components().count() > 1 {
+        return path.is_file();
+    }
+    env::var_os("PATH").is_some_and(|all| env::split_paths(&all).any(|directory| directory.join(path).is_file()))
+}
+
+/// The SDK that a file in Python or JavaScript finds.
+async fn sdk(file: &Path, command: &Command) -> Option<Sdk> {
+    match file.extension()?.to_str()? {
+        "py" => {
+            let code = "import protomcp, importlib.metadata as m\ntry: print(m.version('protomcp'))\nexcept Exception: print('without a version')";
+            let python = command.program().to_string_lossy();
+            // `uv` makes an environment of the packages that the file names.
+            Path::new(command.program()).file_name().filter(|name| name.to_string_lossy().starts_with("python"))?;
+            let version = output(command.program(), &["-c".into(), code.into()], file.parent()).await;
+            let missing = || missing(format!("{python} -m pip install protomcp"));
+            Some(version.map_or_else(missing, |version| Sdk::Found(version.trim().to_owned())))
+        }
+        "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "tsx" => {
+            let absolute = std::path::absolute(file).ok()?;
+            let manifest =
+                |directory: &Path| fs::read_to_string(directory.join("node_modules/protomcp/package.json")).ok();
+            let found = absolute.ancestors().skip(1).find_map(manifest);
+            let version = |text: String| {
+                serde_json::from_str::<serde_json::Value>(&text).ok()?["version"].as_str().map(ToOwned::to_owned)
+            };
+            let found = found.map(|text| Sdk::Found(version(text).unwrap_or_else(|| "without a version".into())));
+            Some(found.unwrap_or_else(|| missing("npm install protomcp beside the file".into())))
+        }
+        _ => None,
+    }
+}
+
+/// No SDK is installed, and this program may have one to lend.
+fn missing(install: String) -> Sdk {
+    if cfg!(feature = "bundled-sdks") { Sdk::Lent } else { Sdk::Missing { install } }
+}
+
+/// The output of a program that succeeds within its time.
+async fn output(program: &OsStr, arguments: &[OsString], directory: Option<&Path>) -> Option<String> {
+    let mut command = tokio::process::Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).kill_on_drop(true);
+    if let Some(directory) = directory.filter(|path| !path.as_os_str().is_empty()) {
+        command.current_dir(directory);
+    }
+    let output = tokio::time::timeout(VERSION, command.output()).await.ok()?.ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Starts the file once.
+async fn start(file: &Path, tool: &ToolFile) -> Start {
+    let began = Instant::now();
+    match Bridge::tool_file(tool).connect_timeout(START).start().await {
+        Ok(bridge) => {
+            let (took, tools) = (began.elapsed(), bridge.registered_tools().len());
+            bridge.shutdown().await;
+            Start::Ready { tools, took, calls_run: calls_run(file) }
+        }
+        Err(error) => Start::Failed(error.to_string()),
+    }
+}
+
+/// True unless the file is Python that never calls a function `run`.
+fn calls_run(file: &Path) -> bool {
+    let is_python = file.extension().is_some_and(|extension| extension == "py");
+    let is_short = fs::metadata(file).is_ok_and(|known| known.len() <= MAX_SOURCE);
+    if !is_python || !is_short {
+        return true;
+    }
+    fs::read_to_string(file).is_ok_and(|source| source.contains("run("))
+}
+
+/// The directory of the socket.
+fn socket() -> Socket {
+    let runtime = env::var_os("XDG_RUNTIME_DIR").filter(|path| !path.is_empty()).map(PathBuf::from);
+    let parent = runtime.unwrap_or_else(env::temp_dir);
+    let probe = parent.join(format!(".pmcp-doctor-{}", std::process::id()));
+    let why = fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).err().map(|error| error.to_string());
+    Socket { directory: parent, why }
+}
+
+/// A limit of inotify.
+fn setting(name: &str) -> Option<u64> {
+    fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?.trim().parse().ok()
+}
+
+/// The directories beside and below the file, as far as they are watched.
+fn directories(file: &Path) -> u64 {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+    let mut open = vec![if file.is_dir() { file.to_owned() } else { parent.to_owned() }];
+    let mut count = 0;
+    while let Some(directory) = open.pop() {
+        count += 1;
+        if count >= MAX_DIRECTORIES {
+            break;
+        }
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let is_skipped = name.to_string_lossy().starts_with('.') || name == "node_modules" || name == "target";
+            if !is_skipped && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(entry.path());
+            }
+        }
+    }
+    count
+}
+
+/// The soft limit of open files.
+fn open_files() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}

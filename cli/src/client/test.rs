@@ -1,0 +1,212 @@
+//! `pmcp test`: the lists of a server, one call with the messages behind it, or scenarios.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use protomcp_check::scenario::{self, Outcome, Report, Scenario};
+use protomcp_check::{
+    CallReport, Finding, HostSelection, Lists, ToolDefinition, Trace, TraceEntry, check_result, finding_lines,
+};
+use protomcp_client::{ClientSession, RequestError, ServerRequest};
+use protomcp_types::{CallTool, JsonObject, Params, RawJson};
+use serde_json::Value;
+
+use crate::args::{Format, ServerFlags, Target, TestAction, TestOptions};
+use crate::client::arguments::Arguments;
+use crate::client::connection::Connection;
+use crate::exit::{self, Failure};
+
+/// The most pages of a list.
+const MAX_PAGES: usize = 1000;
+
+/// The longest scenario, in bytes.
+const MAX_SCENARIO: u64 = 4 << 20;
+
+/// Carries the action out, and prints its outcome.
+pub(super) async fn test(options: TestOptions) -> Result<(), Failure> {
+    let TestOptions { target, action, format, server } = options;
+    match action {
+        TestAction::List => list(target, &server, format).await,
+        TestAction::Call { tool, arguments, trace, hosts } => {
+            let arguments = Arguments::read(&arguments)?;
+            Call { tool, trace, hosts }.run(arguments, target, &server, format).await
+        }
+        TestAction::Scenario { files, variables, junit } => {
+            let scenarios = read(&files, &variables)?;
+            let report = run(scenarios, &target, &server).await?;
+            if let Some(path) = &junit {
+                let written = std::fs::write(path, report.to_junit());
+                written.map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
+            }
+            print(match format {
+                Format::Text => report.to_text(),
+                Format::Json => format!("{}\n", report.to_json()),
+            })?;
+            if report.passes() { Ok(()) } else { Err(Failure::failed("a scenario has failed")) }
+        }
+    }
+}
+
+fn print(text: String) -> Result<(), Failure> {
+    exit::print(&exit::for_stdout(text))
+}
+
+async fn list(target: Target, server: &ServerFlags, format: Format) -> Result<(), Failure> {
+    let connection = Connection::open_for_test(target, server, &Trace::default()).await?;
+    let lists = lists(&connection.session).await;
+    connection.close().await;
+    let lists = lists.map_err(|error| Failure::failed(format!("cannot list: {error}")))?;
+    print(match format {
+        Format::Text => lists.to_text(),
+        Format::Json => lists.to_json(),
+    })
+}
+
+async fn lists(session: &ClientSession) -> Result<Lists, RequestError> {
+    Ok(Lists {
+        tools: pages(session, "tools/list", "tools").await?,
+        resources: pages(session, "resources/list", "resources").await?,
+        prompts: pages(session, "prompts/list", "prompts").await?,
+    })
+}
+
+/// All pages of a list, empty if the server does not have it.
+async fn pages(session: &ClientSession, method: &'static str, member: &str) -> Result<Vec<Value>, RequestError> {
+    let (mut all, mut cursor) = (Vec::new(), None::<RawJson>);
+    for _ in 0..MAX_PAGES {
+        let members = cursor.take().map(|cursor| JsonObject::new().with("cursor", cursor)).unwrap_or_default();
+        let params = Params::Named(members);
+        let other = ServerRequest::Other { method: method.into(), params: params.clone() };
+        let request = ServerRequest::read(method.into(), params).unwrap_or(other);
+        let page = match session.forward(request).fresh().raw().await {
+            Err(RequestError::Refused(error)) if error.code == protomcp_types::code::METHOD_NOT_FOUND => {
+                return Ok(all);
+            }
+            page => JsonObject::from_raw(&page?).unwrap_or_default(),
+        };
+        let items: Vec<Value> = page.member(member).and_then(|items| items.to().ok()).unwrap_or_default();
+        all.extend(items);
+        cursor = page.member("nextCursor").filter(|next| **next != RawJson::NULL).cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// One call.
+struct Call {
+    tool: String,
+    trace: bool,
+    hosts: HostSelection,
+}
+
+impl Call {
+    async fn run(
+        self,
+        arguments: Arguments,
+        target: Target,
+        server: &ServerFlags,
+        format: Format,
+    ) -> Result<(), Failure> {
+        let trace = Trace::default();
+        let connection = Connection::open_for_test(target, server, &trace).await?;
+        let outcome = self.make(arguments, &connection.session, &trace).await;
+        connection.close().await;
+        let failed = |error| Failure::failed(format!("calling {:?} failed: {error}", self.tool));
+        let (report, findings) = outcome.map_err(failed)?;
+        print(match format {
+            Format::Text => report.to_text() + &finding_lines(&findings),
+            Format::Json => report.to_json(&findings),
+        })?;
+        match report.is_error() {
+            true => Err(Failure::failed(format!("the tool {:?} reports an error", self.tool))),
+            false => Ok(()),
+        }
+    }
+
+    async fn make(
+        &self,
+        arguments: Arguments,
+        session: &ClientSession,
+        trace: &Trace,
+    ) -> Result<(CallReport, Vec<Finding>), RequestError> {
+        // The messages of these lists are not a part of the test.
+        let opened = trace.since(0);
+        let tools = pages(session, "tools/list", "tools").await?;
+        let (mark, began) = (trace.next(), Instant::now());
+        let schema = tools.iter().find(|tool| tool["name"] == self.tool.as_str()).map(|tool| &tool["inputSchema"]);
+        let call = CallTool::new(&self.tool).with_arguments(arguments.into_json(schema));
+        let result: Value = session.call(call).raw().await?.to().unwrap_or_default();
+        let took = began.elapsed();
+        let messages = opened.into_iter().chain(trace.since(mark));
+        let numbered = messages.zip(0..).map(|(entry, seq)| TraceEntry { seq, ..entry }).collect();
+        let (before, after) = (names(&tools), names(&pages(session, "tools/list", "tools").await?));
+        let findings = self.findings(&tools, &result, took);
+        let report = CallReport {
+            tool: self.tool.clone(),
+            took,
+            result,
+            enabled: after.difference(&before).cloned().collect(),
+            disabled: before.difference(&after).cloned().collect(),
+            trace: self.trace.then_some(numbered),
+        };
+        Ok((report, findings))
+    }
+
+    /// The findings about the result, if hosts are named.
+    fn findings(&self, tools: &[Value], result: &Value, took: Duration) -> Vec<Finding> {
+        let definition =
+            tools.iter().find(|tool| tool["name"] == self.tool.as_str()).and_then(|tool| RawJson::of(tool).ok());
+        match definition {
+            Some(definition) if !self.hosts.is_empty() => {
+                check_result(&ToolDefinition::listed(&definition), result, took, &self.hosts)
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn names(tools: &[Value]) -> BTreeSet<String> {
+    tools.iter().filter_map(|tool| tool["name"].as_str()).map(ToOwned::to_owned).collect()
+}
+
+/// The scenarios of these files, with the values of variables.
+fn read(files: &[PathBuf], variables: &[(String, Value)]) -> Result<Vec<(String, Scenario)>, Failure> {
+    let one = |path: &PathBuf| {
+        let wrong = |why: String| Failure::usage(format!("{}: {why}", path.display()));
+        let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
+        if size > MAX_SCENARIO {
+            return Err(wrong(format!("{size} bytes; a scenario has {MAX_SCENARIO} at most")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+        let scenario = Scenario::parse(&text).and_then(|scenario| scenario.with_variables(variables.iter().cloned()));
+        Ok((name(path), scenario.map_err(|error| wrong(error.to_string()))?))
+    };
+    files.iter().map(one).collect()
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+}
+
+/// Runs each scenario with a server of its own.
+async fn run(scenarios: Vec<(String, Scenario)>, target: &Target, server: &ServerFlags) -> Result<Report, Failure> {
+    let mut outcomes = Vec::with_capacity(scenarios.len());
+    for (name, scenario) in scenarios {
+        let trace = Trace::default();
+        let connection = match Connection::open_for_test(target.clone(), server, &trace).await {
+            Ok(connection) => connection,
+            // Nothing will be different for the next one.
+            Err(failure) if outcomes.is_empty() => return Err(failure),
+            Err(failure) => {
+                outcomes.push(Outcome::not_begun(name, failure.to_string()));
+                continue;
+            }
+        };
+        outcomes.push(scenario::run(&scenario, &name, &connection.session, &trace).await);
+        connection.close().await;
+    }
+    Ok(Report(outcomes))
+}

@@ -1,0 +1,81 @@
+//! `pmcp validate`: the definitions of a server, checked.
+
+use std::path::Path;
+use std::time::Instant;
+
+use protomcp_check::{ToolDefinition, ToolSet, validate as check};
+use protomcp_client::{ClientSession, RequestError};
+use protomcp_types::{JsonObject, ListTools, RawJson};
+
+use crate::args::{Format, Target, ValidateOptions};
+use crate::client::connection::Connection;
+use crate::exit::{self, Failure};
+
+/// The most pages of a list.
+const MAX_PAGES: usize = 1000;
+
+/// Checks the tools, and prints the report.
+pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
+    let ValidateOptions { target, strictness, format, hosts, server } = options;
+    let begun = Instant::now();
+    let name = server_name(&target);
+    let is_started = matches!(target, Target::File(_) | Target::Command(_));
+    let connection = Connection::open(target, &server).await?;
+    let listed = listed(&connection.session).await;
+    let took = begun.elapsed();
+    let registered = connection.registered_tools();
+    let instructions = connection.session.server().instructions.clone();
+    connection.close().await;
+    let tools = match registered {
+        Some(tools) => tools
+            .iter()
+            .map(|tool| {
+                ToolDefinition::registered(&tool.name, &tool.description, &tool.input_schema, tool.definition.as_ref())
+            })
+            .collect(),
+        None => listed.map_err(|error| Failure::failed(format!("cannot list tools: {error}")))?,
+    };
+    let set = ToolSet { server: name, instructions, tools, listed_after: is_started.then_some(took) };
+    let report = check(&set, strictness, &hosts);
+    exit::print(&exit::for_stdout(match format {
+        Format::Text => report.to_text(),
+        Format::Json => format!("{}\n", report.to_json()),
+    }))?;
+    match report.errors.len() {
+        0 => Ok(()),
+        1 => Err(Failure::failed("the tools have 1 error")),
+        count => Err(Failure::failed(format!("the tools have {count} errors"))),
+    }
+}
+
+/// The definitions, unread: some may be broken.
+async fn listed(session: &ClientSession) -> Result<Vec<ToolDefinition>, RequestError> {
+    let mut all = Vec::new();
+    let mut cursor = None;
+    for _ in 0..MAX_PAGES {
+        let page = session.request::<ListTools>(&ListTools { cursor, meta: None }).raw().await?;
+        let page = JsonObject::from_raw(&page).unwrap_or_default();
+        let tools: Vec<RawJson> = page.member("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
+        all.extend(tools.iter().map(ToolDefinition::listed));
+        cursor = page.member("nextCursor").and_then(|next| next.to::<Option<String>>().ok()).flatten();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// The name under which a user would add the server to a host.
+fn server_name(target: &Target) -> String {
+    let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let host = |url: &str| {
+        let (_, rest) = url.split_once("://").unwrap_or(("", url));
+        rest.split(['/', ':', '?']).next().unwrap_or_default().to_owned()
+    };
+    match target {
+        Target::File(file) => stem(file),
+        Target::Url(url) => host(url),
+        Target::Proto(server) => host(&server.url),
+        Target::Command(words) => words.first().map(|word| stem(Path::new(word))).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,114 @@
+//! `pmcp init`: a first tool file, with the commands that use it.
+
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use crate::args::init::{Init, Language};
+use crate::exit::{self, Failure};
+
+const README: &str = include_str!("../templates/README.md");
+const PYTHON: &str = include_str!("../templates/python/tools.py");
+const JAVASCRIPT: &str = include_str!("../templates/javascript/tools.js");
+const TYPESCRIPT: &str = include_str!("../templates/typescript/tools.ts");
+const PACKAGE: &str = include_str!("../templates/javascript/package.json");
+const RUST: &str = include_str!("../templates/rust/src/main.rs");
+const MANIFEST: &str = include_str!("../templates/rust/manifest.toml");
+
+/// Writes the files, unless one of them is there already.
+pub(crate) fn run(options: &Init) -> Result<(), Failure> {
+    if options.checkout.is_some() && options.lang != Language::Rust {
+        return Err(Failure::usage("--checkout is for projects in Rust"));
+    }
+    let directory = &options.directory;
+    let files = files(options)?;
+    if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).exists()) {
+        let name = directory.join(name);
+        return Err(Failure::usage(format!(
+            "{} is there already, and nothing was written; name a new directory: pmcp init my-tools",
+            name.display()
+        )));
+    }
+    for (name, text) in &files {
+        write(&directory.join(name), text)?;
+    }
+    exit::print(&next_steps(options, &files))
+}
+
+/// The files that were written, and the commands that use them.
+fn next_steps(options: &Init, files: &[(&'static str, String)]) -> String {
+    let names: Vec<_> = files.iter().map(|(name, _)| *name).collect();
+    let directory = options.directory.as_path();
+    let (file, place) = match (directory.to_str(), options.lang) {
+        // Cargo starts the directory.
+        (Some("."), Language::Rust) => (directory.to_owned(), String::new()),
+        (Some("."), _) => (names[0].into(), String::new()),
+        (_, Language::Rust) => (directory.to_owned(), format!(" in {}", directory.display())),
+        _ => (directory.join(names[0]), format!(" in {}", directory.display())),
+    };
+    let file = shell_word(&file.to_string_lossy());
+    format!(
+        "Written: {}{place}\n\nTry the tools:\n  pmcp list {file}\n  pmcp call {file} greet name=Ann\n\nAdd them to a \
+         host, which loads them again after each save:\n  pmcp install {file} --client claude-code\n",
+        names.join(", "),
+    )
+}
+
+/// The text as one word of a shell.
+pub(crate) fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "/._-+,:@%".contains(c);
+    match text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}
+
+/// The files of a project, the tool file first.
+fn files(options: &Init) -> Result<Vec<(&'static str, String)>, Failure> {
+    let readme = |file: &str| ("README.md", README.replace("{file}", file));
+    Ok(match options.lang {
+        Language::Python => vec![("tools.py", PYTHON.into()), readme("tools.py")],
+        Language::Javascript => {
+            vec![("tools.js", JAVASCRIPT.into()), ("package.json", PACKAGE.into()), readme("tools.js")]
+        }
+        Language::Typescript => {
+            vec![("tools.ts", TYPESCRIPT.into()), ("package.json", PACKAGE.into()), readme("tools.ts")]
+        }
+        Language::Rust => vec![
+            ("src/main.rs", RUST.into()),
+            ("Cargo.toml", manifest(options.checkout.as_deref())?),
+            (".gitignore", "/target\n".into()),
+            readme("."),
+        ],
+    })
+}
+
+/// The manifest of a project in Rust, with dependencies on published crates or on those of a checkout.
+fn manifest(checkout: Option<&Path>) -> Result<String, Failure> {
+    let dependency = |name: &str| -> Result<String, Failure> {
+        match checkout {
+            None => Ok(format!("\"{}\"", env!("CARGO_PKG_VERSION"))),
+            Some(checkout) => {
+                let path = checkout.join("crates").join(name);
+                let found = fs::canonicalize(&path).ok().filter(|path| path.join("Cargo.toml").exists());
+                let missing = || Failure::usage(format!("invalid --checkout: there is no crate in {}", path.display()));
+                let path = found.ok_or_else(missing)?;
+                Ok(format!("{{ path = {:?} }}", path.display().to_string()))
+            }
+        }
+    };
+    Ok(MANIFEST.replace("{sdk}", &dependency("sdk")?).replace("{typed}", &dependency("typed")?))
+}
+
+/// Writes a file that is not there yet.
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| match error.kind() {
+        ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already", path.display())),
+        _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
+    };
+    if let Some(directory) = path.parent() {
+        fs::create_dir_all(directory).map_err(failed)?;
+    }
+    let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)
+}

@@ -1,0 +1,175 @@
+//! `pmcp install`, `uninstall` and `status`: servers in the configuration of hosts.
+
+mod report;
+mod server;
+
+use protomcp_install::{Action, Edit, EditError, Found, Host, InstallError, Installer, Scope, host, hosts, snippet};
+
+use crate::args::install::{HostFlags, InstallOptions, Status, Uninstall};
+use crate::exit::{self, Failure};
+use report::Report;
+use server::Servers;
+
+/// Adds a server to the files of hosts.
+pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
+    let installer = installer();
+    let servers = Servers::new(&options.server)?;
+    let chosen = Chosen::of(&options.hosts, &installer)?;
+    crate::log::start(crate::log::LogLevel::Info, crate::log::LogFlags::default());
+    let mut report = Report::new(&installer);
+    for name in &chosen.unknown {
+        report.paste(None, name, snippet(None, &options.name, &servers.direct));
+    }
+    for host in chosen.hosts {
+        let server = servers.of(host);
+        if host.format.is_none() || installer.path(host, &chosen.scope).is_err() {
+            report.paste(Some(host), host.id, snippet(Some(host), &options.name, server));
+            continue;
+        }
+        let action = Action::Install { name: options.name.clone(), server: server.clone() };
+        match change(&installer, host, &chosen.scope, &action, options.dry_run) {
+            Ok(edit) if options.dry_run => report.dry_run(&edit),
+            Ok(edit) => report.installed(host, &options.name, server, &edit),
+            Err(error) => report.failed(host, &error),
+        }
+    }
+    report.note(&servers.notes);
+    report.finish()
+}
+
+/// Removes a server from the files of hosts.
+pub(crate) fn uninstall(options: &Uninstall) -> Result<(), Failure> {
+    let installer = installer();
+    let scope = scope(&options.hosts)?;
+    let chosen = match options.hosts.clients.is_empty() {
+        true => hosts().iter().collect(),
+        false => Chosen::of(&options.hosts, &installer)?.hosts,
+    };
+    let mut report = Report::new(&installer);
+    for host in chosen {
+        let Ok(installed) = installer.status(host, &scope) else { continue };
+        let listed = match installed.found {
+            Found::Nothing => continue,
+            // A file that this command has nothing to do with may be broken.
+            Found::Broken(_) if options.hosts.clients.is_empty() => continue,
+            Found::Broken(reason) => {
+                report.broken(host, &reason);
+                continue;
+            }
+            Found::Servers(listed) => listed,
+        };
+        for server in listed.iter().filter(|server| server::is_meant(server, &options.target)) {
+            let action = Action::Uninstall { name: server.name.clone() };
+            match change(&installer, host, &scope, &action, options.dry_run) {
+                Ok(edit) if options.dry_run => report.dry_run(&edit),
+                Ok(edit) => report.removed(host, &server.name, &edit),
+                Err(InstallError::Edit { error: EditError::NotFound(_), .. }) => {}
+                Err(error) => report.failed(host, &error),
+            }
+        }
+    }
+    if report.is_empty() {
+        return Err(Failure::failed(format!(
+            "no host has a server \"{}\" that runs pmcp; `pmcp status` prints those that there are",
+            options.target
+        )));
+    }
+    report.finish()
+}
+
+/// Prints the servers in the files of hosts.
+pub(crate) fn status(options: &Status) -> Result<(), Failure> {
+    let installer = installer();
+    let scope = scope(&options.hosts)?;
+    let chosen = match options.hosts.clients.is_empty() {
+        true => hosts().iter().collect(),
+        false => Chosen::of(&options.hosts, &installer)?.hosts,
+    };
+    let found: Vec<_> =
+        chosen.into_iter().filter_map(|host| Some((host, installer.status(host, &scope).ok()?))).collect();
+    let text = if options.json { report::status_json(&found) } else { report::status_text(&installer, &found) };
+    exit::print(&exit::for_stdout(text))
+}
+
+fn installer() -> Installer {
+    Installer::new(protomcp_install::Environment::of_this_process())
+}
+
+fn change(
+    installer: &Installer,
+    host: &Host,
+    scope: &Scope,
+    action: &Action,
+    dry_run: bool,
+) -> Result<Edit, InstallError> {
+    if dry_run { installer.prepare(host, scope, action) } else { installer.apply(host, scope, action) }
+}
+
+fn scope(flags: &HostFlags) -> Result<Scope, Failure> {
+    if !flags.project {
+        return Ok(Scope::User);
+    }
+    let directory =
+        std::env::current_dir().map_err(|error| Failure::failed(format!("no current directory: {error}")))?;
+    let directory = directory.into_os_string().into_string();
+    directory.map(Scope::Project).map_err(|_| Failure::usage("the name of the current directory is not UTF-8"))
+}
+
+/// The hosts of the command line.
+struct Chosen {
+    hosts: Vec<&'static Host>,
+    /// Names that are not in the table.
+    unknown: Vec<String>,
+    scope: Scope,
+}
+
+impl Chosen {
+    fn of(flags: &HostFlags, installer: &Installer) -> Result<Self, Failure> {
+        let scope = scope(flags)?;
+        let present: Vec<_> = hosts().iter().filter(|host| installer.is_present(host)).collect();
+        let mut chosen = Self { hosts: Vec::new(), unknown: Vec::new(), scope };
+        for name in &flags.clients {
+            match host(name) {
+                Some(host) => chosen.hosts.push(host),
+                None if name == "all" => chosen.hosts.extend(&present),
+                None => match nearest(name) {
+                    Some(host) => {
+                        return Err(Failure::usage(format!("unknown host \"{name}\"; did you mean {}?", host.id)));
+                    }
+                    None => chosen.unknown.push(name.clone()),
+                },
+            }
+        }
+        if flags.clients.is_empty() {
+            chosen.hosts.push(only(&present)?);
+        } else if chosen.hosts.is_empty() && chosen.unknown.is_empty() {
+            return Err(only(&[]).err().unwrap_or_else(|| Failure::failed("there is no host")));
+        }
+        chosen.hosts.dedup_by_key(|host| host.id);
+        Ok(chosen)
+    }
+}
+
+fn only(present: &[&'static Host]) -> Result<&'static Host, Failure> {
+    match present {
+        [host] => Ok(host),
+        [] => Err(Failure::usage(format!(
+            "no host was found on this machine: name one with --client. There are {}; any other name prints the JSON to \
+             paste",
+            ids(hosts().iter())
+        ))),
+        several => Err(Failure::usage(format!(
+            "several hosts were found on this machine: {}; name one with --client, or all of them with --client all",
+            ids(several.iter().copied())
+        ))),
+    }
+}
+
+fn ids<'a>(hosts: impl Iterator<Item = &'a Host>) -> String {
+    hosts.map(|host| host.id).collect::<Vec<_>>().join(", ")
+}
+
+/// The host whose name is nearly this one.
+fn nearest(name: &str) -> Option<&'static Host> {
+    crate::nearest::nearest(name, hosts().iter().map(|host| host.id)).and_then(host)
+}

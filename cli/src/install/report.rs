@@ -1,0 +1,180 @@
+//! The output of `pmcp install`, `uninstall` and `status`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use protomcp_install::{Edit, Found, Host, InstallError, Installed, Installer, ListedServer, Server, diff};
+use serde_json::json;
+
+use crate::exit::{self, Failure};
+
+/// The result for several hosts: text for standard output, and the errors.
+pub(super) struct Report {
+    text: String,
+    errors: Vec<String>,
+    home: Option<String>,
+}
+
+impl Report {
+    pub(super) fn new(installer: &Installer) -> Self {
+        Self { text: String::new(), errors: Vec::new(), home: installer.environment().home().map(str::to_owned) }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.errors.is_empty()
+    }
+
+    pub(super) fn installed(&mut self, host: &Host, name: &str, server: &Server, edit: &Edit) {
+        let line = match server {
+            Server::Command { program, args, .. } => {
+                format!("runs  {} {}", short(program, self.home.as_deref()), args.join(" "))
+            }
+            Server::Url { url, .. } => format!("at    {url}"),
+        };
+        self.line(&format!("{}: \"{name}\" is in {}", host.label, self.short(&edit.path)));
+        self.line(&format!("  {line}"));
+        self.line(&format!("  then  {}", host.reload));
+        if let Some(backup) = &edit.backup {
+            self.line(&format!("  copy  {}", self.short(backup)));
+        }
+    }
+
+    pub(super) fn removed(&mut self, host: &Host, name: &str, edit: &Edit) {
+        let end = match &edit.after {
+            Some(_) => format!("is removed from {}", self.short(&edit.path)),
+            None => format!("is removed, and {}, which was made for it", self.short(&edit.path)),
+        };
+        self.line(&format!("{}: \"{name}\" {end}", host.label));
+        if let Some(backup) = &edit.backup {
+            self.line(&format!("  the file before the first change is {}", self.short(backup)));
+        }
+    }
+
+    pub(super) fn dry_run(&mut self, edit: &Edit) {
+        let side = |text: &Option<String>, name: String| if text.is_some() { name } else { "/dev/null".into() };
+        let name = edit.path.display().to_string();
+        let (before, after) = (edit.before.clone().unwrap_or_default(), edit.after.clone().unwrap_or_default());
+        self.line(&format!("--- {}\n+++ {}", side(&edit.before, name.clone()), side(&edit.after, name)));
+        self.text.push_str(&diff(&before, &after));
+    }
+
+    /// The entry for a host whose settings are not in a file, or not known.
+    pub(super) fn paste(&mut self, host: Option<&Host>, name: &str, text: Option<String>) {
+        match (host, text) {
+            (_, None) => self.errors.push(format!("the settings of {name} name commands only")),
+            (Some(host), Some(text)) => {
+                tracing::info!("{}: {}", host.label, host.reload);
+                self.text.push_str(&text);
+            }
+            (None, Some(text)) => {
+                tracing::info!("pmcp does not know {name}: paste this into its settings");
+                self.text.push_str(&text);
+            }
+        }
+    }
+
+    pub(super) fn failed(&mut self, host: &Host, error: &InstallError) {
+        self.broken(host, &error.to_string());
+    }
+
+    pub(super) fn broken(&mut self, host: &Host, reason: &str) {
+        self.errors.push(format!("{}: {reason}; nothing was changed", host.label));
+    }
+
+    pub(super) fn note(&mut self, notes: &[String]) {
+        for note in notes {
+            tracing::info!("{note}");
+        }
+    }
+
+    /// Prints the text, and fails if there was an error.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        exit::print(&exit::for_stdout(self.text))?;
+        if self.errors.is_empty() { Ok(()) } else { Err(Failure::failed(self.errors.join("\n"))) }
+    }
+
+    fn line(&mut self, line: &str) {
+        writeln!(self.text, "{line}").expect("a string grows");
+    }
+
+    fn short(&self, path: &Path) -> String {
+        short(&path.display().to_string(), self.home.as_deref())
+    }
+}
+
+/// The servers of each host, for people.
+pub(super) fn status_text(installer: &Installer, found: &[(&Host, Installed)]) -> String {
+    let home = installer.environment().home();
+    let mut text = String::new();
+    let mut line = |line: String| writeln!(text, "{line}").expect("a string grows");
+    for (host, installed) in found {
+        let path = short(&installed.path, home);
+        match &installed.found {
+            Found::Nothing => {}
+            Found::Broken(reason) => line(format!("{}: {reason}", host.label)),
+            Found::Servers(servers) => {
+                let ours: Vec<_> = servers.iter().filter(|server| server.is_ours).collect();
+                let others = match servers.len() - ours.len() {
+                    0 => String::new(),
+                    1 => " (and 1 other server)".to_owned(),
+                    others => format!(" (and {others} other servers)"),
+                };
+                line(format!("{}: {path}{others}", host.label));
+                for server in ours {
+                    let at = server.url.clone().unwrap_or_else(|| short(&server.command.join(" "), home));
+                    line(format!("  {}  {at}", server.name));
+                    for problem in problems(server) {
+                        line(format!("    {problem}"));
+                    }
+                }
+            }
+        }
+    }
+    if text.is_empty() { "no host was found on this machine\n".into() } else { text }
+}
+
+/// The servers of each host, for programs.
+pub(super) fn status_json(found: &[(&Host, Installed)]) -> String {
+    let hosts = found.iter().filter_map(|(host, installed)| {
+        let mut row = json!({"id": host.id, "name": host.label, "path": installed.path});
+        match &installed.found {
+            Found::Nothing => return None,
+            Found::Broken(reason) => row["error"] = json!(reason),
+            Found::Servers(servers) => {
+                row["servers"] = servers
+                    .iter()
+                    .filter(|server| server.is_ours)
+                    .map(|server| {
+                        json!({"name": server.name, "command": server.command, "url": server.url, "problems": problems(server)})
+                    })
+                    .collect();
+            }
+        }
+        Some(row)
+    });
+    let hosts: Vec<_> = hosts.collect();
+    serde_json::to_string_pretty(&hosts).expect("rows are JSON") + "\n"
+}
+
+/// Reasons for which a host cannot start a server.
+fn problems(server: &ListedServer) -> Vec<String> {
+    let mut problems = Vec::new();
+    if let Some(program) = server.command.first().filter(|program| !Path::new(program).exists()) {
+        problems.push(format!("there is no {program}: install it again"));
+    }
+    let verbs = ["dev", "run"];
+    let file =
+        server.command.get(2).filter(|_| server.command.get(1).is_some_and(|verb| verbs.contains(&verb.as_str())));
+    if let Some(file) = file.filter(|file| Path::new(file).is_absolute() && !Path::new(file).exists()) {
+        problems.push(format!("there is no {file}: pmcp uninstall {}", server.name));
+    }
+    problems
+}
+
+/// A text with the home directory as `~`.
+fn short(text: &str, home: Option<&str>) -> String {
+    match home.filter(|home| home.len() > 1) {
+        Some(home) => text.replace(&format!("{}/", home.trim_end_matches('/')), "~/"),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,118 @@
+//! `pmcp record`: passes messages on in both directions, and writes each down without its secrets.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::Instant;
+
+use protomcp_trace::{Entry, Party, Recording, Redaction};
+use protomcp_transport::lines::Lines;
+use protomcp_transport::{Sink, Source, Transport, TransportError, stdio};
+use protomcp_types::Message;
+
+use crate::args::RecordOptions;
+use crate::exit::Failure;
+use crate::log;
+use crate::trace::parts::{MAX_TRACE, messages, process, value};
+
+/// Records until the host or the server ends the conversation, or a signal does.
+pub(super) async fn record(options: RecordOptions) -> Result<(), Failure> {
+    let RecordOptions { target, to, names, log_level, log: flags } = options;
+    // Before anything else can write to descriptor 1.
+    let (reader, writer) =
+        stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
+    log::start(log_level, flags);
+    let unusable = |error: io::Error| {
+        let path = to.display();
+        Failure::usage(match error.kind() {
+            ErrorKind::AlreadyExists => format!("{path} is there already; name another file with --to, or remove it"),
+            _ => format!("cannot create {path}: {error}"),
+        })
+    };
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&to).map_err(unusable)?;
+    let mut scribe = Writer::begin(file, Redaction::with_names(names))?;
+    let running = process(target)?.spawn().await.map_err(|error| Failure::from(&error))?;
+    tracing::info!("recording to {}", to.display());
+    let (mut from_host, mut to_host) = Lines::new(reader, writer).split();
+    let (mut from_server, mut to_server) = running.split();
+    loop {
+        let passed = tokio::select! {
+            received = from_host.next() => match received {
+                Ok(Some(Ok(incoming))) => {
+                    let messages = messages(incoming);
+                    scribe.write(Party::Client, &messages)?;
+                    pass(&mut to_server, messages).await
+                }
+                Ok(Some(Err(malformed))) => {
+                    let refusal = Message::error(malformed.id, malformed.error);
+                    pass(&mut to_host, vec![refusal]).await
+                }
+                Ok(None) | Err(_) => return Ok(()),
+            },
+            received = from_server.next() => match received {
+                Ok(Some(Ok(incoming))) => {
+                    let messages = messages(incoming);
+                    scribe.write(Party::Server, &messages)?;
+                    pass(&mut to_host, messages).await
+                }
+                Ok(Some(Err(malformed))) => {
+                    tracing::warn!("the server has sent text without a message: {}", malformed.error.message);
+                    Ok(())
+                }
+                Ok(None) => return Ok(()),
+                Err(error) => return Err(Failure::failed(format!("the server has ended: {error}"))),
+            },
+            _ = tokio::signal::ctrl_c() => return Ok(()),
+        };
+        if let Err(error) = passed {
+            tracing::info!("the conversation has ended: {error}");
+            return Ok(());
+        }
+    }
+}
+
+async fn pass(sink: &mut impl Sink, messages: Vec<Message>) -> Result<(), TransportError> {
+    for message in messages {
+        sink.send(message, None)?;
+    }
+    sink.flush().await
+}
+
+/// Writes each message at once, so that a trace is whole when the program is killed.
+struct Writer {
+    file: File,
+    redaction: Redaction,
+    began: Instant,
+    written: u64,
+}
+
+impl Writer {
+    fn begin(file: File, redaction: Redaction) -> Result<Self, Failure> {
+        let mut writer = Self { file, redaction, began: Instant::now(), written: 0 };
+        writer.append(&Recording::new(concat!("pmcp ", env!("CARGO_PKG_VERSION"))).header())?;
+        Ok(writer)
+    }
+
+    fn write(&mut self, from: Party, messages: &[Message]) -> Result<(), Failure> {
+        for message in messages {
+            let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let entry = Entry { at, from, message: self.redaction.redact(value(message)) };
+            self.append(&entry.line())?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, line: &str) -> Result<(), Failure> {
+        let before = self.written;
+        self.written = before.saturating_add(line.len() as u64);
+        if self.written > MAX_TRACE {
+            if before <= MAX_TRACE {
+                tracing::warn!("the trace is full; later messages are passed on and not recorded");
+            }
+            return Ok(());
+        }
+        self.file
+            .write_all(line.as_bytes())
+            .map_err(|error| Failure::failed(format!("cannot write the trace: {error}")))
+    }
+}

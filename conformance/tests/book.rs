@@ -1,0 +1,101 @@
+//! The book in `docs/`: its links hold, its commands print what it says, and its code runs (`scripts/check-book`). Blocks of
+//! Rust are compiled with the documentation of this package.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use protomcp_conformance::{Sandbox, peers, pmcp};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
+}
+
+/// The exit status and the output of the script.
+fn check(what: &str, args: &[&Path]) -> (bool, String) {
+    let mut script = Command::new(root().join("scripts/check-book"));
+    let output = script.arg(what).args(args).output().expect("the script starts");
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    (output.status.success(), printed.into_owned())
+}
+
+fn passes(what: &str, args: &[&Path]) {
+    let (passed, printed) = check(what, args);
+    assert!(passed, "{printed}");
+}
+
+/// In the long tier no page and no flag may be missing.
+fn whole() -> Option<&'static Path> {
+    std::env::var_os("PMCP_LONG").map(|_| Path::new("--whole"))
+}
+
+/// A book with one page of this text, beside its summary.
+fn book(page: &str) -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    sandbox.write("SUMMARY.md", "- [Page](page.md)\n");
+    sandbox.write("page.md", page);
+    let folder = sandbox.path("");
+    (sandbox, folder)
+}
+
+#[test]
+fn links_and_headings_exist() {
+    passes("links", whole().as_slice());
+}
+
+#[test]
+fn every_block_runs() {
+    peers();
+    passes("run", &[Path::new("--pmcp"), pmcp()]);
+}
+
+/// From an empty folder to a tool in the configuration of a host.
+#[test]
+fn the_quick_start_of_the_readme_runs() {
+    peers();
+    let readme = include_str!("../../README.md");
+    let section = readme.split("\n## ").find(|section| section.starts_with("Quick start\n")).expect("it has one");
+    assert!(["pmcp init", "pmcp test", "pmcp install"].iter().all(|command| section.contains(command)), "{section}");
+    let (_sandbox, folder) = book(&format!("# {section}"));
+    passes("run", &[Path::new("--pmcp"), pmcp(), Path::new("--book"), &folder]);
+}
+
+#[test]
+fn every_flag_of_the_table_exists() {
+    passes("flags", &[&[Path::new("--pmcp"), pmcp()], whole().as_slice()].concat());
+}
+
+#[test]
+fn a_dead_link_is_found() {
+    for (text, fault) in [
+        ("# A\n[b](b.md)\n", "there is no b.md"),
+        ("# A b\n[c](#a-c) [b](#a-b) `[x](y)`\n", "page.md has no heading #a-c"),
+    ] {
+        let (_sandbox, folder) = book(text);
+        let (passed, printed) = check("links", &[Path::new("--book"), &folder]);
+        assert!(!passed && printed.contains(fault) && printed.contains(": 1 faults"), "{printed}");
+    }
+    let (sandbox, folder) = book("# A\n");
+    sandbox.write("other.md", "# B\n");
+    let (passed, printed) = check("links", &[Path::new("--whole"), Path::new("--book"), &folder]);
+    assert!(!passed && printed.contains("SUMMARY.md lacks other.md"), "{printed}");
+}
+
+#[test]
+fn a_block_that_does_not_run_is_found() {
+    for (text, fault) in [
+        ("```sh\nfalse\n```\n", "false: exit status 1"),
+        ("```console\n$ echo a b c\na … d\n```\n", "echo a b c prints\na b c"),
+        ("```python tools.py\n```\n", "nothing runs tools.py"),
+        ("```ruby\n```\n", "a block of ruby is not run"),
+        ("```json\n{\n```\n", "page.md:1: "),
+        ("```json entry cursor\n{}\n```\n", "--client cursor --dry-run edits ~/.cursor/mcp.json"),
+        ("`~/.cursor/mcp.json`\n```json entry cursor\n{}\n```\n", "--client cursor --dry-run adds\n{\n  \"mcp"),
+    ] {
+        let (_sandbox, folder) = book(text);
+        let (passed, printed) = check("run", &[Path::new("--pmcp"), pmcp(), Path::new("--book"), &folder]);
+        assert!(!passed && printed.contains(fault), "{text}: {printed}");
+    }
+    let (_sandbox, folder) = book("```console\n$ echo a b c\na … c\n```\n");
+    let (passed, printed) = check("run", &[Path::new("--pmcp"), pmcp(), Path::new("--book"), &folder]);
+    assert!(passed, "{printed}");
+}

@@ -1,0 +1,47 @@
+//! The rows about the authorization of a client.
+
+/// Bounds on documents, attempts and credentials.
+pub(crate) const AUTHORIZATION: &[(&str, &str, &str)] = &[
+    ("**Authorization of a client**", "", ""),
+    ("a document of an authorization server", "{crates/auth/src/exchange.rs MAX_DOCUMENT bytes}", ""),
+    ("a URL or an id in it", "{crates/auth/src/oauth/metadata.rs MAX_TEXT bytes}", ""),
+    (
+        "scopes that a client asks for",
+        "{crates/auth/src/oauth/scope_choice.rs MAX_SCOPES bytes} in all; those of the past are left out first",
+        "",
+    ),
+    (
+        "redirects of a metadata document",
+        "{crates/auth/src/oauth/discovery.rs MAX_REDIRECTS count}, within its origin; none of any other request",
+        "",
+    ),
+    (
+        "authorizations that an MCP server can cause",
+        "{crates/auth/src/driver/round_limit.rs BURST count} at once, then one each {crates/auth/src/driver/round_limit.rs INTERVAL time}",
+        "",
+    ),
+    ("challenges of one request", "{crates/auth/src/driver/session.rs MAX_ATTEMPTS count}", ""),
+    (
+        "time for an authorization",
+        "{crates/auth/src/driver/flight.rs MAX_FLOW time}, of which the user has {crates/auth/src/driver/loopback.rs TIMEOUT time}",
+        "",
+    ),
+    (
+        "connections to the redirect listener",
+        "{crates/auth/src/driver/redirect_listener.rs MAX_CONNECTIONS count} at a time, each {crates/auth/src/driver/redirect_listener.rs REQUEST_TIMEOUT time}",
+        "",
+    ),
+    ("credentials in memory", "{crates/auth/src/driver/token_store.rs MAX_CREDENTIALS count}", ""),
+    (
+        "credentials of one MCP server in a keyring",
+        "{crates/auth/src/driver/keyring_store.rs MAX_ISSUERS count}, of as many issuers",
+        "",
+    ),
+    (
+        "time for a keyring to answer",
+        "{crates/auth/src/driver/keyring_store.rs MAX_WAIT time}; then files are used",
+        "",
+    ),
+    ("a file of credentials", "{crates/auth/src/driver/file_store.rs MAX_FILE bytes}", ""),
+    ("time that a refresh waits for another program", "{crates/auth/src/driver/file_store.rs MAX_WAIT time}", ""),
+];

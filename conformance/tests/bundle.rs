@@ -1,0 +1,193 @@
+//! `pmcp bundle`: the bundle has what the tools need, runs where it is unpacked, and passes the official check.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use protomcp_conformance::{Sandbox, peers, pmcp};
+use serde_json::{Value, json};
+
+const TOOLS: &str = r#"
+import os
+from protomcp import tool
+from helper.words import greeting
+
+@tool(read_only=True)
+def greet(name: str) -> str:
+    "Greets with a key."
+    return f"{greeting()}, {name}: {os.environ['API_KEY']}"
+"#;
+
+const WORDS: &str = r#"
+from pathlib import Path
+
+def greeting():
+    return (Path(__file__).parent.parent / "data/word").read_text()
+"#;
+
+/// Lists, and unpacks with the modes of the files.
+const UNPACK: &str = r#"
+import os, sys, zipfile
+archive = zipfile.ZipFile(sys.argv[1])
+assert archive.testzip() is None
+for entry in archive.infolist():
+    path = archive.extract(entry, sys.argv[2])
+    os.chmod(path, entry.external_attr >> 16)
+    print(entry.filename)
+"#;
+
+/// A project, and in place of a large `pmcp` in bundles a program that starts it.
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.path("tools/helper/__pycache__")).expect("the sandbox can be written");
+    fs::create_dir_all(sandbox.path("tools/data")).expect("the sandbox can be written");
+    for (name, text) in [
+        ("tools/greet.py", TOOLS),
+        ("tools/helper/words.py", WORDS),
+        ("tools/helper/__init__.py", ""),
+        ("tools/helper/__pycache__/words.py", "stale"),
+        ("tools/data/word", "Hello"),
+        ("tools/.env", "API_KEY=mine"),
+        ("tools/mine.py", "secret"),
+        ("tools/.gitignore", "mine.py\n"),
+        ("tools/notes.txt", "mine"),
+        ("tools/pmcp.toml", "sdk = \"bundled\"\n"),
+    ] {
+        fs::write(sandbox.path(name), text).expect("the sandbox can be written");
+    }
+    let stub = sandbox.write("stub", format!("#!/bin/sh\nexec '{}' \"$@\"\n", pmcp().display()));
+    fs::set_permissions(stub, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, words: &[&str]) -> Output {
+    sandbox.pmcp(words).command().output().expect("pmcp starts")
+}
+
+/// Makes the bundle, with these flags, and returns the report.
+fn bundle(sandbox: &Sandbox, flags: &[&str]) -> String {
+    let words = ["bundle", "tools/greet.py", "--binary", "stub", "--include", "tools/data"];
+    let words = [&words[..], &["--setting", "API_KEY=The key of the service"], flags].concat();
+    let output = run(sandbox, &words);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn unpack(sandbox: &Sandbox, bundle: &str, to: &str) -> String {
+    let mut python = Command::new(peers().join("py/bin/python"));
+    python.args(["-c", UNPACK]).arg(sandbox.path(bundle)).arg(sandbox.path(to));
+    let output = python.output().expect("python starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn json_of(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).expect("it is there")).expect("it is JSON")
+}
+
+#[test]
+fn a_bundle_runs_where_it_is_unpacked() {
+    let sandbox = project();
+    let report = bundle(&sandbox, &["--version", "1.2.0"]);
+    assert!(report.starts_with("greet.mcpb: ") && report.contains("\n  server/pmcp "), "{report}");
+    assert_eq!(
+        unpack(&sandbox, "greet.mcpb", "un packed").lines().collect::<Vec<_>>(),
+        [
+            "manifest.json",
+            "server/pmcp",
+            "server/tools/data/word",
+            "server/tools/greet.py",
+            "server/tools/helper/__init__.py",
+            "server/tools/helper/words.py",
+            "server/tools/pmcp.toml",
+        ]
+    );
+    let folder = sandbox.path("un packed");
+    let manifest = json_of(&folder.join("manifest.json"));
+    assert_eq!((&manifest["name"], &manifest["version"]), (&json!("greet"), &json!("1.2.0")));
+    assert_eq!(manifest["tools"], json!([{"name": "greet", "description": "Greets with a key."}]));
+    let setting = &manifest["user_config"]["api_key"];
+    assert_eq!((&setting["sensitive"], &setting["description"]), (&json!(true), &json!("The key of the service")));
+
+    // As a host does: the directory and the user's settings are put into the command.
+    let start = &manifest["server"]["mcp_config"];
+    let filled = |text: &Value| {
+        let text = text.as_str().expect("it is text").replace("${__dirname}", &folder.display().to_string());
+        text.replace("${user_config.api_key}", "k-1")
+    };
+    let words: Vec<_> = start["args"].as_array().into_iter().flatten().map(filled).collect();
+    let words: Vec<_> = words.iter().map(String::as_str).collect();
+    let launch =
+        sandbox.pmcp(&words).program(filled(&start["command"])).env("API_KEY", filled(&start["env"]["API_KEY"]));
+    let host = launch.start();
+    host.initialize();
+    assert_eq!(host.text("greet", &json!({"name": "Ann"})), "Hello, Ann: k-1");
+}
+
+#[test]
+fn the_same_files_make_the_same_bundle() {
+    let sandbox = project();
+    let first = bundle(&sandbox, &["-o", "a.mcpb"]);
+    // A later date, and the same text.
+    fs::write(sandbox.path("tools/helper/__init__.py"), "").expect("the sandbox can be written");
+    let second = bundle(&sandbox, &["-o", "b.mcpb"]);
+    assert_eq!(
+        fs::read(sandbox.path("a.mcpb")).expect("a bundle"),
+        fs::read(sandbox.path("b.mcpb")).expect("a bundle")
+    );
+    assert_eq!(first.replace("a.mcpb", ""), second.replace("b.mcpb", ""));
+    fs::write(sandbox.path("tools/helper/__init__.py"), "# new").expect("the sandbox can be written");
+    assert_ne!(bundle(&sandbox, &["-o", "c.mcpb"]).lines().last(), second.lines().last());
+}
+
+#[test]
+fn the_registry_gets_the_checksum_of_the_bundle() {
+    let sandbox = project();
+    let url = "https://example.com/greet.mcpb";
+    let report = bundle(&sandbox, &["--registry-name", "io.github.ann/greet", "--url", url]);
+    let entry = json_of(&sandbox.path("server.json"));
+    let package = &entry["packages"][0];
+    assert_eq!((&entry["name"], &package["identifier"]), (&json!("io.github.ann/greet"), &json!(url)));
+    let sum = package["fileSha256"].as_str().expect("it has a checksum");
+    assert!(sum.len() == 64 && report.contains(&format!("sha256 {sum}\n")), "{report}");
+    assert_eq!(package["environmentVariables"][0]["isSecret"], true);
+}
+
+#[test]
+fn mistakes_make_no_bundle() {
+    let sandbox = project();
+    fs::write(sandbox.path("broken.py"), "raise SystemExit('not today')\n").expect("the sandbox can be written");
+    for (words, code, expected) in [
+        (&["broken.py", "--sdk", "bundled"][..], 1, "not today"),
+        (&["tools"], 2, "tools is a directory"),
+        (&["tools/greet.py", "--setting", "A B"], 2, "invalid --setting \"A B\""),
+        (&["tools/greet.py", "--include", "stub"], 2, "invalid --include: there is no stub below tools"),
+        (&["tools/greet.py", "--url", "https://example.com"], 2, "--registry-name"),
+        (&["https://example.com/mcp"], 2, "a bundle is made of a tool file"),
+    ] {
+        let words: Vec<_> = ["bundle"].iter().chain(words).chain(&["--binary", "stub"]).copied().collect();
+        let output = run(&sandbox, &words);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {stderr}");
+        assert!(stderr.contains(expected), "{words:?}: {stderr}");
+    }
+    assert!(!sandbox.path("broken.mcpb").exists());
+}
+
+/// The command is installed in the long tier alone.
+#[test]
+fn the_official_command_accepts_a_bundle() {
+    if std::env::var_os("PMCP_LONG").is_none() {
+        return;
+    }
+    let sandbox = project();
+    bundle(&sandbox, &[]);
+    unpack(&sandbox, "greet.mcpb", "unpacked");
+    let command = peers().join("mcpb/node_modules/.bin/mcpb");
+    for words in [["validate", "unpacked/manifest.json"], ["info", "greet.mcpb"]] {
+        let output = Command::new(&command).args(words).current_dir(sandbox.path("")).output().expect("mcpb starts");
+        let text = [output.stdout, output.stderr].concat();
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&text));
+    }
+}

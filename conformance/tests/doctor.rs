@@ -1,0 +1,70 @@
+//! `pmcp doctor`: what it finds about real files.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+
+use protomcp_conformance::{Sandbox, living};
+use serde_json::Value;
+
+/// The exit code and the findings, each as its health and its text with its fix.
+fn doctor(sandbox: &Sandbox, words: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
+    let words = [&["doctor", "--format", "json"], words].concat();
+    let output = sandbox.pmcp(&words).command().output().expect("pmcp starts");
+    assert_eq!(living(sandbox.marker()), [], "the trial start has ended");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
+    assert_eq!(report["well"], output.status.success());
+    let text = |check: &Value, member: &str| check[member].as_str().unwrap_or_default().to_owned();
+    let line = |check: &Value| {
+        (text(check, "part"), format!("{}: {} / {}", text(check, "health"), text(check, "found"), text(check, "fix")))
+    };
+    (output.status.code(), report["checks"].as_array().into_iter().flatten().map(line).collect())
+}
+
+fn finding(checks: &[(String, String)], part: &str) -> String {
+    checks.iter().find(|(name, _)| name == part).map(|(_, text)| text.clone()).unwrap_or_default()
+}
+
+#[test]
+fn a_healthy_file_is_well() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let (code, checks) = doctor(&sandbox, &["basics.py"]);
+    assert_eq!(code, Some(0), "{checks:?}");
+    assert!(finding(&checks, "interpreter").contains("Python 3."), "{checks:?}");
+    assert!(finding(&checks, "sdk").contains("protomcp 0.3."), "{checks:?}");
+    assert!(finding(&checks, "start").contains(" tools after "), "{checks:?}");
+    let text = sandbox.pmcp(&["doctor", "basics.py"]).command().output().expect("pmcp starts").stdout;
+    assert!(String::from_utf8_lossy(&text).starts_with("✓ file         basics.py\n✓ interpreter  "));
+}
+
+#[test]
+fn faults_are_found_with_their_fixes() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    sandbox.write("broken.py", "import protomcp\nraise SystemExit(3)\n");
+    sandbox.write("empty.py", "import protomcp\n");
+    sandbox.write("script", "#!/bin/sh\r\nexit 0\n");
+    let taken = TcpListener::bind(("localhost", 0)).expect("a port is free");
+    let port = taken.local_addr().expect("it has an address").port().to_string();
+    let rows: &[(&[&str], &str, &str)] = &[
+        (&["nowhere.py"], "file", "bad: there is no nowhere.py / correct the path"),
+        (&["script"], "file", "bad: script is not executable / chmod +x script"),
+        (&["broken.py"], "start", "bad: the tool process exited with status 3"),
+        (&["empty.py"], "start", "bad: it registers no tool / declare tools"),
+        (
+            &["basics.py", "--runtime", "no-such-python"],
+            "interpreter",
+            "bad: no-such-python was not found / install it",
+        ),
+        (&["basics.py", "--port", &port], "port", &format!("bad: {port}: ")),
+    ];
+    for (words, part, expected) in rows {
+        let (code, checks) = doctor(&sandbox, words);
+        let found = finding(&checks, part);
+        assert!(code == Some(1) && found.starts_with(expected), "{words:?}: {code:?} {checks:?}");
+    }
+    fs::set_permissions(sandbox.path("script"), fs::Permissions::from_mode(0o755)).expect("it can be made executable");
+    let (_, checks) = doctor(&sandbox, &["script"]);
+    assert!(finding(&checks, "file").contains("carriage return"), "{checks:?}");
+}

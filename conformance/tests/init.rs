@@ -1,0 +1,129 @@
+//! `pmcp init`: each project that it writes runs at once, with the SDK that `pmcp` lends or that of the workspace.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use protomcp_conformance::{Host, Sandbox, init_example, peers};
+use serde_json::{Value, json};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
+}
+
+fn run(sandbox: &Sandbox, words: &[&str]) -> Output {
+    sandbox.pmcp(words).command().output().expect("pmcp starts")
+}
+
+/// Standard output of a command that succeeds.
+fn ok(sandbox: &Sandbox, words: &[&str]) -> String {
+    let output = run(sandbox, words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Standard error of a command line that is refused.
+fn refused(sandbox: &Sandbox, words: &[&str]) -> String {
+    let output = run(sandbox, words);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{words:?}: {stderr}");
+    stderr
+}
+
+/// A Node that reads TypeScript.
+fn new_node() -> PathBuf {
+    peers().join("suite/node_modules/.bin/node").canonicalize().expect("please run scripts/setup suite first")
+}
+
+/// Calls the tools of a project.
+fn use_tools(host: &Host, language: &str) {
+    host.initialize();
+    assert_eq!(host.names(), ["add", "greet"], "{language}");
+    assert_eq!(host.tool("add")["description"], "Adds two numbers.", "{language}");
+    assert_eq!(host.tool("add")["annotations"]["readOnlyHint"], true, "{language}");
+    assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5", "{language}");
+    assert_eq!(host.text("greet", &json!({"name": "Ann", "times": 2})), "Hello, Ann! Hello, Ann!", "{language}");
+    let wrong = host.call("greet", &json!({"name": "Ann", "times": 9}));
+    assert_eq!(wrong["isError"], true, "{language}: {wrong}");
+}
+
+#[test]
+fn a_new_project_runs_at_once() {
+    let node = new_node();
+    for (language, file, others) in [
+        ("python", "tools.py", "README.md"),
+        ("javascript", "tools.js", "package.json, README.md"),
+        ("typescript", "tools.ts", "package.json, README.md"),
+    ] {
+        let sandbox = Sandbox::new();
+        let written = ok(&sandbox, &["init", "my-tools", "--lang", language]);
+        assert!(written.starts_with(&format!("Written: {file}, {others} in my-tools\n")), "{written}");
+        let file = format!("my-tools/{file}");
+        for line in ["pmcp list FILE\n", "pmcp call FILE greet name=Ann\n", "pmcp install FILE --client claude-code\n"]
+        {
+            assert!(written.contains(&line.replace("FILE", &file)), "{line}: {written}");
+        }
+        // The Python of the tests has the published SDK.
+        let launch = sandbox.pmcp(&["dev", &file, "--sdk", "bundled"]).env("PROTOMCP_NODE", &node);
+        use_tools(&launch.start(), language);
+    }
+}
+
+#[test]
+fn a_new_project_in_rust_is_one_of_the_sdk() {
+    let sandbox = Sandbox::new();
+    let checkout = root().display().to_string();
+    let written = ok(&sandbox, &["init", "--lang", "rust", "--checkout", &checkout]);
+    assert!(written.starts_with("Written: src/main.rs, Cargo.toml, .gitignore, README.md\n"), "{written}");
+    assert!(written.contains("pmcp list .\n"), "{written}");
+    let main = fs::read_to_string(sandbox.path("src/main.rs")).expect("it is written");
+    assert_eq!(main, include_str!("../../cli/templates/rust/src/main.rs"));
+    // The dependencies are those of the example, with which the same program is compiled here.
+    fs::copy(root().join("Cargo.lock"), sandbox.path("Cargo.lock")).expect("the sandbox can be written");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut metadata = Command::new(cargo);
+    metadata.args(["metadata", "--offline", "--format-version", "1"]).current_dir(sandbox.path(""));
+    let output = metadata.output().expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let packages = metadata["packages"].as_array().expect("it has packages");
+    let project = packages.iter().find(|package| package["name"] == "tools").expect("it is one of them");
+    let names: Vec<_> = project["dependencies"].as_array().into_iter().flatten().map(|used| &used["name"]).collect();
+    assert_eq!(names, ["protomcp-sdk", "protomcp-typed", "schemars", "serde", "tokio"]);
+    symlink(init_example(), sandbox.path("tools")).expect("the sandbox can be written");
+    use_tools(&sandbox.pmcp(&["dev", "tools"]).start(), "rust");
+}
+
+#[test]
+fn without_a_checkout_a_project_names_the_release() {
+    let sandbox = Sandbox::new();
+    ok(&sandbox, &["init", "a b", "--lang", "rust"]);
+    let manifest = fs::read_to_string(sandbox.path("a b/Cargo.toml")).expect("it is written");
+    assert!(manifest.contains("\nprotomcp-sdk = \"0."), "{manifest}");
+}
+
+#[test]
+fn files_that_are_there_keep_their_text() {
+    let sandbox = Sandbox::new();
+    sandbox.write("README.md", "mine");
+    let taken = refused(&sandbox, &["init"]);
+    assert!(taken.contains("README.md is there already, and nothing was written"), "{taken}");
+    assert!(taken.contains("pmcp init my-tools"), "{taken}");
+    assert_eq!(fs::read_to_string(sandbox.path("README.md")).expect("it is there"), "mine");
+    assert!(!sandbox.path("tools.py").exists());
+    let unknown = refused(&sandbox, &["init", "new", "--lang", "pyton"]);
+    assert!(unknown.contains("must be one of python, rust, javascript, typescript"), "{unknown}");
+    let elsewhere = refused(&sandbox, &["init", "new", "--checkout", "."]);
+    assert!(elsewhere.contains("--checkout is for projects in Rust"), "{elsewhere}");
+    let nothing = refused(&sandbox, &["init", "new", "--lang", "rust", "--checkout", "."]);
+    assert!(nothing.contains("invalid --checkout: there is no crate in ./crates/sdk"), "{nothing}");
+    assert!(!sandbox.path("new").exists());
+}
+
+#[test]
+fn paths_are_printed_as_words_of_a_shell() {
+    let sandbox = Sandbox::new();
+    let written = ok(&sandbox, &["init", "Ann's tools"]);
+    assert!(written.contains(r"pmcp list 'Ann'\''s tools/tools.py'"), "{written}");
+}

@@ -1,0 +1,248 @@
+//! `pmcp install` and `uninstall`: the real program on files of a home directory of its own, and hosts that read them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use protomcp_conformance::{Sandbox, Web, envelope_tools, peers, pmcp};
+use serde_json::Value;
+
+/// A user with a home directory, and a program as tool file.
+struct User {
+    sandbox: Sandbox,
+}
+
+impl User {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        fs::create_dir(sandbox.path("home")).expect("the sandbox can be written");
+        Self { sandbox }
+    }
+
+    fn home(&self, name: &str) -> PathBuf {
+        self.sandbox.path("home").join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.home(name);
+        fs::create_dir_all(path.parent().expect("a file has a directory")).expect("it can be made");
+        fs::write(&path, text).expect("it can be written");
+        path
+    }
+
+    /// A program in the environment of this user. Nothing beyond this machine can be reached.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.sandbox.path("")).env("HOME", self.sandbox.path("home"));
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        for name in ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"] {
+            command.env(name, "http://127.0.0.1:9");
+        }
+        command.env("NO_PROXY", "127.0.0.1,localhost").env("no_proxy", "127.0.0.1,localhost");
+        command
+    }
+
+    fn pmcp(&self, words: &[&str]) -> Output {
+        self.command(pmcp()).args(words).output().expect("pmcp starts")
+    }
+
+    /// Standard output of a command that succeeds.
+    fn ok(&self, words: &[&str]) -> String {
+        let output = self.pmcp(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Standard error of a command that fails with this exit code.
+    fn refused(&self, words: &[&str], code: i32) -> String {
+        let output = self.pmcp(words);
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {stderr}");
+        stderr
+    }
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("the file is there")
+}
+
+const PLAIN: &str = "{\n  // mine\n  \"servers\": {\n    \"a\": { \"command\": \"npx\" }, // fast\n  },\n}\n";
+
+#[test]
+fn a_tool_file_is_installed_and_leaves_no_trace() {
+    let user = User::new();
+    user.sandbox.write("my tools.py", "");
+    let path = user.write(".config/Code/User/mcp.json", PLAIN);
+    let dry = user.ok(&["install", "my tools.py", "--dry-run"]);
+    assert!(dry.contains("+    \"mytools\": {") && dry.starts_with("--- ") && read(&path) == PLAIN, "{dry}");
+
+    let printed = user.ok(&["install", "my tools.py", "--env", "KEY=a b", "--", "--call-timeout", "30s"]);
+    assert!(printed.contains("VS Code: \"mytools\" is in ~/.config/Code/User/mcp.json"), "{printed}");
+    let text = read(&path);
+    assert!(
+        text.starts_with("{\n  // mine\n  \"servers\": {\n    \"a\": { \"command\": \"npx\" }, // fast\n"),
+        "{text}"
+    );
+    let file = user.sandbox.path("my tools.py").display().to_string();
+    for part in [pmcp().to_str().expect("UTF-8"), "\"dev\"", file.as_str(), "\"--call-timeout\"", "\"KEY\": \"a b\""] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let status = user.ok(&["status"]);
+    assert!(status.contains("VS Code: ~/.config/Code/User/mcp.json (and 1 other server)\n  mytools  "), "{status}");
+    let status: Value = serde_json::from_str(&user.ok(&["status", "--json"])).expect("it is JSON");
+    assert_eq!((&status[0]["id"], &status[0]["servers"][0]["name"]), (&"vscode".into(), &"mytools".into()));
+
+    // The file may be named in place of the server, and need not exist.
+    fs::remove_file(user.sandbox.path("my tools.py")).expect("it is there");
+    assert!(user.ok(&["status"]).contains("there is no "), "{}", user.ok(&["status"]));
+    user.ok(&["uninstall", "my tools.py"]);
+    assert_eq!(read(&path), PLAIN);
+    assert!(!path.with_file_name("mcp.json.pmcp-backup").exists());
+    let again = user.refused(&["uninstall", "mytools"], 1);
+    assert!(again.contains("no host has a server \"mytools\""), "{again}");
+}
+
+#[test]
+fn hosts_are_found_or_named() {
+    let user = User::new();
+    user.sandbox.write("tools.py", "");
+    let none = user.refused(&["install", "tools.py"], 2);
+    assert!(none.contains("no host was found on this machine") && none.contains("claude-desktop"), "{none}");
+    let typo = user.refused(&["install", "tools.py", "--client", "curser"], 2);
+    assert!(typo.contains("did you mean cursor?"), "{typo}");
+    user.write(".cursor/mcp.json", "");
+    user.write(".codex/config.toml", "model = \"a\"");
+    let several = user.refused(&["install", "tools.py"], 2);
+    assert!(several.contains("cursor, codex") && several.contains("--client all"), "{several}");
+    user.ok(&["install", "tools.py", "--client", "all"]);
+    assert!(read(&user.home(".cursor/mcp.json")).starts_with("{\n  \"mcpServers\": {\n    \"tools\": {\n"));
+    assert!(read(&user.home(".codex/config.toml")).starts_with("model = \"a\"\n\n[mcp_servers.tools]\ncommand = "));
+    let removed = user.ok(&["uninstall", "tools"]);
+    assert_eq!(removed.lines().count(), 2, "{removed}");
+    assert_eq!(read(&user.home(".cursor/mcp.json")) + &read(&user.home(".codex/config.toml")), "model = \"a\"");
+
+    // Others get the JSON to paste.
+    let paste = user.pmcp(&["install", "tools.py", "--client", "my-agent"]);
+    let json: Value = serde_json::from_slice(&paste.stdout).expect("standard output is JSON");
+    assert_eq!(json["mcpServers"]["tools"]["args"][0], "dev");
+    assert!(String::from_utf8_lossy(&paste.stderr).contains("paste"), "{paste:?}");
+    // And a project has a file of its own.
+    user.ok(&["install", "tools.py", "--client", "claude-code", "--project", "--no-reload"]);
+    assert!(read(&user.sandbox.path(".mcp.json")).contains("\"run\""));
+    user.ok(&["uninstall", "tools", "--project"]);
+    assert!(!user.sandbox.path(".mcp.json").exists());
+}
+
+#[test]
+fn a_broken_file_of_a_host_is_left_alone() {
+    let user = User::new();
+    user.sandbox.write("tools.py", "");
+    let broken = "{\n  \"mcpServers\": {\n";
+    let path = user.write(".config/Claude/claude_desktop_config.json", broken);
+    let error = user.refused(&["install", "tools.py", "--client", "claude-desktop"], 1);
+    assert!(
+        error.contains("claude_desktop_config.json: line 3, column 1: ") && error.contains("nothing was changed"),
+        "{error}"
+    );
+    assert_eq!(read(&path), broken);
+    let path = user.write(".cursor/mcp.json", "{}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).expect("it is ours");
+    let error = user.refused(&["install", "tools.py", "--client", "cursor"], 1);
+    assert!(error.contains("is read-only"), "{error}");
+    assert!(user.ok(&["status"]).contains("line 3, column 1"));
+}
+
+/// A host whose file names commands only gets this program in front of the server.
+#[test]
+fn a_remote_server_is_installed_in_the_words_of_the_host() {
+    let user = User::new();
+    let url = "https://mcp.example.com/v1";
+    let entry = |id: &str, file: &str| {
+        user.ok(&["install", url, "--client", id, "--header", "Authorization: Bearer x"]);
+        let json: Value = serde_json::from_str(&read(&user.home(file))).expect("it is JSON");
+        json["mcpServers"]["example"].clone()
+    };
+    let desktop = entry("claude-desktop", ".config/Claude/claude_desktop_config.json");
+    assert_eq!(desktop["args"], serde_json::json!(["run", "--upstream", url, "--header", "Authorization: Bearer x"]));
+    let gemini = entry("gemini", ".gemini/settings.json");
+    assert_eq!(gemini, serde_json::json!({"httpUrl": url, "headers": {"Authorization": "Bearer x"}}));
+    let removed = user.ok(&["uninstall", url]);
+    assert_eq!(removed.lines().count(), 2, "{removed}");
+}
+
+/// The list that a host prints of its servers.
+fn listed(user: &User, program: &str) -> String {
+    let mut command = user.command(&peers().join(program));
+    // Their documented switches.
+    for (name, value) in [
+        ("DISABLE_TELEMETRY", "1"),
+        ("DISABLE_ERROR_REPORTING", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("GEMINI_TELEMETRY_ENABLED", "false"),
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ("NO_COLOR", "1"),
+    ] {
+        command.env(name, value);
+    }
+    let output = command.args(["mcp", "list"]).output().expect("scripts/setup has installed it");
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{program}: {text}");
+    text
+}
+
+/// Installs a tool file and a URL, lets the host connect to both, and looks for a trace.
+fn visit(id: &str, program: &str, (file, text): (&str, &str)) {
+    let user = User::new();
+    let path = user.write(file, text);
+    // In a directory that the user trusts.
+    let directory = user.sandbox.path("").display().to_string();
+    user.write(
+        ".gemini/trustedFolders.json",
+        &serde_json::json!({directory.trim_end_matches('/'): "TRUST_FOLDER"}).to_string(),
+    );
+    let web = Web::start("py/quickstart.py", &["--transport", "http"]);
+    let tools = envelope_tools();
+    let tools = tools.to_str().expect("UTF-8");
+    let url = format!("http://127.0.0.1:{}/mcp", web.port());
+    // Hosts write into their file when they start for the first time, so only the second round is compared.
+    for round in 1..=2 {
+        let before = read(&path);
+        user.ok(&["install", tools, "--client", id, "--name", "local"]);
+        user.ok(&["install", &url, "--client", id, "--name", "remote"]);
+        let list = listed(&user, program);
+        for name in ["local", "remote"] {
+            let is_connected =
+                |line: &str| line.contains(name) && line.to_lowercase().contains("connected") && !line.contains('✗');
+            assert!(list.lines().any(is_connected), "{id}: {name} in {list}");
+        }
+        user.ok(&["uninstall", "local", "--client", id]);
+        user.ok(&["uninstall", "remote", "--client", id]);
+        assert!(round == 1 || read(&path) == before, "{id}: {before} is now {}", read(&path));
+    }
+    assert!(!listed(&user, program).contains("local"), "{id}");
+}
+
+#[test]
+fn claude_code_connects_to_an_installed_server() {
+    visit("claude-code", "hosts/node_modules/.bin/claude", (".claude.json", "{\"numStartups\": 1}"));
+}
+
+#[test]
+fn gemini_cli_connects_to_an_installed_server() {
+    let settings = "{\n  // Mine.\n  \"privacy\": { \"usageStatisticsEnabled\": false }, // all of it\n  \"general\": { \"enableAutoUpdate\": false }\n}\n";
+    visit("gemini", "hosts/node_modules/.bin/gemini", (".gemini/settings.json", settings));
+}
+
+/// Of 180 MB, so in the long tier alone.
+#[test]
+fn opencode_connects_to_an_installed_server() {
+    if std::env::var_os("PMCP_LONG").is_none() {
+        return;
+    }
+    const PROGRAM: &str = "opencode/node_modules/opencode-linux-x64-baseline/bin/opencode";
+    let settings = "{\n  // Mine.\n  \"autoupdate\": false,\n  \"mcp\": {},\n}\n";
+    visit("opencode", PROGRAM, (".config/opencode/opencode.jsonc", settings));
+}

@@ -1,0 +1,205 @@
+//! A tool file and an interpreter are enough: `pmcp` lends its SDK to files that have none.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use protomcp_conformance::{Launch, Sandbox, peers};
+use serde_json::json;
+
+const PYTHON: &str = r#"
+import protomcp
+from protomcp import tool
+
+@tool("Adds two numbers.")
+def add(a: int, b: int) -> int:
+    return a + b
+
+@tool("The SDK.")
+def sdk() -> str:
+    return protomcp.__file__
+"#;
+
+const JAVASCRIPT: &str = r#"
+import { createRequire } from "node:module";
+import { tool } from "protomcp";
+
+const number = { type: "number" };
+const input = { type: "object", properties: { a: number, b: number } };
+export const add = tool({ input, handler: ({ a, b }) => String(a + b) });
+export const sdk = tool({ handler: () => createRequire(import.meta.url).resolve("protomcp") });
+"#;
+
+const COMMON_JS: &str = r#"
+const { tool } = require("protomcp");
+import("protomcp").then((module) => { if (module.tool !== tool) throw new Error("there are two SDKs"); });
+
+tool({ name: "add", handler: ({ a, b }) => String(a + b), input: { type: "object" } });
+tool({ name: "sdk", handler: () => require.resolve("protomcp") });
+"#;
+
+const TYPESCRIPT: &str = r#"
+import { createRequire } from "node:module";
+import { tool, type ToolContext } from "protomcp";
+
+type Numbers = { a: number; b: number };
+const add = (numbers: Numbers): string => String(numbers.a + numbers.b);
+tool({ name: "add", handler: add, input: { type: "object" } });
+tool({ name: "sdk", handler: (): string => createRequire(import.meta.url).resolve("protomcp") });
+"#;
+
+/// The interpreter that the environments of the tests were made with, which has no packages.
+fn python() -> PathBuf {
+    let words = ["-c", "import sys; print(sys._base_executable)"];
+    let output = Command::new(peers().join("py/bin/python")).args(words).output().expect("python starts");
+    String::from_utf8(output.stdout).expect("a path is UTF-8").trim().into()
+}
+
+fn node() -> PathBuf {
+    let output = Command::new("node").args(["-p", "process.execPath"]).output().expect("node starts");
+    String::from_utf8(output.stdout).expect("a path is UTF-8").trim().into()
+}
+
+/// A Node that reads TypeScript.
+fn new_node() -> PathBuf {
+    peers().join("suite/node_modules/.bin/node").canonicalize().expect("please run scripts/setup suite first")
+}
+
+/// A machine with one interpreter on its path, and no packages.
+fn machine(name: &str, interpreter: &Path) -> Sandbox {
+    let sandbox = Sandbox::new();
+    fs::create_dir(sandbox.path("bin")).expect("the sandbox can be written");
+    symlink(interpreter, sandbox.path("bin").join(name)).expect("the sandbox can be written");
+    sandbox
+}
+
+/// `pmcp` on that machine.
+fn pmcp(sandbox: &Sandbox, args: &[&str]) -> Launch {
+    let launch = sandbox.pmcp(args).without("PROTOMCP_PYTHON").without("PROTOMCP_NODE").without("PYTHONPATH");
+    launch.without("NODE_OPTIONS").env("PATH", sandbox.path("bin")).env("HOME", sandbox.path(""))
+}
+
+#[test]
+fn a_file_and_an_interpreter_are_enough() {
+    for (name, interpreter, file, text) in [
+        ("python3", python(), "tools.py", PYTHON),
+        ("node", node(), "tools.mjs", JAVASCRIPT),
+        ("node", node(), "tools.js", COMMON_JS),
+        ("node", new_node(), "tools.js", JAVASCRIPT),
+        ("node", new_node(), "tools.cjs", COMMON_JS),
+        ("node", new_node(), "tools.ts", TYPESCRIPT),
+    ] {
+        let sandbox = machine(name, &interpreter);
+        sandbox.write(file, text);
+        let caches = sandbox.path("caches with blanks");
+        let host = pmcp(&sandbox, &["dev", file]).env("XDG_CACHE_HOME", &caches).start();
+        host.initialize();
+        assert_eq!(host.names(), ["add", "sdk"], "{file}");
+        assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5", "{file}");
+        let sdk = host.text("sdk", &json!({}));
+        assert!(Path::new(&sdk).starts_with(&caches), "{file}: {sdk}");
+        sandbox.write(file, text.replace("add", "sum"));
+        host.until_names(&["sdk", "sum"]);
+        host.hang_up();
+        assert_eq!(host.exit().code(), Some(0), "{file}");
+    }
+}
+
+#[test]
+fn an_installed_sdk_is_used_instead() {
+    let sandbox = machine("node", &node());
+    sandbox.write("tools.py", PYTHON);
+    sandbox.write("tools.mjs", JAVASCRIPT);
+    let python = peers().join("py/bin/python");
+    let modules = sandbox.path("node_modules");
+    fs::create_dir(&modules).expect("the sandbox can be written");
+    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sdk/typescript").canonicalize().expect("the SDK is there");
+    symlink(&sdk, modules.join("protomcp")).expect("the sandbox can be written");
+    for (file, installed) in [("tools.py", peers().join("py")), ("tools.mjs", sdk)] {
+        for (source, is_installed) in [("auto", true), ("installed", true), ("bundled", false)] {
+            let launch = pmcp(&sandbox, &["call", file, "sdk", "--sdk", source]).env("PROTOMCP_PYTHON", &python);
+            let output = launch.command().output().expect("pmcp starts");
+            let used = String::from_utf8_lossy(&output.stdout).into_owned();
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{file} --sdk {source}: {stderr}");
+            let is_used = Path::new(&used).starts_with(installed.canonicalize().expect("it is there"))
+                || Path::new(&used).starts_with(&installed);
+            assert_eq!(is_used, is_installed, "{file} --sdk {source}: {used}");
+            assert_eq!(used.contains("test-caches"), !is_installed, "{file} --sdk {source}: {used}");
+        }
+    }
+}
+
+#[test]
+fn a_file_without_an_sdk_is_told_the_way_to_one() {
+    let in_proc = ("XDG_CACHE_HOME", "/proc");
+    for (name, interpreter, file, text, args, env, expected) in [
+        ("python3", python(), "tools.py", PYTHON, &["--sdk", "installed"][..], None, "pip install protomcp"),
+        ("node", node(), "tools.mjs", JAVASCRIPT, &["--sdk", "installed"], None, "npm install protomcp"),
+        ("node", node(), "tools.cjs", COMMON_JS, &["--sdk", "installed"], None, "npm install protomcp"),
+        (
+            "python3",
+            python(),
+            "tools.py",
+            PYTHON,
+            &[],
+            Some(in_proc),
+            "set XDG_CACHE_HOME to a folder that can be written",
+        ),
+        (
+            "node",
+            node(),
+            "tools.mjs",
+            JAVASCRIPT,
+            &[],
+            Some(in_proc),
+            "set XDG_CACHE_HOME to a folder that can be written",
+        ),
+        ("node", node(), "tools.ts", TYPESCRIPT, &[], None, "use Node 22.18 or later"),
+    ] {
+        let sandbox = machine(name, &interpreter);
+        sandbox.write(file, text);
+        let mut launch = pmcp(&sandbox, &[&["run", file], args].concat());
+        if let Some((name, value)) = env {
+            launch = launch.env(name, value);
+        }
+        let host = launch.start();
+        assert!(host.exit().code().is_some_and(|code| code != 0), "{file} {args:?}");
+        let stderr = host.stderr();
+        assert!(stderr.contains(expected), "{file} {args:?}: {stderr}");
+        assert_eq!(stderr.contains("install protomcp"), args.contains(&"installed"), "{file} {args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn an_installed_sdk_needs_no_folder_for_caches() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", PYTHON);
+    let call = |source| {
+        let launch = sandbox.pmcp(&["call", "tools.py", "add", "a=2", "b=3", "--sdk", source]);
+        launch.env("XDG_CACHE_HOME", "/proc").command().output().expect("pmcp starts")
+    };
+    assert_eq!(String::from_utf8_lossy(&call("auto").stdout), "5\n");
+    let refused = call("bundled");
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("/proc/protomcp") && stderr.contains("XDG_CACHE_HOME"), "{stderr}");
+}
+
+#[test]
+fn files_that_start_at_once_share_the_sdk() {
+    let shared = Sandbox::new();
+    let caches = shared.path("caches");
+    let start = || {
+        let sandbox = machine("python3", &python());
+        sandbox.write("tools.py", PYTHON);
+        pmcp(&sandbox, &["run", "tools.py"]).env("XDG_CACHE_HOME", &caches).start()
+    };
+    let hosts = [start(), start(), start(), start()];
+    for host in hosts {
+        host.initialize();
+        assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
+    }
+    assert_eq!(fs::read_dir(caches.join("protomcp/sdk")).expect("it was made").count(), 1);
+}

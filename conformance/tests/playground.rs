@@ -1,0 +1,107 @@
+//! `pmcp playground`: the page in a browser, used as a user would, and its requests.
+
+use std::process::Command;
+
+use protomcp_conformance::{Sandbox, Web, peers};
+
+/// The playground of a tool file, and the URL of its page.
+fn playground(fixture: &str, sdk: &str) -> (Web, String) {
+    let sandbox = Sandbox::new();
+    let file = sandbox.copy(fixture);
+    let name = file.file_name().expect("a fixture is a file").to_string_lossy().into_owned();
+    let launch = sandbox.pmcp(&["playground", &name, "--port", "0", "--sdk", sdk]);
+    let web = Web::launch_until(sandbox, launch, "in the playground");
+    let log = web.process().stderr();
+    let url = log.lines().find_map(|line| line.strip_prefix("pmcp: open ")).expect("it prints the URL").to_owned();
+    (web, url)
+}
+
+/// Item 98.
+#[test]
+fn every_part_of_the_page_works_in_a_browser() {
+    let (web, url) = playground("sdk/playground.py", "bundled");
+    let output = Command::new("node")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/visit.mjs"))
+        .arg(&url)
+        .arg(web.sandbox().path("playground.py"))
+        .env("BROWSER", peers().join("browser/node_modules"))
+        .output()
+        .expect("node is installed by scripts/setup");
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    assert_eq!(seen.lines().count(), 20, "{seen}");
+}
+
+/// Item 98.
+#[test]
+fn a_request_without_the_token_gets_nothing() {
+    let (mut web, url) = playground("py/basics.py", "installed");
+    let page = web.send("GET", "/", &[], "");
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let policy = page.header("content-security-policy").expect("the page has a policy");
+    assert!(policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"), "{policy}");
+    let token = url.split_once("#token=").expect("the token is in the fragment").1;
+    assert!(!page.body.contains(token), "the page is the same for everyone");
+    let paths = [
+        ("GET", "/api/trace"),
+        ("GET", "/api/events"),
+        ("POST", "/api/reload"),
+        ("POST", "/mcp"),
+        ("GET", "/mcp"),
+        ("GET", "/api/tools"),
+        ("GET", "/api/resources"),
+        ("GET", "/api/prompts"),
+        ("POST", "/api/call"),
+        ("POST", "/api/resource/read"),
+        ("POST", "/api/prompt/get"),
+        ("GET", "/ws"),
+    ];
+    for (method, path) in paths {
+        assert_eq!(web.send(method, path, &[], "{}").status, 401, "{method} {path}");
+        let foreign = [("origin", "https://evil.example.com"), ("authorization", &*format!("Bearer {token}"))];
+        assert_eq!(web.send(method, path, &foreign, "{}").status, 403, "{method} {path}");
+        let rebound = [("host", "evil.example.com"), ("authorization", &*format!("Bearer {token}"))];
+        assert_eq!(web.send(method, path, &rebound, "{}").status, 403, "{method} {path}");
+    }
+    web.carry("authorization", &format!("Bearer {token}"));
+    web.initialize();
+    let trace = web.send("GET", "/api/trace", &[], "").body;
+    assert!(trace.contains(r#""kind":"tool_list""#) && !trace.contains(token), "{trace}");
+    let reload = web.send("POST", "/api/reload", &[], "");
+    assert_eq!((reload.status, &*reload.body), (200, r#"{"status":"ok"}"#));
+    assert_eq!(web.send("GET", "/api/reload", &[], "").status, 405);
+    assert_eq!(web.send("GET", "/api/nothing", &[], "").status, 404);
+}
+
+/// Item 98.
+#[test]
+fn a_program_uses_the_requests_and_follows_the_events() {
+    let (web, url) = playground("sdk/playground.py", "bundled");
+    let (origin, token) = url.split_once("/#token=").expect("the token is in the fragment");
+    let output = Command::new(peers().join("mcp/bin/python"))
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/routes.py"))
+        .args([origin, token, &web.process().pid().to_string()])
+        .output()
+        .expect("Python is installed by scripts/setup");
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    assert_eq!(seen.lines().count(), 10, "{seen}");
+    assert!(web.process().exit().success(), "{}", web.process().stderr());
+}
+
+#[test]
+fn the_scripts_of_the_page_have_no_errors_of_types() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/playground/jsconfig.json");
+    let compiler = peers().join("sdk-typescript/node_modules/typescript/bin/tsc");
+    let output = Command::new("node").arg(compiler).args(["-p", page]).output().expect("node is installed");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn the_page_is_not_served_to_other_machines_in_plaintext() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let host = sandbox.pmcp(&["playground", "basics.py", "--port", "0", "--host", "0.0.0.0"]).start();
+    assert_eq!(host.exit().code(), Some(2));
+    host.stderr_with("0.0.0.0 can be reached from other machines");
+}

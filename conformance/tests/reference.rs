@@ -1,0 +1,134 @@
+//! Completions, manual pages, and the log for programs, of the real program.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use protomcp_conformance::Sandbox;
+use serde_json::Value;
+
+const TOOLS: &str = r#"
+import sys
+from protomcp import tool
+
+@tool(read_only=True)
+def say() -> str:
+    "Writes a line to the log."
+    print("a \x1b[1mline\x1b[0m", file=sys.stderr, flush=True)
+    return "said"
+"#;
+
+fn sandbox() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    sandbox
+}
+
+fn run(sandbox: &Sandbox, words: &[&str]) -> Output {
+    sandbox.pmcp(words).env("CLICOLOR_FORCE", "1").command().output().expect("pmcp starts")
+}
+
+fn stdout(sandbox: &Sandbox, words: &[&str]) -> String {
+    let output = run(sandbox, words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("it is text")
+}
+
+/// The commands of the help.
+fn commands(sandbox: &Sandbox) -> Vec<String> {
+    let help = stdout(sandbox, &["help"]);
+    let list = help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("it has a list");
+    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn shells_complete_commands_and_flags() {
+    let sandbox = sandbox();
+    let script = sandbox.write("pmcp.bash", stdout(&sandbox, &["completions", "bash"]));
+    for (words, expected) in [
+        ("pmcp validat", "validate"),
+        ("pmcp run --hot-rel", "--hot-reload"),
+        ("pmcp run --hot-reload gra", "graceful"),
+    ] {
+        let count = words.split(' ').count();
+        let (current, previous) = (words.split(' ').nth(count - 1), words.split(' ').nth(count - 2));
+        let complete = format!(
+            "source {}; COMP_WORDS=({words}); COMP_CWORD={}; _pmcp pmcp {} {}; echo \"${{COMPREPLY[@]}}\"",
+            script.display(),
+            count - 1,
+            current.unwrap_or_default(),
+            previous.unwrap_or_default(),
+        );
+        let output = Command::new("bash").args(["-c", &complete]).output().expect("bash starts");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected, "{words}");
+    }
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let script = stdout(&sandbox, &["completions", shell]);
+        let missing: Vec<_> = commands(&sandbox).into_iter().filter(|name| !script.contains(name.as_str())).collect();
+        assert!(missing.is_empty(), "{shell}: {missing:?}");
+    }
+    let unknown = run(&sandbox, &["completions", "tcsh"]);
+    assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
+}
+
+#[test]
+fn each_command_has_a_page_in_the_manual() {
+    let sandbox = sandbox();
+    let page = stdout(&sandbox, &["man"]);
+    assert!(page.contains(".TH pmcp 1") && page.contains("Exit codes"), "{page}");
+    assert_eq!(stdout(&sandbox, &["man", "--to", "pages"]), "");
+    assert_eq!(fs::read_to_string(sandbox.path("pages/pmcp.1")).expect("it is written"), page);
+    for command in commands(&sandbox).into_iter().filter(|name| name != "help") {
+        let page = sandbox.path(&format!("pages/pmcp-{command}.1"));
+        assert!(fs::read_to_string(&page).is_ok_and(|text| text.contains(".SH")), "{}", page.display());
+    }
+}
+
+#[test]
+fn a_log_in_json_has_an_object_in_each_line() {
+    let sandbox = sandbox();
+    sandbox.write("broken.py", "raise SystemExit('not today')\n");
+    for (words, code, level, message) in [
+        (&["call", "tools.py", "say", "--sdk", "bundled"][..], 0, "INFO", "] a \u{1b}[1mline\u{1b}[0m"),
+        (&["run", "broken.py", "--sdk", "bundled"], 1, "ERROR", "not today"),
+    ] {
+        let words: Vec<_> = words.iter().chain(&["--log-format", "json"]).copied().collect();
+        let output = run(&sandbox, &words);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+        let found = |line: &&Value| {
+            let has_words = line["message"].as_str().is_some_and(|text| text.contains(message));
+            has_words && line["level"] == level && line["timestamp"].is_string() && line["target"].is_string()
+        };
+        assert!(lines.iter().any(|line| found(&line)), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn a_quiet_command_writes_errors_only() {
+    let sandbox = sandbox();
+    let call = ["call", "tools.py", "say", "--sdk", "bundled"];
+    let loud = run(&sandbox, &call);
+    assert!(String::from_utf8_lossy(&loud.stderr).contains("line"), "{loud:?}");
+    let quiet = run(&sandbox, &[&call[..], &["--quiet"]].concat());
+    assert_eq!(
+        (quiet.status.code(), quiet.stdout.as_slice(), quiet.stderr.as_slice()),
+        (Some(0), &b"said\n"[..], &b""[..])
+    );
+    let failed = run(&sandbox, &["call", "tools.py", "nothing", "--sdk", "bundled", "-q"]);
+    let stderr = String::from_utf8_lossy(&failed.stderr).into_owned();
+    assert!(
+        failed.status.code() == Some(1) && stderr.starts_with("error: ") && stderr.lines().count() <= 2,
+        "{stderr}"
+    );
+}
+
+#[test]
+fn help_and_errors_have_no_colours() {
+    let sandbox = sandbox();
+    for words in [&["help"][..], &["dev", "--help"], &["dev", "--nope"], &[]] {
+        let output = run(&sandbox, words);
+        assert!(![output.stdout, output.stderr].concat().contains(&0x1b), "{words:?}");
+    }
+}

@@ -1,0 +1,197 @@
+//! `pmcp test`: lists, a call with its messages, and scenarios.
+
+use std::fs;
+use std::path::Path;
+
+use protomcp_conformance::{Sandbox, living, pmcp};
+use serde_json::{Value, json};
+
+/// The exit code, the output and the errors of `pmcp` in a folder.
+fn run(sandbox: &Sandbox, words: &[&str]) -> (Option<i32>, String, String) {
+    let output = sandbox.pmcp(words).command().output().expect("pmcp starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    assert_eq!(living(sandbox.marker()), [], "the tool process has ended");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+fn sandbox(fixture: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.copy(fixture);
+    sandbox
+}
+
+/// Item 93.
+#[test]
+fn lists_are_printed_in_both_word_orders() {
+    let sandbox = sandbox("py/basics.py");
+    let (code, text, error) = run(&sandbox, &["test", "basics.py", "list"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(
+        text.starts_with("Tools (")
+            && text.contains("\n  add — Adds two integers.\n    a (integer, required)\n    b (integer, required)\n\n"),
+        "{text}"
+    );
+    assert!(text.ends_with("\nResources (0):\n  (no resources)\n\nPrompts (0):\n  (no prompts)\n"), "{text}");
+    assert_eq!(run(&sandbox, &["test", "list", "basics.py"]).1, text);
+    let (_, json, _) = run(&sandbox, &["test", "list", "basics.py", "--format", "json"]);
+    let lists: Value = serde_json::from_str(&json).expect("it is JSON");
+    assert!(lists["tools"].as_array().is_some_and(|tools| tools.iter().any(|tool| tool["name"] == "add")));
+    assert_eq!((&lists["resources"], &lists["prompts"]), (&json!([]), &json!([])));
+    assert!(json.starts_with("{\n  \""), "indented by two");
+}
+
+/// Item 93.
+#[test]
+fn a_call_is_printed_with_its_messages() {
+    let sandbox = sandbox("py/basics.py");
+    let words = ["test", "basics.py", "call", "add", "--args", r#"{"a": 2, "b": 3}"#];
+    let (code, text, error) = run(&sandbox, &words);
+    assert_eq!(code, Some(0), "{error}");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0], "Tool: add");
+    assert!(lines[1].starts_with("Duration: ") && lines[1].ends_with('s'), "{text}");
+    assert_eq!(lines[2..7], ["Status: ok", "", "Result:", "  5", ""]);
+    assert_eq!(lines[7], "Trace (5 messages):");
+    let labels: Vec<&str> = lines[8..].iter().map(|line| &line[17..]).collect();
+    let expected = [
+        "send initialize",
+        "recv initialize response",
+        "send notifications/initialized",
+        "send tools/call",
+        "recv tools/call response",
+    ];
+    assert_eq!(labels, expected, "{text}");
+    let both = run(&sandbox, &["test", "call", "basics.py", "add", "--args={\"a\": 2, \"b\": 3}", "--trace=false"]).1;
+    assert!(both.ends_with("Result:\n  5\n"), "{both}");
+    for words in [["call", "basics.py", "add", "a=2", "b=3"], ["basics.py", "call", "add", "a=2", "b=3"]] {
+        let text = run(&sandbox, &[&["test", "--trace=false"], &words[..]].concat()).1;
+        assert!(text.ends_with("Result:\n  5\n"), "{words:?}: {text}");
+    }
+}
+
+/// Item 93.
+#[test]
+fn a_call_is_json_for_programs() {
+    let sandbox = sandbox("py/basics.py");
+    let words = ["test", "basics.py", "call", "fail_with_text", "--format", "json"];
+    let (code, text, error) = run(&sandbox, &words);
+    assert_eq!(code, Some(1), "an error result is a failure");
+    assert!(error.contains("the tool \"fail_with_text\" reports an error"), "{error}");
+    let call: Value = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!((&call["tool"], &call["isError"]), (&json!("fail_with_text"), &json!(true)));
+    assert!(call["content"].is_array() && call["duration"].as_str().is_some_and(|time| time.ends_with('s')), "{text}");
+    let trace = call["trace"].as_array().expect("a list");
+    for (seq, entry) in trace.iter().enumerate() {
+        assert_eq!(entry["seq"], seq);
+        let raw: Value = serde_json::from_str(entry["raw"].as_str().expect("a text")).expect("a message");
+        assert_eq!(raw["jsonrpc"], "2.0");
+        assert!(entry["timestamp"].as_str().is_some_and(|time| time.len() == 24 && time.ends_with('Z')), "{entry}");
+    }
+    assert_eq!((&trace[0]["direction"], &trace[0]["method"]), (&json!("send"), &json!("initialize")));
+    let client = trace[0]["raw"].as_str().unwrap_or_default();
+    assert!(client.contains(r#""name":"protomcp-test-engine","version":"1.0.0""#), "{client}");
+}
+
+/// Items 25, 93.
+#[test]
+fn hidden_tools_are_not_listed_and_changes_are_named() {
+    let sandbox = sandbox("py/clients.py");
+    sandbox.write("shop.py", block("python"));
+    let (_, text, _) = run(&sandbox, &["test", "shop.py", "list"]);
+    assert!(text.contains("  pay — ") && !text.contains("receipt"), "{text}");
+    sandbox.write("paid.py", block("python").replace("CART: list[str] = []", "CART: list[str] = ['x']"));
+    let (code, text, _) = run(&sandbox, &["test", "paid.py", "call", "pay"]);
+    assert!(code == Some(0) && text.contains("\nTools enabled: [receipt]\n") && !text.contains("disabled"), "{text}");
+}
+
+/// The blocks of the document in this language.
+fn block(language: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing.md");
+    let text = fs::read_to_string(path).expect("the document is there");
+    let (_, after) = text.split_once(&format!("```{language}\n")).expect("a block in this language");
+    after.split_once("```").expect("the end of a block").0.to_owned()
+}
+
+/// Item 94.
+#[test]
+fn the_scenario_of_the_document_passes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("shop.py", block("python"));
+    sandbox.write("shop.yaml", block("yaml"));
+    let words = ["test", "shop.py", "scenario", "shop.yaml", "--junit", "report.xml"];
+    let (code, text, error) = run(&sandbox, &words);
+    assert_eq!(code, Some(0), "{text}{error}");
+    assert!(
+        text.starts_with("shop: a cart is paid for\n  ✓ list tools ")
+            && text.ends_with("1 of 1 scenarios passed, 7 of 7 steps\n"),
+        "{text}"
+    );
+    let junit = fs::read_to_string(sandbox.path("report.xml")).expect("it was written");
+    assert!(junit.contains("tests=\"7\" failures=\"0\" skipped=\"0\""), "{junit}");
+    let (code, text, _) = run(&sandbox, &["test", "scenario", "shop.py", "shop.yaml", "--set", "item=pear"]);
+    assert!(code == Some(0) && text.contains("7 of 7 steps"), "{text}");
+}
+
+/// Item 94.
+#[test]
+fn a_scenario_fails_with_the_difference() {
+    let sandbox = Sandbox::new();
+    sandbox.write("shop.py", block("python"));
+    sandbox.write("shop.yaml", block("yaml").replace("2 paid", "3 paid"));
+    sandbox.write("waits.yaml", "steps: [{wait: notifications/none, timeout: 100ms}, {list: tools}]");
+    let words = ["test", "shop.py", "scenario", "shop.yaml", "waits.yaml", "--junit", "report.xml"];
+    let (code, text, error) = run(&sandbox, &words);
+    assert!(code == Some(1) && error.ends_with("error: a scenario has failed\n"), "{error}");
+    assert!(text.contains("      text: expected \"3 paid\", got \"2 paid\"\n  - list tools"), "{text}");
+    assert!(
+        text.contains("      it took longer than 100ms\n") && text.ends_with("0 of 2 scenarios passed, 3 of 9 steps\n"),
+        "{text}"
+    );
+    let junit = fs::read_to_string(sandbox.path("report.xml")).expect("it was written");
+    assert!(
+        junit.contains("tests=\"7\" failures=\"1\" skipped=\"3\"") && junit.contains("<failure message=\"text: "),
+        "{junit}"
+    );
+    let (_, json, _) = run(&sandbox, &["test", "shop.py", "scenario", "waits.yaml", "--format", "json"]);
+    let report: Value = serde_json::from_str(&json).expect("it is JSON");
+    assert_eq!((&report["pass"], &report["scenarios"][0]["steps"][1]["verdict"]), (&json!(false), &json!("skipped")));
+}
+
+/// Any server can be tested: the messages are those of its own transport.
+#[test]
+fn a_command_is_tested_as_well() {
+    let sandbox = sandbox("py/basics.py");
+    let server = Path::to_str(pmcp()).expect("the path is text");
+    let (code, text, error) =
+        run(&sandbox, &["test", "call", "add", "--args", r#"{"a": 1, "b": 1}"#, "--", server, "run", "basics.py"]);
+    assert_eq!(code, Some(0), "{error}");
+    assert!(text.contains("Result:\n  2\n") && text.contains("send tools/call\n"), "{text}");
+}
+
+/// Item 91.
+#[test]
+fn mistakes_are_named() {
+    let sandbox = sandbox("py/basics.py");
+    sandbox.write("bad.yaml", "steps: [{call: add, expects: 1}]");
+    let rows: &[(&[&str], &str)] = &[
+        (&["test", "basics.py"], "missing subcommand: use list, call or scenario"),
+        (&["test", "basics.py", "call"], "missing tool name"),
+        (&["test", "basics.py", "play"], "unknown subcommand \"play\""),
+        (&["test", "basics.py", "list", "more"], "unexpected argument \"more\""),
+        (&["test", "basics.py", "call", "add", "--args", "[]"], "invalid --args JSON: expected an object"),
+        (&["test", "basics.py", "call", "add", "--args", "{"], "invalid --args JSON: EOF"),
+        (&["test", "basics.py", "call", "add", "a=1", "--args", "{}"], "use --args or words, not both"),
+        (&["test", "basics.py", "call", "add", "a"], "invalid argument \"a\": expected name=value"),
+        (&["test", "basics.py", "list", "--format", "xml"], "invalid --format \"xml\": must be 'text' or 'json'"),
+        (&["test", "basics.py", "scenario"], "missing scenario"),
+        (&["test", "basics.py", "scenario", "bad.yaml"], "expects"),
+        (&["test", "basics.py", "scenario", "none.yaml"], "none.yaml: No such file"),
+        (&["test"], "missing server"),
+    ];
+    for (words, part) in rows {
+        let (code, _, error) = run(&sandbox, words);
+        assert!(code == Some(2) && error.contains(part), "{words:?}: {code:?} {error}");
+    }
+    let (code, _, error) = run(&sandbox, &["test", "basics.py", "call", "nothing"]);
+    assert!(code == Some(1) && error.contains("unknown tool"), "{error}");
+}

@@ -1,0 +1,135 @@
+//! A conversation with each of the examples is recorded, and replays without a difference. A scenario made of it passes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use protomcp_conformance::{Sandbox, link_sdk_packages, peers, sdk_example};
+use serde_json::{Value, json};
+
+/// The calls of an example, by its name without extension, or by its folder if it has one of its own. One without a row here is listed only.
+fn calls(example: &str) -> Vec<(&'static str, Value)> {
+    match example {
+        "app" | "structured" => vec![("forecast", json!({"city": "Ulm"}))],
+        "discovery" => vec![
+            ("total", json!({"numbers": [1, 2]})),
+            ("words", json!({"text": "one two three"})),
+            ("nothing", json!({})),
+        ],
+        "groups" => vec![
+            ("notes", json!({"action": "write", "title": "a", "text": "hi", "color": "gren"})),
+            ("notes", json!({"action": "write", "title": "a", "text": "hi", "color": "green"})),
+            ("notes", json!({"action": "read", "title": "a"})),
+        ],
+        "hidden" => vec![("open_vault", json!({"code": "0"})), ("open_vault", json!({"code": "1234"}))],
+        "interception" | "middleware" => vec![("pay", json!({"amount": 5})), ("pay", json!({"amount": 500}))],
+        "large" => vec![("large", json!({"bytes": 100_000}))],
+        "local_middleware" => vec![("weather", json!({"city": "ulm"}))],
+        "logs" => vec![("import", json!({"rows": 2}))],
+        "progress" => vec![("count", json!({"to": 3}))],
+        "server_context" => vec![("whoami", json!({}))],
+        "sidecar" => vec![("ask", json!({"about": "tea"}))],
+        "telemetry" => vec![("divide", json!({"a": 7, "b": 2})), ("divide", json!({"a": 7, "b": 0}))],
+        "tools" => {
+            vec![("add", json!({"a": 2, "b": 3})), ("add", json!({"a": "x"})), ("greet", json!({"name": "Ann"}))]
+        }
+        "workflow" => vec![("status", json!({})), ("nothing", json!({}))],
+        _ => vec![],
+    }
+}
+
+/// Records and replays; returns the reason if the answers differ.
+fn round_trip(file: &Path) -> Option<String> {
+    let sandbox = Sandbox::new();
+    let name = match file.file_stem().expect("an example has a name").to_string_lossy().into_owned() {
+        main if main == "main" => "discovery".to_owned(),
+        name => name,
+    };
+    let is_typescript = file.extension().is_some_and(|it| it == "ts");
+    // Without `npx` it starts sooner.
+    let tsx = peers().join("sdk-typescript/node_modules/.bin/tsx");
+    let file = file.to_string_lossy().into_owned();
+    let home = sandbox.path("");
+    let pmcp = |words: &[&str]| {
+        let launch = sandbox.pmcp(words).env("HOME", &home).env("NOTES_USER", "ann");
+        if is_typescript { launch.env("PMCP_RUNTIME", &tsx) } else { launch }
+    };
+    let host = pmcp(&["record", &file, "--to", "trace.jsonl"]).start();
+    host.initialize();
+    let names = json!({"list": "tools", "expect": {"names": host.names()}});
+    for list in ["tools", "resources", "resources/templates", "prompts"] {
+        host.ask(&format!("{list}/list"), &json!({}));
+    }
+    let step = |(tool, arguments): (&str, Value)| {
+        let answer = host.answer(host.start_call(tool, &arguments)).value;
+        json!({"call": tool, "arguments": arguments, "expect": expectation(&answer)})
+    };
+    let steps: Vec<_> = std::iter::once(names).chain(calls(&name).into_iter().map(step)).collect();
+    host.hang_up();
+    assert!(host.exit().success(), "{file}: {}", host.stderr());
+    let output = pmcp(&["replay", "trace.jsonl", &file, "--strict"]).command().output().expect("pmcp starts");
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    if !output.status.success() || !text.contains("no difference") {
+        return Some(format!("{file}: {text}"));
+    }
+    // JSON is YAML.
+    sandbox.write("scenario.yaml", json!({"steps": steps}).to_string());
+    let output = pmcp(&["test", &file, "scenario", "scenario.yaml"]).command().output().expect("pmcp starts");
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    let count = format!("{0} of {0} steps", steps.len());
+    (!output.status.success() || !text.contains(&count)).then(|| format!("{file}: {text}"))
+}
+
+/// The expectation of a scenario that such an answer meets.
+fn expectation(answer: &Value) -> Value {
+    let result = &answer["result"];
+    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<_> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    match (result.is_null(), result["isError"] == true) {
+        (true, _) => json!({"fails": answer["error"]["message"]}),
+        (false, true) => json!({"error": texts.join("\n")}),
+        (false, false) => json!({"text": texts.join("\n")}),
+    }
+}
+
+fn all(files: impl IntoIterator<Item = PathBuf>) {
+    let differences: Vec<_> = files.into_iter().filter_map(|file| round_trip(&file)).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
+}
+
+fn entries(folder: &str, extension: &str, least: usize) -> BTreeSet<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).expect("the examples are there");
+    let paths = entries.map(|entry| entry.expect("an entry can be read").path());
+    let found: BTreeSet<_> = paths.filter(|path| path.extension().is_some_and(|it| it == extension)).collect();
+    assert!(found.len() >= least, "{folder}: {found:?}");
+    found
+}
+
+#[test]
+fn examples_in_python_replay_and_meet_their_scenario() {
+    all(entries("examples/python", "py", 12).into_iter().chain([root().join("examples/python/discovery/main.py")]));
+}
+
+#[test]
+fn examples_in_rust_replay_and_meet_their_scenario() {
+    let names = entries("crates/sdk/examples", "rs", 12);
+    all(names.iter().map(|path| sdk_example(&path.file_stem().expect("it has a name").to_string_lossy())));
+}
+
+#[test]
+fn examples_on_the_published_sdk_replay_and_meet_their_scenario() {
+    let names = entries("examples/rust/src/bin", "rs", 8);
+    let built = peers().join("rs-target/debug");
+    all(names.iter().map(|path| built.join(path.file_stem().expect("it has a name"))));
+}
+
+#[test]
+fn examples_in_typescript_replay_and_meet_their_scenario() {
+    link_sdk_packages();
+    let files = entries("sdk/typescript/examples", "ts", 12);
+    all(files.into_iter().chain([root().join("sdk/typescript/examples/discovery/main.ts")]));
+}

@@ -1,0 +1,110 @@
+//! `pmcp record`, `pmcp replay` and `pmcp mock`: a conversation with a tool file, held again.
+
+use std::fs;
+
+use protomcp_conformance::{Sandbox, living};
+use serde_json::{Value, json};
+
+const TOOLS: &str = r#"
+from protomcp import ToolContext, tool
+
+
+@tool("Adds two numbers.")
+def add(a: int, b: int) -> str:
+    return str(a + b)
+
+
+@tool("Signs in.")
+def sign_in(password: str) -> str:
+    return f"signed in with {password}"
+"#;
+
+/// A folder with a tool file and a trace of a conversation with it.
+fn recorded() -> (Sandbox, String) {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let host = sandbox.pmcp(&["record", "tools.py", "--to", "trace.jsonl"]).start();
+    host.initialize();
+    assert_eq!(host.names(), ["add", "sign_in"]);
+    assert_eq!(host.text("add", &json!({"a": 1, "b": 2})), "3");
+    assert_eq!(host.text("sign_in", &json!({"password": "open sesame"})), "signed in with open sesame");
+    host.hang_up();
+    assert!(host.exit().success());
+    assert_eq!(living(sandbox.marker()), [], "the server has ended");
+    let trace = fs::read_to_string(sandbox.path("trace.jsonl")).expect("it was written");
+    (sandbox, trace)
+}
+
+/// The exit code, the output and the errors of `pmcp`.
+fn run(sandbox: &Sandbox, words: &[&str]) -> (Option<i32>, String, String) {
+    let output = sandbox.pmcp(words).command().output().expect("pmcp starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_trace_has_the_messages_and_no_secret() {
+    let (sandbox, trace) = recorded();
+    let lines: Vec<Value> = trace.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    assert_eq!((&lines[0]["trace"], &lines[0]["version"]), (&json!("mcp"), &json!(1)));
+    assert_eq!((&lines[1]["from"], &lines[1]["message"]["method"]), (&json!("client"), &json!("initialize")));
+    assert!(!trace.contains("sesame") && trace.contains("signed in with [redacted]"), "{trace}");
+    let (code, _, error) = run(&sandbox, &["record", "tools.py", "--to", "trace.jsonl"]);
+    assert!(code == Some(2) && error.contains("trace.jsonl is there already; name another file with --to"), "{error}");
+}
+
+#[test]
+fn a_refactored_file_replays_and_a_changed_one_does_not() {
+    let (sandbox, _) = recorded();
+    let strict = ["replay", "trace.jsonl", "tools.py", "--strict"];
+    let (code, text, error) = run(&sandbox, &strict);
+    assert!(code == Some(0) && text.ends_with(" messages, no difference\n"), "{text}{error}");
+    sandbox.write("tools.py", TOOLS.replace("return str(a + b)", "total = b + a\n    return f'{total}'"));
+    assert_eq!(run(&sandbox, &strict).0, Some(0), "the behaviour is the same");
+    sandbox.write("tools.py", TOOLS.replace("str(a + b)", "str(a - b)"));
+    let (code, text, error) = run(&sandbox, &strict);
+    assert_eq!(code, Some(1));
+    let expected = "tools/call add: /result/content/0/text is \"-1\", and was \"3\"\n";
+    assert!(text.ends_with(expected) && text.starts_with("line "), "{text}");
+    assert!(error.contains("1 difference from trace.jsonl"), "{error}");
+    assert_eq!(run(&sandbox, &["replay", "trace.jsonl", "tools.py"]).0, Some(0), "the shape is the same");
+    sandbox.write("tools.py", TOOLS.replace("def add", "def plus"));
+    assert_eq!(run(&sandbox, &["replay", "trace.jsonl", "tools.py"]).0, Some(1), "the tool is gone");
+    assert_eq!(living(sandbox.marker()), [], "the servers have ended");
+}
+
+#[test]
+fn a_mock_answers_without_the_tool() {
+    let (sandbox, _) = recorded();
+    fs::remove_file(sandbox.path("tools.py")).expect("it was there");
+    let host = sandbox.pmcp(&["mock", "trace.jsonl"]).start();
+    assert_eq!(host.initialize()["protocolVersion"], "2025-11-25");
+    assert_eq!(host.names(), ["add", "sign_in"]);
+    assert_eq!(host.text("add", &json!({"a": 1, "b": 2})), "3");
+    assert_eq!(host.text("sign_in", &json!({"password": "any"})), "signed in with [redacted]");
+    let refused = host.refused("tools/call", &json!({"name": "add", "arguments": {"a": 5, "b": 2}}));
+    assert_eq!(refused["code"], -32602);
+    host.hang_up();
+    assert!(host.exit().success());
+}
+
+#[test]
+fn mistakes_about_traces_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    sandbox.write("no.jsonl", "{}\n");
+    sandbox.write("bad.jsonl", "{\"trace\":\"mcp\",\"version\":1}\n{\"at\":1}\n");
+    let rows: &[(&[&str], &str)] = &[
+        (&["mock", "none.jsonl"], "none.jsonl: No such file"),
+        (&["mock", "no.jsonl"], "no.jsonl: the first line is not that of a trace"),
+        (&["replay", "bad.jsonl", "tools.py"], "bad.jsonl: line 2: missing field `from`"),
+        (&["replay", "bad.jsonl"], "missing server"),
+        (&["record", "tools.py"], "--to"),
+        (&["replay", "bad.jsonl", "tools.py", "--ignore", "x"], "expected a JSON pointer"),
+        (&["record", "--to", "a.jsonl", "--", "no-such-program"], "program not found: no-such-program"),
+    ];
+    for (words, part) in rows {
+        let (code, _, error) = run(&sandbox, words);
+        assert!(code == Some(2) && error.contains(part), "{words:?}: {code:?} {error}");
+    }
+}

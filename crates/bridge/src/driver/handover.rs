@@ -1,0 +1,87 @@
+//! Hands the state of the process in service over to its successor, at the end of the successor's start.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use protomcp_link::{CallError, Closed, Link};
+use protomcp_proto::{HandOverRequest, HandOverResponse, TakeOverRequest};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::core::io::Input;
+use crate::driver::message::{Attachment, Message};
+use crate::generation::Generation;
+
+/// The time for each of the two processes to answer.
+const TIMEOUT: Duration = Duration::from_secs(3);
+/// The largest state, in bytes.
+const STATE_MAX: usize = 16 << 20;
+
+/// The way of a process that is being started to the state of the one in service.
+#[derive(Debug)]
+pub(crate) struct Handover {
+    generation: Generation,
+    driver: mpsc::Sender<Message>,
+}
+
+impl Handover {
+    pub(crate) fn new(generation: Generation, driver: mpsc::Sender<Message>) -> Self {
+        Self { generation, driver }
+    }
+
+    /// The process that is being started.
+    pub(crate) fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// Waits until the process in service has no call in flight, and gives its state to its successor. Without a state,
+    /// or if one of them does not answer, the successor starts without it, and the log has the reason.
+    ///
+    /// # Errors
+    /// If the successor has closed its link.
+    pub(crate) async fn carry_out(&self, successor: &Link) -> Result<(), Closed> {
+        let Some(current) = self.predecessor().await else { return Ok(()) };
+        let state = match state(&current).await {
+            Ok(Some(state)) => state,
+            Ok(None) => return Ok(()),
+            Err(why) => {
+                tracing::warn!("the new version starts without the state of the version before: {why}");
+                return Ok(());
+            }
+        };
+        let size = state.len();
+        match successor.call(TakeOverRequest { state }, TIMEOUT).await {
+            Ok(answer) if answer.error.is_empty() => {
+                tracing::info!("the new version has taken over the state of the version before ({size} bytes)");
+            }
+            Ok(answer) => {
+                tracing::warn!("the new version has not taken over the state of the version before: {}", answer.error);
+            }
+            Err(CallError::Closed(reason)) => return Err(reason),
+            Err(error) => {
+                tracing::warn!("the new version has not taken over the state of the version before: {error}");
+            }
+        }
+        Ok(())
+    }
+
+    /// The link of the process whose state is to be taken over, once it has no call in flight.
+    async fn predecessor(&self) -> Option<Link> {
+        let (successor, decided) = oneshot::channel();
+        let message = Message { input: Input::Prepared(self.generation), attached: Attachment::Successor(successor) };
+        self.driver.send(message).await.ok()?;
+        decided.await.ok()?
+    }
+}
+
+/// The state of a process; `None`: it has none.
+async fn state(process: &Link) -> Result<Option<Bytes>, String> {
+    let answer = process.call(HandOverRequest {}, TIMEOUT).await;
+    let HandOverResponse { state, error } = answer.map_err(|error| error.to_string())?;
+    if !error.is_empty() {
+        return Err(error);
+    }
+    if state.len() > STATE_MAX {
+        return Err(format!("it has {} bytes, more than the limit of {STATE_MAX}", state.len()));
+    }
+    Ok(Some(state).filter(|state| !state.is_empty()))
+}

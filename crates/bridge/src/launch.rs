@@ -1,0 +1,186 @@
+//! The command of a tool process, with the SDK that it is lent and the behaviour that is expected of it.
+
+use std::env;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use protomcp_lend::{LendError, Lender, Runtime, SdkSource};
+use protomcp_supervisor::{Command, Exit, Status};
+
+use crate::diagnostics::advice;
+
+/// Concurrent calls of a process that reads its socket without a pause.
+const CONCURRENT: usize = 256;
+
+/// The status of a Node that cannot read TypeScript: see [`TYPES_ARE_READ`].
+const TYPES_UNREAD: i32 = 97;
+
+/// A module that ends a Node that cannot read TypeScript, before it fails at the file.
+pub(crate) const TYPES_ARE_READ: &str = "data:text/javascript,process.features.typescript||process.exit(97)";
+
+/// The command, and the expected behaviour of its process.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    pub(crate) command: Command,
+    pub(crate) fallback: Option<Fallback>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) concurrency: usize,
+    /// The program is Python, of which one published SDK reads its socket from two threads.
+    pub(crate) python: bool,
+    pub(crate) lending: Lending,
+    /// A warning for the author.
+    pub(crate) warning: Option<String>,
+}
+
+/// The command for a file that the first one turned out not to serve.
+#[derive(Debug, Clone)]
+pub(crate) struct Fallback {
+    pub(crate) command: Command,
+    pub(crate) reason: Reason,
+}
+
+/// The reason for the second command, by the exit of the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// The file has ended without running its tools.
+    ToolsNotRun,
+    /// The interpreter cannot read the file.
+    TypesUnread,
+}
+
+/// The SDK that the interpreter of a file may borrow.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Lending(Option<Borrower>);
+
+#[derive(Debug, Clone)]
+struct Borrower {
+    lender: Lender,
+    runtime: Runtime,
+    file: PathBuf,
+}
+
+/// The outcome of lending, which explains an interpreter that has no SDK.
+#[derive(Debug)]
+pub(crate) enum Lent {
+    /// An SDK is lent.
+    Yes,
+    /// The user wants the installed one, or the interpreter cannot borrow.
+    No,
+    /// It could not be lent.
+    Failed(LendError),
+}
+
+impl Launch {
+    /// The usual expectations of a command.
+    pub(crate) fn of(command: Command, connect_timeout: Duration) -> Self {
+        let (lending, warning) = (Lending::default(), None);
+        Self { command, fallback: None, connect_timeout, concurrency: CONCURRENT, python: false, lending, warning }
+    }
+}
+
+impl Reason {
+    /// True if a process that has ended so is to be followed by the second command.
+    pub(crate) fn holds(self, exit: &Exit) -> bool {
+        match self {
+            Self::ToolsNotRun => exit.status.success(),
+            Self::TypesUnread => exit.status == Status::Code(TYPES_UNREAD),
+        }
+    }
+
+    /// For the log.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::ToolsNotRun => "the tool file does not run its tools itself; running them for it",
+            Self::TypesUnread => "this Node does not read TypeScript; running the file with tsx",
+        }
+    }
+}
+
+impl Lending {
+    /// Lends to the interpreter of `file`; `None` for one that cannot borrow.
+    pub(crate) fn new(lender: Option<&Lender>, runtime: Option<Runtime>, file: impl Into<PathBuf>) -> Self {
+        let file = file.into();
+        Self(lender.zip(runtime).map(|(lender, runtime)| Borrower { lender: lender.clone(), runtime, file }))
+    }
+
+    /// True if the interpreter cannot borrow.
+    pub(crate) fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The command with the variable that makes the SDK available. Reads the files of the SDK, and writes them if they are
+    /// not in the cache.
+    ///
+    /// # Errors
+    /// [`LendError`] if the user wants nothing but the bundled SDK.
+    pub(crate) fn apply(&self, command: Command) -> Result<(Command, Lent), LendError> {
+        let Some(Borrower { lender, runtime, file }) = &self.0 else { return Ok((command, Lent::No)) };
+        let present = |name: &str| command.variable(name).map(ToOwned::to_owned).or_else(|| env::var_os(name));
+        match lender.variables(*runtime, file, present) {
+            Ok(Some((name, value))) => Ok((command.env(name, value), Lent::Yes)),
+            Ok(None) => Ok((command, Lent::No)),
+            Err(error) if lender.source() == SdkSource::Bundled => Err(error),
+            Err(LendError::NoBundle) => Ok((command, Lent::No)),
+            Err(error) => Ok((command, Lent::Failed(error))),
+        }
+    }
+}
+
+impl Lent {
+    /// The remedy if a process that has ended with these last lines had no SDK.
+    pub(crate) fn remedy(&self, lines: &[String]) -> Option<String> {
+        let missing = advice::missing_sdk(lines)?;
+        Some(match self {
+            Self::No => missing.install().to_owned(),
+            Self::Yes => missing.cannot_borrow().to_owned(),
+            Self::Failed(error) => format!("{error}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_lend::SdkCache;
+
+    use super::*;
+
+    fn exit(status: Status) -> Exit {
+        Exit { status, stderr_tail: Vec::new(), uptime: Duration::ZERO }
+    }
+
+    #[test]
+    fn the_exit_decides_about_the_second_command() {
+        for (reason, status, holds) in [
+            (Reason::ToolsNotRun, Status::Code(0), true),
+            (Reason::ToolsNotRun, Status::Code(1), false),
+            (Reason::ToolsNotRun, Status::Code(97), false),
+            (Reason::TypesUnread, Status::Code(97), true),
+            (Reason::TypesUnread, Status::Code(0), false),
+            (Reason::TypesUnread, Status::Signal(9), false),
+        ] {
+            assert_eq!(reason.holds(&exit(status)), holds, "{reason:?} {status:?}");
+        }
+        assert!(TYPES_ARE_READ.ends_with(&format!("({TYPES_UNREAD})")));
+    }
+
+    #[test]
+    fn only_a_wanted_sdk_that_cannot_be_lent_is_an_error() {
+        let of = |source| {
+            let lender = Lender::new(source, None, Some(SdkCache::new("/none")));
+            Lending::new(Some(&lender), Some(Runtime::Python), "t.py").apply(Command::new("python3"))
+        };
+        assert!(matches!(of(SdkSource::Bundled), Err(LendError::NoBundle)));
+        assert!(matches!(of(SdkSource::Auto), Ok((_, Lent::No))));
+        assert!(matches!(of(SdkSource::Installed), Ok((_, Lent::No))));
+    }
+
+    #[test]
+    fn the_remedy_for_a_missing_sdk_follows_from_lending() {
+        let lines = ["ModuleNotFoundError: No module named 'protomcp'".to_owned()];
+        let remedy = |lent: Lent| lent.remedy(&lines).unwrap();
+        assert!(remedy(Lent::No).contains("pip install protomcp"));
+        assert!(remedy(Lent::Yes).contains("PYTHONPATH"));
+        assert!(remedy(Lent::Failed(LendError::NoFolder)).contains("XDG_CACHE_HOME"));
+        assert_eq!(Lent::No.remedy(&["KeyError: 42".to_owned()]), None);
+    }
+}

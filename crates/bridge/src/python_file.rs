@@ -1,0 +1,130 @@
+//! The text of a Python file, as far as it decides about the command that runs it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The most bytes of a file that are searched.
+const SEARCHED: u64 = 1 << 20;
+
+/// The warning for a file with inline metadata if its packages may not be installed.
+pub(crate) const WITHOUT_UV: &str = "the file has inline script metadata, which uv reads, and uv is not on the path: \
+                                     python3 runs the file with the packages that it has";
+
+/// Facts about a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct PythonFile {
+    /// The block that names its packages (PEP 723).
+    pub(crate) metadata: Option<Metadata>,
+    /// It uses the SDK and cannot call its runner, which has to be called for it.
+    pub(crate) only_declares: bool,
+}
+
+/// Inline script metadata.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Metadata {
+    /// The versions of Python that can run the file, as a version specifier.
+    pub(crate) requires_python: Option<String>,
+}
+
+impl PythonFile {
+    /// Reads a file. One that cannot be read, or is very long, is an ordinary one.
+    pub(crate) fn read(path: &Path) -> Self {
+        let mut bytes = Vec::new();
+        let read = File::open(path).and_then(|file| file.take(SEARCHED).read_to_end(&mut bytes));
+        match read {
+            Ok(length) if (length as u64) < SEARCHED => Self::of(&String::from_utf8_lossy(&bytes)),
+            _ => Self::default(),
+        }
+    }
+
+    fn of(text: &str) -> Self {
+        let only_declares = text.contains("protomcp") && !text.contains("run");
+        Self { metadata: Metadata::of(text), only_declares }
+    }
+}
+
+impl Metadata {
+    /// A line `# /// script`, comment lines, and a line `# ///` (inline script metadata, "Specification").
+    fn of(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            if line.trim_end() != "# /// script" {
+                continue;
+            }
+            let comments = lines.clone().take_while(|line| *line == "#" || line.starts_with("# "));
+            let block: Vec<&str> = comments.map(str::trim_end).collect();
+            if let Some(end) = block.iter().position(|line| *line == "# ///") {
+                return Some(Self { requires_python: block[..end].iter().find_map(|line| requires_python(line)) });
+            }
+        }
+        None
+    }
+}
+
+/// The string of a line `# requires-python = "…"`.
+fn requires_python(line: &str) -> Option<String> {
+    let value = line.strip_prefix("# requires-python")?.trim_start().strip_prefix('=')?.trim();
+    let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let (specifier, _) = value[1..].split_once(quote)?;
+    (!specifier.is_empty()).then(|| specifier.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_has_a_beginning_and_an_end() {
+        for (text, expected) in [
+            ("# /// script\n# dependencies = []\n# ///\n", true),
+            ("#!/usr/bin/env python3\n\n# /// script\n#\n# ///\nimport os\n", true),
+            ("# /// script\r\n# dependencies = []\r\n# ///\r\n", true),
+            ("# /// script\n# dependencies = []\n", false),
+            ("# /// script\n# dependencies = []\n\n# ///\n", false),
+            ("# /// script\nimport os\n# ///\n", false),
+            ("# /// other\n# ///\n", false),
+            ("#/// script\n# ///\n", false),
+            ("    # /// script\n    # ///\n", false),
+            ("", false),
+        ] {
+            assert_eq!(PythonFile::of(text).metadata.is_some(), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_may_name_versions_of_python() {
+        for (line, expected) in [
+            ("requires-python = \">=3.11\"", Some(">=3.11")),
+            ("requires-python='>=3.11,<3.13'  # why", Some(">=3.11,<3.13")),
+            ("requires-python = \"\"", None),
+            ("requires-python = \">=3.11", None),
+            ("requires-pythons = \">=3.11\"", None),
+            ("dependencies = []", None),
+        ] {
+            let metadata = PythonFile::of(&format!("# /// script\n# {line}\n# ///\n")).metadata.unwrap();
+            assert_eq!(metadata.requires_python.as_deref(), expected, "{line}");
+        }
+        let after = PythonFile::of("# /// script\n# ///\n# requires-python = \">=3.11\"\n");
+        assert_eq!(after.metadata, Some(Metadata::default()));
+    }
+
+    #[test]
+    fn a_file_that_cannot_call_the_runner_only_declares() {
+        for (text, expected) in [
+            ("from protomcp import tool\n@tool\ndef add(a: int) -> int: return a\n", true),
+            ("from protomcp import tool, run\nrun()\n", false),
+            ("import protomcp\nprotomcp.run()\n", false),
+            ("from protomcp.runner import *\n", false),
+            ("import my_tools\n", false),
+            ("", false),
+        ] {
+            assert_eq!(PythonFile::of(text).only_declares, expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_an_ordinary_one() {
+        assert_eq!(PythonFile::read(Path::new("/no/such/file.py")), PythonFile::default());
+    }
+}

@@ -1,0 +1,211 @@
+//! Schemas without the parts that hosts refuse.
+
+use serde_json::{Map, Value, json};
+
+use crate::check::Check;
+use crate::rules::walk_mut;
+
+/// The most schemas that references may grow to.
+const MAX_SCHEMAS: usize = 10_000;
+
+/// The root keywords that are taken apart.
+const UNIONS: [&str; 2] = ["oneOf", "anyOf"];
+
+/// Changes an input schema so that these checks pass, as far as that is possible.
+pub(super) fn input<'a>(checks: &(impl Iterator<Item = &'a Check> + Clone), schema: &mut Value) {
+    let has = |wanted: fn(&Check) -> bool| checks.clone().any(wanted);
+    if has(|check| matches!(check, Check::References | Check::DanglingReference | Check::Recursion)) {
+        inline(schema);
+    }
+    let refused = checks.clone().find_map(|check| match check {
+        Check::RootKeywords { keywords } => Some(keywords),
+        _ => None,
+    });
+    if refused.is_some_and(|keywords| keywords.iter().any(|keyword| schema.get(keyword).is_some())) {
+        flatten(schema);
+    }
+    if has(|check| matches!(check, Check::RootObject)) && schema["type"] != "object" && schema.is_object() {
+        schema["type"] = json!("object");
+    }
+    if has(|check| matches!(check, Check::DeclaredDialect { .. }))
+        && let Some(members) = schema.as_object_mut()
+    {
+        members.remove("$schema");
+    }
+    let properties = has(|check| matches!(check, Check::ObjectProperties));
+    let items = has(|check| matches!(check, Check::ArrayItems));
+    let one_type = has(|check| matches!(check, Check::TypeArray { .. }));
+    walk_mut(schema, &mut |schema| {
+        if properties && schema["type"] == "object" && schema.get("properties").is_none() {
+            schema["properties"] = json!({});
+        }
+        if one_type {
+            split_types(schema);
+        }
+        if items && schema["type"] == "array" && schema.get("items").is_none() {
+            schema["items"] = json!({});
+        }
+    });
+}
+
+/// Changes an output schema so that these checks pass.
+pub(super) fn output<'a>(mut checks: impl Iterator<Item = &'a Check>, schema: &mut Value) {
+    if checks.any(|check| matches!(check, Check::OutputReferences)) {
+        inline(schema);
+    }
+}
+
+/// True if hosts cannot take any form of this output schema.
+pub(super) fn is_refused_output<'a>(mut checks: impl Iterator<Item = &'a Check>, schema: &Value) -> bool {
+    schema["type"] != "object" && checks.any(|check| matches!(check, Check::OutputRootObject))
+}
+
+/// `["string", "null"]` becomes `"string"`; several others become branches.
+fn split_types(schema: &mut Value) {
+    let Some(types) = schema["type"].as_array() else { return };
+    let others: Vec<Value> = types.iter().filter(|one| *one != "null").cloned().collect();
+    match others.as_slice() {
+        [one] => schema["type"] = one.clone(),
+        _ if schema.get("anyOf").is_some() => {}
+        _ => {
+            schema["anyOf"] = others.into_iter().map(|one| json!({"type": one})).collect();
+            schema.as_object_mut().map(|members| members.remove("type"));
+        }
+    }
+}
+
+/// One object with the properties of all branches. Required are those that every branch requires; a tag is an enum.
+fn flatten(schema: &mut Value) {
+    let Some(members) = schema.as_object_mut() else { return };
+    let taken = |members: &mut Map<String, Value>, keyword: &str| match members.remove(keyword) {
+        Some(Value::Array(branches)) => branches,
+        _ => Vec::new(),
+    };
+    for mut all in taken(members, "allOf") {
+        flatten(&mut all);
+        merge(members, &all);
+        require(members, &names(&all));
+    }
+    for keyword in UNIONS {
+        let mut common: Option<Vec<String>> = None;
+        for mut branch in taken(members, keyword) {
+            flatten(&mut branch);
+            merge(members, &branch);
+            let names = names(&branch);
+            common = Some(match common {
+                None => names,
+                Some(known) => known.into_iter().filter(|name| names.contains(name)).collect(),
+            });
+        }
+        require(members, &common.unwrap_or_default());
+    }
+    members.remove("not");
+    members.remove("enum");
+    members.remove("discriminator");
+    members.insert("type".into(), json!("object"));
+}
+
+fn names(schema: &Value) -> Vec<String> {
+    let names = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    names.map(ToOwned::to_owned).collect()
+}
+
+fn require(members: &mut Map<String, Value>, names: &[String]) {
+    if names.is_empty() {
+        return;
+    }
+    let required = members.entry("required").or_insert_with(|| json!([]));
+    let Some(required) = required.as_array_mut() else { return };
+    for name in names {
+        if !required.iter().any(|known| known == name) {
+            required.push(json!(name));
+        }
+    }
+}
+
+/// Adds the properties of a branch.
+fn merge(members: &mut Map<String, Value>, branch: &Value) {
+    let Some(more) = branch["properties"].as_object() else { return };
+    let properties = members.entry("properties").or_insert_with(|| json!({}));
+    let Some(properties) = properties.as_object_mut() else { return };
+    for (name, schema) in more {
+        match properties.get_mut(name) {
+            None => _ = properties.insert(name.clone(), tag(schema)),
+            Some(known) if *known == tag(schema) => {}
+            Some(known) => *known = either(known.take(), tag(schema)),
+        }
+    }
+}
+
+/// A constant as a list of one value.
+fn tag(schema: &Value) -> Value {
+    match schema.get("const") {
+        Some(value) if value.is_string() => {
+            let mut members = schema.as_object().cloned().unwrap_or_default();
+            let value = members.remove("const");
+            members.insert("enum".into(), json!([value]));
+            members.entry("type").or_insert_with(|| json!("string"));
+            Value::Object(members)
+        }
+        _ => schema.clone(),
+    }
+}
+
+/// A schema for values of either.
+fn either(one: Value, other: Value) -> Value {
+    if let (Some(values), Some(more)) = (one["enum"].as_array(), other["enum"].as_array()) {
+        let mut all = values.clone();
+        all.extend(more.iter().filter(|value| !values.contains(value)).cloned());
+        let mut merged = one.clone();
+        merged["enum"] = Value::Array(all);
+        return merged;
+    }
+    match one {
+        Value::Object(mut members) if members.len() == 1 && members.contains_key("anyOf") => {
+            if let Some(branches) = members.get_mut("anyOf").and_then(Value::as_array_mut)
+                && !branches.contains(&other)
+            {
+                branches.push(other);
+            }
+            Value::Object(members)
+        }
+        one => json!({"anyOf": [one, other]}),
+    }
+}
+
+/// Writes schemas in place of local references. A reference inside itself becomes a schema that allows any object.
+fn inline(schema: &mut Value) {
+    let root = schema.clone();
+    if let Some(members) = schema.as_object_mut() {
+        members.remove("$defs");
+        members.remove("definitions");
+    }
+    resolve(&root, schema, &mut Vec::new(), &mut { MAX_SCHEMAS });
+}
+
+fn resolve(root: &Value, schema: &mut Value, inside: &mut Vec<String>, left: &mut usize) {
+    *left = left.saturating_sub(1);
+    match schema {
+        Value::Array(all) => all.iter_mut().for_each(|inner| resolve(root, inner, inside, left)),
+        Value::Object(members) => {
+            let reference = members.get("$ref").and_then(Value::as_str).map(ToOwned::to_owned);
+            let Some(reference) = reference else {
+                members.values_mut().for_each(|inner| resolve(root, inner, inside, left));
+                return;
+            };
+            members.remove("$ref");
+            let is_known = inside.contains(&reference) || *left == 0;
+            let target = reference.strip_prefix('#').filter(|_| !is_known).and_then(|pointer| root.pointer(pointer));
+            let mut target = target.and_then(Value::as_object).cloned().unwrap_or_else(|| {
+                if is_known { Map::from_iter([("type".to_owned(), json!("object"))]) } else { Map::new() }
+            });
+            target.extend(std::mem::take(members));
+            let mut target = Value::Object(target);
+            inside.push(reference);
+            resolve(root, &mut target, inside, left);
+            inside.pop();
+            *schema = target;
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}

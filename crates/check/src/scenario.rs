@@ -1,0 +1,275 @@
+//! Scenarios: steps with a server, and what is expected of each, as a value read from YAML.
+//!
+//! `run` carries a scenario out over a session; everything that decides (variables, comparisons, reports) is a pure
+//! function beside it. `docs/testing.md` describes the format.
+
+mod duration_text;
+mod expectation;
+mod matcher;
+mod outcome;
+mod run;
+mod variables;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use expectation::Expectation;
+pub use matcher::Matcher;
+pub use outcome::{Outcome, Report, StepOutcome, Verdict};
+pub use run::run;
+
+/// The most steps of a scenario.
+const MAX_STEPS: usize = 10_000;
+/// The time of a step, unless the scenario says otherwise.
+const STEP: Duration = Duration::from_secs(30);
+
+/// Steps with one server.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Its name in reports.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// The time of each step that has none of its own.
+    #[serde(default = "usual", deserialize_with = "duration_text::read")]
+    pub timeout: Duration,
+    /// Values for `{{name}}` in the steps.
+    #[serde(default)]
+    pub variables: BTreeMap<String, Value>,
+    /// The steps, in order. The first that fails is the last that runs.
+    pub steps: Vec<Step>,
+}
+
+/// One request, or the wait for a notification, with the expected outcome.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// Its name in reports.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Calls this tool.
+    #[serde(default)]
+    call: Option<String>,
+    /// Reads this resource.
+    #[serde(default)]
+    read: Option<String>,
+    /// Gets this prompt.
+    #[serde(default)]
+    prompt: Option<String>,
+    /// Lists tools, resources, templates or prompts.
+    #[serde(default)]
+    list: Option<Kind>,
+    /// Sends a request with this method.
+    #[serde(default)]
+    request: Option<String>,
+    /// Waits for a notification with this method.
+    #[serde(default)]
+    wait: Option<String>,
+    /// The arguments of a call or a prompt.
+    #[serde(default)]
+    arguments: Option<Value>,
+    /// The parameters of a request.
+    #[serde(default)]
+    params: Option<Value>,
+    /// The time of the step.
+    #[serde(default, deserialize_with = "duration_text::read_some")]
+    timeout: Option<Duration>,
+    /// The expected outcome.
+    #[serde(default)]
+    expect: Expectation,
+    /// Variables for later steps: the text of the result, or a pointer into it.
+    #[serde(default)]
+    save: BTreeMap<String, String>,
+}
+
+/// A list of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    Tools,
+    Resources,
+    Templates,
+    Prompts,
+}
+
+/// The action of a step. A value in place of six options of which one is set.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Action {
+    Call { tool: String, arguments: Value },
+    Read(String),
+    Prompt { name: String, arguments: Value },
+    List(Kind),
+    Request { method: String, params: Value },
+    Wait(String),
+}
+
+/// The reason why a text is not a scenario.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScenarioError(String);
+
+impl Scenario {
+    /// Reads a scenario.
+    ///
+    /// # Errors
+    /// If the text is not YAML, or not a scenario. The error names the line.
+    pub fn parse(text: &str) -> Result<Self, ScenarioError> {
+        let scenario: Self = serde_saphyr::from_str(text).map_err(|error| {
+            // The place and the reason; the lines around it follow.
+            let text = error.to_string();
+            ScenarioError(text.lines().next().unwrap_or(&text).trim_start_matches("error: ").to_owned())
+        })?;
+        if scenario.steps.is_empty() {
+            return Err(ScenarioError("it has no steps".into()));
+        }
+        if scenario.steps.len() > MAX_STEPS {
+            return Err(ScenarioError(format!("it has more than {MAX_STEPS} steps")));
+        }
+        for (number, step) in scenario.steps.iter().enumerate() {
+            let wrong = |why: String| ScenarioError(format!("step {}: {why}", number + 1));
+            step.action().map_err(wrong)?;
+            step.expect.check().map_err(wrong)?;
+        }
+        Ok(scenario)
+    }
+
+    /// The same with other values of variables.
+    ///
+    /// # Errors
+    /// If the scenario has no variable of a name.
+    pub fn with_variables(mut self, values: impl IntoIterator<Item = (String, Value)>) -> Result<Self, ScenarioError> {
+        for (name, value) in values {
+            match self.variables.get_mut(&name) {
+                Some(known) => *known = value,
+                None => return Err(ScenarioError(format!("it has no variable {name:?}"))),
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl Step {
+    pub(crate) fn action(&self) -> Result<Action, String> {
+        let arguments = || self.arguments.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
+        let actions = [
+            self.call.clone().map(|tool| Action::Call { tool, arguments: arguments() }),
+            self.read.clone().map(Action::Read),
+            self.prompt.clone().map(|name| Action::Prompt { name, arguments: arguments() }),
+            self.list.map(Action::List),
+            self.request
+                .clone()
+                .map(|method| Action::Request { method, params: self.params.clone().unwrap_or_default() }),
+            self.wait.clone().map(Action::Wait),
+        ];
+        let mut found = actions.into_iter().flatten();
+        let words = "call, read, prompt, list, request or wait";
+        let action = found.next().ok_or_else(|| format!("it needs one of {words}"))?;
+        if found.next().is_some() {
+            return Err(format!("it has more than one of {words}"));
+        }
+        if self.arguments.is_some() && !matches!(action, Action::Call { .. } | Action::Prompt { .. }) {
+            return Err("arguments are for call and prompt".into());
+        }
+        if self.params.is_some() && !matches!(action, Action::Request { .. }) {
+            return Err("params are for request".into());
+        }
+        Ok(action)
+    }
+
+    pub(crate) fn timeout(&self, usual: Duration) -> Duration {
+        self.timeout.unwrap_or(usual)
+    }
+
+    pub(crate) fn expectation(&self) -> &Expectation {
+        &self.expect
+    }
+
+    pub(crate) fn saved(&self) -> &BTreeMap<String, String> {
+        &self.save
+    }
+}
+
+impl Action {
+    /// The step in words, for one without a name.
+    pub(crate) fn title(&self) -> String {
+        match self {
+            Self::Call { tool, .. } => format!("call {tool}"),
+            Self::Read(uri) => format!("read {uri}"),
+            Self::Prompt { name, .. } => format!("prompt {name}"),
+            Self::List(kind) => format!("list {}", format!("{kind:?}").to_lowercase()),
+            Self::Request { method, .. } => format!("request {method}"),
+            Self::Wait(method) => format!("wait for {method}"),
+        }
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+fn usual() -> Duration {
+    STEP
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_scenario_is_read_with_its_defaults() {
+        let text = "
+name: a shop
+timeout: 1m30s
+variables: {city: Rome, count: 2}
+steps:
+  - list: tools
+    expect: {names: [add, search]}
+  - name: it adds
+    call: add
+    arguments: {a: 1, b: '{{count}}'}
+    timeout: 500ms
+    expect: {text: '3'}
+    save: {sum: text}
+";
+        let scenario = Scenario::parse(text).unwrap();
+        assert_eq!((scenario.name.as_deref(), scenario.timeout), (Some("a shop"), Duration::from_secs(90)));
+        assert_eq!(scenario.variables["count"], json!(2));
+        assert_eq!(scenario.steps[0].action(), Ok(Action::List(Kind::Tools)));
+        let call = Action::Call { tool: "add".into(), arguments: json!({"a": 1, "b": "{{count}}"}) };
+        assert_eq!(scenario.steps[1].action(), Ok(call));
+        assert_eq!(scenario.steps[1].timeout(scenario.timeout), Duration::from_millis(500));
+        let changed = scenario.clone().with_variables([("city".to_owned(), json!("Ulm"))]).unwrap();
+        assert_eq!(changed.variables["city"], json!("Ulm"));
+        let unknown = scenario.with_variables([("town".to_owned(), json!(""))]).unwrap_err();
+        assert_eq!(unknown.to_string(), "it has no variable \"town\"");
+    }
+
+    #[test]
+    fn faults_of_a_scenario_are_named() {
+        for (text, part) in [
+            ("steps: []", "it has no steps"),
+            ("name: x", "steps"),
+            ("steps: [{}]", "step 1: it needs one of call"),
+            ("steps: [{call: a, read: b}]", "step 1: it has more than one of"),
+            ("steps: [{list: tools}, {list: tools, arguments: {}}]", "step 2: arguments are for call"),
+            ("steps: [{list: things}]", "things"),
+            ("steps: [{call: a, timeout: soon}]", "soon"),
+            ("steps: [{call: a, expects: {}}]", "expects"),
+            ("steps: [{call: a, expect: {text: {matches: '('}}}]", "step 1: invalid pattern"),
+            ("steps: [{call: a, expect: {at: {x: 1}}}]", "step 1: \"x\" is not a JSON pointer"),
+            ("steps: [", "line"),
+        ] {
+            let error = Scenario::parse(text).unwrap_err().to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The rules for definitions that `pmcp validate` has always had (protomcp wire 5.3), with their words.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::definition::ToolDefinition;
+use crate::report::Strictness;
+
+/// A fault of a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    /// The name of the tool; may be empty.
+    pub tool: String,
+    /// The fault, in words.
+    pub issue: String,
+}
+
+/// The shortest description in bytes that strict rules accept.
+const MIN_DESCRIPTION: usize = 10;
+
+/// Names that say nothing, refused by strict rules.
+const GENERIC: [&str; 8] = ["test", "tool1", "foo", "bar", "baz", "temp", "tmp", "example"];
+
+/// The faults of these definitions, in their order.
+pub(crate) fn issues(tools: &[ToolDefinition], strictness: Strictness) -> Vec<Issue> {
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for tool in tools {
+        let mut found = |issue: String| all.push(Issue { tool: tool.name.clone(), issue });
+        if tool.name.is_empty() {
+            found("empty tool name".to_owned());
+        } else if !is_name(&tool.name) {
+            found(format!("invalid name \"{}\": must match [a-zA-Z_][a-zA-Z0-9_]*", tool.name));
+        } else if !seen.insert(tool.name.as_str()) {
+            found("duplicate tool name".to_owned());
+        }
+        if tool.description.is_empty() {
+            found("no description".to_owned());
+        }
+        if !tool.input_text.is_empty()
+            && let Err(error) = serde_json::from_str::<Map<String, Value>>(&tool.input_text)
+        {
+            found(format!("invalid input schema JSON: {error}"));
+        }
+        if strictness == Strictness::Strict {
+            let bytes = tool.description.len();
+            if bytes < MIN_DESCRIPTION {
+                found(format!("description too short ({bytes} chars, minimum {MIN_DESCRIPTION})"));
+            }
+            if GENERIC.contains(&tool.name.to_lowercase().as_str()) {
+                found(format!("generic name \"{}\"", tool.name));
+            }
+        }
+    }
+    all
+}
+
+/// `^[a-zA-Z_][a-zA-Z0-9_.]*$`: dots are fine although the message omits them.
+fn is_name(name: &str) -> bool {
+    let mut bytes = name.bytes();
+    bytes.next().is_some_and(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(strictness: Strictness, tools: &[(&str, &str, &str)], expected: &[(&str, &str)]) {
+        let tools: Vec<_> = tools
+            .iter()
+            .map(|(name, description, schema)| ToolDefinition::registered(name, description, schema, None))
+            .collect();
+        let issues = issues(&tools, strictness);
+        let found: Vec<_> = issues.iter().map(|found| (found.tool.as_str(), found.issue.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn every_rule_has_its_words() {
+        let name = "invalid name \"get-x\": must match [a-zA-Z_][a-zA-Z0-9_]*";
+        let digit = "invalid name \"1a\": must match [a-zA-Z_][a-zA-Z0-9_]*";
+        for (tools, expected) in [
+            (&[("add", "Adds.", ""), ("group.add", "Adds.", "{}"), ("_x", "X.", "{}")][..], &[][..]),
+            (&[("", "Adds.", "")], &[("", "empty tool name")]),
+            (&[("get-x", "Gets.", "")], &[("get-x", name)]),
+            (&[("1a", "One.", "")], &[("1a", digit)]),
+            (&[("a", "A.", ""), ("a", "A.", "")], &[("a", "duplicate tool name")]),
+            // Repeated names are reported only where the name is otherwise valid.
+            (&[("get-x", "Gets.", ""), ("get-x", "Gets.", "")], &[("get-x", name), ("get-x", name)]),
+            (&[("a", "", "")], &[("a", "no description")]),
+            (
+                &[("a", "A.", "[]")],
+                &[("a", "invalid input schema JSON: invalid type: sequence, expected a map at line 1 column 0")],
+            ),
+            (
+                &[("a", "", "{")],
+                &[
+                    ("a", "no description"),
+                    ("a", "invalid input schema JSON: EOF while parsing an object at line 1 column 1"),
+                ],
+            ),
+            (&[("test", "short", "")], &[]),
+        ] {
+            check(Strictness::Usual, tools, expected);
+        }
+    }
+
+    #[test]
+    fn strict_rules_want_words_that_say_something() {
+        for (tool, expected) in [
+            (("search", "Ten bytes.", ""), &[][..]),
+            (("search", "Nine byte", ""), &[("search", "description too short (9 chars, minimum 10)")]),
+            (
+                ("search", "", ""),
+                &[("search", "no description"), ("search", "description too short (0 chars, minimum 10)")],
+            ),
+            (("Tmp", "A file for a moment.", ""), &[("Tmp", "generic name \"Tmp\"")]),
+        ] {
+            check(Strictness::Strict, &[tool], expected);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Insertion and removal of tables in the text of TOML.
+//!
+//! A server is a table with a header of its own at the end of the file. The parser says where things are; the text is
+//! never written by it.
+
+use serde_json::Map;
+use toml_edit::{Document, Item, Table, TableLike};
+
+use crate::document::comments::syntax;
+use crate::document::edit::{EditError, Edited, Origin};
+use crate::value::{Value, quoted};
+
+pub(crate) fn insert(text: &str, keys: &[&str], name: &str, value: &Value) -> Result<Edited, EditError> {
+    let document = parse(text)?;
+    let container = container(document.as_table(), keys)?;
+    if container.is_some_and(|servers| servers.contains_key(name)) {
+        return Err(EditError::Exists(name.to_owned()));
+    }
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let padding = match text {
+        "" | "\u{feff}" => String::new(),
+        text if text.ends_with('\n') => newline.to_owned(),
+        _ => newline.repeat(2),
+    };
+    let header: Vec<String> = keys.iter().copied().chain([name]).map(key).collect();
+    let mut block = format!("[{}]{newline}", header.join("."));
+    let Value::Object(members) = value else { return Err(EditError::NotAnObject(format!("\"{name}\""))) };
+    for (member, value) in members {
+        block.push_str(&format!("{} = {}{newline}", key(member), inline(value)));
+    }
+    let edited = format!("{text}{padding}{block}");
+    if !contents(&edited).is_ok_and(|contents| has(&contents, keys, name)) {
+        return Err(EditError::Unsupported(format!("{} has no place for a table of its own", keys.join("."))));
+    }
+    Ok(Edited { text: edited, origin: Origin { depth: keys.len(), padding, without_value: None } })
+}
+
+pub(crate) fn remove(text: &str, keys: &[&str], name: &str, origin: Option<&Origin>) -> Result<String, EditError> {
+    let document = parse(text)?;
+    let servers = container(document.as_table(), keys)?;
+    let entry = servers.and_then(|servers| servers.get(name)).ok_or_else(|| EditError::NotFound(name.to_owned()))?;
+    let elsewhere =
+        || EditError::Unsupported(format!("the server \"{name}\" is not a table with one place in the file"));
+    let header = entry.as_table().filter(|table| !table.is_dotted() && !table.is_implicit()).and_then(Table::span);
+    let header = header.ok_or_else(elsewhere)?;
+    let start = text[..header.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = end(entry).unwrap_or(header.end).max(header.end);
+    let end = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
+    let (before, after) = (&text[..start], &text[end..]);
+    let edited = match origin.filter(|_| after.is_empty()) {
+        Some(origin) => before.strip_suffix(origin.padding.as_str()).unwrap_or(before).to_owned(),
+        None if before.trim_start_matches('\u{feff}').is_empty() => {
+            format!("{before}{}", after.strip_prefix("\r\n").or(after.strip_prefix('\n')).unwrap_or(after))
+        }
+        None => format!("{}{after}", without_blank_line(before)),
+    };
+    let others = |text: &str| -> Result<_, EditError> {
+        let mut contents = contents(text)?;
+        let is_gone = !has(&contents, keys, name);
+        drop_entry(&mut contents, keys, name);
+        Ok((contents, is_gone))
+    };
+    let (expected, _) = others(text)?;
+    let is_right = others(&edited).is_ok_and(|(left, is_gone)| is_gone && left == expected);
+    if is_right { Ok(edited) } else { Err(elsewhere()) }
+}
+
+pub(crate) fn servers(text: &str, keys: &[&str]) -> Result<Vec<(String, serde_json::Value)>, EditError> {
+    let document = parse(text)?;
+    let Some(servers) = container(document.as_table(), keys)? else { return Ok(Vec::new()) };
+    Ok(servers.iter().map(|(name, entry)| (name.to_owned(), json(entry))).collect())
+}
+
+fn parse(text: &str) -> Result<Document<&str>, EditError> {
+    Document::parse(text).map_err(|error| {
+        let at = error.span().map_or(text.len(), |span| span.start.min(text.len()));
+        syntax(text, at, error.message())
+    })
+}
+
+/// The table of servers, if there is one.
+fn container<'a>(root: &'a Table, keys: &[&str]) -> Result<Option<&'a dyn TableLike>, EditError> {
+    let mut table: &dyn TableLike = root;
+    for key in keys {
+        let Some(item) = table.get(key) else { return Ok(None) };
+        table = item.as_table_like().ok_or_else(|| EditError::NotAnObject(format!("\"{key}\"")))?;
+    }
+    Ok(Some(table))
+}
+
+/// The end of the last value of a table.
+fn end(item: &Item) -> Option<usize> {
+    match item {
+        Item::Table(table) => {
+            let header = table.span().map(|span| span.end);
+            table.iter().filter_map(|(_, item)| end(item)).chain(header).max()
+        }
+        Item::ArrayOfTables(tables) => tables.iter().filter_map(Table::span).map(|span| span.end).max(),
+        item => item.span().map(|span| span.end),
+    }
+}
+
+/// The text without the empty line at its end, which separates two tables.
+fn without_blank_line(text: &str) -> &str {
+    for newline in ["\r\n", "\n"] {
+        if let Some(rest) = text.strip_suffix(newline).filter(|rest| rest.ends_with('\n')) {
+            return rest;
+        }
+    }
+    text
+}
+
+/// The values of a text.
+fn contents(text: &str) -> Result<serde_json::Value, EditError> {
+    Ok(object(parse(text)?.as_table()))
+}
+
+fn has(contents: &serde_json::Value, keys: &[&str], name: &str) -> bool {
+    keys.iter().try_fold(contents, |value, key| value.get(key)).and_then(|servers| servers.get(name)).is_some()
+}
+
+/// Removes an entry, and the tables around it that are empty without it.
+fn drop_entry(contents: &mut serde_json::Value, keys: &[&str], name: &str) {
+    let Some(members) = contents.as_object_mut() else { return };
+    match keys {
+        [] => drop(members.remove(name)),
+        [first, rest @ ..] => {
+            let Some(inner) = members.get_mut(*first) else { return };
+            drop_entry(inner, rest, name);
+            if inner.as_object().is_some_and(Map::is_empty) {
+                members.remove(*first);
+            }
+        }
+    }
+}
+
+fn json(item: &Item) -> serde_json::Value {
+    match item {
+        Item::None => serde_json::Value::Null,
+        Item::Table(table) => object(table),
+        Item::ArrayOfTables(tables) => tables.iter().map(|table| object(table)).collect(),
+        Item::Value(value) => plain(value),
+    }
+}
+
+fn plain(value: &toml_edit::Value) -> serde_json::Value {
+    use toml_edit::Value as Toml;
+    match value {
+        Toml::String(text) => text.value().as_str().into(),
+        Toml::Integer(number) => (*number.value()).into(),
+        Toml::Float(number) => number.value().to_string().into(),
+        Toml::Boolean(flag) => (*flag.value()).into(),
+        Toml::Datetime(time) => time.value().to_string().into(),
+        Toml::Array(items) => items.iter().map(plain).collect(),
+        Toml::InlineTable(table) => object(table),
+    }
+}
+
+fn object(table: &dyn TableLike) -> serde_json::Value {
+    table.iter().map(|(key, item)| (key.to_owned(), json(item))).collect()
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Text(text) => string(text),
+        Value::Flag(flag) => flag.to_string(),
+        Value::List(items) => format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", ")),
+        Value::Object(members) => {
+            let members: Vec<_> =
+                members.iter().map(|(name, value)| format!("{} = {}", key(name), inline(value))).collect();
+            format!("{{ {} }}", members.join(", "))
+        }
+    }
+}
+
+fn key(name: &str) -> String {
+    let is_bare = !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-".contains(&c));
+    if is_bare { name.to_owned() } else { string(name) }
+}
+
+/// A basic string, whose escapes are those of JSON; it also escapes DEL.
+fn string(text: &str) -> String {
+    quoted(text).replace('\u{7f}', "\\u007F")
+}

@@ -1,0 +1,285 @@
+//! Reads and replaces files of others.
+//!
+//! A file is replaced as a whole: the new text is written beside it and renamed over it, so that no reader sees half of it.
+//! A link is followed, so that it stays a link. Owner and permissions stay. A file that changed since it was read is not
+//! replaced.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
+
+use thiserror::Error;
+
+/// The largest file that is edited. State of hosts in such files has megabytes.
+const MAX: u64 = 64 << 20;
+
+/// The longest wait for a host that writes its file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The age from which a lock of a host counts as left behind. Hosts renew theirs more often.
+const STALE: Duration = Duration::from_secs(10);
+
+/// A failure with a file. The file is as it was.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The system refuses.
+    #[error("cannot {action} {path}: {error}", path = path.display())]
+    Io {
+        /// The refused action.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+    /// The permissions forbid writing.
+    #[error("{} is read-only: make it writable, then try again", .0.display())]
+    ReadOnly(PathBuf),
+    /// The file is not UTF-8.
+    #[error("{} is not UTF-8 text", .0.display())]
+    NotText(PathBuf),
+    /// The file has more than 64 MiB.
+    #[error("{} is larger than 64 MiB", .0.display())]
+    TooLarge(PathBuf),
+    /// Another program wrote the file after it was read.
+    #[error("{} was changed by another program at the same moment: try again", .0.display())]
+    Changed(PathBuf),
+    /// Another program holds the lock of the file.
+    #[error("another program is writing {}: try again", .0.display())]
+    Locked(PathBuf),
+}
+
+impl FileError {
+    fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + 'a {
+        move |error| Self::Io { action, path: path.to_owned(), error }
+    }
+}
+
+/// A file as it was read.
+#[derive(Debug)]
+pub(crate) struct ConfigFile {
+    /// The file behind links.
+    path: PathBuf,
+    /// `None` if there was no file.
+    text: Option<String>,
+}
+
+impl ConfigFile {
+    /// Reads a file, which need not exist.
+    pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
+        let path = behind_links(path);
+        let text = read(&path)?;
+        Ok(Self { path, text })
+    }
+
+    /// The text; `None` if there was no file.
+    pub(crate) fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+
+    /// The copy of the file before the first change.
+    pub(crate) fn backup(&self) -> PathBuf {
+        beside(&self.path, ".pmcp-backup")
+    }
+
+    /// Copies the file, unless there is a copy already.
+    pub(crate) fn back_up(&self) -> Result<(), FileError> {
+        let backup = self.backup();
+        match &self.text {
+            Some(text) if !backup.exists() => self.write_beside(&backup, text),
+            _ => Ok(()),
+        }
+    }
+
+    /// Deletes the copy if it has this text.
+    pub(crate) fn drop_backup(&self, text: &str) -> Result<(), FileError> {
+        let backup = self.backup();
+        match fs::read(&backup) {
+            Ok(bytes) if bytes == text.as_bytes() => fs::remove_file(&backup).map_err(FileError::io("delete", &backup)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Replaces the file, if it has not changed since. Returns the directories that had to be made.
+    pub(crate) fn replace(&self, text: &str) -> Result<Vec<PathBuf>, FileError> {
+        self.check_writable()?;
+        let made = make_directories(&self.path)?;
+        self.write_beside(&self.path, text)?;
+        Ok(made)
+    }
+
+    /// Deletes the file, if it has not changed since, and these directories, if they are empty.
+    pub(crate) fn delete(&self, directories: &[PathBuf]) -> Result<(), FileError> {
+        self.check_writable()?;
+        self.check_unchanged()?;
+        fs::remove_file(&self.path).map_err(FileError::io("delete", &self.path))?;
+        for directory in directories.iter().rev() {
+            // One that is used by now stays.
+            let _used = fs::remove_dir(directory);
+        }
+        Ok(())
+    }
+
+    fn check_writable(&self) -> Result<(), FileError> {
+        match fs::metadata(&self.path) {
+            Ok(file) if file.permissions().readonly() => Err(FileError::ReadOnly(self.path.clone())),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_unchanged(&self) -> Result<(), FileError> {
+        if read(&self.path)? == self.text { Ok(()) } else { Err(FileError::Changed(self.path.clone())) }
+    }
+
+    /// Writes a file in this file's directory, with this file's owner and permissions.
+    fn write_beside(&self, target: &Path, text: &str) -> Result<(), FileError> {
+        let draft = beside(&self.path, &format!(".pmcp-{}", std::process::id()));
+        let written = self.draft(&draft, text).and_then(|()| {
+            self.check_unchanged()?;
+            fs::rename(&draft, target).map_err(FileError::io("replace", target))
+        });
+        if written.is_err() {
+            // The first error counts.
+            let _gone = fs::remove_file(&draft);
+        }
+        written
+    }
+
+    fn draft(&self, draft: &Path, text: &str) -> Result<(), FileError> {
+        let failed = |action| FileError::io(action, draft);
+        let mut file = create(draft).map_err(failed("write"))?;
+        file.write_all(text.as_bytes()).map_err(failed("write"))?;
+        if let Ok(like) = fs::metadata(&self.path) {
+            keep_owner(&file, &like).map_err(failed("change the owner of"))?;
+            file.set_permissions(like.permissions()).map_err(failed("change the permissions of"))?;
+        }
+        file.sync_all().map_err(failed("write"))
+    }
+}
+
+/// The lock that some hosts hold while they write: a directory beside the file.
+#[derive(Debug)]
+pub(crate) struct DirectoryLock(PathBuf);
+
+impl DirectoryLock {
+    /// Waits for the lock, no longer than five seconds.
+    pub(crate) fn take(path: &Path) -> Result<Option<Self>, FileError> {
+        let path = behind_links(path);
+        let lock = beside(&path, ".lock");
+        let started = Instant::now();
+        loop {
+            match fs::create_dir(&lock) {
+                Ok(()) => return Ok(Some(Self(lock))),
+                // The host was never started.
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                    return Err(FileError::io("lock", &path)(error));
+                }
+                Err(_) if is_stale(&lock) => {
+                    // Another program may be faster; then its lock counts.
+                    let _gone = fs::remove_dir(&lock);
+                }
+                Err(_) if started.elapsed() > LOCK_TIMEOUT => return Err(FileError::Locked(path)),
+                Err(_) => std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+}
+
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir(&self.0);
+    }
+}
+
+fn is_stale(lock: &Path) -> bool {
+    let age = |modified| SystemTime::now().duration_since(modified).ok();
+    fs::metadata(lock).and_then(|lock| lock.modified()).ok().and_then(age).is_some_and(|age| age > STALE)
+}
+
+/// A file that only this program uses, locked until it is dropped.
+pub(crate) fn lock(path: &Path) -> Result<File, FileError> {
+    make_directories(path)?;
+    let file =
+        OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(FileError::io("open", path))?;
+    let started = Instant::now();
+    while let Err(error) = file.try_lock() {
+        match error {
+            fs::TryLockError::Error(error) => return Err(FileError::io("lock", path)(error)),
+            fs::TryLockError::WouldBlock if started.elapsed() > LOCK_TIMEOUT => {
+                return Err(FileError::Locked(path.to_owned()));
+            }
+            fs::TryLockError::WouldBlock => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    Ok(file)
+}
+
+fn read(path: &Path) -> Result<Option<String>, FileError> {
+    let mut bytes = Vec::new();
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(FileError::io("read", path)(error)),
+    };
+    file.take(MAX + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
+    if bytes.len() as u64 > MAX {
+        return Err(FileError::TooLarge(path.to_owned()));
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| FileError::NotText(path.to_owned()))
+}
+
+/// The file that links lead to, which need not exist.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_owned();
+    // As many as Linux follows; a circle of links is an error of reading.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&path) else { break };
+        path = path.parent().map_or(target.clone(), |parent| parent.join(&target));
+    }
+    path
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Makes the directories of a file. Returns those that were missing, the outermost first.
+fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let Some(directory) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) else { return Ok(Vec::new()) };
+    let mut missing: Vec<_> =
+        directory.ancestors().take_while(|ancestor| !ancestor.exists()).map(Path::to_owned).collect();
+    missing.retain(|directory| !directory.as_os_str().is_empty());
+    missing.reverse();
+    fs::create_dir_all(directory).map_err(FileError::io("create", directory))?;
+    Ok(missing)
+}
+
+/// Creates a file that only its owner can read.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Gives the file the owner of another one. With `sudo` it would change otherwise.
+#[cfg(unix)]
+fn keep_owner(file: &File, like: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) == (like.uid(), like.gid()) {
+        return Ok(());
+    }
+    std::os::unix::fs::fchown(file, Some(like.uid()), Some(like.gid()))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}

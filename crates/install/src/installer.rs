@@ -1,0 +1,321 @@
+//! Installs servers in the files of hosts, and removes them.
+
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use crate::document::{self, EditError, Format, Origin};
+use crate::entry::Server;
+use crate::environment::Environment;
+use crate::file::{self, ConfigFile, DirectoryLock, FileError};
+use crate::hosts::{Host, Scope};
+use crate::name::{InvalidName, check_name};
+use crate::receipts::{Receipt, Receipts};
+use crate::status::{Found, Installed, ListedServer};
+
+/// The file of records, and the lock that two runs of this program share.
+const RECORDS: &str = "{state}/pmcp/installed.json";
+const LOCK: &str = "{state}/pmcp/installed.lock";
+
+/// A failure. The file of the host is as it was.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InstallError {
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The text of the file cannot be edited.
+    #[error("{}: {error}", path.display())]
+    Edit {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        error: EditError,
+    },
+    /// The name is not one for a server.
+    #[error(transparent)]
+    Name(#[from] InvalidName),
+    /// A server of another origin has the name.
+    #[error("{} has a server \"{name}\" of another origin: choose a name with --name", path.display())]
+    Taken {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// The server is of another origin.
+    #[error("\"{name}\" in {} does not run pmcp: remove it in the file, or with the host", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        name: String,
+    },
+    /// The host has no file in this scope, or the directory of the user is not known.
+    #[error("{0} has no such file: paste the entry into its settings")]
+    NoFile(&'static str),
+    /// The host's file cannot name this server.
+    #[error("the file of {0} names commands only")]
+    CommandsOnly(&'static str),
+}
+
+/// A change of a file.
+#[derive(Debug, Clone)]
+pub enum Action {
+    /// A server is inserted, or one of ours replaced.
+    Install {
+        /// The name of the server.
+        name: String,
+        /// The server.
+        server: Server,
+    },
+    /// A server of ours is removed.
+    Uninstall {
+        /// The name of the server.
+        name: String,
+    },
+}
+
+/// A change, worked out but not made.
+#[derive(Debug)]
+pub struct Edit {
+    /// The file.
+    pub path: PathBuf,
+    /// The text before; `None` if there was no file.
+    pub before: Option<String>,
+    /// The text afterwards; `None` if the file goes.
+    pub after: Option<String>,
+    /// The copy of the file before the first change, if there is one.
+    pub backup: Option<PathBuf>,
+    /// The record afterwards.
+    receipt: Receipt,
+    /// True if the file had no entry of ours.
+    is_first: bool,
+}
+
+/// Edits the files of hosts for one user.
+#[derive(Debug)]
+pub struct Installer {
+    environment: Environment,
+}
+
+impl Installer {
+    /// An installer for the user of this environment.
+    pub fn new(environment: Environment) -> Self {
+        Self { environment }
+    }
+
+    /// The environment.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    /// The file of a host: the one that exists, or the usual one.
+    ///
+    /// # Errors
+    ///
+    /// The host has none.
+    pub fn path(&self, host: &Host, scope: &Scope) -> Result<PathBuf, InstallError> {
+        let files: Vec<PathBuf> = host.files(&self.environment, scope).into_iter().map(PathBuf::from).collect();
+        let found = files.iter().find(|path| path.exists()).or(files.first()).cloned();
+        found.filter(|_| host.format.is_some()).ok_or(InstallError::NoFile(host.label))
+    }
+
+    /// True if there is a file of the host for all projects, or a directory for it.
+    pub fn is_present(&self, host: &Host) -> bool {
+        let path = self.path(host, &Scope::User);
+        path.is_ok_and(|path| path.exists() || self.is_started(&path))
+    }
+
+    /// The servers of a host.
+    ///
+    /// # Errors
+    ///
+    /// The host has no file in this scope, or the records cannot be read.
+    pub fn status(&self, host: &Host, scope: &Scope) -> Result<Installed, InstallError> {
+        let path = self.path(host, scope)?;
+        let receipts = self.receipts()?;
+        let recorded = receipts.as_ref().and_then(|(receipts, _)| receipts.of(&path)).map(|receipt| &receipt.servers);
+        let is_recorded = |name: &String| recorded.is_some_and(|names| names.contains(name));
+        let found = match self.servers(host, &path) {
+            Err(error) => Found::Broken(error.to_string()),
+            Ok(None) if !self.is_started(&path) => Found::Nothing,
+            Ok(servers) => {
+                let servers = servers.unwrap_or_default().into_iter();
+                Found::Servers(
+                    servers.map(|(name, entry)| ListedServer::new(name.clone(), &entry, is_recorded(&name))).collect(),
+                )
+            }
+        };
+        Ok(Installed { path: path.display().to_string(), found })
+    }
+
+    /// Works out a change without making it.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read or edited, or the name belongs to a server of another origin.
+    pub fn prepare(&self, host: &Host, scope: &Scope, action: &Action) -> Result<Edit, InstallError> {
+        let path = self.path(host, scope)?;
+        let file = ConfigFile::read(&path)?;
+        let receipts = self.receipts()?.map(|(receipts, _)| receipts).unwrap_or_default();
+        edit(host, path, &file, &receipts, action)
+    }
+
+    /// Makes a change: the file is replaced as a whole, after a copy of it was made.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`prepare`](Self::prepare), and the file cannot be written or was changed by another program at the same
+    /// moment.
+    pub fn apply(&self, host: &Host, scope: &Scope, action: &Action) -> Result<Edit, InstallError> {
+        let path = self.path(host, scope)?;
+        let lock = self.environment.resolve(LOCK).ok_or(InstallError::NoFile(host.label))?;
+        let _lock = file::lock(Path::new(&lock))?;
+        let _host_lock = if host.has_lock { DirectoryLock::take(&path)? } else { None };
+        let file = ConfigFile::read(&path)?;
+        let (mut receipts, records) = self.receipts()?.ok_or(InstallError::NoFile(host.label))?;
+        let mut edit = edit(host, path, &file, &receipts, action)?;
+        match &edit.after {
+            None => file.delete(&edit.receipt.directories)?,
+            Some(after) => {
+                if edit.is_first {
+                    file.back_up()?;
+                }
+                edit.receipt.directories.extend(file.replace(after)?);
+            }
+        }
+        // Without a record the last entry leaves an empty object; without the entry a record has no effect.
+        receipts.put(edit.receipt.clone());
+        receipts.write(&records)?;
+        if let (true, Some(after)) = (edit.receipt.servers.is_empty(), &edit.after) {
+            file.drop_backup(after)?;
+        }
+        edit.backup = Some(file.backup()).filter(|backup| backup.exists());
+        Ok(edit)
+    }
+
+    /// True if the host has a directory for its file, other than the home directory.
+    fn is_started(&self, path: &Path) -> bool {
+        let home = self.environment.home().map(Path::new);
+        path.parent().is_some_and(|parent| Some(parent) != home && parent.is_dir())
+    }
+
+    fn servers(&self, host: &Host, path: &Path) -> Result<Option<Vec<(String, serde_json::Value)>>, InstallError> {
+        let (Some(format), file) = (host.format, ConfigFile::read(path)?) else { return Ok(None) };
+        let Some(text) = file.text() else { return Ok(None) };
+        let failed = |error| InstallError::Edit { path: path.to_owned(), error };
+        let keys = keys(host, text, format).map_err(failed)?;
+        document::servers(text, format, keys).map(Some).map_err(failed)
+    }
+
+    /// The records. `None` if the directory of the user is not known.
+    fn receipts(&self) -> Result<Option<(Receipts, ConfigFile)>, InstallError> {
+        let path = self.environment.resolve(RECORDS);
+        path.map(|path| Receipts::read(Path::new(&path)).map_err(InstallError::from)).transpose()
+    }
+}
+
+/// The keys on the way to the servers in this text.
+fn keys(host: &Host, text: &str, format: Format) -> Result<&'static [&'static str], EditError> {
+    for keys in host.keys {
+        // An object in the place of servers, not a server with that name.
+        let found = document::servers(text, format, keys);
+        let is_used = |servers: Vec<(_, serde_json::Value)>| {
+            !servers.is_empty() && servers.iter().all(|(_, entry)| entry.is_object())
+        };
+        if host.keys.len() > 1 && found.is_ok_and(is_used) {
+            return Ok(keys);
+        }
+    }
+    let last = host.keys.last().copied().unwrap_or_default();
+    document::servers(text, format, last).map(|_| last)
+}
+
+/// The change of a file, with its record afterwards.
+fn edit(
+    host: &Host,
+    path: PathBuf,
+    file: &ConfigFile,
+    receipts: &Receipts,
+    action: &Action,
+) -> Result<Edit, InstallError> {
+    let format = host.format.ok_or(InstallError::NoFile(host.label))?;
+    let before = file.text();
+    let text = before.unwrap_or_default();
+    let failed = |error| InstallError::Edit { path: path.clone(), error };
+    let keys = keys(host, text, format).map_err(failed)?;
+    let servers = document::servers(text, format, keys).map_err(failed)?;
+    let receipt = receipts.of(&path).cloned();
+    let fresh = || Receipt {
+        path: path.clone(),
+        existed: before.is_some(),
+        directories: Vec::new(),
+        origin: Origin::default(),
+        servers: Vec::new(),
+    };
+    // A record whose entries are gone says nothing about this file.
+    let is_current = |receipt: &Receipt| servers.iter().any(|(name, _)| receipt.servers.contains(name));
+    let receipt = receipt.filter(is_current);
+    let is_first = receipt.is_none();
+    let is_recorded =
+        |name: &str| receipt.as_ref().is_some_and(|receipt| receipt.servers.iter().any(|known| known == name));
+    let ours = |name: &str| {
+        let entry = servers.iter().find(|(known, _)| known == name)?;
+        Some(ListedServer::new(entry.0.clone(), &entry.1, is_recorded(name)).is_ours)
+    };
+    match action {
+        Action::Install { name, server } => {
+            check_name(name)?;
+            let entry = server.entry(host, name).ok_or(InstallError::CommandsOnly(host.label))?;
+            let (text, receipt) = match ours(name) {
+                None => (text.to_owned(), receipt),
+                Some(false) => return Err(InstallError::Taken { path, name: name.clone() }),
+                // Replaced: as if it had been removed first.
+                Some(true) => without(text, (format, keys), name, receipt).map_err(failed)?,
+            };
+            let edited = document::insert(&text, format, keys, name, &entry).map_err(failed)?;
+            let mut receipt = receipt.unwrap_or_else(fresh);
+            if receipt.servers.is_empty() {
+                receipt.origin = edited.origin;
+            }
+            receipt.servers.push(name.clone());
+            Ok(Edit {
+                before: before.map(str::to_owned),
+                after: Some(edited.text),
+                backup: None,
+                receipt,
+                is_first,
+                path,
+            })
+        }
+        Action::Uninstall { name } => {
+            if ours(name) == Some(false) {
+                return Err(InstallError::Foreign { path, name: name.clone() });
+            }
+            let existed = receipt.as_ref().is_none_or(|receipt| receipt.existed);
+            let (text, receipt) = without(text, (format, keys), name, receipt).map_err(failed)?;
+            let receipt = receipt.unwrap_or_else(fresh);
+            let is_gone = !existed && text.trim().is_empty();
+            let after = (!is_gone).then_some(text);
+            Ok(Edit { before: before.map(str::to_owned), after, backup: None, receipt, is_first, path })
+        }
+    }
+}
+
+/// The text and the record without an entry.
+fn without(
+    text: &str,
+    (format, keys): (Format, &[&str]),
+    name: &str,
+    receipt: Option<Receipt>,
+) -> Result<(String, Option<Receipt>), EditError> {
+    let is_last = |receipt: &&Receipt| receipt.servers.iter().all(|known| known == name);
+    let origin = receipt.as_ref().filter(is_last).map(|receipt| &receipt.origin);
+    let text = document::remove(text, format, keys, name, origin)?;
+    let receipt = receipt.map(|mut receipt| {
+        receipt.servers.retain(|known| known != name);
+        receipt
+    });
+    Ok((text, receipt))
+}

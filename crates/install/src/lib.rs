@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+
+mod bundle;
+mod diff;
+mod document;
+mod entry;
+mod environment;
+mod file;
+mod hosts;
+mod installer;
+mod name;
+mod receipts;
+mod status;
+mod value;
+
+pub use bundle::{Archive, ArchiveError, ArchiveFile, BundleManifest, BundleSetting, archive, registry_entry};
+pub use diff::diff;
+pub use document::{EditError, Edited, Format, Origin, insert, remove, servers};
+pub use entry::{Server, snippet};
+pub use environment::{Environment, Os};
+pub use file::FileError;
+pub use hosts::{Host, Scope, host, hosts};
+pub use installer::{Action, Edit, InstallError, Installer};
+pub use name::{InvalidName, check_name, name_for};
+pub use status::{Found, Installed, ListedServer};
+pub use value::Value;

@@ -1,0 +1,80 @@
+//! Lists the files of the SDKs for `bundle.rs`, with a digest of them for the name of their folder.
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    #[cfg(feature = "bundled")]
+    embed::write();
+}
+
+#[cfg(feature = "bundled")]
+mod embed {
+    use std::fmt::Write as _;
+    use std::path::{Path, PathBuf};
+    use std::{env, fs};
+
+    use sha2::{Digest, Sha256};
+
+    /// A file of a bundle: its path there, and its path here.
+    type File = (String, PathBuf);
+
+    pub(crate) fn write() {
+        let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo names the crate"));
+        // A copy of the folder inside the crate, if it was packaged, and otherwise that of the repository.
+        let sdks = [own.join("sdk"), own.join("../../sdk")].into_iter().find(|folder| folder.is_dir());
+        let sdks = sdks.expect("the SDKs are in sdk/ or ../../sdk/").canonicalize().expect("a folder has a path");
+
+        let python = sdks.join("python/src/protomcp");
+        let is_python = |path: &Path| path.extension().is_some_and(|end| end == "py" || end == "typed");
+        let mut files = below(&python, "sdk/protomcp", &is_python);
+        files.push(("lent/protomcp/__init__.py".into(), own.join("files/python/protomcp/__init__.py")));
+        let mut source = bundle("PYTHON", "python", files);
+
+        let node = sdks.join("typescript");
+        let is_javascript = |path: &Path| path.extension().is_some_and(|end| end == "js");
+        let mut files = below(&node.join("src"), "modules/protomcp/src", &is_javascript);
+        files.push(("modules/protomcp/package.json".into(), node.join("package.json")));
+        files.extend(["register.mjs", "hooks.mjs"].map(|name| (name.into(), own.join("files/node").join(name))));
+        source.push_str(&bundle("NODE", "node", files));
+
+        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder"));
+        fs::write(out.join("bundled.rs"), source).expect("the list can be written");
+    }
+
+    /// The files below `folder`, in a folder of the bundle.
+    fn below(folder: &Path, name: &str, is_part: &impl Fn(&Path) -> bool) -> Vec<File> {
+        // A new file changes the time of its folder.
+        println!("cargo:rerun-if-changed={}", folder.display());
+        let mut found = Vec::new();
+        for entry in fs::read_dir(folder).expect("the folder of an SDK can be read") {
+            let path = entry.expect("an entry can be read").path();
+            let own = path.file_name().and_then(|own| own.to_str()).expect("names are UTF-8");
+            let name = format!("{name}/{own}");
+            if path.is_dir() && own != "__pycache__" {
+                found.extend(below(&path, &name, is_part));
+            } else if path.is_file() && is_part(&path) {
+                found.push((name, path));
+            }
+        }
+        found
+    }
+
+    /// The source of a constant.
+    fn bundle(constant: &str, name: &str, mut files: Vec<File>) -> String {
+        files.sort();
+        let mut digest = Sha256::new();
+        let mut list = String::new();
+        for (name, path) in files {
+            println!("cargo:rerun-if-changed={}", path.display());
+            let bytes = fs::read(&path).expect("a file of an SDK can be read");
+            digest.update((name.len() as u64).to_le_bytes());
+            digest.update(&name);
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(&bytes);
+            let path = path.to_str().expect("paths are UTF-8");
+            writeln!(list, "    File {{ path: {name:?}, bytes: include_bytes!({path:?}) }},").expect("a string grows");
+        }
+        let digest = digest.finalize().iter().take(16).fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
+        let folder = format!("{name}-{digest}");
+        format!("pub(crate) const {constant}: Bundle = Bundle {{ folder: {folder:?}, files: &[\n{list}] }};\n")
+    }
+}

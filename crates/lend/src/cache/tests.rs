@@ -1,0 +1,129 @@
+//! Tests of the folder, on a real one.
+
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::bundle;
+
+const FILES: &[bundle::File] = &[
+    bundle::File { path: "sdk/a.py", bytes: b"a = 1\n" },
+    bundle::File { path: "sdk/deep/b.py", bytes: b"b = 2\n" },
+    bundle::File { path: "empty", bytes: b"" },
+];
+const BUNDLE: Bundle = Bundle { folder: "python-1", files: FILES };
+
+fn cache() -> (TempDir, SdkCache) {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = SdkCache::new(folder.path().join("protomcp/sdk"));
+    (folder, cache)
+}
+
+fn assert_whole(folder: &Path) {
+    for file in FILES {
+        assert_eq!(fs::read(folder.join(file.path)).unwrap(), file.bytes, "{}", file.path);
+    }
+    let is_draft = |entry: io::Result<fs::DirEntry>| entry.unwrap().file_name().to_string_lossy().starts_with(".new");
+    assert!(!fs::read_dir(folder.join("sdk")).unwrap().any(is_draft), "no draft is left");
+}
+
+#[test]
+fn files_are_written_once_for_their_owner_alone() {
+    let (_folder, cache) = cache();
+    let kept = cache.keep(&BUNDLE).unwrap();
+    assert_whole(&kept);
+    assert_eq!(fs::metadata(&kept).unwrap().mode() & 0o777, 0o700);
+    let written = fs::metadata(kept.join("sdk/a.py")).unwrap();
+    assert_eq!(written.mode() & 0o777, 0o600);
+    assert_eq!(cache.keep(&BUNDLE).unwrap(), kept);
+    assert_eq!(fs::metadata(kept.join("sdk/a.py")).unwrap().ino(), written.ino(), "the file was not written again");
+}
+
+#[test]
+fn damaged_and_missing_files_are_replaced() {
+    let (_folder, cache) = cache();
+    let kept = cache.keep(&BUNDLE).unwrap();
+    for damage in ["", "a = 1", "a = 2\n", "a = 1\nb = 2\n"] {
+        fs::write(kept.join("sdk/a.py"), damage).unwrap();
+        fs::write(kept.join("sdk/compiled"), "by an interpreter").unwrap();
+        assert_whole(&cache.keep(&BUNDLE).unwrap());
+        assert!(kept.join("sdk/compiled").exists(), "files of others stay");
+    }
+    fs::remove_dir_all(kept.join("sdk")).unwrap();
+    assert_whole(&cache.keep(&BUNDLE).unwrap());
+}
+
+#[test]
+fn many_programs_can_start_at_once() {
+    let (_folder, cache) = cache();
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                assert_eq!(fs::read(cache.keep(&BUNDLE).unwrap().join("sdk/deep/b.py")).unwrap(), b"b = 2\n");
+            });
+        }
+    });
+    assert_whole(&cache.keep(&BUNDLE).unwrap());
+}
+
+#[test]
+fn a_folder_that_others_can_change_is_refused() {
+    let (_folder, cache) = cache();
+    let kept = cache.keep(&BUNDLE).unwrap();
+    for mode in [0o770, 0o707] {
+        fs::set_permissions(&kept, fs::Permissions::from_mode(mode)).unwrap();
+        assert!(matches!(cache.keep(&BUNDLE), Err(LendError::Shared(path)) if path == kept), "{mode:o}");
+    }
+    fs::set_permissions(&kept, fs::Permissions::from_mode(0o755)).unwrap();
+    cache.keep(&BUNDLE).unwrap();
+}
+
+#[test]
+fn a_path_that_cannot_be_made_is_named() {
+    let (folder, _) = cache();
+    fs::write(folder.path().join("file"), "").unwrap();
+    let error = SdkCache::new(folder.path().join("file/sdk")).keep(&BUNDLE).unwrap_err().to_string();
+    assert!(error.contains("file/sdk/python-1") && error.contains("XDG_CACHE_HOME"), "{error}");
+}
+
+#[test]
+fn a_full_disk_leaves_no_draft() {
+    // Every write to it fails as on a full disk.
+    assert_eq!(create(Path::new("/dev/full"), b"a").unwrap_err().kind(), io::ErrorKind::StorageFull);
+    let (folder, _) = cache();
+    let path = folder.path().join("a");
+    // The rename fails, since a folder is in its way.
+    fs::create_dir_all(path.join("b")).unwrap();
+    write(&path, b"a").unwrap_err();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_few_versions_of_each_sdk_are_kept() {
+    let (_folder, cache) = cache();
+    let names: Vec<String> = (1..=VERSIONS + 3).map(|number| format!("python-{number}")).collect();
+    cache.keep(&Bundle { folder: "node-1", files: FILES }).unwrap();
+    for name in &names {
+        cache.keep(&Bundle { folder: name.clone().leak(), files: FILES }).unwrap();
+    }
+    let kept = |name: &str| cache.folder.join(name).exists();
+    assert_eq!(names.iter().filter(|name| kept(name)).count(), VERSIONS);
+    assert!(kept(names.last().unwrap()) && kept("node-1"));
+}
+
+#[test]
+fn the_folder_of_a_user_follows_the_environment() {
+    let of = |cache: Option<&str>, home: Option<&str>| {
+        let variable = |name: &str| {
+            let value = if name == "HOME" { home } else { cache.filter(|_| name == "XDG_CACHE_HOME") };
+            value.map(OsString::from)
+        };
+        SdkCache::of_user(variable).map(|cache| cache.folder.display().to_string()).ok()
+    };
+    assert_eq!(of(Some("/c"), Some("/h")).as_deref(), Some("/c/protomcp/sdk"));
+    assert_eq!(of(None, Some("/h")).as_deref(), Some("/h/.cache/protomcp/sdk"));
+    assert_eq!(of(Some("relative"), Some("/h")).as_deref(), Some("/h/.cache/protomcp/sdk"));
+    assert_eq!(of(None, None), None);
+}

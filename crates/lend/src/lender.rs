@@ -1,0 +1,141 @@
+//! The variables with which an interpreter finds an SDK.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use crate::bundle::Bundles;
+use crate::cache::SdkCache;
+use crate::error::LendError;
+use crate::source::{Runtime, SdkSource};
+use crate::{node, python};
+
+/// Lends SDKs to interpreters, by the choice of the user.
+#[derive(Debug, Clone)]
+pub struct Lender {
+    source: SdkSource,
+    bundles: Option<Bundles>,
+    cache: Option<SdkCache>,
+}
+
+impl Lender {
+    /// Lends these SDKs, and keeps their files in `cache`. Without SDKs, or without a cache, it lends as far as nothing
+    /// is needed of them.
+    #[must_use]
+    pub fn new(source: SdkSource, bundles: Option<Bundles>, cache: Option<SdkCache>) -> Self {
+        Self { source, bundles, cache }
+    }
+
+    /// The choice of the user.
+    #[must_use]
+    pub fn source(&self) -> SdkSource {
+        self.source
+    }
+
+    /// The variables for the interpreter of `file`, if it needs any. Puts the SDK into the cache unless it is there, which
+    /// takes less than a millisecond. `present` is the present value of a variable.
+    ///
+    /// # Errors
+    /// See [`LendError`]. With [`SdkSource::Auto`] the interpreter may still have an SDK of its own.
+    pub fn variables(
+        &self,
+        runtime: Runtime,
+        file: &Path,
+        present: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Option<(&'static str, OsString)>, LendError> {
+        let is_needed = match self.source {
+            SdkSource::Installed => false,
+            SdkSource::Bundled => true,
+            SdkSource::Auto => runtime == Runtime::Python || !node::is_installed(file),
+        };
+        if !is_needed {
+            return Ok(None);
+        }
+        let folder = self.folder(runtime)?;
+        let value = |name| {
+            let present = present(name);
+            self.value(runtime, &folder, present.as_deref()).map(|value| Some((name, value)))
+        };
+        match runtime {
+            Runtime::Python => value(python::VARIABLE),
+            Runtime::Node => value(node::OPTIONS),
+            Runtime::Bun => value(node::SEARCH_PATH),
+        }
+    }
+
+    fn value(&self, runtime: Runtime, folder: &Path, present: Option<&OsStr>) -> Result<OsString, LendError> {
+        match runtime {
+            Runtime::Python => python::search_path(self.source, folder, present),
+            Runtime::Node => Ok(node::options(self.source, folder, present)),
+            Runtime::Bun => node::search_path(folder, present),
+        }
+    }
+
+    /// The folder with the files of the SDK.
+    fn folder(&self, runtime: Runtime) -> Result<PathBuf, LendError> {
+        let bundles = self.bundles.as_ref().ok_or(LendError::NoBundle)?;
+        let bundle = match runtime {
+            Runtime::Python => &bundles.python,
+            Runtime::Node | Runtime::Bun => &bundles.node,
+        };
+        self.cache.as_ref().ok_or(LendError::NoFolder)?.keep(bundle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::bundle::{Bundle, File};
+
+    const FILES: &[File] = &[File { path: "a", bytes: b"a" }];
+    const BUNDLES: Bundles = Bundles {
+        python: Bundle { folder: "python-1", files: FILES },
+        node: Bundle { folder: "node-1", files: FILES },
+    };
+
+    #[test]
+    fn the_choice_decides_about_each_runtime() {
+        use Runtime::{Bun, Node, Python};
+        use SdkSource::{Auto, Bundled, Installed};
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("with/node_modules/protomcp")).unwrap();
+        fs::write(at("with/node_modules/protomcp/package.json"), "{}").unwrap();
+        let cache = SdkCache::new(at("cache"));
+        for (source, runtime, file, variable, part) in [
+            (Auto, Python, "without/t.py", "PYTHONPATH", "python-1/lent"),
+            (Auto, Python, "with/t.py", "PYTHONPATH", "python-1/lent"),
+            (Auto, Node, "without/t.js", "NODE_OPTIONS", "node-1/register.mjs"),
+            (Auto, Node, "with/t.js", "", ""),
+            (Auto, Bun, "without/t.js", "NODE_PATH", "node-1/modules"),
+            (Auto, Bun, "with/t.js", "", ""),
+            (Bundled, Python, "with/t.py", "PYTHONPATH", "python-1/sdk"),
+            (Bundled, Node, "with/t.js", "NODE_OPTIONS", "node-1/register.mjs?bundled"),
+            (Bundled, Bun, "with/t.js", "NODE_PATH", "node-1/modules"),
+            (Installed, Python, "without/t.py", "", ""),
+            (Installed, Node, "without/t.js", "", ""),
+            (Installed, Bun, "without/t.js", "", ""),
+        ] {
+            let lender = Lender::new(source, Some(BUNDLES), Some(cache.clone()));
+            let lent = lender.variables(runtime, &at(file), |_| Some("/mine".into())).unwrap();
+            let row = format!("{source:?} {runtime:?} {file}: {lent:?}");
+            let Some((name, value)) = lent else {
+                assert_eq!(variable, "", "{row}");
+                continue;
+            };
+            let value = value.to_string_lossy();
+            assert!(name == variable && value.contains(part) && value.contains("/mine"), "{row}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_lent_without_sdks_or_a_folder() {
+        let of = |source, bundles, runtime| {
+            Lender::new(source, bundles, None).variables(runtime, Path::new("/none/t"), |_| None)
+        };
+        assert!(matches!(of(SdkSource::Auto, None, Runtime::Python), Err(LendError::NoBundle)));
+        assert!(matches!(of(SdkSource::Auto, Some(BUNDLES), Runtime::Node), Err(LendError::NoFolder)));
+        assert!(matches!(of(SdkSource::Installed, None, Runtime::Python), Ok(None)));
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod bundle;
+mod cache;
+mod error;
+mod lender;
+mod node;
+mod python;
+mod source;
+
+pub use bundle::Bundles;
+pub use cache::SdkCache;
+pub use error::LendError;
+pub use lender::Lender;
+pub use node::file_url;
+pub use source::{Runtime, SdkSource};

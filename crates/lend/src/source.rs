@@ -1,0 +1,59 @@
+//! The choice between an installed SDK and one that is lent, and the runtimes that can borrow.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+/// The SDK that a tool file gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SdkSource {
+    /// The one that is installed for the file, and otherwise the bundled one.
+    #[default]
+    Auto,
+    /// The bundled one, even if another is installed. A module of that name beside the file still comes first.
+    Bundled,
+    /// The one that is installed. Nothing is lent.
+    Installed,
+}
+
+/// A program that runs tool files, by its way to find packages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runtime {
+    /// Python, also by way of `uv`.
+    Python,
+    /// Node, also by way of `npx` and `tsx`.
+    Node,
+    /// Bun.
+    Bun,
+}
+
+impl Runtime {
+    /// The runtime of JavaScript that a program is: Node, unless its name is that of another one. Deno, which cannot
+    /// borrow, is `None`.
+    #[must_use]
+    pub fn of_javascript(program: &OsStr) -> Option<Self> {
+        match Path::new(program).file_stem().and_then(OsStr::to_str) {
+            Some("bun" | "bunx") => Some(Self::Bun),
+            Some("deno") => None,
+            _ => Some(Self::Node),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runtimes_of_javascript_are_known_by_their_names() {
+        for (program, runtime) in [
+            ("node", Some(Runtime::Node)),
+            ("/opt/node-22/bin/node", Some(Runtime::Node)),
+            ("npx", Some(Runtime::Node)),
+            ("./a-wrapper.sh", Some(Runtime::Node)),
+            ("/usr/local/bin/bun", Some(Runtime::Bun)),
+            ("deno", None),
+        ] {
+            assert_eq!(Runtime::of_javascript(OsStr::new(program)), runtime, "{program}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// The events of the server beside MCP: the tool's wire, and the log.
+
+import { readEvents } from "./sse.js";
+
+const PAUSE = 1000;
+
+/**
+ * Follows the events until the token is refused.
+ *
+ * @param {string} token
+ * @param {(event: {type: string, seq: number, time: number, data: any}) => void} take
+ */
+export async function followEvents(token, take) {
+  let from = 0;
+  for (;;) {
+    try {
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await fetch(`/api/events?from=${from}`, { headers });
+      if (response.status === 401) return;
+      if (response.ok) {
+        await readEvents(response, ({ data }) => {
+          const event = JSON.parse(data);
+          if (event.seq !== undefined) from = event.seq + 1;
+          take(event);
+        });
+      }
+    } catch {
+      // The server is gone, and may be started again: its events begin anew.
+      from = 0;
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+}

@@ -1,0 +1,73 @@
+// The latest requests of the user. Their arguments outlive a reload of the page, their results do not.
+
+import { clock, duration, h } from "./dom.js";
+
+const MAX_ENTRIES = 200;
+/** The longest arguments that are kept for later, in characters. */
+const MAX_KEPT = 20_000;
+const KEY = "pmcp-history";
+
+/**
+ * @typedef {object} Done
+ * @property {"tools" | "resources" | "templates" | "prompts"} kind
+ * @property {string} name
+ * @property {any} input
+ * @property {number} time
+ * @property {number} [took] in milliseconds
+ * @property {"running" | "ok" | "failed" | "cancelled"} state
+ * @property {any} [view] the element with the result
+ */
+
+/** @param {(entry: Done) => void} open */
+export function history(open) {
+  /** @type {Done[]} */ let entries = load();
+  const element = h("ul", { class: "items" });
+
+  function draw() {
+    element.replaceChildren(...entries.map((entry) => h("li", null, h("button", { type: "button", class: "item", onclick: () => open(entry) },
+      h("span", { class: "title" }, entry.name),
+      h("span", { class: `badge ${entry.state}` }, entry.state),
+      h("span", { class: "hint" }, [clock(entry.time).slice(0, 8), entry.took !== undefined && duration(entry.took)].filter(Boolean).join(" · "))))));
+    if (entries.length === 0) element.append(h("li", { class: "hint" }, "Nothing was called yet."));
+  }
+
+  function keep() {
+    const kept = entries.map(({ view, ...entry }) => entry).filter((entry) => JSON.stringify(entry.input ?? null).length <= MAX_KEPT);
+    try {
+      sessionStorage.setItem(KEY, JSON.stringify(kept));
+    } catch {
+      // The browser stores no more, and the list lives as long as the page.
+    }
+  }
+
+  draw();
+  return {
+    element,
+    count: () => entries.length,
+    /** @param {Done} entry */
+    add(entry) {
+      entries = [entry, ...entries].slice(0, MAX_ENTRIES);
+      draw();
+    },
+    /** An entry has changed. */
+    changed() {
+      draw();
+      keep();
+    },
+    clear() {
+      entries = [];
+      draw();
+      keep();
+    },
+  };
+}
+
+/** @returns {Done[]} */
+function load() {
+  try {
+    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "[]");
+    return kept.map((/** @type {Done} */ entry) => (entry.state === "running" ? { ...entry, state: "cancelled" } : entry));
+  } catch {
+    return [];
+  }
+}

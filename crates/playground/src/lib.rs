@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+mod api;
+mod assets;
+mod body;
+mod calls;
+mod journal;
+mod requests;
+mod ring;
+mod service;
+mod token;
+mod websocket;
+
+pub use calls::Calls;
+pub use journal::Journal;
+pub use service::{Playground, Reload};
+pub use token::{NoToken, Token};

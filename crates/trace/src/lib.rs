@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod compare;
+mod message;
+mod mock;
+mod recording;
+mod redaction;
+mod replay;
+
+pub use compare::{Comparison, Difference};
+pub use mock::Mock;
+pub use recording::{Entry, Party, Recording, TraceError};
+pub use redaction::{REDACTED, Redaction};
+pub use replay::{Replay, Step};

@@ -1,0 +1,182 @@
+"""Mistakes in a file: the message names the place, and says the remedy."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+import pytest
+from typing_extensions import NotRequired, ReadOnly, Required
+
+import protomcp
+from protomcp import Depends, ToolError, local_middleware, prompt, step, tool, workflow
+from protomcp._types import Types
+from protomcp.errors import DeclarationError
+from protomcp.testing import Harness
+
+
+class Plain:
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+def provider(size: int) -> int:
+    return size
+
+
+async def later() -> int:
+    return 1
+
+
+def callback(then: Callable[[int], int]) -> None: ...
+def instance(item: Plain) -> None: ...
+def nested(items: list[dict[str, Plain]]) -> None: ...
+def missing(item: Missing) -> None: ...  # type: ignore[name-defined]  # noqa: F821
+def produces(a: int) -> Any:
+    yield a
+
+
+async def produces_later(a: int) -> Any:
+    yield a
+
+
+def positional(a: int, /, b: int) -> None: ...
+def dependent(a: int = Depends(provider)) -> None: ...
+def impatient(a: int = Depends(later)) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("handler", "message"),
+    [
+        (callback, r"the parameter then: Callable\[\[int\], int\] has no form in JSON"),
+        (
+            instance,
+            "the parameter item: Plain has no form in JSON: a dataclass, a TypedDict or a pydantic model has one",
+        ),
+        (nested, "the parameter items: Plain has no form in JSON"),
+        (missing, "name 'Missing' is not defined"),
+        (positional, "the arguments of positional are passed by name: leave out the `/`"),
+        (dependent, "nothing fills in size: give it a default, or `Depends`"),
+        (produces, "it yields, and a call has one result: return a list"),
+        (produces_later, "it yields"),
+        (impatient, "depends on an async function, so it has to be async itself"),
+    ],
+)
+def test_a_wrong_handler_is_named_with_its_place(handler: Any, message: str) -> None:
+    tool(handler)
+    with pytest.raises(DeclarationError) as found, Harness():
+        pass
+    text = str(found.value)
+    assert re.match(rf"{re.escape(__file__)}:\d+: tool '{handler.__name__}': ", text) and re.search(message, text), text
+
+
+def test_the_log_has_the_message_alone(tmp_path: Any) -> None:
+    """No traceback through the SDK: the place in the file says more."""
+    file = tmp_path / "tools.py"
+    file.write_text("from protomcp import tool\n\n@tool\ndef f(a: type) -> str:\n    return ''\n")
+    code = (
+        "import os, runpy, socket, threading\n"
+        "listener = socket.socket(socket.AF_UNIX); listener.bind('s'); listener.listen()\n"
+        "threading.Thread(target=listener.accept, daemon=True).start()\n"
+        "os.environ['PROTOMCP_SOCKET'] = 's'\n"
+        "runpy.run_path('tools.py')\n"
+        "import protomcp; protomcp.run()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(protomcp.__path__[0]) + "/.."},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "protomcp: tools.py:3: tool 'f': the parameter a: type has no form in JSON\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "resource",
+        "resource_template",
+        "tool_group",
+        "action",
+        "workflow",
+        "middleware",
+        "server_context",
+        "sidecar",
+        "completion",
+    ],
+)
+def test_a_decorator_without_its_parentheses_says_so(name: str) -> None:
+    decorator: Any = getattr(protomcp, name)
+    with pytest.raises(TypeError, match=rf'@{name}\("…"\)'):
+        decorator(callback) if name not in ("sidecar", "completion") else decorator(callback, [], "")
+
+
+def test_decorators_with_nothing_to_say_need_no_parentheses() -> None:
+    @local_middleware
+    def louder(ctx: Any, tool_name: str, args: dict[str, Any], following: Any) -> Any:
+        return following(ctx, args).upper()
+
+    @prompt
+    def ask() -> str:
+        return "What?"
+
+    @tool
+    def greet() -> str:
+        return "hello"
+
+    with Harness() as tools:
+        assert (tools.call(greet).text, tools.get("ask")[0][1]["text"]) == ("HELLO", "What?")
+
+
+def test_two_tools_with_one_name_are_named_once(capfd: pytest.CaptureFixture[str]) -> None:
+    tool(name="same")(lambda: "first")
+    tool(name="same")(lambda: "second")
+    with Harness() as tools:
+        assert tools.call("same").text == "second"
+        tool(name="other")(lambda: "other")
+        assert tools.call("same").text == "second"
+    said = capfd.readouterr().err
+    assert said.count("two tools are named 'same'") == 1 and f"{__file__}:" in said
+
+
+class Base(TypedDict, total=False):
+    note: str
+    id: Required[int]
+
+
+class Derived(Base):
+    name: str
+    children: NotRequired[list[Derived]]
+    frozen: ReadOnly[NotRequired[int]]
+
+
+def test_keys_are_required_as_they_are_marked() -> None:
+    """All annotations of this file are text, in which the class does not see the marks."""
+    types = Types(globals())
+    types.of(Derived)
+    assert sorted(types.definitions["Derived"]["required"]) == ["id", "name"]
+
+
+def test_a_step_that_fails_is_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    @workflow("flow")
+    class Flow:
+        @step(description="Begins.", initial=True, next=["end"])
+        def begin(self, how: str) -> str:
+            if how == "expected":
+                raise ToolError("not today")
+            return {"good": "begun"}[how]
+
+        @step(description="Ends.", terminal=True)
+        def end(self) -> None: ...
+
+    with Harness() as tools:
+        assert "not today" in tools.call("flow.begin", how="expected").text
+        assert capfd.readouterr().err == ""
+        assert "KeyError: 'bad'" in tools.call("flow.begin", how="bad").text
+        assert 'return {"good": "begun"}[how]' in capfd.readouterr().err

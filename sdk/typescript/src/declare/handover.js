@@ -1,0 +1,27 @@
+/**
+ * State that survives a reload: a process hands it over to the one with the next version of the file.
+ *
+ * @module
+ */
+
+import { registry } from "../registry.js";
+
+/**
+ * Keeps a state when the file is saved: `give` returns it in the process that is about to be replaced, after its last
+ * call, and `take` receives it in the next one, before the first call. It is sent as JSON, 16 MiB at most, and the bridge
+ * waits three seconds for each of them. After a crash there is nothing to take. If `take` throws an error, the process
+ * serves without the state, and the log has the reason.
+ *
+ * ```js
+ * let visits = 0;
+ * handOver(() => visits, (before) => (visits = before));
+ * ```
+ *
+ * @template T
+ * @param {() => T | Promise<T>} give
+ * @param {(state: T) => unknown} take
+ */
+export function handOver(give, take) {
+  if (registry.handover) throw new TypeError("there are two states to hand over: give them as one object");
+  registry.handover = { give, take };
+}
