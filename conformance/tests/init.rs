@@ -83,7 +83,9 @@ fn a_new_project_in_rust_is_one_of_the_sdk() {
     fs::copy(root().join("Cargo.lock"), sandbox.path("Cargo.lock")).expect("the sandbox can be written");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut metadata = Command::new(cargo);
-    metadata.args(["metadata", "--offline", "--format-version", "1"]).current_dir(sandbox.path(""));
+    // A fresh machine has no packages of other platforms.
+    metadata.args(["metadata", "--offline", "--format-version", "1", "--filter-platform", &platform()]);
+    metadata.current_dir(sandbox.path(""));
     let output = metadata.output().expect("cargo starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
@@ -93,6 +95,15 @@ fn a_new_project_in_rust_is_one_of_the_sdk() {
     assert_eq!(names, ["protomcp-sdk", "protomcp-typed", "schemars", "serde", "tokio"]);
     symlink(init_example(), sandbox.path("tools")).expect("the sandbox can be written");
     use_tools(&sandbox.pmcp(&["dev", "tools"]).start(), "rust");
+}
+
+/// The platform of this machine, as cargo names it.
+fn platform() -> String {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc).args(["--version", "--verbose"]).output().expect("rustc starts");
+    let version = String::from_utf8(output.stdout).expect("it is text");
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    host.expect("rustc names its host").to_owned()
 }
 
 #[test]
