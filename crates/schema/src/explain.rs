@@ -1,220 +1,36 @@
 //! The faults of a value that does not match its schema, in words that a model can act on.
 
-use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
+use jsonschema::Draft;
 use serde_json::Value;
 
 use crate::mismatch::Mismatch;
-use crate::nearest::{did_you_mean, nearest};
-use crate::validator::Quote;
+use crate::quote::Quote;
+use crate::walk::{MAX_STEPS, Walk};
 
 /// The faults that are described; the rest is counted.
 const MAX_FAULTS: usize = 8;
-/// The faults that are counted. A value can have a million.
-const MAX_COUNTED: usize = 10_000;
-/// The longest description, in bytes: a part of it comes from the peer.
-const MAX_FAULT: usize = 300;
-/// The names that are compared with a wrong one. The names in a value come from the peer.
-const MAX_NAMES: usize = 256;
-/// The names in a description.
-const MAX_LISTED: usize = 32;
+/// The faults that are put into words. Some say the same.
+const MAX_WORDED: usize = 64;
 
 /// Describes the faults of a value that is not valid.
-pub(crate) fn explain(validator: &jsonschema::Validator, schema: &Value, value: &Value, quote: Quote) -> Mismatch {
-    let explainer = Explainer { schema, value, quote };
-    let mut mismatch = Mismatch { faults: Vec::new(), more: 0 };
-    for error in validator.iter_errors(value).take(MAX_COUNTED) {
-        explainer.describe(&error, &mut mismatch);
-    }
-    mismatch
-}
-
-struct Explainer<'a> {
-    schema: &'a Value,
-    value: &'a Value,
-    quote: Quote,
-}
-
-impl Explainer<'_> {
-    fn describe(&self, error: &ValidationError<'_>, mismatch: &mut Mismatch) {
-        if mismatch.faults.len() >= MAX_FAULTS {
-            mismatch.more += 1;
-            return;
-        }
-        let path = error.instance_path().as_str();
-        let place = if path.is_empty() { String::new() } else { format!("at {path}: ") };
-        let mut push = |text: String| mismatch.faults.push(shorten(format!("{place}{text}")));
-        match error.kind() {
-            ValidationErrorKind::AdditionalProperties { unexpected }
-            | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
-                self.describe_unknown(error, &place, unexpected, mismatch);
+pub(crate) fn explain(schema: &Value, draft: Draft, value: &Value, quote: Quote) -> Mismatch {
+    let mut walk = Walk::new(schema, draft, MAX_STEPS);
+    let found = walk.faults(schema, value);
+    let (mut faults, mut worded, mut left) = (Vec::new(), 0, MAX_WORDED);
+    found.visit(&mut |fault| {
+        for text in walk.describe(fault, quote, MAX_FAULTS - faults.len()) {
+            worded += 1;
+            if !faults.contains(&text) {
+                faults.push(text);
             }
-            ValidationErrorKind::Required { property } => {
-                let name = property.as_str().unwrap_or_default();
-                push(format!("{name:?} is missing{}{}", self.described(error, name), self.misspelt(error, name)));
-            }
-            ValidationErrorKind::Type { kind } => {
-                let expected = match kind {
-                    TypeKind::Single(kind) => kind.to_string(),
-                    TypeKind::Multiple(kinds) => {
-                        kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or ")
-                    }
-                };
-                push(format!("expected {expected}{}", self.got(error.instance())));
-            }
-            ValidationErrorKind::Enum { options } => {
-                let options = || options.as_array().into_iter().flatten();
-                let choices: Vec<String> = options().take(MAX_LISTED).map(Value::to_string).collect();
-                let texts = options().take(MAX_NAMES).filter_map(Value::as_str);
-                let hint = error.instance().as_str().map(|wrong| did_you_mean(wrong, texts)).unwrap_or_default();
-                push(format!("expected one of {}{}{hint}", choices.join(", "), self.got(error.instance())));
-            }
-            ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
-                self.describe_choice(error, &place, context, mismatch);
-            }
-            // An object that allows no members: the path is that of the object.
-            ValidationErrorKind::FalseSchema
-                if error.schema_path().as_str().ends_with("/additionalProperties")
-                    && self.value.pointer(path).is_some_and(Value::is_object) =>
-            {
-                let members = self.value.pointer(path).and_then(Value::as_object).into_iter().flatten();
-                let unknown: Vec<String> = members.map(|(name, _)| name.clone()).collect();
-                self.describe_unknown(error, &place, &unknown, mismatch);
-            }
-            ValidationErrorKind::Pattern { pattern } => {
-                push(format!("expected text that matches {pattern}{}", self.got(error.instance())));
-            }
-            _ => push(match self.quote {
-                Quote::Values => error.to_string(),
-                Quote::Nothing => error.masked().to_string(),
-            }),
         }
+        left -= 1;
+        faults.len() < MAX_FAULTS && left > 0
+    });
+    if faults.is_empty() {
+        return Mismatch::new("the value does not match its schema, in a way that cannot be said more precisely");
     }
-
-    /// Describes a value that fits none of several schemas: by the faults of the one that it resembles most, or by the
-    /// values that are expected.
-    fn describe_choice(
-        &self,
-        error: &ValidationError<'_>,
-        place: &str,
-        choices: &[Vec<ValidationError<'_>>],
-        mismatch: &mut Mismatch,
-    ) {
-        let path = error.instance_path().as_str();
-        let expected: Option<Vec<String>> = choices.iter().map(|faults| expected(faults, path)).collect();
-        if let Some(mut expected) = expected {
-            expected.dedup();
-            let text = format!("{place}expected {}{}", expected.join(" or "), self.got(error.instance()));
-            mismatch.faults.push(shorten(text));
-            return;
-        }
-        let near =
-            choices.iter().filter(|faults| self::expected(faults, path).is_none()).min_by_key(|faults| faults.len());
-        for fault in near.into_iter().flatten() {
-            self.describe(fault, mismatch);
-        }
-    }
-
-    fn describe_unknown(&self, error: &ValidationError<'_>, place: &str, unknown: &[String], mismatch: &mut Mismatch) {
-        let known = self.properties(error);
-        let room = MAX_FAULTS - mismatch.faults.len();
-        for name in unknown.iter().take(room) {
-            let hint = match did_you_mean(name, known.iter().copied().take(MAX_NAMES)) {
-                _ if known.is_empty() => "; there are none".to_owned(),
-                hint if hint.is_empty() => format!("; expected {}", list(&known)),
-                hint => hint,
-            };
-            mismatch.faults.push(shorten(format!("{place}unknown argument {name:?}{hint}")));
-        }
-        mismatch.more += unknown.len().saturating_sub(room);
-    }
-
-    /// `, got …`, unless values are not to be repeated.
-    fn got(&self, value: &Value) -> String {
-        match self.quote {
-            Quote::Values => format!(", got {}", quote(value)),
-            Quote::Nothing => String::new(),
-        }
-    }
-
-    /// The properties of the object in which one is unknown.
-    fn properties(&self, error: &ValidationError<'_>) -> Vec<&str> {
-        let properties = self.parent(error).and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-        properties.map(|properties| properties.keys().map(String::as_str).collect()).unwrap_or_default()
-    }
-
-    /// The type and the description of a property, if its schema has them.
-    fn described(&self, error: &ValidationError<'_>, name: &str) -> String {
-        let property = self.parent(error).and_then(|schema| schema.get("properties")?.get(name));
-        let Some(property) = property else { return String::new() };
-        match (property.get("type").and_then(Value::as_str), property.get("description").and_then(Value::as_str)) {
-            (Some(kind), Some(text)) => format!(" ({kind}: {text})"),
-            (Some(text), None) | (None, Some(text)) => format!(" ({text})"),
-            (None, None) => String::new(),
-        }
-    }
-
-    /// The member that is probably the missing one under a wrong name. Where unknown members are faults of their own, the
-    /// description of that fault says so.
-    fn misspelt(&self, error: &ValidationError<'_>, name: &str) -> String {
-        let Some(parent) = self.parent(error) else { return String::new() };
-        if parent.get("additionalProperties") == Some(&Value::Bool(false)) {
-            return String::new();
-        }
-        let known = self.properties(error);
-        let members = error.instance().as_object().into_iter().flatten().map(|(member, _)| member.as_str());
-        let unknown = members.filter(|member| !known.contains(member)).take(MAX_NAMES);
-        nearest(name, unknown).map(|near| format!("; is {near:?} a misspelling of it?")).unwrap_or_default()
-    }
-
-    /// The schema with the keyword that is violated.
-    fn parent(&self, error: &ValidationError<'_>) -> Option<&Value> {
-        let keyword = error.schema_path().as_str();
-        self.schema.pointer(&keyword[..keyword.rfind('/')?])
-    }
-}
-
-/// The values that a schema expects, if the one at this path has another type or is not among its choices.
-fn expected(faults: &[ValidationError<'_>], path: &str) -> Option<String> {
-    let fault = faults.first().filter(|fault| fault.instance_path().as_str() == path)?;
-    match fault.kind() {
-        ValidationErrorKind::Type { kind: TypeKind::Single(kind) } => Some(kind.to_string()),
-        ValidationErrorKind::Type { kind: TypeKind::Multiple(kinds) } => {
-            Some(kinds.iter().map(|kind| kind.to_string()).collect::<Vec<_>>().join(" or "))
-        }
-        ValidationErrorKind::Constant { expected_value } => Some(expected_value.to_string()),
-        ValidationErrorKind::Enum { options } => {
-            let options = options.as_array().into_iter().flatten().take(MAX_LISTED);
-            Some(options.map(Value::to_string).collect::<Vec<_>>().join(" or "))
-        }
-        _ => None,
-    }
-}
-
-/// A short value as it is, and the kind of a long one.
-fn quote(value: &Value) -> String {
-    const SHORT: usize = 60;
-    let text = value.to_string();
-    if text.len() <= SHORT {
-        return text;
-    }
-    match value {
-        Value::String(_) => format!("a string of {} bytes", text.len() - 2),
-        Value::Array(elements) => format!("an array of {} elements", elements.len()),
-        Value::Object(members) => format!("an object of {} members", members.len()),
-        Value::Null | Value::Bool(_) | Value::Number(_) => text,
-    }
-}
-
-fn list(names: &[&str]) -> String {
-    names.iter().take(MAX_LISTED).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
-}
-
-pub(crate) fn shorten(mut text: String) -> String {
-    if text.len() > MAX_FAULT {
-        text.truncate(text.floor_char_boundary(MAX_FAULT));
-        text.push('…');
-    }
-    text
+    Mismatch { faults, more: found.count().saturating_sub(worded) }
 }
 
 #[cfg(test)]
@@ -222,6 +38,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::text::MAX_FAULT;
     use crate::validator::Validator;
 
     fn faults(schema: Value, value: &Value) -> String {

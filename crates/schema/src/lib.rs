@@ -2,6 +2,8 @@
 
 mod cursor;
 #[cfg(feature = "validation")]
+mod describe;
+#[cfg(feature = "validation")]
 mod explain;
 mod go_duration;
 #[cfg(feature = "validation")]
@@ -10,15 +12,25 @@ mod json_text;
 mod mismatch;
 mod nearest;
 mod pages;
+#[cfg(feature = "validation")]
+mod quote;
+#[cfg(feature = "validation")]
+mod text;
 mod tool_error;
 #[cfg(feature = "validation")]
 mod validator;
+#[cfg(feature = "validation")]
+mod walk;
+#[cfg(feature = "validation")]
+mod work;
 
 pub use go_duration::GoDuration;
 #[cfg(feature = "validation")]
 pub use mismatch::Mismatch;
 pub use nearest::{did_you_mean, nearest};
 pub use pages::{PAGE_SIZE, Page, Pages};
+#[cfg(feature = "validation")]
+pub use quote::Quote;
 pub use tool_error::{ERROR_META, ErrorMeta, INVALID_ARGUMENTS, OUTPUT_SCHEMA_MISMATCH, mismatched_result};
 #[cfg(feature = "validation")]
-pub use validator::{Quote, Validator};
+pub use validator::Validator;

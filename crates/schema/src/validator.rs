@@ -2,21 +2,16 @@
 
 use std::sync::Arc;
 
+use jsonschema::Draft;
 use protomcp_types::RawJson;
 use serde_json::Value;
 
-use crate::explain::{explain, shorten};
+use crate::explain::explain;
 use crate::json_text;
 use crate::mismatch::Mismatch;
-
-/// The values that an explanation repeats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Quote {
-    /// Short values are repeated: the explanation goes back to the sender of the value.
-    Values,
-    /// No value is repeated: the explanation may end up in a log.
-    Nothing,
-}
+use crate::quote::Quote;
+use crate::text::shorten;
+use crate::work::comparisons;
 
 /// A compiled schema. Cloning is cheap.
 ///
@@ -34,16 +29,28 @@ pub enum Quote {
 pub struct Validator {
     compiled: Arc<jsonschema::Validator>,
     schema: Arc<Value>,
+    /// Those that a part of a value can take, at most.
+    comparisons: usize,
 }
 
 impl Validator {
     /// Compiles a schema. References to other documents are never fetched.
     ///
     /// # Errors
-    /// The reason why the value is not a schema.
+    /// The reason why the value is not a schema, or cannot be checked in bounded time: its references multiply, so that a
+    /// part of a value could take more than a million comparisons.
     pub fn compile(schema: Value) -> Result<Self, String> {
+        let draft = Draft::default().detect(&schema);
+        let comparisons = comparisons(&schema, draft)?;
         let compiled = jsonschema::validator_for(&schema).map_err(|error| shorten(error.to_string()))?;
-        Ok(Self { compiled: Arc::new(compiled), schema: Arc::new(schema) })
+        Ok(Self { compiled: Arc::new(compiled), schema: Arc::new(schema), comparisons })
+    }
+
+    /// The most comparisons that each member or element of a value can take. Their number tells whether a value can be
+    /// checked at once, or takes long enough for a thread of its own.
+    #[must_use]
+    pub fn comparisons(&self) -> usize {
+        self.comparisons
     }
 
     /// The value matches. Cheaper than [`Validator::check`] for one that does not.
@@ -71,7 +78,7 @@ impl Validator {
     /// ```
     #[must_use]
     pub fn decode_texts(&self, raw: &RawJson, value: &Value) -> Option<RawJson> {
-        if self.is_valid(value) { None } else { json_text::decode(&self.compiled, raw, value) }
+        if self.is_valid(value) { None } else { json_text::decode(&self.compiled, &self.schema, raw, value) }
     }
 
     /// Checks a value.
@@ -83,6 +90,6 @@ impl Validator {
         if self.is_valid(value) {
             return Ok(());
         }
-        Err(explain(&self.compiled, &self.schema, value, quote))
+        Err(explain(&self.schema, self.compiled.draft(), value, quote))
     }
 }
