@@ -11,7 +11,7 @@ mod catalog;
 mod driver;
 mod endpoint;
 mod error;
-mod large_work;
+mod large_values;
 mod line_budget;
 mod mcp;
 mod peer;
@@ -24,7 +24,7 @@ use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use protomcp_server::{Server, ServerHandle, Service};
+use protomcp_server::{LargeWork, Server, ServerHandle, Service};
 use protomcp_types::ListCapability;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -33,7 +33,6 @@ use crate::rate_limit::{RateLimiter, RateLimits};
 use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
 use crate::serve::driver::Driver;
-use crate::serve::large_work::LargeWork;
 use crate::serve::shared::Shared;
 use crate::session::{Changes, Features, SessionConfig};
 use crate::struct_schemas::StructSchemas;

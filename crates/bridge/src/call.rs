@@ -1,5 +1,6 @@
 //! One call of a tool, from its turn to the result for the client.
 
+mod arguments;
 mod progress;
 pub(crate) mod result;
 mod task_poll;
@@ -10,7 +11,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use protomcp_link::{CallError, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
-use protomcp_server::{Context, SessionId, TaskOptions};
+use protomcp_server::{Context, LargeWork, SessionId, TaskOptions};
 use protomcp_types::{CallTool, CallToolResult, RawJson};
 use protomcp_wire::metadata;
 use tokio::sync::{mpsc, oneshot};
@@ -49,6 +50,8 @@ pub(crate) struct Calls {
     pub(crate) arguments: Option<ArgumentPolicy>,
     pub(crate) settings: SettingNames,
     pub(crate) metrics: Arc<Metrics>,
+    /// The threads that check large arguments.
+    pub(crate) large_work: LargeWork,
 }
 
 impl Calls {
@@ -68,8 +71,7 @@ impl Calls {
         let (name, session) = (tool.name().as_str(), context.session());
         let listener = on_progress(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
-        let policy = self.arguments.unwrap_or_else(|| ArgumentPolicy::announced(self.dispatcher.announced()));
-        let arguments = tool.input().admit(policy, name, arguments, || self.metrics.decoded())?;
+        let arguments = self.check(tool, arguments, context).await?;
         let mut arguments_json = arguments.into_bytes();
         let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
         let process = Arc::clone(permit.process());

@@ -14,6 +14,7 @@ mod fair;
 mod handler;
 mod input_loop;
 mod kept_tasks;
+mod large_work;
 pub mod layer;
 mod listen_guard;
 mod listener_store;
@@ -45,6 +46,7 @@ pub use ask::Ask;
 pub use context::{Context, HeldQuestions};
 pub use ended::Reserved;
 pub use handler::Handler;
+pub use large_work::{LargeWork, Turn, Worker};
 pub use listener_store::{ListenerStore, MemoryListeners};
 #[cfg(feature = "tracing-layer")]
 pub use log_layer::LogLayer;

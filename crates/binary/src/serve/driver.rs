@@ -21,6 +21,7 @@ use crate::serve::account::{Account, hold};
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::error::BinaryServeError;
+use crate::serve::large_values::Values;
 use crate::serve::mcp::{Mcp, Requests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
@@ -307,7 +308,7 @@ impl<S: Service> Driver<S> {
         let imports = self.session.agreement().map(|agreed| agreed.imports).unwrap_or_default();
         let (shared, catalog) = (Arc::clone(&self.shared), Arc::new(Catalog::default()));
         let outbound = self.account.as_ref().map(|account| account.outbound.sibling());
-        let worker = shared.large_work.worker(peer.owner());
+        let worker = Values::new(shared.large_work.worker(peer.owner()));
         let mcp = Mcp { requests: Requests::Session(mcp), worker, outbound };
         let answers = Answers { shared, mcp, catalog, caller, permission: peer.permission, imports };
         let answers = Arc::new(answers);

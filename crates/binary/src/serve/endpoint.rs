@@ -15,6 +15,7 @@ use crate::schemas::Imports;
 use crate::serve::BinaryServer;
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
+use crate::serve::large_values::Values;
 use crate::serve::mcp::{Mcp, Requests, StatelessRequests, StatelessServer};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
@@ -93,7 +94,7 @@ impl BinaryEndpoint {
             Ok(timeout) => timeout,
             Err(fault) => return BinaryAnswer { outcome: kind.carry(fault), rooms: Vec::new() },
         };
-        let worker = self.shared.large_work.worker(peer.owner());
+        let worker = Values::new(self.shared.large_work.worker(peer.owner()));
         let sender = Peer::new(peer.principal.clone(), peer.address, connection);
         let requests = StatelessRequests::new(Arc::clone(&self.server), sender, peer.known.clone());
         let answers = Answers {

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::code;
 use crate::fault::Fault;
 use crate::serve::account::FREE;
-use crate::serve::large_work::Worker;
+use crate::serve::large_values::Values;
 
 pub(super) use crate::serve::mcp::session::{CALL_FIELD, Command, SessionRequests};
 pub(super) use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
@@ -22,7 +22,7 @@ pub(super) use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer
 pub(super) struct Mcp {
     pub(super) requests: Requests,
     /// Reads and writes large messages.
-    pub(super) worker: Worker,
+    pub(super) worker: Values,
     /// An empty reservation for results of a session, where they count. Those without a session bring their own.
     pub(super) outbound: Option<Reservation>,
 }

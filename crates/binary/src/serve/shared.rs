@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use protomcp_server::LargeWork;
+
 use crate::cursor::CursorKey;
 use crate::rate_limit::RateLimiter;
 use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
-use crate::serve::large_work::LargeWork;
 use crate::session::SessionConfig;
 
 /// The settings and the counters of a server.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use protomcp_server::{Server, ServerHandle, Tasks};
+use protomcp_server::{LargeWork, Server, ServerHandle, Tasks};
 use protomcp_types::ServerCapabilities;
 use tokio::sync::{SetOnce, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -131,6 +131,7 @@ impl Builder {
             arguments: self.arguments,
             settings: self.settings,
             metrics: Arc::clone(&front.metrics),
+            large_work: LargeWork::default(),
         };
         let snapshot = Arc::clone(&shared.snapshot);
         let worker = Worker { snapshot, calls: Arc::new(calls), started: Arc::clone(&started), ended };

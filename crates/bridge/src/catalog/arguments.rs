@@ -50,6 +50,16 @@ impl Input {
         self.schema.text()
     }
 
+    /// The check of these arguments takes longer than the other steps of a call.
+    pub(crate) fn takes_long(&self, policy: ArgumentPolicy, arguments: &RawJson) -> bool {
+        let is_checked = match policy {
+            ArgumentPolicy::Off => false,
+            ArgumentPolicy::Warn => arguments.len() <= WARN_MAX,
+            ArgumentPolicy::Reject => true,
+        };
+        is_checked && self.schema.takes_long(arguments)
+    }
+
     /// The arguments of a call as the process gets them. Hosts send arrays, objects and numbers as the text of their JSON now
     /// and then: these are decoded, and `decoded` is called.
     ///
@@ -66,6 +76,12 @@ impl Input {
             ArgumentPolicy::Off => return Ok(arguments),
             ArgumentPolicy::Warn if arguments.len() > WARN_MAX => return Ok(arguments),
             ArgumentPolicy::Warn | ArgumentPolicy::Reject => {}
+        }
+        if let Some(why) = self.schema.fault() {
+            if !self.warned.swap(true, Ordering::Relaxed) {
+                tracing::warn!(tool, "arguments are not checked, because the tool's input schema is of no use: {why}");
+            }
+            return Ok(arguments);
         }
         let (arguments, why) = match self.schema.compare(&arguments) {
             Comparison::Match => return Ok(arguments),

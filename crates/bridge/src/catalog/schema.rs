@@ -13,7 +13,7 @@ use serde_json::Value;
 /// A JSON Schema and its validator.
 pub(crate) struct Schema {
     text: RawJson,
-    validator: OnceLock<Option<Validator>>,
+    validator: OnceLock<Result<Validator, String>>,
 }
 
 impl Schema {
@@ -29,6 +29,13 @@ impl Schema {
     pub(crate) fn fits(&self, value: &RawJson) -> bool {
         let Ok(value) = value.to::<Value>() else { return false };
         self.validator().is_some_and(|validator| validator.is_valid(&value))
+    }
+
+    /// The comparison of these arguments takes longer than the other steps of a call: some milliseconds.
+    pub(crate) fn takes_long(&self, arguments: &RawJson) -> bool {
+        let Some(validator) = self.validator() else { return false };
+        let comparisons = arguments.max_values().saturating_mul(validator.comparisons());
+        arguments.len() > SHORT_BYTES || comparisons > SHORT_COMPARISONS
     }
 
     /// Compares the arguments of a call with the schema. They match if the schema does not compile, and do not match if
@@ -53,9 +60,18 @@ impl Schema {
         }
     }
 
+    /// The reason why no value is compared with the schema, if there is one.
+    pub(crate) fn fault(&self) -> Option<&str> {
+        self.compiled().as_ref().err().map(String::as_str)
+    }
+
     fn validator(&self) -> Option<&Validator> {
-        let compile = || Validator::compile(self.text.to::<Value>().ok()?).ok();
-        self.validator.get_or_init(compile).as_ref()
+        self.compiled().as_ref().ok()
+    }
+
+    fn compiled(&self) -> &Result<Validator, String> {
+        let compile = || Validator::compile(self.text.to::<Value>().map_err(|error| error.to_string())?);
+        self.validator.get_or_init(compile)
     }
 }
 
@@ -69,6 +85,10 @@ pub(crate) enum Comparison {
     /// They do not match.
     Mismatch(Mismatch),
 }
+
+/// The arguments that are checked in a few milliseconds, by their size and by the comparisons.
+const SHORT_BYTES: usize = 256 << 10;
+const SHORT_COMPARISONS: usize = 1 << 17;
 
 /// The most values in checked arguments, some 100 MB as a tree. Megabytes of text or base64 are a few values.
 const MAX_VALUES: usize = 1 << 20;
@@ -97,6 +117,24 @@ mod tests {
         assert!(matches!(&compared, Comparison::Mismatch(why) if why.to_string().contains("too many to check")));
         let long = format!(r#"{{"text":"{}"}}"#, "x".repeat(4 * MAX_VALUES));
         assert!(matches!(schema.compare(&RawJson::parse(long).unwrap()), Comparison::Match));
+    }
+
+    #[test]
+    fn large_arguments_and_wide_schemas_take_long() {
+        let plain = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
+        let branches = (0..4000).map(|index| format!(r#"{{"minLength":{index}}}"#)).collect::<Vec<_>>().join(",");
+        let wide = format!(r#"{{"additionalProperties":{{"anyOf":[{branches}]}}}}"#);
+        let members = (0..100).map(|index| format!(r#""{index}":"x""#)).collect::<Vec<_>>().join(",");
+        for (schema, arguments, long) in [
+            (plain, r#"{"a":"x"}"#.to_owned(), false),
+            (plain, format!(r#"{{"a":"{}"}}"#, "x".repeat(SHORT_BYTES)), true),
+            (&wide, r#"{"a":"x"}"#.to_owned(), false),
+            (&wide, format!("{{{members}}}"), true),
+            ("7", format!("{{{members}}}"), false),
+        ] {
+            let schema = Schema::new(RawJson::parse(schema.to_owned()).unwrap());
+            assert_eq!(schema.takes_long(&RawJson::parse(arguments).unwrap()), long);
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Arguments that do not match a tool's input schema, or exceed a frame.
 
+use std::time::Duration;
+
 use protomcp_bridge::ArgumentPolicy;
 use serde_json::json;
 
@@ -53,4 +55,25 @@ async fn arguments_larger_than_a_frame_fail_without_being_sent() {
     let (call, _) = tool.call().await;
     tool.result(&call, "fits").await;
     assert_eq!(host.text(id).await, "fits");
+}
+
+#[tokio::test]
+async fn large_arguments_are_checked_in_time() {
+    let branches = (1..4000).map(|length| json!({"minLength": length * 10})).collect::<Vec<_>>();
+    let mut fill = Tool::definition("fill");
+    fill.input_schema_json = json!({"additionalProperties": {"anyOf": branches}}).to_string().into();
+    let arguments = |count: usize| {
+        let text = |index: usize| (index.to_string(), json!(if index == 0 { "short" } else { "this is long enough" }));
+        (0..count).map(text).collect::<serde_json::Map<_, _>>()
+    };
+    for (timeout, why) in [(120_000, "at /0: "), (1, "they cannot be checked within 1ms")] {
+        let (stage, _tool) = Stage::with(vec![fill.clone()], |builder| {
+            builder.validate_arguments(ArgumentPolicy::Reject).call_timeout(Duration::from_millis(timeout))
+        })
+        .await;
+        let mut host = stage.host("{}").await;
+        let id = host.request("tools/call", json!({"name": "fill", "arguments": arguments(1000)})).await;
+        let text = host.answer(id).await["result"]["content"][0]["text"].to_string();
+        assert!(text.contains(why), "{text}");
+    }
 }

@@ -3,14 +3,16 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use protomcp_schema::{
     ErrorMeta, INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH, Quote, Validator, mismatched_result,
 };
-use protomcp_server::{Context, ServerRequest, ServerResult, Service};
+use protomcp_server::{Context, LargeWork, ServerRequest, ServerResult, Service};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, RawJson};
 use serde_json::Value;
+use tokio::time::timeout;
 
 use crate::function::{HandlerFn, Running};
 use crate::schema::WRAPPED;
@@ -75,7 +77,8 @@ impl Service for Core {
 
 impl Core {
     async fn run(&self, mut call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
-        let running = match self.read(&mut call).and_then(|()| (self.handler)(context, call)) {
+        let checked = self.check(&mut call, &context).await;
+        let running = match checked.and_then(|()| (self.handler)(context, call)) {
             Ok(running) => running,
             Err(why) => return Ok(self.refuse(&why)),
         };
@@ -87,17 +90,26 @@ impl Core {
         Ok(self.enforce_output(result))
     }
 
-    /// Checks the arguments. Hosts send arrays, objects and numbers as the text of their JSON now and then: these are
-    /// decoded.
-    fn read(&self, call: &mut CallTool) -> Result<(), Mismatch> {
+    /// Checks the arguments, large ones on a thread of their own. Hosts send arrays, objects and numbers as the text of
+    /// their JSON now and then: these are decoded.
+    async fn check(&self, call: &mut CallTool, context: &Context) -> Result<(), Mismatch> {
         let arguments = call.arguments_or_empty();
-        let mut value: Value = arguments.to().map_err(unreadable)?;
-        if let Some(decoded) = self.input.decode_texts(&arguments, &value) {
+        let comparisons = arguments.max_values().saturating_mul(self.input.comparisons());
+        let decoded = if arguments.len() <= SHORT_BYTES && comparisons <= SHORT_COMPARISONS {
+            checked(&self.input, &arguments)?
+        } else {
+            let worker = LARGE_CHECKS.worker(context.caller().owner.clone());
+            let input = self.input.clone();
+            match timeout(CHECK_TIME, worker.run(move || checked(&input, &arguments))).await {
+                Ok(outcome) => outcome?,
+                Err(_) => return Err(Mismatch::new("they cannot be checked in time; send less at once")),
+            }
+        };
+        if decoded.is_some() {
             tracing::debug!(tool = self.tool, "arguments arrived as the text of their JSON");
-            value = decoded.to().map_err(unreadable)?;
-            call.arguments = Some(decoded);
+            call.arguments = decoded;
         }
-        self.input.check(&value, Quote::Values)
+        Ok(())
     }
 
     /// The model can correct mismatched arguments (MCP 2025-11-25, server/tools, error handling).
@@ -128,6 +140,25 @@ impl Core {
         };
         mismatched_result(&result, message, error.to_meta())
     }
+}
+
+/// The arguments that are checked in a few milliseconds, by their size and by the comparisons.
+const SHORT_BYTES: usize = 256 << 10;
+const SHORT_COMPARISONS: usize = 1 << 17;
+/// The threads that check large arguments, for all tools of the process.
+static LARGE_CHECKS: LazyLock<LargeWork> = LazyLock::new(LargeWork::default);
+/// The longest time for a check, its turn included.
+const CHECK_TIME: Duration = Duration::from_secs(10);
+
+/// Checks arguments. Returns them decoded if a part of them was the text of its JSON.
+fn checked(input: &Validator, arguments: &RawJson) -> Result<Option<RawJson>, Mismatch> {
+    let mut value: Value = arguments.to().map_err(unreadable)?;
+    let decoded = input.decode_texts(arguments, &value);
+    if let Some(decoded) = &decoded {
+        value = decoded.to().map_err(unreadable)?;
+    }
+    input.check(&value, Quote::Values)?;
+    Ok(decoded)
 }
 
 /// A handler of an erased signature: parses the arguments of a call and runs.

@@ -1,7 +1,7 @@
 //! Work on large values: on threads of its own, a few pieces at a time, and users in turn.
 //!
-//! The conversion of some MiB takes longer than all other steps of a request together. On the threads of connections it
-//! would delay everyone; on any number of threads it would take the processors of those that do not convert.
+//! The conversion or the check of some MiB takes longer than all other steps of a request together. On the threads of
+//! connections it would delay everyone; on any number of threads it would take the processors of all others.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -11,14 +11,21 @@ use std::thread::available_parallelism;
 use protomcp_session::Owner;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::serve::turn::spend;
-
-/// Values of at most this many bytes are converted on the thread of the connection.
-const SMALL: usize = 32 << 10;
-
-/// The threads for the large values of a server. Cloning is cheap, and clones share.
+/// The threads for the large values of a server: as many as the machine has processors, and at least two. One owner gets
+/// half of them. Cloning is cheap, and clones share.
+///
+/// ```
+/// use protomcp_server::{LargeWork, Owner};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let threads = LargeWork::default();
+/// let sum = threads.worker(Owner::Local).run(|| (1..=1_000_u64).sum::<u64>()).await;
+/// assert_eq!(sum, 500_500);
+/// # }
+/// ```
 #[derive(Debug, Clone)]
-pub(super) struct LargeWork(Arc<Inner>);
+pub struct LargeWork(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -38,17 +45,16 @@ struct Turns {
 
 /// Does the work of one owner.
 #[derive(Debug, Clone)]
-pub(super) struct Worker(Arc<Turns>);
+pub struct Worker(Arc<Turns>);
 
 /// The right to work on one large value, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub struct Turn {
     _own: Option<OwnedSemaphorePermit>,
     _thread: Option<OwnedSemaphorePermit>,
 }
 
 impl Default for LargeWork {
-    /// As many threads as the machine has processors, and at least two. One owner gets half of them.
     fn default() -> Self {
         let threads = available_parallelism().map_or(2, |count| count.get().max(2));
         let inner = Inner { threads: Arc::new(Semaphore::new(threads)), each: threads / 2, owners: Mutex::default() };
@@ -58,7 +64,8 @@ impl Default for LargeWork {
 
 impl LargeWork {
     /// The worker of this owner.
-    pub(super) fn worker(&self, owner: Owner) -> Worker {
+    #[must_use]
+    pub fn worker(&self, owner: Owner) -> Worker {
         let mut owners = self.0.owners.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(turns) = owners.get(&owner).and_then(Weak::upgrade) {
             return Worker(turns);
@@ -71,13 +78,13 @@ impl LargeWork {
 }
 
 impl Worker {
-    /// Works on a value of this many bytes, in the turn of the connection if it is small. Dropping the future does not stop work that has begun, which keeps its turn.
-    pub(super) async fn run<T: Send + 'static>(&self, bytes: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
-        if bytes <= SMALL {
-            spend(bytes).await;
-            return work();
-        }
-        let turn = self.turn(bytes).await;
+    /// Works on a large value, when it is the turn of this owner. Dropping the future does not stop work that has begun,
+    /// which keeps its turn.
+    ///
+    /// # Panics
+    /// As the work.
+    pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
+        let turn = self.turn().await;
         let done = tokio::task::spawn_blocking(move || {
             let _turn = turn;
             work()
@@ -90,12 +97,8 @@ impl Worker {
         }
     }
 
-    /// Waits for a turn, for a value of this many bytes. Owners take turns, because each waits for its own threads first.
-    pub(super) async fn turn(&self, bytes: usize) -> Turn {
-        if bytes <= SMALL {
-            spend(bytes).await;
-            return Turn { _own: None, _thread: None };
-        }
+    /// Waits for a turn. Owners take turns, because each waits for its own threads first.
+    pub async fn turn(&self) -> Turn {
         let own = Arc::clone(&self.0.own).acquire_owned().await;
         let thread = Arc::clone(&self.0.pool.threads).acquire_owned().await;
         Turn { _own: own.ok(), _thread: thread.ok() }
@@ -116,7 +119,6 @@ impl Drop for Turns {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt as _;
-    use tokio::task::coop::unconstrained;
 
     use super::*;
 
@@ -130,12 +132,11 @@ mod tests {
         let (ann, also_ann, bob) = (pool.worker(owner("ann")), pool.worker(owner("ann")), pool.worker(owner("bob")));
         let mut turns = Vec::new();
         for _ in 0..pool.0.each {
-            turns.push(ann.turn(SMALL + 1).now_or_never().expect("a thread is free"));
+            turns.push(ann.turn().now_or_never().expect("a thread is free"));
         }
-        let mut waiting = Box::pin(also_ann.turn(SMALL + 1));
+        let mut waiting = Box::pin(also_ann.turn());
         assert!(waiting.as_mut().now_or_never().is_none(), "she has her threads");
-        assert!(unconstrained(ann.run(SMALL, || true)).now_or_never().is_some(), "small values need none");
-        assert_eq!(bob.run(SMALL + 1, || 5).await, 5);
+        assert_eq!(bob.run(|| 5).await, 5);
         drop(turns.pop());
         waiting.await;
     }
@@ -144,7 +145,7 @@ mod tests {
     async fn owners_that_are_gone_are_forgotten() {
         let pool = LargeWork::default();
         let (first, second) = (pool.worker(owner("ann")), pool.worker(owner("bob")));
-        assert_eq!(first.run(1 << 20, || 7).await, 7);
+        assert_eq!(first.run(|| 7).await, 7);
         drop(first);
         drop(pool.worker(owner("bob")));
         assert_eq!(pool.0.owners.lock().unwrap().keys().collect::<Vec<_>>(), [&owner("bob")]);
@@ -155,7 +156,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_that_of_the_work() {
         let worker = LargeWork::default().worker(Owner::Local);
-        let work = worker.run(1 << 20, || panic!("on purpose"));
+        let work = worker.run(|| panic!("on purpose"));
         let caught = std::panic::AssertUnwindSafe(work).catch_unwind().await;
         assert!(caught.is_err_and(|payload| payload.downcast_ref() == Some(&"on purpose")));
     }
