@@ -11,6 +11,8 @@ mod carrier;
 mod report;
 #[path = "proto_neighbours/scene.rs"]
 mod scene;
+#[path = "proto_neighbours/unread.rs"]
+mod unread;
 
 use crate::carrier::{Carrier, Door};
 use crate::report::Op;
@@ -71,6 +73,24 @@ fn lists_that_are_not_read_stop_no_other() {
 fn large_answers_that_are_not_read_stay_within_their_bytes() {
     // All calls share the socket of the tool process, where a small answer waits for earlier large ones.
     suffer_with(&[Op::List, Op::Arrive], attacks::read_no_answers, OUTBOUND + UNHANDLED + SLACK);
+}
+
+#[test]
+fn pongs_that_are_not_read_stay_within_their_bytes() {
+    for connections in [1, 4] {
+        for carrier in [Carrier::WebSocket, Carrier::Grpc] {
+            let server = Server::start(carrier);
+            server.suffer(&[Op::List, Op::Call, Op::Arrive], |door| unread::send_pings(door, connections)).holds(SLACK);
+        }
+    }
+}
+
+#[test]
+fn settings_whose_answers_are_not_read_stop_no_other() {
+    for connections in [1, 4] {
+        let server = Server::start(Carrier::Grpc);
+        server.suffer(&[Op::List, Op::Call, Op::Arrive], |door| unread::send_settings(door, connections)).holds(SLACK);
+    }
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
+use protomcp_conformance::neighbours::peak;
 use protomcp_conformance::{Host, Sandbox, certificates, eventually, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -190,6 +193,35 @@ fn a_connection_ends_with_the_server() {
     assert!(port.host.exit().success());
     // Its input stays open: the server has ended the connection.
     assert_eq!(relay.wait().unwrap().code(), Some(0));
+}
+
+/// A client answers the pings of a server, and keeps few of the pongs while the server reads none.
+#[test]
+fn a_server_that_reads_no_pongs_costs_little_memory() {
+    let mut server = Command::new(peers().join("mcp/bin/python"));
+    server.arg(host("ws_pings.py")).arg((128 << 20).to_string());
+    let mut server = server.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let mut line = move || lines.next().expect("a line").unwrap();
+    let url = format!("ws://127.0.0.1:{}/mcp", line());
+    let sandbox = Sandbox::new();
+    let mut client = sandbox.pmcp(&["call", &url, "echo"]).command().spawn().unwrap();
+    assert_eq!(line(), "connected");
+    let before = peak(client.id());
+    let sent = thread::spawn(line);
+    let mut grown = 0;
+    while !sent.is_finished() {
+        grown = grown.max(peak(client.id()).saturating_sub(before));
+        thread::sleep(Duration::from_millis(10));
+    }
+    client.kill().unwrap();
+    client.wait().unwrap();
+    drop(server.stdin.take());
+    server.wait().unwrap();
+    // The client reads slowly once pongs have no room, and gives up when the session has not begun in time.
+    let sent: u64 = sent.join().unwrap().parse().unwrap();
+    assert!(sent >= 1 << 20, "{sent} bytes sent");
+    assert!(grown < 64 << 20, "{sent} bytes sent, {} MiB more", grown >> 20);
 }
 
 /// A command whose standard input and output are a connection over WebSocket.

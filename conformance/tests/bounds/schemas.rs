@@ -9,6 +9,16 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "`--max-sessions`, `--trusted-proxy`",
     ),
     (
+        "bytes of such a conversation that are ready to be written, pongs included",
+        "{crates/websocket/src/messages.rs MAX_UNWRITTEN bytes}, which count as bytes that wait until clients read them; the newest pong takes the place of those without room",
+        "",
+    ),
+    (
+        "time in which its peer sends a message, a pong, or {crates/websocket/src/messages.rs PIECE bytes} of a message",
+        "{crates/websocket/src/options.rs ping_interval*3 time}",
+        "",
+    ),
+    (
         "requests in flight of a connection of proto-mcp",
         "{crates/binary/src/session/config.rs max_in_flight count}, and {crates/session/src/info.rs CONTROL_ROOM count} more that are not calls",
         "",
@@ -29,7 +39,7 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "threads that convert values above {crates/binary/src/serve/large_work.rs SMALL bytes} in proto-mcp",
+        "threads that convert values above {crates/binary/src/serve/large_values.rs SMALL bytes} in proto-mcp",
         "one for each processor, at least two; half of them for one owner",
         "",
     ),

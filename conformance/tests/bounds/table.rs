@@ -7,7 +7,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("a line on stdio", "{crates/transport/src/lines.rs MAX_LINE bytes}", "`--max-line`"),
     (
         "the body of an HTTP request",
-        "{crates/http/src/config/limits.rs max_body bytes}, sent within {crates/http/src/config/limits.rs body_timeout time}",
+        "{crates/http/src/config/limits.rs max_body bytes}, sent within {crates/http/src/config/limits.rs body_timeout time}; of one that is not needed {crates/http/src/unread.rs MAX_REST bytes} are read within {crates/http/src/unread.rs REST_TIME time}, or the connection ends",
         "`--max-body`",
     ),
     (
@@ -55,6 +55,11 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("a URI that is matched against templates", "{crates/types/src/uri_template.rs MAX_URI bytes}", ""),
+    (
+        "the check of arguments against their schema",
+        "{crates/bridge/src/call/arguments.rs CHECK_TIME time}, or the time of the call; {crates/schema/src/work.rs MAX_COMPARISONS count} comparisons for each value in them, and {crates/schema/src/walk.rs MAX_STEPS count} to explain a mismatch; large ones have one thread for each processor, half of them for one owner",
+        "`--call-timeout`",
+    ),
     (
         "values in the arguments of a call that are checked against its schema",
         "{crates/bridge/src/catalog/schema.rs MAX_VALUES count}; a call with more does not fit",
@@ -121,6 +126,16 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     (
         "bytes that an HTTP/2 connection may send before the server reads them",
         "512 KiB, of which one request has at most {crates/listener/src/http_connection.rs STREAM_WINDOW bytes}",
+        "",
+    ),
+    (
+        "answers to frames of HTTP/2, such as PING and SETTINGS, that wait to be written",
+        "16 KiB of a connection, which is not read while one has no room",
+        "",
+    ),
+    (
+        "time for which a client over a network may take none of the bytes that wait for it",
+        "{crates/listener/src/config.rs write_timeout time}; over WebSocket it takes {crates/websocket/src/messages.rs PIECE bytes} in as long",
         "",
     ),
     (

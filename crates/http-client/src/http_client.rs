@@ -33,7 +33,8 @@ const POOL_IDLE: Duration = Duration::from_secs(4);
 /// The most idle connections.
 const MAX_IDLE: usize = 16;
 
-/// The interval of pings on HTTP/2 connections with open streams, which shows that the other end is gone.
+/// The interval of pings on HTTP/2 connections, which shows that the other end is gone, or does not read. A connection
+/// without a request has them as well: its end waits to be written if the server does not read.
 const H2_KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
@@ -77,6 +78,7 @@ impl HttpClient {
             .http1_max_buf_size(limits.max_head)
             .http2_max_header_list_size(u32::try_from(limits.max_head).unwrap_or(u32::MAX))
             .http2_keep_alive_interval(H2_KEEP_ALIVE)
+            .http2_keep_alive_while_idle(true)
             .build(connector.clone());
         Self { pool, connector, server, headers, authorizer }
     }

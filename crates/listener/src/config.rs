@@ -23,6 +23,8 @@ pub struct ListenerConfig {
     /// The time after which a connection of [`Listener::serve_streams`](crate::Listener::serve_streams) is closed if no
     /// byte has moved in either direction.
     pub stream_idle_timeout: Duration,
+    /// The time after which a connection is closed if bytes wait for its client, which takes none of them.
+    pub write_timeout: Duration,
     /// The most open requests on one HTTP/2 connection.
     pub max_concurrent_requests: u32,
     /// The time that open requests have to finish after the shutdown signal. Then their connections are closed.
@@ -46,6 +48,7 @@ impl Default for ListenerConfig {
             first_request_timeout: Duration::from_secs(10),
             idle_timeout: Duration::from_secs(75),
             stream_idle_timeout: Duration::from_secs(3600),
+            write_timeout: Duration::from_secs(60),
             max_concurrent_requests: 256,
             drain_timeout: Duration::from_secs(10),
             #[cfg(feature = "tls")]
@@ -84,6 +87,13 @@ impl ListenerConfig {
     #[must_use]
     pub fn with_stream_idle_timeout(mut self, timeout: Duration) -> Self {
         self.stream_idle_timeout = timeout;
+        self
+    }
+
+    /// Sets [`ListenerConfig::write_timeout`].
+    #[must_use]
+    pub fn with_write_timeout(mut self, timeout: Duration) -> Self {
+        self.write_timeout = timeout;
         self
     }
 

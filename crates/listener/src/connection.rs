@@ -15,6 +15,7 @@ use crate::connections::Connections;
 #[cfg(feature = "tls")]
 use crate::handshake::Handshake;
 use crate::slots::{Slot, SlotUsage};
+use crate::stall::{Stall, Watched};
 
 /// Counts the connections of all listeners.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
@@ -41,9 +42,10 @@ pub(crate) struct Accepted<'a> {
     /// The client that a certificate names.
     pub(crate) client: Option<ClientName>,
     pub(crate) usage: SlotUsage,
+    pub(crate) stall: Stall,
 }
 
-/// Serves a connection until it ends or loses its slot.
+/// Serves a connection until it ends, loses its slot, or has a client that does not read.
 pub(crate) async fn serve<P: Protocol>(
     connections: Arc<Connections>,
     protocol: P,
@@ -52,21 +54,26 @@ pub(crate) async fn serve<P: Protocol>(
     slot: Slot,
 ) {
     let info = ConnectionInfo { peer, number: CONNECTIONS.fetch_add(1, Ordering::Relaxed) };
-    let accepted = Accepted { connections: &connections, info, client: None, usage: slot.usage() };
+    let stall = Stall::default();
+    let accepted =
+        Accepted { connections: &connections, info, client: None, usage: slot.usage(), stall: stall.clone() };
     tokio::select! {
         () = serve_stream(accepted, protocol, stream) => {}
+        () = stall.lasts(connections.config.write_timeout) => {
+            tracing::debug!("connection closed: the client does not read");
+        }
         () = slot.revoked() => tracing::debug!("connection closed in favour of another address"),
     }
 }
 
 /// Completes the TLS handshake where there is one, and serves the protocol.
 async fn serve_stream<P: Protocol>(accepted: Accepted<'_>, protocol: P, stream: TcpStream) {
-    let connections = accepted.connections;
+    let (connections, stall) = (accepted.connections, accepted.stall.clone());
     let config = &connections.config;
     #[cfg(feature = "tls")]
     if let Some(tls) = &config.tls {
         let deadline = Instant::now() + config.handshake_timeout;
-        let handshake = Handshake { tls, connections, reply_to_plain_text: P::REPLY_TO_PLAIN_TEXT };
+        let handshake = Handshake { tls, connections, reply_to_plain_text: P::REPLY_TO_PLAIN_TEXT, stall };
         let secured = tokio::select! {
             secured = handshake.shake(accepted.info.peer, stream, deadline) => secured,
             () = connections.stop.cancelled() => return,
@@ -87,5 +94,5 @@ async fn serve_stream<P: Protocol>(accepted: Accepted<'_>, protocol: P, stream: 
         },
         () = connections.stop.cancelled() => return,
     }
-    protocol.serve(accepted, stream, deadline).await;
+    protocol.serve(accepted, Watched::new(stream, stall), deadline).await;
 }

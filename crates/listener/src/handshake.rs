@@ -11,6 +11,7 @@ use crate::client_hello;
 use crate::connections::Connections;
 use crate::fair_limit::SlotState;
 use crate::peer_network::PeerNetwork;
+use crate::stall::{Stall, Watched};
 use crate::tls::Tls;
 
 /// The first byte of a TLS connection: a record of the handshake (RFC 8446, section 5.1).
@@ -25,6 +26,7 @@ pub(crate) struct Handshake<'a> {
     pub(crate) connections: &'a Connections,
     /// The response to a client that sends plain text.
     pub(crate) reply_to_plain_text: &'static [u8],
+    pub(crate) stall: Stall,
 }
 
 impl Handshake<'_> {
@@ -34,7 +36,7 @@ impl Handshake<'_> {
         peer: SocketAddr,
         stream: TcpStream,
         deadline: Instant,
-    ) -> Option<TlsStream<TcpStream>> {
+    ) -> Option<TlsStream<Watched<TcpStream>>> {
         let outcome = timeout_at(deadline, self.secure(peer, stream)).await;
         outcome.unwrap_or_else(|_| {
             tracing::debug!("TLS handshake timed out");
@@ -42,8 +44,8 @@ impl Handshake<'_> {
         })
     }
 
-    async fn secure(self, peer: SocketAddr, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
-        let Self { tls, connections, reply_to_plain_text } = self;
+    async fn secure(self, peer: SocketAddr, stream: TcpStream) -> Option<TlsStream<Watched<TcpStream>>> {
+        let Self { tls, connections, reply_to_plain_text, stall } = self;
         let mut first = [0];
         if !matches!(stream.peek(&mut first).await, Ok(1..)) {
             return None;
@@ -52,7 +54,7 @@ impl Handshake<'_> {
             reject_plain(stream, reply_to_plain_text).await;
             return None;
         }
-        let start = match client_hello::read(stream).await {
+        let start = match client_hello::read(Watched::new(stream, stall)).await {
             Ok(start) => start,
             Err(error) => {
                 tracing::debug!("TLS handshake failed: {error}");

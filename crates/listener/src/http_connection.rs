@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 
-use http::Request;
+use http::{Request, Version};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -15,6 +15,7 @@ use crate::activity::{Activity, Usage};
 use crate::config::ListenerConfig;
 use crate::connection::{Accepted, Io, Protocol};
 use crate::service::HttpService;
+use crate::stall::Stall;
 use crate::upgrade::Leases;
 
 /// The most bytes of a request head. Over HTTP/1.1 hyper takes up to 100 headers: taking more costs memory for every
@@ -41,7 +42,7 @@ impl<S: HttpService> Protocol for Http<S> {
         this is plain HTTP, and the server speaks HTTPS here\n";
 
     async fn serve(self, accepted: Accepted<'_>, io: impl Io, deadline: Instant) {
-        let Accepted { connections, info, client, usage } = accepted;
+        let Accepted { connections, info, client, usage, stall } = accepted;
         let service = self.0;
         let builder = builder(&connections.config);
         let activity = Arc::new(Activity::new(usage));
@@ -55,8 +56,9 @@ impl<S: HttpService> Protocol for Http<S> {
             }
             lessor.equip(&mut request, &used);
             let open = used.open(request.version());
-            let mut service = service.clone();
+            let (mut service, stall) = (service.clone(), stall.clone());
             async move {
+                wait_for_client(request.version(), &stall).await;
                 poll_fn(|cx| service.poll_ready(cx)).await?;
                 service.respond(request).await.map(|response| response.map(|body| open.track(body)))
             }
@@ -99,6 +101,14 @@ impl<S: HttpService> Protocol for Http<S> {
             () = leases.returned() => {}
             () = connections.abort.cancelled() => {}
         }
+    }
+}
+
+/// Waits while bytes wait for a client of HTTP/1: hyper keeps any number of responses without a body for one that sends
+/// requests and does not read. Over HTTP/2 a stream is open until its response is written.
+async fn wait_for_client(version: Version, stall: &Stall) {
+    if version < Version::HTTP_2 {
+        stall.over().await;
     }
 }
 

@@ -21,6 +21,7 @@ mod peer_network;
 mod serve;
 mod service;
 mod slots;
+mod stall;
 mod streams;
 #[cfg(feature = "tls")]
 mod tls;

@@ -50,7 +50,7 @@ impl<S: StreamService> Protocol for Streams<S> {
     const REPLY_TO_PLAIN_TEXT: &'static [u8] = b"";
 
     async fn serve(self, accepted: Accepted<'_>, io: impl Io, _: Instant) {
-        let Accepted { connections, info, client, usage } = accepted;
+        let Accepted { connections, info, client, usage, .. } = accepted;
         let movement = Arc::new(Movement::new(usage));
         let stream = Stream { io: Box::new(io), client, movement: Arc::clone(&movement) };
         tokio::select! {

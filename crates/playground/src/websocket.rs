@@ -138,6 +138,8 @@ async fn send_all(socket: &mut Socket, calls: &Calls, mut events: Reader) -> Opt
             received = socket.next() => {
                 received?.ok().filter(|message| !message.is_close())?;
                 heard = true;
+                // The pong of a ping is written before more is read: a client that does not read would pile up others.
+                timeout(WRITE_TIMEOUT, socket.flush()).await.ok()?.ok()?;
             }
             _ = pings.tick() => {
                 if !std::mem::take(&mut heard) {

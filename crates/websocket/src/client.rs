@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use crate::SUBPROTOCOL;
 use crate::options::WebSocketOptions;
 use crate::pump::{Finished, MaxMessage, Pump, settings};
-use crate::room::{Counted, Room};
+use crate::room::{Counted, Counts};
 
 /// A server over WebSocket, over the streams of another way to it: TCP, or TLS over TCP.
 #[derive(Debug, Clone)]
@@ -109,11 +109,11 @@ where
     async fn connect(&self) -> io::Result<(Self::Reader, Self::Writer)> {
         let request = self.request().map_err(io::Error::other)?;
         let (reader, writer) = self.way.connect().await?;
-        let (room, max_message) = (Room::new(None), MaxMessage::of(&self.limits));
-        let io = Counted { io: join(reader, writer), room: room.clone() };
+        let (counts, max_message) = (Counts::new(None, None), MaxMessage::of(&self.limits));
+        let io = Counted::new(join(reader, writer), &counts);
         let connected = client_async_with_config(request, io, Some(settings(max_message))).await;
         let (socket, _) = connected.map_err(refused)?;
-        let (pump, conversation) = Pump::new(socket, room, max_message, self.options);
+        let (pump, conversation) = Pump::new(socket, counts, max_message, self.options);
         tokio::spawn(carry(pump));
         Ok(split(conversation))
     }

@@ -39,7 +39,7 @@ pub enum WebSocketError {
     #[error("the peer has not answered the pings of {0:?}")]
     Dead(Duration),
     /// The peer does not read.
-    #[error("the peer has not taken a message within {0:?}")]
+    #[error("the peer does not read: it has taken too little within {0:?}")]
     Stalled(Duration),
     /// The conversation has ended; the peer was told why.
     #[error(transparent)]

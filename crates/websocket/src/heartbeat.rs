@@ -25,7 +25,7 @@ impl Heartbeat {
         Self { interval, max_missed, missed: 0, next: now + interval }
     }
 
-    /// Something has arrived, or nothing was read.
+    /// A message has arrived, or a large part of one, or nothing was read.
     pub(crate) fn excuse(&mut self) {
         self.missed = 0;
     }

@@ -23,6 +23,9 @@ const LEAST_KEY: u8 = 1 << 3;
 /// The most bytes of a message that are sent in one piece, as a fragment.
 pub(crate) const PIECE: usize = 64 << 10;
 
+/// The most bytes of a connection that are ready to be written: a piece that waits, and one more or as many pongs.
+pub(crate) const MAX_UNWRITTEN: usize = 2 * PIECE;
+
 /// A frame for the stream of a conversation.
 pub(crate) type InboundFrame = Chain<Bytes, Bytes>;
 

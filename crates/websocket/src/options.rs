@@ -8,10 +8,12 @@ use std::time::Duration;
 pub struct WebSocketOptions {
     /// The time between two pings. Default 30 seconds.
     pub ping_interval: Duration,
-    /// The most pings in a row without anything from the peer. When the next one is due the connection ends. Default 2.
+    /// The most pings in a row without a message of the peer, a pong, or 64 KiB of a message that is on its way. When the
+    /// next one is due the connection ends. Default 2.
     pub max_missed: u32,
-    /// The time in which the peer must take 64 KiB. Default 60 seconds. When a server has shut down and its conversation
-    /// has ended, the peer has the drain timeout of the conversation for everything that is left.
+    /// The time in which the peer must take 64 KiB, or everything that waits for it, pongs included. Default 60 seconds.
+    /// When a server has shut down and its conversation has ended, the peer has the drain timeout of the conversation for
+    /// everything that is left.
     pub write_timeout: Duration,
 }
 

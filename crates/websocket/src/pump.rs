@@ -23,9 +23,9 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::close::WebSocketError;
 use crate::heartbeat::{Beat, Heartbeat};
-use crate::messages::{InboundFrame, Outbound, PIECE, Piece, frame};
+use crate::messages::{InboundFrame, MAX_UNWRITTEN, Outbound, PIECE, Piece, frame};
 use crate::options::WebSocketOptions;
-use crate::room::{Counted, Room};
+use crate::room::{Counted, Counts};
 
 /// A connection that counts its bytes.
 pub(crate) type Socket<IO> = WebSocketStream<Counted<IO>>;
@@ -34,7 +34,7 @@ pub(crate) type Socket<IO> = WebSocketStream<Counted<IO>>;
 pub(crate) struct Pump<IO> {
     sink: SplitSink<Socket<IO>, Message>,
     stream: SplitStream<Socket<IO>>,
-    room: Room,
+    counts: Counts,
     /// From the conversation.
     reader: ReadHalf<DuplexStream>,
     /// To the conversation.
@@ -44,9 +44,13 @@ pub(crate) struct Pump<IO> {
     outbound: Outbound,
     /// Messages that are being sent.
     queue: VecDeque<Message>,
-    /// The time by which they must be sent.
+    /// The bytes of pongs that the library may hold.
+    pongs: usize,
+    /// The time by which messages and pongs must be sent, or the next 64 KiB of them.
     stalled_at: Option<Instant>,
     heartbeat: Heartbeat,
+    /// The end of a pause of reading.
+    paused_until: Option<Instant>,
     options: WebSocketOptions,
     max_message: MaxMessage,
     /// The conversation has ended.
@@ -88,7 +92,8 @@ impl MaxMessage {
 pub(crate) fn settings(max_message: MaxMessage) -> WebSocketConfig {
     WebSocketConfig::default()
         .read_buffer_size(BUFFER)
-        .write_buffer_size(PIECE)
+        .write_buffer_size(PIECE - HEAD)
+        .max_write_buffer_size(MAX_UNWRITTEN)
         .max_message_size(Some(max_message.bytes))
         .max_frame_size(Some(max_message.bytes))
 }
@@ -97,7 +102,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
     /// A connection after its handshake, and the other end of the stream of its conversation.
     pub(crate) fn new(
         socket: Socket<IO>,
-        room: Room,
+        counts: Counts,
         max_message: MaxMessage,
         options: WebSocketOptions,
     ) -> (Self, DuplexStream) {
@@ -107,14 +112,16 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
         let pump = Self {
             sink,
             stream,
-            room,
+            counts,
             reader,
             writer,
             inbound: Bytes::new().chain(Bytes::new()),
             outbound: Outbound::new(),
             queue: VecDeque::new(),
+            pongs: 0,
             stalled_at: None,
             heartbeat: Heartbeat::new(now(), options.ping_interval, options.max_missed),
+            paused_until: None,
             options,
             max_message,
             has_ended: false,
@@ -146,14 +153,24 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
             size += piece.data.len();
             self.queue.push_back(message(piece));
         }
-        if !self.queue.is_empty() && self.stalled_at.is_none() {
+        if !self.queue.is_empty() {
+            self.begin_sending();
+        }
+    }
+
+    /// The peer has time from now on, unless it has some already.
+    fn begin_sending(&mut self) {
+        if self.stalled_at.is_none() {
             self.stalled_at = Some(now() + self.options.write_timeout);
+            self.counts.taken.reset();
         }
     }
 
     async fn wait(&mut self) -> Event {
-        let deadline = self.stalled_at.into_iter().chain([self.heartbeat.poll_timeout()]).min();
+        let deadline = [self.stalled_at, self.paused_until, Some(self.heartbeat.poll_timeout())];
+        let deadline = deadline.into_iter().flatten().min();
         let delivers = self.inbound.has_remaining();
+        let receives = !delivers && self.paused_until.is_none();
         let sends = self.stalled_at.is_some();
         let takes = !self.has_ended && !sends;
         let bytes = &mut self.outbound.bytes;
@@ -161,7 +178,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
             bytes.reserve(PIECE);
         }
         tokio::select! {
-            received = self.stream.next(), if !delivers => Event::Received(received),
+            received = self.stream.next(), if receives => Event::Received(received),
             delivered = self.writer.write_buf(&mut self.inbound), if delivers => Event::Delivered(delivered),
             taken = self.reader.read_buf(bytes), if takes => Event::Taken(taken),
             sent = send(&mut self.sink, &mut self.queue), if sends => Event::Sent(sent),
@@ -183,14 +200,19 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
                 if !self.inbound.has_remaining() {
                     // An empty one would keep the memory of the message.
                     self.inbound = Bytes::new().chain(Bytes::new());
-                    self.room.release();
+                    self.counts.arriving.release();
                 }
             }
             // The conversation reads no more; its end says why.
             Event::Delivered(Err(_)) => self.inbound = Bytes::new().chain(Bytes::new()),
             Event::Taken(Ok(0) | Err(_)) => self.has_ended = true,
-            Event::Taken(Ok(_)) => {}
-            Event::Sent(Ok(())) => self.stalled_at = None,
+            Event::Taken(Ok(bytes)) => self.count(bytes)?,
+            Event::Sent(Ok(())) => {
+                self.stalled_at = None;
+                self.pongs = 0;
+                self.paused_until = None;
+                self.counts.waiting.keep(self.outbound.bytes.len());
+            }
             Event::Time => self.beat()?,
         }
         Ok(None)
@@ -198,6 +220,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
 
     fn received(&mut self, message: Message) -> Result<Option<Finished>, WebSocketError> {
         self.heartbeat.excuse();
+        self.counts.arrived.reset();
         match message {
             Message::Binary(bytes) => {
                 let (frame, form) = frame(bytes);
@@ -206,26 +229,60 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
             }
             Message::Text(_) => return Err(WebSocketError::Text),
             Message::Close(frame) => return Ok(Some(Finished::ByPeer(frame))),
-            Message::Ping(data) | Message::Pong(data) => self.room.give_back(data.len() + CONTROL_HEAD),
+            Message::Ping(data) => {
+                self.counts.arriving.give_back(data.len() + CONTROL_HEAD);
+                self.owe_pong(data.len() + CONTROL_HEAD)?;
+            }
+            Message::Pong(data) => self.counts.arriving.give_back(data.len() + CONTROL_HEAD),
             Message::Frame(_) => unreachable!("only whole messages are received"),
         }
         Ok(None)
     }
 
+    /// The library has a pong of at most so many bytes for the peer. Of pongs without room in its buffer it keeps the
+    /// newest (RFC 6455, section 5.5.3).
+    fn owe_pong(&mut self, bytes: usize) -> Result<(), WebSocketError> {
+        self.begin_sending();
+        if self.pongs == MAX_UNWRITTEN {
+            // The peer sends pings and does not read: reading at full speed would keep a processor busy. To stop reading
+            // could stop both ends for ever, if the other one waits for its own pings to be read in the same way.
+            self.paused_until = Some(now() + PAUSE);
+        }
+        let bytes = bytes.min(MAX_UNWRITTEN - self.pongs);
+        self.pongs += bytes;
+        self.count(bytes)
+    }
+
+    /// So many bytes wait until the peer takes them.
+    fn count(&self, bytes: usize) -> Result<(), WebSocketError> {
+        self.counts.waiting.take(bytes).map_err(|_| WebSocketError::Overloaded)
+    }
+
     fn beat(&mut self) -> Result<(), WebSocketError> {
         let now = now();
+        self.paused_until = self.paused_until.filter(|until| now < *until);
         if self.stalled_at.is_some_and(|until| until <= now) {
-            return Err(WebSocketError::Stalled(self.options.write_timeout));
+            if self.counts.taken.reset() < PIECE {
+                return Err(WebSocketError::Stalled(self.options.write_timeout));
+            }
+            // The peer reads slowly. If it sends pings as well it may never take everything.
+            self.stalled_at = Some(now + self.options.write_timeout);
+            self.heartbeat.excuse();
         }
         if self.inbound.has_remaining() {
             // Answers to pings are not read while a message waits for its turn.
+            self.heartbeat.excuse();
+        }
+        if self.counts.arrived.bytes() >= PIECE {
+            // A large message is on its way, and a peer cannot answer a ping inside a frame.
+            self.counts.arrived.reset();
             self.heartbeat.excuse();
         }
         match self.heartbeat.handle_timeout(now) {
             None => Ok(()),
             Some(Beat::Ping) => {
                 self.queue.push_back(Message::Ping(Bytes::new()));
-                self.stalled_at.get_or_insert(now + self.options.write_timeout);
+                self.begin_sending();
                 Ok(())
             }
             Some(Beat::Dead) => Err(WebSocketError::Dead(self.options.ping_interval * self.options.max_missed)),
@@ -236,6 +293,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
     pub(crate) async fn close(self, frame: CloseFrame) {
         let Ok(mut socket) = self.sink.reunite(self.stream) else { unreachable!("they are of one connection") };
         let closed = async {
+            // Pongs in the buffer would leave no room for the close message.
+            socket.flush().await.ok()?;
             socket.send(Message::Close(Some(frame))).await.ok()?;
             let mut answered = false;
             while let Some(Ok(message)) = socket.next().await {
@@ -275,19 +334,20 @@ fn message(piece: Piece) -> Message {
     Message::Frame(Frame::message(data, OpCode::Data(code), is_last))
 }
 
-/// Sends all messages. Nothing is lost if the future is dropped.
+/// Sends all messages, and the pongs of the library. Nothing is lost if the future is dropped.
 async fn send(
     sink: &mut (impl Sink<Message, Error = Error> + Unpin),
     queue: &mut VecDeque<Message>,
 ) -> Result<(), Error> {
     poll_fn(|cx| {
-        loop {
-            if queue.is_empty() {
-                return Pin::new(&mut *sink).poll_flush(cx);
-            }
+        // Pongs in the buffer would leave no room for the first message. From there on each message waits until the one
+        // before is written, or both fit.
+        ready!(Pin::new(&mut *sink).poll_flush(cx))?;
+        while !queue.is_empty() {
             ready!(Pin::new(&mut *sink).poll_ready(cx))?;
             queue.pop_front().into_iter().try_for_each(|message| Pin::new(&mut *sink).start_send(message))?;
         }
+        Pin::new(&mut *sink).poll_flush(cx)
     })
     .await
 }
@@ -310,8 +370,14 @@ const PREFIX: usize = 4;
 /// The least bytes of a connection's buffer for reading.
 const BUFFER: usize = 16 << 10;
 
+/// The longest head of a message (RFC 6455, section 5.2).
+const HEAD: usize = 14;
+
 /// The head of a ping of a client (RFC 6455, section 5.2).
 const CONTROL_HEAD: usize = 6;
+
+/// The pause after a ping whose pong has no room.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The time for the peer to answer a close message.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

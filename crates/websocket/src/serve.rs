@@ -15,7 +15,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use crate::close::WebSocketError;
 use crate::options::WebSocketOptions;
 use crate::pump::{Finished, MaxMessage, Pump, settings};
-use crate::room::{Counted, Room};
+use crate::room::{Counted, Counts};
 
 /// Serves a client over a connection that has become one of WebSocket: each binary message is one message of proto-mcp,
 /// with its length prefix or without, and is answered in its form.
@@ -38,11 +38,12 @@ where
     IO: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let owner = Owner::of(peer.principal.clone(), peer.address);
-    let room = Room::new(Some(server.handle().inbound_budget().empty(&owner)));
+    let handle = server.handle();
+    let counts = Counts::new(Some(handle.inbound_budget().empty(&owner)), Some(handle.outbound_budget().empty(&owner)));
     let max_message = MaxMessage::of(&server.config().frames);
-    let counted = Counted { io, room: room.clone() };
+    let counted = Counted::new(io, &counts);
     let socket = WebSocketStream::from_raw_socket(counted, Role::Server, Some(settings(max_message))).await;
-    let (mut pump, conversation) = Pump::new(socket, room, max_message, options);
+    let (mut pump, conversation) = Pump::new(socket, counts, max_message, options);
     let outcome = {
         let (reader, writer) = split(conversation);
         let mut serving = pin!(server.serve(reader, writer, peer));
@@ -62,7 +63,7 @@ where
             Err(error) => End::Failed(error),
         }
     };
-    let is_shut_down = server.handle().is_shut_down();
+    let is_shut_down = handle.is_shut_down();
     match outcome {
         End::Finished(Finished::ByPeer(_)) => {
             pump.leave().await;

@@ -3,5 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod client;
+mod drips;
+mod pings;
 mod server;
 mod stage;
