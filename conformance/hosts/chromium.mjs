@@ -2,6 +2,9 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
+// The milliseconds that a page has for each step.
+const PATIENCE = 1000 * Number(process.env.PMCP_PATIENCE ?? 120);
+
 // Calls `visit` with a new page, and closes the browser whatever happens.
 export async function withPage(packages, visit) {
   const { chromium } = createRequire(join(packages, "/"))("playwright-core");
@@ -20,6 +23,7 @@ export async function withPage(packages, visit) {
   });
   try {
     const page = await browser.newPage();
+    page.setDefaultTimeout(PATIENCE);
     page.on("pageerror", (error) => console.error(String(error)));
     await visit(page);
   } finally {
@@ -30,6 +34,6 @@ export async function withPage(packages, visit) {
 // Opens a page and waits for what it leaves in `window.outcome`.
 export async function outcome(page, url) {
   await page.goto(url);
-  await page.waitForFunction(() => window.outcome !== undefined, null, { timeout: 60_000 });
+  await page.waitForFunction(() => window.outcome !== undefined);
   return page.evaluate(() => window.outcome);
 }

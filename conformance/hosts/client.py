@@ -13,6 +13,8 @@ import sys
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.sse import sse_client
 
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
+
 
 async def visit(mode, command):
     changed = asyncio.Event()
@@ -28,7 +30,7 @@ async def visit(mode, command):
         server = command[0]
     else:
         server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
-    async with Client(server, mode=mode, message_handler=on_message, read_timeout_seconds=30) as client:
+    async with Client(server, mode=mode, message_handler=on_message, read_timeout_seconds=PATIENCE) as client:
 
         async def call(label, name, /, **arguments):
             try:

@@ -12,6 +12,7 @@ Takes one step after another, and prints the outcomes as a JSON list. A step is 
 
 import base64
 import json
+import os
 import sys
 import time
 
@@ -21,6 +22,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from grpc_tools import protoc
 
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 folder, stubs, target, steps = sys.argv[1:5]
 well_known = protoc.__file__.rsplit("/", 1)[0] + "/_proto"
 made = protoc.main(
@@ -71,7 +73,7 @@ def input_of(name, step):
         known = {"google/protobuf/struct.proto"}
         while True:
             try:
-                page = service.ListTools(listed, timeout=60, metadata=metadata)
+                page = service.ListTools(listed, timeout=PATIENCE, metadata=metadata)
             except grpc.RpcError:
                 # The call itself shows why.
                 break
@@ -99,7 +101,7 @@ def request_of(step):
 def call(step):
     method = getattr(service, step["rpc"])
     metadata = tuple(step.get("metadata", {}).items())
-    future = method.future(request_of(step), timeout=step.get("timeout", 60), metadata=metadata)
+    future = method.future(request_of(step), timeout=step.get("timeout", PATIENCE), metadata=metadata)
     if "cancel" in step:
         time.sleep(step["cancel"])
         future.cancel()
@@ -115,7 +117,7 @@ def call(step):
 def pages(step):
     request, seen = request_of(step), []
     while True:
-        page = getattr(service, step["pages"])(request, timeout=60)
+        page = getattr(service, step["pages"])(request, timeout=PATIENCE)
         seen.append({"bytes": page.ByteSize(), "names": [entry.name for entry in list(page.tools)]})
         if not page.next_cursor:
             return {"pages": seen}
@@ -126,10 +128,10 @@ def check(step):
     metadata = tuple(step.get("metadata", {}).items())
     asked = health_pb2.HealthCheckRequest(service=step.get("service", ""))
     if step["health"] == "Check":
-        return shown(health.Check(asked, timeout=60, metadata=metadata))
+        return shown(health.Check(asked, timeout=PATIENCE, metadata=metadata))
     if step["health"] == "List":
-        return shown(health.List(health_pb2.HealthListRequest(), timeout=60, metadata=metadata))
-    watch = health.Watch(asked, timeout=60, metadata=metadata)
+        return shown(health.List(health_pb2.HealthListRequest(), timeout=PATIENCE, metadata=metadata))
+    watch = health.Watch(asked, timeout=PATIENCE, metadata=metadata)
     first = shown(next(watch))
     watch.cancel()
     return first

@@ -204,7 +204,9 @@ def main(folder, secure):
         *create_auth_routes(issuer, AnyHttpUrl(url), client_registration_options=registration),
     ]
     files = {"ssl_certfile": certificate(folder)} if secure else {}
-    server = uvicorn.Server(uvicorn.Config(Starlette(routes=routes), log_level="error", **files))
+    # By default both ends give up an idle connection after 5 s: a request at that moment would meet its end.
+    config = uvicorn.Config(Starlette(routes=routes), log_level="error", timeout_keep_alive=600, **files)
+    server = uvicorn.Server(config)
 
     def obey():
         for line in sys.stdin:

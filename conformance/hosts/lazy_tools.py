@@ -14,6 +14,8 @@ import sys
 from mcp import Client, MCPError, StdioServerParameters
 from mcp_types import CreateMessageResult, TextContent
 
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
+
 
 async def visit(mode, command):
     seen = {"calls": {}, "errors": {}, "progress": [], "asked": [], "notices": []}
@@ -30,7 +32,7 @@ async def visit(mode, command):
     else:
         server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))
     async with Client(
-        server, mode=mode, message_handler=on_message, sampling_callback=sample, read_timeout_seconds=30
+        server, mode=mode, message_handler=on_message, sampling_callback=sample, read_timeout_seconds=PATIENCE
     ) as client:
 
         async def call(label, name, /, **arguments):
@@ -82,7 +84,7 @@ async def visit(mode, command):
         await call("reveal", "call_tool", name="reveal")
         if seen["protocol"] < "2026":
             # Since then no request changes what the next one sees.
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while "secret" not in await names(query="secret"):
                     await asyncio.sleep(0.02)
         seen["found_after"] = await names(limit=100)

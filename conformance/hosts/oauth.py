@@ -7,6 +7,7 @@ The server is expected to run basics.py and to want the scope "deploy" for `add`
 """
 import asyncio
 import json
+import os
 import sys
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,6 +16,8 @@ from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
+
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 
 
 class Memory:
@@ -52,9 +55,9 @@ async def visit(url, mode):
 
     metadata = OAuthClientMetadata(client_name="a host", redirect_uris=["http://localhost:1/callback"])
     auth = OAuthClientProvider(url, metadata, Memory(), redirect_handler=browse, callback_handler=come_back)
-    async with httpx2.AsyncClient(auth=auth, timeout=30) as web:
+    async with httpx2.AsyncClient(auth=auth, timeout=PATIENCE) as web:
         transport = streamable_http_client(url, http_client=web)
-        async with Client(transport, mode=mode, read_timeout_seconds=30) as client:
+        async with Client(transport, mode=mode, read_timeout_seconds=PATIENCE) as client:
             seen["protocol"] = client.session.protocol_version
             seen["tools"] = [tool.name for tool in (await client.list_tools()).tools]
             seen["echo"] = (await client.call_tool("echo", {"text": "hello"})).content[0].text

@@ -30,6 +30,8 @@ import traceback
 import mcp.types as types
 from mcp import Client, MCPError, StdioServerParameters
 
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
+
 
 async def sample(_, params):
     last = params.messages[-1].content
@@ -79,7 +81,7 @@ class Follower:
     async def log(self, step):
         self.levels.clear()
         result = plain(await self.client.call_tool(step["log"], step.get("with", {})))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while len(self.levels) < step["messages"]:
                 await asyncio.sleep(0.02)
         return {"result": result, "levels": list(self.levels)}
@@ -118,7 +120,7 @@ class Follower:
         return plain(await self.client.complete(ref, {"name": argument, "value": value}))
 
     async def until(self, step):
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while (names := await self.tools(step)) != step["until"]:
                 await asyncio.sleep(0.02)
         return names
@@ -149,7 +151,7 @@ async def follow(script, command, env=None, cwd=None):
         sampling_callback=sample,
         list_roots_callback=roots,
         logging_callback=on_log,
-        read_timeout_seconds=60,
+        read_timeout_seconds=PATIENCE,
     ) as client:
         follower = Follower(client, levels)
         for step in script:

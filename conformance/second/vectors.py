@@ -3,6 +3,7 @@
 
 import base64
 import json
+import os
 import pathlib
 import socket
 import sys
@@ -14,7 +15,7 @@ from frames import scan
 from results import Results
 from tool import Process
 
-PATIENCE = 60
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 
 
 def to_json(kind, message):

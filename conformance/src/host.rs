@@ -7,10 +7,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -18,7 +17,7 @@ use serde_json::{Value, json};
 use crate::inbox::{Inbox, Message};
 use crate::orphans::living;
 use crate::sandbox::Sandbox;
-use crate::wait::eventually;
+use crate::wait::{eventually, patience};
 
 /// A running `pmcp` and its session.
 ///
@@ -283,12 +282,17 @@ impl Host {
         let _ = kill_process(pid(self.pid), signal);
     }
 
-    /// Waits until it has ended and its output is read, for at most 5 s for each stream that another process keeps open.
+    /// Waits until it has ended and both of its streams are read to their ends: the last lines arrive after the status.
+    ///
+    /// # Panics
+    ///
+    /// If another process keeps a stream open.
     pub fn exit(&self) -> ExitStatus {
         let status = eventually("the end of pmcp", || self.exited());
-        let patience = Duration::from_secs(5);
-        self.inbox.find_within(patience, usize::MAX, |_| false).ok();
-        self.errors_end.lock().expect("no waiter panics").recv_timeout(patience).ok();
+        assert!(self.inbox.closes(), "pmcp has ended, and another process keeps its stdout open");
+        let end = self.errors_end.lock().expect("no waiter panics").recv_timeout(patience());
+        let has_ended = end == Err(RecvTimeoutError::Disconnected);
+        assert!(has_ended, "pmcp has ended, and another process keeps its stderr open");
         status
     }
 

@@ -95,6 +95,12 @@ impl Inbox {
         }
     }
 
+    /// Waits until the stream has ended; false if it is still open after [`patience`].
+    pub(crate) fn closes(&self) -> bool {
+        let waiting = self.arrived.wait_timeout_while(self.lock(), patience(), |state| !state.closed);
+        waiting.expect("no reader panics").0.closed
+    }
+
     /// All messages so far.
     pub(crate) fn all(&self) -> Vec<Message> {
         self.lock().messages.clone()

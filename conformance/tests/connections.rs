@@ -1,17 +1,14 @@
 //! Endless connections, and exhausted descriptors.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, Web};
+use protomcp_conformance::{Sandbox, Web, eventually};
 use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use serde_json::{Value, json};
-
-/// The time that a new client may wait while others hold connections. It takes milliseconds.
-const SOON: Duration = Duration::from_secs(2);
 
 /// `pmcp` with this soft limit of open files.
 fn limited(soft: u64, flags: &[&str]) -> Web {
@@ -28,6 +25,12 @@ fn take_all_descriptors() -> u64 {
     maximum
 }
 
+/// True if `pmcp` has neither answered nor closed a connection.
+fn is_open(mut stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("a socket need not block");
+    stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
 fn connections(web: &Web, count: usize) -> Vec<TcpStream> {
     (0..count).map(|_| TcpStream::connect(("127.0.0.1", web.port())).expect("pmcp listens")).collect()
 }
@@ -38,11 +41,14 @@ fn idle_connections_beyond_the_soft_limit_block_no_client() {
     let hard = take_all_descriptors();
     assert!(hard > 3000, "this test needs a hard limit of 3,000 open files; it is {hard}");
     for flags in [&["--transport", "http"][..], &["--transport", "sse"]] {
-        let mut web = limited(1024, flags);
-        let _idle = connections(&web, 1100);
-        let began = Instant::now();
-        web.initialize();
-        assert!(began.elapsed() < SOON, "a new host waits for {:?}", began.elapsed());
+        // Each idle connection has 10 s for its first request, which on a busy machine may be over before the new host is
+        // served. A host behind them would be served when they have ended.
+        let (web, _idle) = eventually("a new host beside idle connections", || {
+            let mut web = limited(1024, flags);
+            let idle = connections(&web, 1100);
+            web.initialize();
+            idle.iter().all(is_open).then_some((web, idle))
+        });
         let reply = web.call("open_files", &json!({}));
         assert_eq!(text(&reply.json()), format!("1024 {hard}"));
     }
@@ -62,10 +68,7 @@ fn running_out_of_descriptors_stops_nothing_and_logs_little() {
     let (began, before) = (Instant::now(), cpu_ticks(pid));
     // The system completes connections that pmcp has not accepted yet.
     let mut idle = connections(&web, 40);
-    let began_call = Instant::now();
-    let reply = web.call("open_files", &json!({}));
-    assert_eq!(reply.status, 200);
-    let took = began_call.elapsed();
+    assert_eq!(web.call("open_files", &json!({})).status, 200);
     sleep(Duration::from_secs(3).saturating_sub(began.elapsed()));
     let (seconds, ticks) = (began.elapsed().as_secs_f64(), cpu_ticks(pid) - before);
     // 100 ticks are a second.
@@ -73,7 +76,6 @@ fn running_out_of_descriptors_stops_nothing_and_logs_little() {
     let log = web.process().stderr();
     let lines = log.lines().filter(|line| line.contains("attempts to accept a connection failed")).count();
     assert!((1..=began.elapsed().as_secs() as usize + 1).contains(&lines), "{lines} lines in {seconds:.1} s: {log}");
-    assert!(took < Duration::from_secs(20), "{took:?}");
     // Some connections were closed in favour of others, and the others are served.
     let mut open = 0;
     for stream in &mut idle {

@@ -34,7 +34,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::behind::{Behind, ERAS};
-use crate::family::{kill, pause};
+use crate::family::{kill, padded, pause};
 use crate::hearing::client;
 use crate::own::{OWN, RUST};
 use crate::place::{Place, Way};
@@ -84,7 +84,11 @@ async fn the_client_uses_real_servers_and_the_tables_are_current() {
 /// A server that starts slowly gets a handshake after `server/discover`, and may refuse either of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_servers_are_reached() {
-    let limits = ClientLimits { discover_timeout: Duration::from_millis(1), ..ClientLimits::default() };
+    let limits = ClientLimits {
+        discover_timeout: Duration::from_millis(1),
+        open_timeout: patience(),
+        ..ClientLimits::default()
+    };
     for server in [NODE, PYTHON, RUST, OWN].into_iter().flatten().filter(|server| server.ways.contains(&Way::Stdio)) {
         let sandbox = Sandbox::new();
         let place = Place::new((server.program)(&sandbox, Way::Stdio), Way::Stdio, &sandbox);
@@ -111,7 +115,7 @@ async fn a_killed_wrapper_takes_its_server_along() {
         let (client, _hearing) = client();
         let session = client.spawn(place.command().guardian(guardian.clone())).await.expect("the server starts");
         pause(&place.family.named("node ")).await;
-        let call = session.call_tool("read_graph", &json!({})).timeout(patience()).into_future();
+        let call = session.call_tool("read_graph", &padded(&json!({}))).timeout(patience()).into_future();
         place.family.until_asked().await;
         let [shell] = place.family.named("sh -c")[..] else { panic!("no shell") };
         kill(shell);

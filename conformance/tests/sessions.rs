@@ -1,10 +1,9 @@
 //! Several clients of one tool process at once: a bridge embedded in a program, on the published SDKs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, ToolFile};
-use protomcp_conformance::{Sandbox, peers, sdk_example};
+use protomcp_conformance::{Sandbox, patience, peers, sdk_example};
 use protomcp_transport::lines::Lines;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
@@ -66,7 +65,7 @@ impl Session {
     }
 
     async fn next(&mut self) -> Value {
-        let line = timeout(Duration::from_secs(60), self.lines.next_line()).await.expect("an answer").expect("a line");
+        let line = timeout(patience(), self.lines.next_line()).await.expect("an answer").expect("a line");
         serde_json::from_str(&line.expect("the session goes on")).expect("JSON")
     }
 

@@ -1,15 +1,14 @@
 //! `pmcp` over HTTPS: third-party clients, certificates that are renewed, and errors.
 
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use protomcp_conformance::{Sandbox, Web, eventually, peers};
+use protomcp_conformance::{Sandbox, Web, eventually, patience, peers};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
 };
@@ -87,7 +86,7 @@ fn curl(web: &Web, root: &Path, more: &[&str]) -> Output {
             "--noproxy",
             "*",
             "--max-time",
-            "20",
+            &patience().as_secs().to_string(),
             "--write-out",
             "\n%{http_version} %{http_code}",
         ])
@@ -128,19 +127,26 @@ fn one_byte_connections_delay_no_tls_handshake() {
     let authority = folder.authority("root.pem", 2100);
     folder.put(&authority.certificate, &authority.key);
     let web = folder.serve(&[]);
-    let silent: Vec<TcpStream> = (0..600)
-        .map(|_| {
-            let mut stream = TcpStream::connect(("127.0.0.1", web.port())).expect("pmcp listens");
-            stream.write_all(&[22]).expect("pmcp has accepted it");
-            stream
-        })
-        .collect();
-    let began = Instant::now();
-    let output = curl(&web, &authority.root, &[]);
-    assert!(output.status.success(), "{output:?}");
-    // It takes a tenth of that, including the start of curl. The one-byte connections have a limit of 10 s.
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
-    drop(silent);
+    // Each of these has 10 s for its handshake, which on a busy machine may be over before curl is served.
+    eventually("a handshake while others have begun", || {
+        let begun: Vec<TcpStream> = (0..600)
+            .map(|_| {
+                let mut stream = TcpStream::connect(("127.0.0.1", web.port())).expect("pmcp listens");
+                stream.write_all(&[22]).expect("pmcp has accepted it");
+                stream
+            })
+            .collect();
+        let output = curl(&web, &authority.root, &[]);
+        assert!(output.status.success(), "{output:?}");
+        // If these held the slots of handshakes, of which there are 256, curl would have been served after their ends.
+        (begun.iter().filter(|stream| is_open(stream)).count() > 256).then_some(())
+    });
+}
+
+/// True if `pmcp` has neither answered nor closed a connection.
+fn is_open(mut stream: &TcpStream) -> bool {
+    stream.set_nonblocking(true).expect("a socket need not block");
+    stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
 }
 
 /// Item 95.

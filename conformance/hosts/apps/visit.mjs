@@ -50,7 +50,7 @@ try {
     const found = await outcome(page, `${origin}/?${query}`);
     if (found.error) throw new Error(found.error);
     const app = page.frameLocator("iframe");
-    await app.locator("#result:not(:empty)").waitFor({ timeout: 60_000 });
+    await app.locator("#result:not(:empty)").waitFor();
     const shown = [await app.locator("#result").textContent()];
     const controls = [
       () => app.getByRole("button", { name: "Next day" }).click(),
@@ -58,7 +58,7 @@ try {
     ];
     for (const [before, use] of controls.entries()) {
       await use();
-      await app.locator(`#result[data-calls='${before + 1}']`).waitFor({ timeout: 60_000 });
+      await app.locator(`#result[data-calls='${before + 1}']`).waitFor();
       shown.push(await app.locator("#result").textContent());
     }
     const bars = await app.locator("svg rect").evaluateAll((all) => all.map((bar) => Number(bar.getAttribute("height"))));

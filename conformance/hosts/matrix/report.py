@@ -12,9 +12,11 @@ at, and "detail" is the reason then.
 """
 import asyncio
 import json
+import os
 import traceback
 
-PATIENCE = 20
+# The seconds that a feature has: those of all tests.
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 NEWEST = "2026-07-28"
 
 

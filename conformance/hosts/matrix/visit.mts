@@ -3,7 +3,8 @@
 // Both generations of the official client fit: what they do not share is in the `Words` that each brings along.
 export const NEWEST = "2026-07-28";
 const WATCHED = "test://watched-resource";
-const PATIENCE = 20_000;
+/** The milliseconds that a feature has: the time of all tests. */
+const PATIENCE = 1000 * Number(process.env.PMCP_PATIENCE ?? 120);
 
 export type Plan = { stdio: string[]; http: string; sse: string; server: string; pages: boolean; without: string[] };
 export type Place = { transport: "stdio" | "http" | "sse"; revision: string };

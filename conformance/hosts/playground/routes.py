@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 ORIGIN, TOKEN, PID = sys.argv[1], sys.argv[2], int(sys.argv[3])
 AUTHORIZATION = {"Authorization": f"Bearer {TOKEN}"}
-PATIENCE = 60
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 
 
 def send(path, body=None):

@@ -10,10 +10,8 @@ import { layoutProblems } from "./layout.mjs";
 import { scrollTrace } from "./scroll.mjs";
 
 const [url, file] = process.argv.slice(2);
-const PATIENCE = Number(process.env.PATIENCE ?? 60_000);
 
 await withPage(process.env.BROWSER, async (page) => {
-  page.setDefaultTimeout(PATIENCE);
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));

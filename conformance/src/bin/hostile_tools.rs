@@ -20,7 +20,7 @@ use protomcp_proto::{
 };
 use serde_json::{Value, json};
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "echo",
     "sum",
     "sleep",
@@ -33,10 +33,36 @@ const NAMES: [&str; 12] = [
     "crash",
     "inflate",
     "resources_changed",
+    "tree",
 ];
 
 /// The input schema of `sum`.
 const NUMBERS: &str = r#"{"type":"object","properties":{"text":{"type":"array","items":{"type":"integer"}}}}"#;
+
+/// The input schema of `tree`: nodes with a tag, nodes that only their members tell apart, and lists.
+fn nodes() -> String {
+    let node = |tag: Value| {
+        json!({
+            "type": "object",
+            "properties": {"op": tag, "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}}},
+            "required": ["op", "kids"],
+        })
+    };
+    let tagged = ["and", "or", "not"].map(|op| node(json!({"const": op})));
+    let alike = [(); 3].map(|()| node(json!({"type": "string"})));
+    let tree = |keyword: &str| json!({keyword: [{"$ref": "#/$defs/node"}, {"$ref": "#/$defs/alike"}]});
+    json!({
+        "$defs": {"node": {"anyOf": tagged}, "alike": {"oneOf": alike}},
+        "type": "object",
+        "properties": {
+            "one": tree("anyOf"),
+            "other": tree("oneOf"),
+            "lists": {"additionalProperties": {"type": "array", "items": {"type": "integer"}}},
+            "areas": {"items": {"enum": (0..256).map(|index| format!("Area/City{index}")).collect::<Vec<_>>()}},
+        },
+    })
+    .to_string()
+}
 
 #[derive(Clone)]
 struct Link(Arc<Shared>);
@@ -82,7 +108,11 @@ impl Link {
         let changes = self.0.changes.load(Ordering::Relaxed);
         let tools = NAMES.into_iter().map(tool).map(|tool| ToolDefinition {
             description: format!("{} Changed {changes} times.", tool.description),
-            input_schema_json: if tool.name == "sum" { NUMBERS.into() } else { tool.input_schema_json },
+            input_schema_json: match tool.name.as_str() {
+                "sum" => NUMBERS.into(),
+                "tree" => nodes().into(),
+                _ => tool.input_schema_json,
+            },
             ..tool
         });
         ToolListResponse { tools: tools.collect() }

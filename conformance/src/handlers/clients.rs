@@ -2,13 +2,14 @@
 //! open, and lists that change on demand.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use protomcp_server::{AskError, Audience, Context};
 use protomcp_typed::{Builder, DefinitionError, Json, JsonSchema, Registry, Tool};
 use protomcp_types::{ContentBlock, Elicit, ElicitResult, Progress, Resource};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
+
+use crate::wait::patience;
 
 /// The resource that a tool of [`add_triggers`] reports as changed.
 const WATCHED: &str = "test://watched-resource";
@@ -37,7 +38,7 @@ pub(crate) fn add(builder: Builder) -> Builder {
                     let told = Arc::clone(&told);
                     move || once(Arc::clone(&told), "other roots")
                 })
-                .timeout(Duration::from_secs(20)),
+                .timeout(patience()),
         )
         .on_roots_changed(move |_| told.add_permits(1))
 }

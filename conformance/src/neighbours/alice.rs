@@ -1,5 +1,6 @@
 //! A user who works steadily and measures every answer.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -11,12 +12,19 @@ use crate::neighbours::client::{Client, Failure, Front};
 use crate::neighbours::heard::Heard;
 use crate::neighbours::report::Sample;
 use crate::neighbours::user::User;
+use crate::wait::{patience, tier};
 
 /// All fronts.
 pub const FRONTS: [Front; 3] = [Front::Session, Front::Stateless, Front::Sse];
 
-/// The time after which an answer counts as missing, in addition to the time that it may wait for a handler.
-const TOO_LATE: Duration = Duration::from_secs(5);
+/// The time after which an answer counts as missing, in addition to the time that it may wait for a handler. The long tier
+/// has the machine to itself.
+fn too_late() -> Duration {
+    tier(patience(), Duration::from_secs(5))
+}
+
+/// The time after an attack, unless an operation has not been tried until then.
+const AFTER: Duration = Duration::from_secs(5);
 /// The pause between two operations.
 const PAUSE: Duration = Duration::from_millis(2);
 /// One round in this many includes the expensive operations: a replay, a new session, a notification.
@@ -45,7 +53,11 @@ pub enum Op {
 
 /// The phase of a scenario.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Phase(Arc<AtomicU8>);
+pub(super) struct Phase {
+    now: Arc<AtomicU8>,
+    /// The number of fronts on which she works.
+    begun: Arc<AtomicUsize>,
+}
 
 /// Before the attack.
 pub(super) const IDLE: u8 = 0;
@@ -56,11 +68,16 @@ pub(super) const OVER: u8 = 2;
 
 impl Phase {
     pub(super) fn set(&self, phase: u8) {
-        self.0.store(phase, Ordering::Release);
+        self.now.store(phase, Ordering::Release);
+    }
+
+    /// True if she works on every front.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.load(Ordering::Acquire) == FRONTS.len()
     }
 
     pub(super) fn get(&self) -> u8 {
-        self.0.load(Ordering::Acquire)
+        self.now.load(Ordering::Acquire)
     }
 }
 
@@ -112,6 +129,10 @@ struct Alice {
     begun: Instant,
     /// True if her connection has failed, or may still bring the answer to a request that she gave up.
     is_lost: bool,
+    /// True if she was not served. In the short tier that ends her work, because every wait for an answer is a long one.
+    has_given_up: bool,
+    /// The operations that she has tried since the attack began.
+    tried: BTreeSet<Op>,
     /// The number of streams that ended while she listened.
     ended: Arc<AtomicUsize>,
     work: Work,
@@ -122,15 +143,17 @@ impl Alice {
         let (user, skipped, phase) = (user.clone(), skipped.to_vec(), phase.clone());
         let (heard, ended) = (Heard::default(), Arc::default());
         let begun = Instant::now();
-        let (is_lost, work) = (false, Work::default());
-        Self { user, front, skipped, patience: TOO_LATE + turn, phase, heard, begun, is_lost, ended, work }
+        let patience = too_late() + turn;
+        let (is_lost, has_given_up, tried, work) = (false, false, BTreeSet::new(), Work::default());
+        Self { user, front, skipped, patience, phase, heard, begun, is_lost, has_given_up, tried, ended, work }
     }
 
     async fn work(mut self) -> Work {
-        let begun = tokio::time::timeout(TOO_LATE, self.begin()).await;
+        let begun = tokio::time::timeout(too_late(), self.begin()).await;
         let (mut client, mut before) = begun.expect("she is served before the attack");
+        self.phase.begun.fetch_add(1, Ordering::Release);
         let (mut left, mut round, mut over) = (ROUNDS_AFTER, 0, None);
-        while left > 0 && over.is_none_or(|over: Instant| over.elapsed() < TOO_LATE) {
+        while left > 0 && !self.has_given_up && over.is_none_or(|over| self.goes_on_after(over)) {
             if self.phase.get() == OVER {
                 left -= 1;
                 over.get_or_insert_with(Instant::now);
@@ -138,7 +161,9 @@ impl Alice {
             self.round(&mut client, round).await;
             round += 1;
         }
-        if let Some((left, event)) = &mut before {
+        if let Some((left, event)) = &mut before
+            && !self.has_given_up
+        {
             let resumed = limited(self.patience, left.resume(event)).await;
             self.note(Op::Replay, Instant::now(), resumed);
         }
@@ -147,6 +172,15 @@ impl Alice {
         }
         self.work.leaks = self.heard.leaks();
         self.work
+    }
+
+    /// True if the attack has ended a moment ago, or before she has tried everything.
+    fn goes_on_after(&self, over: Instant) -> bool {
+        over.elapsed() < AFTER || !wanted(&self.skipped).iter().all(|(_, op)| self.has_tried(*op))
+    }
+
+    fn has_tried(&self, op: Op) -> bool {
+        self.tried.contains(&op) || !self.wants(op)
     }
 
     /// Opens her session, and listens. In a second session she starts a call that she resumes at the end.
@@ -175,7 +209,7 @@ impl Alice {
                 ended.fetch_add(1, Ordering::Relaxed);
             }
         };
-        if let Err(why) = client.listen(ended).await {
+        if let Err(why) = limited(self.patience, client.listen(ended)).await {
             self.note(Op::Listen, Instant::now(), Err(why));
         }
     }
@@ -210,7 +244,9 @@ impl Alice {
             let resumed = limited(self.patience, client.resume(&event)).await;
             self.note(Op::Replay, start, resumed);
         }
-        self.arrive().await;
+        if self.wants(Op::Arrive) {
+            self.arrive().await;
+        }
         if self.wants(Op::Notice) {
             let seen = self.heard.notices();
             let start = Instant::now();
@@ -229,13 +265,18 @@ impl Alice {
 
     /// Connects again, if the connection may be closed or a late answer would be taken for the next one.
     async fn recover(&mut self, client: &mut Client) {
-        if self.is_lost
-            && let Ok(Ok(fresh)) =
-                tokio::time::timeout(self.patience, Client::open(&self.user, self.front, &self.heard)).await
-        {
-            *client = fresh;
-            self.is_lost = false;
-            self.listen(client).await;
+        if !self.is_lost || self.has_given_up {
+            return;
+        }
+        match tokio::time::timeout(self.patience, Client::open(&self.user, self.front, &self.heard)).await {
+            Ok(Ok(fresh)) => {
+                *client = fresh;
+                self.is_lost = false;
+                self.listen(client).await;
+            }
+            // She tries it again.
+            Ok(Err(_)) => {}
+            Err(_) => self.has_given_up = tier(true, false),
         }
     }
 
@@ -266,11 +307,14 @@ impl Alice {
     }
 
     fn wants(&self, op: Op) -> bool {
-        wanted(&self.skipped).contains(&(self.front, op))
+        !self.has_given_up && wanted(&self.skipped).contains(&(self.front, op))
     }
 
     fn note(&mut self, op: Op, start: Instant, done: Result<(), Failure>) {
         let under_attack = self.phase.get() != IDLE;
+        if under_attack {
+            self.tried.insert(op);
+        }
         match done {
             Ok(()) => self.work.samples.push(Sample {
                 front: self.front,
@@ -282,6 +326,7 @@ impl Alice {
             Err(why) => {
                 // An arrival has a connection of its own.
                 self.is_lost |= op != Op::Arrive && matches!(why, Failure::Connection(_) | Failure::Timeout);
+                self.has_given_up |= tier(matches!(why, Failure::Timeout), false);
                 self.work.failures.push((self.front, op, under_attack, why.to_string()));
             }
         }

@@ -1,4 +1,7 @@
-//! The measurements of alice, and the limits that she was promised.
+//! The measurements of alice, and the promises to her.
+//!
+//! Each of her operations has its answer, whatever the other user does. The time that it takes depends on the machine, which
+//! also carries out the attack and other work: that is written to a table, and judged in the long tier.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,10 +12,11 @@ use std::time::Duration;
 use crate::neighbours::alice::{Op, Work};
 use crate::neighbours::client::Front;
 use crate::programs::build_folder;
+use crate::wait::judged;
 
-/// The 99th percentile of answers that wait for no handler, whatever other users do.
+/// The 99th percentile of answers that wait for no handler, whatever other users do; judged in the long tier.
 pub const PROMISE: Duration = Duration::from_millis(50);
-/// The upper limit for any answer.
+/// The upper limit for any answer; judged in the long tier.
 pub const WORST: Duration = Duration::from_millis(200);
 /// The margin on times, because the machine also runs the attack and other work.
 pub const MARGIN: u32 = 10;
@@ -58,7 +62,7 @@ impl Report {
         self
     }
 
-    /// Alice was served as promised: nothing failed, everything was tried, and nothing took too long.
+    /// Alice was served: nothing failed, and everything was tried. In the long tier, nothing took too long either.
     #[track_caller]
     pub fn serves(&self) -> &Self {
         self.serves_except(|_, _| false)
@@ -71,7 +75,7 @@ impl Report {
             self.work.failures.iter().filter(|(_, op, _, why)| !may_fail(*op, why)).take(5).collect();
         assert!(failures.is_empty(), "alice was not served: {failures:#?}\n{}", self.table());
         let Quantiles { p99, max, .. } = self.excess();
-        let is_kept = p99 <= PROMISE * MARGIN && max <= WORST * MARGIN;
+        let is_kept = p99 <= judged(PROMISE * MARGIN) && max <= judged(WORST * MARGIN);
         assert!(is_kept, "alice waited {p99:?} (p99) and {max:?} (max)\n{}", self.table());
         let groups = self.groups();
         let missing: Vec<_> =

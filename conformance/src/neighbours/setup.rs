@@ -15,7 +15,7 @@ use crate::neighbours::report::Report;
 use crate::neighbours::tls::Certificate;
 use crate::neighbours::user::User;
 use crate::programs::hostile_tools;
-use crate::wait::tier;
+use crate::wait::{patience, tier};
 use crate::web::Web;
 
 /// The audience of tokens for the server.
@@ -157,12 +157,20 @@ impl Neighbours {
         }
     }
 
-    /// Lets mallory attack while alice works. An endless attack is aborted.
+    /// Lets mallory attack while alice works. An endless attack is aborted, and one that takes long on a busy machine.
     ///
     /// # Panics
     /// If alice is not served before the attack begins.
     pub fn suffer<A: Future<Output = ()>>(&self, attack: impl FnOnce(User) -> A) -> Report {
         self.suffer_for(tier(Duration::from_secs(5), Duration::from_secs(60)), attack)
+    }
+
+    /// The same with an attack that ends by itself, and is waited for.
+    ///
+    /// # Panics
+    /// If alice is not served before the attack begins.
+    pub fn suffer_whole<A: Future<Output = ()>>(&self, attack: impl FnOnce(User) -> A) -> Report {
+        self.suffer_for(patience(), attack)
     }
 
     /// The same with a time limit.
@@ -175,7 +183,11 @@ impl Neighbours {
         let pid = self.web.process().pid();
         thread::scope(|scope| {
             let alice = scope.spawn(|| alice::work(&self.alice, &self.skipped, self.turn, &phase));
+            // For the times before the attack.
             thread::sleep(tier(Duration::from_millis(250), Duration::from_secs(5)));
+            while !phase.has_begun() && !alice.is_finished() {
+                thread::sleep(Duration::from_millis(10));
+            }
             reset_peak(pid);
             let before = peak(pid);
             phase.set(ATTACK);

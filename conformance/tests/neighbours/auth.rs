@@ -56,7 +56,7 @@ fn requests_that_are_broken_off_stop_no_renewal_of_keys() {
     let neighbours = Neighbours::start_with(&Setup::default(), Some(&mut issuer));
     let renewed = |op: Op, why: &str| op == Op::Arrive && why.contains("status 503");
     neighbours
-        .suffer(async |mallory| {
+        .suffer_whole(async |mallory| {
             issuer.delay(Duration::from_millis(300));
             issuer.rotate();
             let attack = tokio::spawn(make_keys_up(mallory));

@@ -48,6 +48,25 @@ pub(crate) async fn nest_values(mallory: User) {
     tokio::time::sleep(Duration::from_secs(1)).await;
 }
 
+/// Trees of 300 bytes and more, whose innermost node fits no branch of a union that contains itself, and lists whose elements
+/// have a long place or many options.
+pub(crate) async fn nest_unions(mallory: User) {
+    let tree = |depth: usize| (0..depth).fold(json!({"op": 7}), |inner, _| json!({"op": "and", "kids": [inner]}));
+    for front in FRONTS {
+        let Ok(mut client) = open(&mallory, front).await else { continue };
+        let long = json!({"k".repeat(40_000): vec!["x"; 5_000]});
+        for arguments in [
+            json!({"one": tree(12), "other": tree(12)}),
+            json!({"one": tree(60), "other": tree(60)}),
+            json!({"lists": long}),
+            json!({"areas": vec!["Area/Citty1"; 4_000]}),
+        ] {
+            // The bridge refuses the call, or passes it on.
+            let _ = client.ask("tools/call", call("tree", &arguments)).await;
+        }
+    }
+}
+
 /// Sessions whose clients have names of 4 MiB.
 pub(crate) async fn begin_with_bytes(mallory: User) {
     let mut sessions = Vec::new();
@@ -161,6 +180,15 @@ fn a_large_batch_stops_no_other() {
 #[test]
 fn arguments_of_many_values_stop_no_other() {
     Neighbours::start(&Setup::default()).suffer(nest_values).serves().grows_at_most(INBOUND);
+}
+
+#[test]
+fn mismatched_trees_are_explained_in_little_memory() {
+    for policy in ["warn", "reject"] {
+        let flags = &["--validate-args", policy];
+        let neighbours = Neighbours::start(&Setup { flags, ..Setup::DEFAULT });
+        neighbours.suffer_whole(nest_unions).serves().grows_at_most(SLACK);
+    }
 }
 
 #[test]

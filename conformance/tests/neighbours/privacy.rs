@@ -63,7 +63,7 @@ fn crash_output_of_a_tool_reaches_no_other_caller() {
 #[test]
 fn a_crash_reveals_its_cause_to_no_other_call() {
     let neighbours = Neighbours::start(&Setup { turn: RESTART, ..Setup::DEFAULT });
-    let report = neighbours.suffer(async |mallory| {
+    let report = neighbours.suffer_whole(async |mallory| {
         let mut bystander = session(&neighbours.alice).await;
         let sleeping = bystander.send("tools/call", json!({"name": "sleep", "arguments": {"ms": 5000}})).await;
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -81,7 +81,7 @@ fn a_server_request_goes_only_to_its_own_caller() {
         let neighbours = Neighbours::start(&Setup::default());
         let heard = Heard::default();
         neighbours
-            .suffer(async |mallory| {
+            .suffer_whole(async |mallory| {
                 // Alice could answer, and has a call running; mallory cannot answer.
                 let able = json!({"elicitation": {}, "roots": {}, "sampling": {}});
                 let mut alice =

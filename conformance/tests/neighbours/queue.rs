@@ -186,7 +186,7 @@ fn one_call_that_asks_stops_no_other_call_of_the_published_sdk() {
         ..Setup::DEFAULT
     };
     Neighbours::start(&setup)
-        .suffer(async |mallory| {
+        .suffer_whole(async |mallory| {
             let mut client = open(&mallory, Front::Stateless).await.expect("it is served");
             let asked = client.ask("tools/call", call("ask", &json!({"text": "?"}))).await.expect("a question");
             assert_eq!(asked["resultType"], "input_required", "{asked}");
@@ -201,7 +201,7 @@ fn unanswered_requests_leave_room_for_those_of_others() {
     let neighbours = Neighbours::start(&Setup { turn: ASKING, ..Setup::DEFAULT });
     let able = json!({"elicitation": {}, "roots": {}});
     neighbours
-        .suffer(async |mallory| {
+        .suffer_whole(async |mallory| {
             let attack = tokio::spawn(ask_and_be_silent(mallory));
             tokio::time::sleep(Duration::from_secs(1)).await;
             let heard = Heard::default();
@@ -225,7 +225,7 @@ fn cancelled_calls_keep_a_place_only_while_their_handler_runs() {
 fn progress_makes_no_other_call_of_the_session_fail() {
     let neighbours = Neighbours::start(&Setup { flags: &["--max-pending", "64"], ..Setup::DEFAULT });
     neighbours
-        .suffer(async |mallory| {
+        .suffer_whole(async |mallory| {
             for front in FRONTS {
                 let mut client = open(&mallory, front).await.expect("it is served");
                 let mut pipe = client.pipe().await.expect("one more connection");

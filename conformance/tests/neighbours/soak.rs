@@ -23,7 +23,7 @@ macro_rules! attacks {
     };
 }
 
-const ATTACKS: [Attack; 45] = attacks![
+const ATTACKS: [Attack; 46] = attacks![
     auth::make_keys_up,
     bodies::leave_bodies_open,
     bodies::leave_chunks_open,
@@ -41,6 +41,7 @@ const ATTACKS: [Attack; 45] = attacks![
     floods::notify,
     floods::batch_pings,
     floods::nest_values,
+    floods::nest_unions,
     floods::begin_with_bytes,
     floods::name_progress_at_length,
     floods::subscribe,

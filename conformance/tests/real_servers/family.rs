@@ -6,6 +6,11 @@ use std::time::{Duration, Instant};
 
 use protomcp_conformance::{Sandbox, living, patience};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// The padding of a call that is waited for in a pipe: more than all other messages that a stopped process is sent, and less
+/// than a page, which every pipe holds.
+const PADDING: u64 = 3 << 10;
 
 /// All processes of a server.
 #[derive(Clone)]
@@ -44,9 +49,10 @@ impl Family {
         }
     }
 
-    /// Waits until a paused server has something to read.
+    /// Waits until a paused server has a call with [`padded`] arguments to read. Other bytes do not count: its client may
+    /// have sent a ping or a cancellation.
     pub(crate) async fn until_asked(&self) {
-        until("a request in the pipe", || self.members().into_iter().any(has_input)).await;
+        until("a call in the pipe", || self.members().into_iter().any(has_call)).await;
     }
 
     /// Kills the process that was started, and no other one.
@@ -81,15 +87,22 @@ pub(crate) fn kill(pid: u32) {
     send(pid, Signal::KILL);
 }
 
-/// True if there are bytes in a pipe from another process. Its standard input may have another number by now. A pipe whose
-/// both ends are with the process is its own: an event loop wakes itself by one.
-fn has_input(pid: u32) -> bool {
+/// Arguments for a call that [`Family::until_asked`] waits for.
+pub(crate) fn padded(arguments: &Value) -> Value {
+    let mut padded = arguments.clone();
+    padded["padding"] = "x".repeat(PADDING as usize).into();
+    padded
+}
+
+/// True if a call is in a pipe from another process. Its standard input may have another number by now. A pipe whose both
+/// ends are with the process is its own: an event loop wakes itself by one.
+fn has_call(pid: u32) -> bool {
     let entries = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
     let pipes: Vec<_> = entries.filter_map(|entry| End::of(pid, &entry.path())).collect();
     let is_own = |end: &End| pipes.iter().any(|other| other.is_writable && other.pipe == end.pipe);
     let mut inputs = pipes.iter().filter(|end| !end.is_writable && !is_own(end));
     inputs.any(|end| {
-        File::open(&end.path).is_ok_and(|pipe| rustix::io::ioctl_fionread(&pipe).is_ok_and(|bytes| bytes > 0))
+        File::open(&end.path).is_ok_and(|pipe| rustix::io::ioctl_fionread(&pipe).is_ok_and(|bytes| bytes >= PADDING))
     })
 }
 

@@ -1,6 +1,7 @@
 //! The client of all visits: its answers to servers, and the notifications that it gets.
 
-use protomcp_client::Client;
+use protomcp_client::{Client, ClientLimits};
+use protomcp_conformance::patience;
 use protomcp_types::{
     ContentBlock, CreateMessageResult, ElicitAction, ElicitResult, ErrorObject, Level, RawJson, Role,
 };
@@ -27,7 +28,10 @@ pub(crate) const ROOT: &str = "file:///project";
 pub(crate) fn client() -> (Client, Hearing) {
     let (log, logs) = mpsc::unbounded_channel();
     let (update, updates) = mpsc::unbounded_channel();
+    // Interpreters and their packages start slowly on a busy machine.
+    let limits = ClientLimits { open_timeout: patience(), ..ClientLimits::default() };
     let client = Client::new("real-servers", "1.0")
+        .limits(limits)
         .log_level(Level::Debug)
         .with_roots([ROOT])
         .on_sample(|_, _| async {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::facts::{Ask, Facts};
-use crate::family::Family;
+use crate::family::{Family, padded};
 use crate::hearing::Hearing;
 use crate::place::Place;
 
@@ -179,10 +179,10 @@ impl Visit<'_> {
     /// Begins a call that does not end, and waits until the server has it.
     async fn hang(&self) -> Result<Call, Fault> {
         let Some(ask) = &self.facts.long else {
-            // The server does nothing that takes long, so it is stopped while the request is in the pipe.
+            // The server does nothing that takes long, so it is stopped while the call is in the pipe.
             self.family.pause().await;
             let ask = &self.facts.calls[0];
-            let call = self.session.call_tool(ask.tool, &ask.arguments).into_future();
+            let call = self.session.call_tool(ask.tool, &padded(&ask.arguments)).into_future();
             self.family.until_asked().await;
             return Ok(call);
         };

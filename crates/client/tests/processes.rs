@@ -13,8 +13,11 @@ use protomcp_client::{
 use protomcp_transport::Transport;
 use protomcp_types::{JsonObject, ProtocolVersion};
 
-/// Far more than anything here takes, so that a busy machine is not a failure.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 fn server() -> Command {
     let tests = std::env::current_exe().unwrap();
@@ -45,7 +48,7 @@ async fn wait_for_the_end_of(pid: &str) {
         stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
     };
     while is_alive() {
-        assert!(began.elapsed() < PATIENCE, "{pid} is still there");
+        assert!(began.elapsed() < patience(), "{pid} is still there");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -56,7 +59,7 @@ async fn a_program_is_a_server() {
     assert_eq!(session.server().version, ProtocolVersion::V2026_07_28);
     assert_eq!(session.list_tools(None).await.unwrap().items.len(), 4);
     let pid = text(&session, "pid").await.unwrap();
-    assert_eq!(session.close(PATIENCE).await, CloseReason::Requested);
+    assert_eq!(session.close(patience()).await, CloseReason::Requested);
     wait_for_the_end_of(&pid).await;
 }
 
@@ -110,11 +113,11 @@ async fn a_server_that_ignores_the_end_of_its_input_is_killed() {
         while true; do sleep 1; done"#;
     let quick = Duration::from_millis(20);
     let server =
-        CommandTransport::new(shell(script)).stop(StopPolicy { close: quick, terminate: quick, kill: PATIENCE });
+        CommandTransport::new(shell(script)).stop(StopPolicy { close: quick, terminate: quick, kill: patience() });
     let client = client().mode(protomcp_client::Mode::Stateful);
     let session = client.spawn_transport(server).await.unwrap();
     let pid = session.server().implementation.clone().unwrap().name;
-    session.close(PATIENCE).await;
+    session.close(patience()).await;
     wait_for_the_end_of(&pid).await;
 }
 
@@ -138,10 +141,10 @@ async fn a_crashed_server_is_started_again() {
     // The lists of the new process may differ.
     let began = Instant::now();
     while *changes.lock().unwrap() == 0 {
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < patience());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    session.close(PATIENCE).await;
+    session.close(patience()).await;
     wait_for_the_end_of(&after).await;
 }
 
@@ -157,7 +160,7 @@ async fn a_server_that_keeps_crashing_is_given_up() {
     let backoff = Backoff { first: Duration::from_millis(1), give_up_after: 3, ..Backoff::default() };
     let client = client().mode(protomcp_client::Mode::Stateful);
     let session = client.spawn_transport(CommandTransport::new(shell(&script)).restart(backoff)).await.unwrap();
-    let end = tokio::time::timeout(PATIENCE, session.closed()).await.unwrap();
+    let end = tokio::time::timeout(patience(), session.closed()).await.unwrap();
     std::fs::remove_file(&once).unwrap();
     assert!(matches!(end, CloseReason::Failed(_) | CloseReason::ByServer(_)), "{end}");
 }
@@ -191,6 +194,6 @@ async fn a_process_that_stops_reading_is_given_up_while_it_writes() {
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
     let script = format!("read line; exec 0<&-; echo '{discovered}'; while echo '{note}'; do sleep 0.1; done");
     let session = client().spawn(shell(&script)).await.unwrap();
-    let call = tokio::time::timeout(PATIENCE, session.call_tool("a", &JsonObject::new()).into_future()).await;
+    let call = tokio::time::timeout(patience(), session.call_tool("a", &JsonObject::new()).into_future()).await;
     assert!(matches!(call.expect("the session goes on"), Err(RequestError::Closed(_))));
 }

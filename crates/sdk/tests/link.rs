@@ -16,8 +16,11 @@ use protomcp_typed::{Prompt, Registry, Resource, Tool, ToolChange, ToolSelection
 use protomcp_types::{Elicit, Level, ListRoots, Progress, RawJson, TaskSupport};
 use tokio::sync::{Semaphore, mpsc};
 
-/// The time after which a test has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 /// The bridge's end, after the handshake.
 struct Bridge {
@@ -56,7 +59,7 @@ impl Bridge {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, next).await.expect("the event comes")
+        tokio::time::timeout(patience(), next).await.expect("the event comes")
     }
 
     async fn call(&self, name: &str, arguments: &'static str) -> CallToolResponse {
@@ -69,7 +72,7 @@ impl Bridge {
 
 async fn call(link: Link, name: &str, arguments: &'static str) -> CallAnswer {
     let request = CallToolRequest { name: name.into(), arguments_json: arguments.into(), ..Default::default() };
-    link.call_tool(request, PATIENCE, Options::default()).await.expect("the call is answered")
+    link.call_tool(request, patience(), Options::default()).await.expect("the call is answered")
 }
 
 fn text(response: &CallToolResponse) -> &str {
@@ -141,9 +144,9 @@ async fn cancellation_reaches_the_future() {
     })]);
     let bridge = Bridge::open(&registry, &[]).await;
     let running = tokio::spawn(call(bridge.link.clone(), "wait", "{}"));
-    tokio::time::timeout(PATIENCE, begun.recv()).await.expect("it begins");
+    tokio::time::timeout(patience(), begun.recv()).await.expect("it begins");
     running.abort();
-    tokio::time::timeout(PATIENCE, end.recv()).await.expect("the future is told");
+    tokio::time::timeout(patience(), end.recv()).await.expect("the future is told");
 }
 
 #[tokio::test]
@@ -198,7 +201,7 @@ async fn progress_and_log_messages_belong_to_their_call() {
     let (reports, mut reported) = mpsc::unbounded_channel();
     let options = Options::default().on_progress(move |progress| drop(reports.send(progress)));
     let request = CallToolRequest { name: "work".into(), arguments_json: "{}".into(), ..Default::default() };
-    bridge.link.call_tool(request, PATIENCE, options).await.expect("it is answered");
+    bridge.link.call_tool(request, patience(), options).await.expect("it is answered");
     let progress = reported.recv().await.expect("it was reported");
     assert_eq!((progress.progress, progress.total, progress.message.as_str()), (250, 1000, "a quarter"));
     let log = bridge.event(|event| matches!(event, Event::Notification { message: Msg::Log(_), .. })).await;
@@ -219,10 +222,10 @@ async fn a_call_can_continue_as_a_task() {
     let bridge = Bridge::open(&registry, &[]).await;
     assert!(bridge.tools[0].task_required);
     let CallAnswer::Task(task) = call(bridge.link.clone(), "long", "{}").await else { panic!("no task") };
-    let state = tokio::time::timeout(PATIENCE, async {
+    let state = tokio::time::timeout(patience(), async {
         loop {
             let request = TaskStatusRequest { task_id: task.task_id.clone() };
-            let status = bridge.link.call(request, PATIENCE).await.expect("it is answered");
+            let status = bridge.link.call(request, patience()).await.expect("it is answered");
             if status.state != "running" {
                 return status.state;
             }
@@ -230,7 +233,7 @@ async fn a_call_can_continue_as_a_task() {
     });
     assert_eq!(state.await.expect("it ends"), "completed");
     let request = TaskResultRequest { task_id: task.task_id };
-    let response: CallToolResponse = bridge.link.call(request, PATIENCE).await.expect("it has a result");
+    let response: CallToolResponse = bridge.link.call(request, patience()).await.expect("it has a result");
     assert_eq!(text(&response), r#"[{"type":"text","text":"result"}]"#);
 }
 
@@ -243,18 +246,18 @@ async fn resources_prompts_and_completions_are_served() {
         .expect("the definitions are valid");
     let mut bridge = Bridge::open(&registry, &["reply-errors", "list-changed"]).await;
     let link = bridge.link.clone();
-    let resources = link.call(ListResourcesRequest {}, PATIENCE).await.expect("a list").resources;
+    let resources = link.call(ListResourcesRequest {}, patience()).await.expect("a list").resources;
     assert_eq!(resources[0].uri, "a:b");
-    let read = |uri: &str| link.call(ReadResourceRequest { uri: uri.into(), ..Default::default() }, PATIENCE);
+    let read = |uri: &str| link.call(ReadResourceRequest { uri: uri.into(), ..Default::default() }, patience());
     assert_eq!(read("a:b").await.expect("an answer").contents[0].text, "content");
     let unknown = read("a:c").await.expect("an answer").error.expect("an error");
     assert_eq!(unknown.error_code, "NOT_FOUND");
-    let prompts = link.call(ListPromptsRequest {}, PATIENCE).await.expect("a list").prompts;
+    let prompts = link.call(ListPromptsRequest {}, patience()).await.expect("a list").prompts;
     assert_eq!(prompts[0].name, "greet");
     let get = GetPromptRequest { name: "greet".into(), arguments_json: "{}".into(), ..Default::default() };
-    assert_eq!(link.call(get, PATIENCE).await.expect("a prompt").messages.len(), 1);
+    assert_eq!(link.call(get, patience()).await.expect("a prompt").messages.len(), 1);
     let complete = CompletionRequest { ref_type: "ref/prompt".into(), ref_name: "other".into(), ..Default::default() };
-    assert!(link.call(complete, PATIENCE).await.expect("an answer").error.is_some());
+    assert!(link.call(complete, patience()).await.expect("an answer").error.is_some());
     // The registry has told its session, and the session the bridge.
     registry.resource_updated("a:b");
     bridge.event(|event| matches!(event, Event::Notification { message: Msg::ResourceChanged(_), .. })).await;
@@ -281,7 +284,7 @@ async fn the_end_of_the_link_ends_the_server() {
     let serving = tokio::spawn(protomcp_sdk::serve(registry.server(), far, Config::default()));
     let (link, _events) = protomcp_link::drive(near, LinkConfig::default());
     link.close();
-    let served = tokio::time::timeout(PATIENCE, serving).await.expect("it ends");
+    let served = tokio::time::timeout(patience(), serving).await.expect("it ends");
     served.expect("it does not panic").expect("a closed link ends it without an error");
 }
 
@@ -353,7 +356,7 @@ async fn middleware_is_registered_and_runs() {
             result_json: r#""said""#.into(),
             is_error: false,
         };
-        bridge.link.call(request, PATIENCE).await.expect("it answers")
+        bridge.link.call(request, patience()).await.expect("it answers")
     };
     assert_eq!(run("first", "before", "echo").await.arguments_json, "{}");
     assert_eq!(run("last", "before", "echo").await.reject_reason, "not echo");

@@ -13,8 +13,11 @@ use protomcp_watch::{Backend, Batch, Filter, Watch, WatchError, Watcher};
 use tempfile::TempDir;
 use tokio::sync::mpsc::Receiver;
 
-/// Far longer than anything takes; only a failure waits for it.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 const POLL: Duration = Duration::from_millis(20);
 
@@ -36,10 +39,8 @@ impl Bench {
         let root = directory.path().canonicalize().expect("it exists");
         fs::write(root.join("tools.py"), "0").expect("writable");
         prepare(&root);
-        let mut watch = configure(Watch::file(root.join("tools.py")));
-        if poll {
-            watch = watch.poll_every(POLL);
-        }
+        let watch = configure(Watch::file(root.join("tools.py")));
+        let watch = if poll { watch.poll_every(POLL) } else { watch };
         let (watcher, batches) = Watcher::spawn(watch).expect("it can be watched");
         Self { root, batches, watcher, _directory: directory }
     }
@@ -79,7 +80,7 @@ impl Bench {
     }
 
     async fn batch(&mut self) -> Batch {
-        tokio::time::timeout(PATIENCE, self.batches.recv()).await.expect("a batch in time").expect("it runs")
+        tokio::time::timeout(patience(), self.batches.recv()).await.expect("a batch in time").expect("it runs")
     }
 
     /// Everything reported up to a sentinel that is written now, without the sentinel.
@@ -320,7 +321,7 @@ both_ways! {
             // Until the first batch lies there, unread.
             let waited = std::time::Instant::now();
             while bench.batches.is_empty() {
-                assert!(waited.elapsed() < PATIENCE);
+                assert!(waited.elapsed() < patience());
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }
@@ -409,13 +410,12 @@ async fn changes_since_a_given_time_are_reported() {
             for old in ["old.py", "replacing.py"] {
                 fs::write(root.join(old), "old").expect("writable");
             }
+            let modified = |name: &str| fs::metadata(root.join(name)).and_then(|file| file.modified()).expect("a time");
             // The clock of a file system ticks every few milliseconds.
-            let before =
-                fs::metadata(root.join("replacing.py")).and_then(|metadata| metadata.modified()).expect("it is there");
+            let before = modified("replacing.py");
             let moment = loop {
                 fs::write(root.join("new.py"), "new").expect("writable");
-                let now =
-                    fs::metadata(root.join("new.py")).and_then(|metadata| metadata.modified()).expect("it is there");
+                let now = modified("new.py");
                 if now > before {
                     break now;
                 }

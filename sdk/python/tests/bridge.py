@@ -23,6 +23,8 @@ SDK = ROOT / "sdk/python/src"
 PEERS = ROOT / ".peers"
 SCRIPT = ROOT / "conformance/hosts/script.py"
 PUBLISHED = PEERS / "py/bin/python"
+# The seconds that a visit has: those of all tests.
+PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 
 
 def pmcp() -> str:
@@ -73,7 +75,7 @@ class Visiting:
 
     def result(self) -> Visit:
         """Waits for the end of the visit."""
-        found = self._answer.get(timeout=120)
+        found = self._answer.get(timeout=PATIENCE)
         said = self._stderr.read_text()
         assert "given" in found, f"{found}\n{said}"
         return Visit(found["given"], said)

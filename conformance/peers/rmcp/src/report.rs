@@ -7,8 +7,11 @@ use std::time::Duration;
 use rmcp::service::ServiceError;
 use serde_json::json;
 
-/// The time limit of a feature.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit of a feature: that of all tests.
+fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 /// Where the server is and what is spoken.
 pub struct Place {
@@ -61,7 +64,7 @@ impl Place {
         if self.without.contains(feature) || self.without.contains(&format!("{feature}@{}", self.revision)) {
             return;
         }
-        let (ok, detail) = match tokio::time::timeout(PATIENCE, attempt).await {
+        let (ok, detail) = match tokio::time::timeout(patience(), attempt).await {
             Ok(Ok(())) => (Some(true), String::new()),
             Ok(Err(Fault::Lacks(reason))) => (None, reason.to_owned()),
             Ok(Err(Fault::Failed(why))) => (Some(false), why),

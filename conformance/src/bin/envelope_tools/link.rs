@@ -8,15 +8,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use protomcp_conformance::frame;
+use protomcp_conformance::{frame, patience};
 use protomcp_proto::{ElicitationResponse, Envelope, Msg, SamplingResponse};
 
 use crate::task_table::Tasks;
 
-/// The timeout of a request.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// The same on the published link, where a request does not name its call: a host that never replies must not leave the
-/// bridge in doubt for longer.
+/// The timeout of a request on the published link, where a request does not name its call: a host that never replies must not
+/// leave the bridge in doubt for longer.
 const PATIENCE_WITHOUT_NAMES: Duration = Duration::from_secs(5);
 
 /// A question, and its name.
@@ -63,7 +61,7 @@ impl Link {
 
     /// Sends several requests for a call to the host at once, and waits for all answers.
     pub(crate) fn ask(&self, call: &str, questions: Vec<Question>) -> Result<Vec<Msg>, String> {
-        let patience = if self.0.extended { PATIENCE } else { PATIENCE_WITHOUT_NAMES };
+        let patience = if self.0.extended { patience() } else { PATIENCE_WITHOUT_NAMES };
         let last = questions.len().saturating_sub(1);
         let ask = |(place, question)| self.put(call, question, place < last);
         let asked: Vec<_> = questions.into_iter().enumerate().map(ask).collect();

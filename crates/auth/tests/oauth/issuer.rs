@@ -83,7 +83,7 @@ impl Issuer {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), asked).await.expect("the issuer is asked");
+        tokio::time::timeout(patience(), asked).await.expect("the issuer is asked");
     }
 
     /// The number of requests.
@@ -157,4 +157,10 @@ pub(crate) async fn later(seconds: u64) {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;
     tokio::time::resume();
+}
+
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
 }

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
-use std::time::Duration;
 
 use axum::response::IntoResponse;
 use futures_util::future::join_all;
@@ -14,7 +13,7 @@ use protomcp_auth::{
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::servers::{World, challenge, json_reply};
+use crate::servers::{World, challenge, json_reply, patience};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_signs_in_and_carries_its_token() {
@@ -82,7 +81,7 @@ async fn the_end_of_a_request_does_not_lose_a_refresh() {
             return answer(request);
         }
         arrived.send(()).unwrap();
-        is_released.recv_timeout(Duration::from_secs(10)).unwrap();
+        is_released.recv_timeout(patience()).unwrap();
         valid.lock().unwrap().push("late".to_owned());
         let token = json!({"access_token": "late", "token_type": "Bearer", "refresh_token": "r-late"});
         json_reply(200, &token)
@@ -91,7 +90,7 @@ async fn the_end_of_a_request_does_not_lose_a_refresh() {
         let (world, client) = (Arc::clone(&world), client.clone());
         async move { world.call(&client).await }
     });
-    tokio::task::spawn_blocking(move || is_here.recv_timeout(Duration::from_secs(10)).unwrap()).await.unwrap();
+    tokio::task::spawn_blocking(move || is_here.recv_timeout(patience()).unwrap()).await.unwrap();
     call.abort();
     assert!(call.await.unwrap_err().is_cancelled());
     release.send(()).unwrap();
@@ -210,9 +209,8 @@ async fn a_valid_token_does_not_wait_for_a_sign_in() {
         let client = client.clone();
         async move { client.challenged(step_up).await }
     });
-    let limit = Duration::from_secs(10);
-    tokio::time::timeout(limit, user.is_asked.notified()).await.expect("the user is asked");
-    let headers = tokio::time::timeout(limit, client.headers("POST", &url)).await.expect("the token is valid");
+    tokio::time::timeout(patience(), user.is_asked.notified()).await.expect("the user is asked");
+    let headers = tokio::time::timeout(patience(), client.headers("POST", &url)).await.expect("the token is valid");
     assert_eq!(headers.unwrap()[0].1, "Bearer t1");
     user.declines.notify_one();
     let outcome = stepping_up.await.unwrap();

@@ -110,8 +110,7 @@ async fn only_regular_files_of_the_store_are_opened() {
     fs::remove_file(&file).unwrap();
     // The opening of a pipe would wait for a writer.
     assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
-    let limit = std::time::Duration::from_secs(10);
-    assert_eq!(tokio::time::timeout(limit, received(&store, A)).await.unwrap(), [0; 0]);
+    assert_eq!(tokio::time::timeout(crate::servers::patience(), received(&store, A)).await.unwrap(), [0; 0]);
     drop(store.lock(A).await.unwrap());
     let lock = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
     let lock = lock.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();

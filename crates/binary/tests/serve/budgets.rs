@@ -9,7 +9,7 @@ use protomcp_binary::{BinaryPeer, BinaryServeError, BinaryServer};
 use protomcp_server::{Handler, Limits, Router, Server, ServerHandle};
 use tokio::io::AsyncWriteExt;
 
-use crate::stage::{Actor, Client, PATIENCE, Stage, TOOLS, call, initialize, success, text};
+use crate::stage::{Actor, Client, Stage, TOOLS, call, initialize, patience, success, text};
 
 fn server(stage: &Arc<Stage>, limits: Limits) -> (BinaryServer<Router<Actor>>, ServerHandle) {
     let actor = Actor(Arc::clone(stage));
@@ -53,7 +53,7 @@ async fn answers_that_are_not_read_find_room_or_are_errors() {
     for _ in 0..30 {
         greedy.send(call("echo", &arguments, &[]).await).await;
     }
-    tokio::time::timeout(PATIENCE, async {
+    tokio::time::timeout(patience(), async {
         while stage.entered.load(Ordering::SeqCst) < 30 {
             tokio::task::yield_now().await;
         }

@@ -7,7 +7,7 @@ use protomcp_server::Router;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
 
-use crate::stage::{Actor, PATIENCE, Stage, TOOLS, server};
+use crate::stage::{Actor, Stage, TOOLS, patience, server};
 
 type Serving = JoinHandle<Result<(), ServeAnyError>>;
 
@@ -20,7 +20,7 @@ fn connect(server: &BinaryServer<Router<Actor>>, options: DetectOptions) -> (Dup
 }
 
 async fn ends(serving: Serving) -> Result<(), ServeAnyError> {
-    tokio::time::timeout(PATIENCE, serving).await.expect("it ends").unwrap()
+    tokio::time::timeout(patience(), serving).await.expect("it ends").unwrap()
 }
 
 /// `initialize` of proto-mcp in 15 bytes.
@@ -47,7 +47,7 @@ async fn either_protocol_is_answered_on_an_open_stream() {
                 tokio::task::yield_now().await;
             }
             let mut seen = vec![0; answer.len()];
-            tokio::time::timeout(PATIENCE, stream.read_exact(&mut seen)).await.expect("an answer").unwrap();
+            tokio::time::timeout(patience(), stream.read_exact(&mut seen)).await.expect("an answer").unwrap();
             assert_eq!(seen, answer, "{before:?}");
         }
     }

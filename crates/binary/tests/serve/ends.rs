@@ -1,13 +1,13 @@
 //! The ends of conversations, and bytes that are not messages.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use protomcp_binary::message::{ListToolsRequest, Payload};
 use protomcp_binary::{BinaryServeError, FrameTooLarge};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::stage::{Client, PATIENCE, Stage, TOOLS, call, initialize, server, success};
+use crate::stage::{Client, Stage, TOOLS, call, patience, server, success};
 
 #[tokio::test]
 async fn the_end_of_input_lets_calls_finish() {
@@ -27,6 +27,7 @@ async fn calls_that_do_not_finish_are_answered_and_dropped() {
     let server = server(&stage).0.configure(|config| config.limits.drain_timeout = Duration::from_millis(50));
     let mut client = Client::open(&server).await;
     client.send(call("slow", "", &[]).await).await;
+    counted(&stage.entered).await;
     client.stream.shutdown().await.unwrap();
     let Some(Payload::CallToolResponse(response)) = client.receive().await.unwrap().payload else { panic!() };
     assert_eq!(crate::stage::error(response).code, -32603);
@@ -96,33 +97,29 @@ async fn a_server_that_shuts_down_answers_and_closes() {
     let (server, handle) = server(&stage);
     let mut client = Client::open(&server).await;
     client.send(call("slow", r#"{"ms":200}"#, &[]).await).await;
-    let entered = async {
-        while stage.entered.load(Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, entered).await.unwrap();
+    counted(&stage.entered).await;
     handle.shutdown();
     let Some(Payload::CallToolResponse(response)) = client.receive().await.unwrap().payload else { panic!() };
     success(response);
     assert!(client.receive().await.is_none());
-    assert!(tokio::time::timeout(PATIENCE, client.serving).await.unwrap().unwrap().is_ok());
+    assert!(tokio::time::timeout(patience(), client.serving).await.unwrap().unwrap().is_ok());
 }
 
 #[tokio::test]
-async fn a_client_that_never_reads_ends_with_an_error() {
+async fn a_client_that_stops_reading_ends_with_an_error() {
     let server = server(&Stage::with_tools(TOOLS)).0.configure(|config| {
         config.limits.drain_timeout = Duration::from_millis(100);
     });
-    let mut client = Client::connect(&server);
-    client.send(initialize()).await;
+    let mut client = Client::open(&server).await;
     // Answers of 64 KiB and more fill the stream.
     let large = format!("{{\"x\":\"{}\"}}", "x".repeat(60_000));
     for _ in 0..3 {
         client.send(call("echo", &large, &[]).await).await;
     }
+    // A call without an answer yet would be given up after that time, with a small one.
+    tokio::time::timeout(patience(), client.stream.read_u8()).await.expect("an answer begins").unwrap();
     client.stream.shutdown().await.unwrap();
-    let outcome = tokio::time::timeout(PATIENCE, &mut client.serving).await.expect("the server gives up").unwrap();
+    let outcome = tokio::time::timeout(patience(), &mut client.serving).await.expect("the server gives up").unwrap();
     assert!(matches!(outcome, Err(BinaryServeError::Stalled)), "{outcome:?}");
 }
 
@@ -131,12 +128,17 @@ async fn a_client_that_is_gone_leaves_nothing_running() {
     let stage = Stage::with_tools(TOOLS);
     let mut client = Client::open(&server(&stage).0).await;
     client.send(call("slow", "", &[]).await).await;
-    let wait = async |count: &std::sync::atomic::AtomicUsize| {
+    counted(&stage.entered).await;
+    client.serving.abort();
+    counted(&stage.dropped).await;
+}
+
+/// Waits until the stage has counted something.
+async fn counted(count: &AtomicUsize) {
+    let counting = async {
         while count.load(Ordering::SeqCst) == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, wait(&stage.entered)).await.unwrap();
-    client.serving.abort();
-    tokio::time::timeout(PATIENCE, wait(&stage.dropped)).await.unwrap();
+    tokio::time::timeout(patience(), counting).await.expect("it is counted");
 }

@@ -22,8 +22,11 @@ use protomcp_types::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
 
-/// The time that no test needs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+pub(crate) fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 /// A server whose tools are in `names`.
 #[derive(Debug, Default)]
@@ -182,7 +185,7 @@ impl Client {
     /// The next message; `None` at the end.
     pub(crate) async fn receive(&mut self) -> Option<McpMessage> {
         let mut decoder = Decoder::new(FrameLimits::default());
-        tokio::time::timeout(PATIENCE, async {
+        tokio::time::timeout(patience(), async {
             loop {
                 if let Some(message) = decoder.decode(&mut self.input).unwrap() {
                     return Some(message.unwrap());
@@ -227,7 +230,7 @@ impl Client {
     pub(crate) async fn end(mut self) -> Result<(), BinaryServeError> {
         self.stream.shutdown().await.unwrap();
         while self.receive().await.is_some() {}
-        tokio::time::timeout(PATIENCE, self.serving).await.expect("the server ends").unwrap()
+        tokio::time::timeout(patience(), self.serving).await.expect("the server ends").unwrap()
     }
 }
 

@@ -236,7 +236,7 @@ async fn a_schema_that_is_confirmed_is_written_to_disk_again() {
 async fn old_schemas_serve_while_the_registry_is_silent() {
     let registry = StandIn::start().await;
     let folder = tempfile::tempdir().expect("a folder");
-    let long = Duration::from_secs(300);
+    let long = 3 * patience();
     let build = || registry.resolver().cache_times(OLD).timeouts(long, long).disk(folder.path(), 1 << 20).build();
     let running = build();
     assert_eq!(field(&running, "main").await, "query");
@@ -247,7 +247,7 @@ async fn old_schemas_serve_while_the_registry_is_silent() {
                 assert_eq!(field(&resolver, "main").await, "query");
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), answered).await.expect("the old schema serves");
+        tokio::time::timeout(patience(), answered).await.expect("the old schema serves");
     }
     assert_eq!(registry.seen().len(), 3, "each asks once");
 }
@@ -279,7 +279,7 @@ fn asking_while_the_runtime_ends_blocks_nothing() {
         drop(runtime);
         ended.send(()).expect("the test waits");
     });
-    wait.recv_timeout(Duration::from_secs(60)).expect("the runtime ends");
+    wait.recv_timeout(patience()).expect("the runtime ends");
 }
 
 #[tokio::test]
@@ -360,4 +360,10 @@ async fn requests_keep_the_pace_of_the_registry() {
         assert_eq!(field(&resolver, version).await, "query");
     }
     assert!(started.elapsed() >= Duration::from_millis(400), "{:?}", started.elapsed());
+}
+
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
 }

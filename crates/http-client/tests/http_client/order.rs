@@ -285,7 +285,7 @@ async fn requests_do_not_wait_for_messages_without_an_answer() {
     let Peer { mut source, mut sink } = peer;
     tokio::select! {
         _ = sink.flush() => panic!("the server accepts nothing"),
-        received = tokio::time::timeout(super::peer::PATIENCE, source.next()) => {
+        received = tokio::time::timeout(super::peer::patience(), source.next()) => {
             assert!(received.expect("the request was not sent").unwrap().unwrap().is_ok());
         }
     }

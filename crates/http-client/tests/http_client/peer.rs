@@ -8,8 +8,11 @@ use protomcp_transport::{HttpStatus, NoAnswer, RequestStreams, Sink, Source, Tra
 use protomcp_types::{Incoming, Message, Params, ProtocolVersion, RawJson, RequestId};
 use tokio::time::timeout;
 
-/// The time after which a test fails.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+pub(crate) fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 /// A time after which a server is too slow.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
@@ -25,9 +28,9 @@ pub(crate) fn quick() -> Limits {
         .with_max_message(100_000)
         .with_reconnect_delay(Duration::from_millis(1))
         .with_max_reconnects(3)
-        .with_head_timeout(PATIENCE)
-        .with_answer_timeout(PATIENCE)
-        .with_message_timeout(PATIENCE)
+        .with_head_timeout(patience())
+        .with_answer_timeout(patience())
+        .with_message_timeout(patience())
 }
 
 /// The same for servers that do something too slowly.
@@ -66,7 +69,7 @@ impl Peer {
     }
 
     pub(crate) async fn flush(&mut self) {
-        timeout(PATIENCE, self.sink.flush()).await.expect("flush does not end").unwrap();
+        timeout(patience(), self.sink.flush()).await.expect("flush does not end").unwrap();
     }
 
     pub(crate) async fn request(&mut self, id: i64, method: &'static str, params: Params) {
@@ -81,7 +84,7 @@ impl Peer {
 
     /// The next message, and the facts about it.
     pub(crate) async fn next(&mut self) -> (Message, Extensions) {
-        let received = timeout(PATIENCE, self.source.next()).await.expect("no message").unwrap();
+        let received = timeout(patience(), self.source.next()).await.expect("no message").unwrap();
         match received.expect("the source has ended").expect("a message") {
             Incoming::One(message) => (message, self.source.extensions()),
             Incoming::Batch(_) => panic!("a batch"),

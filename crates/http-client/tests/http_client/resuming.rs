@@ -30,7 +30,7 @@ async fn the_answer_comes_after_the_delay_of_the_server() {
     peer.request(1, "tools/call", params("{}")).await;
     assert_eq!(peer.result(1).await, "{}");
     let took = start.elapsed();
-    assert!(took >= Duration::from_millis(500) && took < Duration::from_secs(5), "{took:?}");
+    assert!(took >= Duration::from_millis(500), "{took:?}");
     let requests = script.requests();
     let resumed = &requests[4];
     assert_eq!((requests.len(), resumed.method.as_str()), (5, "GET"));

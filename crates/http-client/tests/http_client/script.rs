@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::peer::PATIENCE;
+use super::peer::patience;
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -166,7 +166,7 @@ impl Script {
                 changed.await;
             }
         };
-        timeout(PATIENCE, waiting).await.expect("the client does not do it");
+        timeout(patience(), waiting).await.expect("the client does not do it");
     }
 }
 

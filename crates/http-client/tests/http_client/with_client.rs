@@ -9,7 +9,7 @@ use protomcp_types::{JsonObject, ListTools, ProtocolVersion};
 use tokio::time::timeout;
 
 use super::own_server::OwnServer;
-use super::peer::{PATIENCE, quick};
+use super::peer::{patience, quick};
 use super::script::{Part, Script, forwarding, in_session, json, response, result, stream, text};
 
 fn transport(url: &str) -> HttpTransport {
@@ -38,7 +38,7 @@ async fn calls_work_in_every_revision() {
         assert_eq!(*seen.lock().unwrap(), 3);
         let roots = session.call_tool("roots", &JsonObject::new()).await.unwrap();
         assert!(roots.content.to_string().contains("2 roots"), "{version}: {roots:?}");
-        assert_eq!(session.close(PATIENCE).await, CloseReason::Requested);
+        assert_eq!(session.close(patience()).await, CloseReason::Requested);
     }
 }
 
@@ -64,7 +64,7 @@ async fn the_client_falls_back_to_the_oldest_transport() {
     assert!(session.server().version.is_stateful());
     let roots = session.call_tool("roots", &JsonObject::new()).await.unwrap();
     assert!(roots.content.to_string().contains("2 roots"));
-    session.close(PATIENCE).await;
+    session.close(patience()).await;
 }
 
 #[tokio::test]
@@ -75,9 +75,9 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
         let call = session.call_tool("hang", &JsonObject::new());
         tokio::select! {
             outcome = call.into_future() => panic!("{outcome:?}"),
-            begun = timeout(PATIENCE, server.begun.notified()) => begun.expect("the call does not begin"),
+            begun = timeout(patience(), server.begun.notified()) => begun.expect("the call does not begin"),
         }
-        timeout(PATIENCE, server.dropped.notified()).await.expect("the call continues");
+        timeout(patience(), server.dropped.notified()).await.expect("the call continues");
     }
 }
 

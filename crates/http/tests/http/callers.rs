@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::client::{PATIENCE, full};
+use super::client::{full, patience};
 use super::handler::Stage;
 
 fn body() -> String {
@@ -38,13 +38,13 @@ async fn over(connection: &mut BufReader<TcpStream>) -> String {
     let (mut length, mut line) = (0, String::new());
     while line != "\r\n" {
         line.clear();
-        timeout(PATIENCE, connection.read_line(&mut line)).await.unwrap().unwrap();
+        timeout(patience(), connection.read_line(&mut line)).await.unwrap().unwrap();
         if let Some(("content-length", value)) = line.trim_end().split_once(": ") {
             length = value.parse().unwrap();
         }
     }
     let mut answer = vec![0; length];
-    timeout(PATIENCE, connection.read_exact(&mut answer)).await.unwrap().unwrap();
+    timeout(patience(), connection.read_exact(&mut answer)).await.unwrap().unwrap();
     text(&answer)
 }
 

@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-use super::client::{PATIENCE, full, initialize};
+use super::client::{full, initialize, patience};
 use super::handler::Stage;
 
 const HEAD: &str = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n";
@@ -31,7 +31,7 @@ async fn begin(stage: &Stage, last: u8) -> TcpStream {
     let head = format!("{HEAD}content-length: 100\r\nexpect: 100-continue\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = [0; 25];
-    timeout(PATIENCE, stream.read_exact(&mut answer)).await.expect("the request does not begin").unwrap();
+    timeout(patience(), stream.read_exact(&mut answer)).await.expect("the request does not begin").unwrap();
     assert_eq!(answer, *b"HTTP/1.1 100 Continue\r\n\r\n");
     stream
 }
@@ -42,13 +42,13 @@ async fn is_served(mut stream: TcpStream) -> bool {
     let mut start = [0; 12];
     let request = format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len());
     let asked = stream.write_all(request.as_bytes()).await;
-    let answered = timeout(PATIENCE, stream.read_exact(&mut start)).await.expect("the connection is left waiting");
+    let answered = timeout(patience(), stream.read_exact(&mut start)).await.expect("the connection is left waiting");
     asked.is_ok() && answered.is_ok() && start == *b"HTTP/1.1 200"
 }
 
 async fn is_closed(stream: &mut TcpStream) -> bool {
     let mut rest = [0; 1];
-    matches!(timeout(PATIENCE, stream.read(&mut rest)).await, Ok(Ok(0) | Err(_)))
+    matches!(timeout(patience(), stream.read(&mut rest)).await, Ok(Ok(0) | Err(_)))
 }
 
 #[tokio::test]
@@ -91,12 +91,12 @@ async fn a_connection_is_idle_again_after_its_request() {
     let mut used = connect(&stage, 1).await;
     used.write_all(b"GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut start = [0; 12];
-    timeout(PATIENCE, used.read_exact(&mut start)).await.expect("no answer").unwrap();
+    timeout(patience(), used.read_exact(&mut start)).await.expect("no answer").unwrap();
     assert_eq!(start, *b"HTTP/1.1 404");
     // The answer may arrive before the server has noticed its end.
     let began = Instant::now();
     while !is_served(connect(&stage, 1).await).await {
-        assert!(began.elapsed() < PATIENCE, "the connection stays busy");
+        assert!(began.elapsed() < patience(), "the connection stays busy");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -109,7 +109,7 @@ async fn a_first_head_that_comes_in_drops_is_not_waited_for() {
     stream.write_all(b"POST /mcp HTTP/1.1\r\n").await.unwrap();
     let began = Instant::now();
     while stream.write_all(b"x: y\r\n").await.is_ok() {
-        assert!(began.elapsed() < PATIENCE, "the connection stays open");
+        assert!(began.elapsed() < patience(), "the connection stays open");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use super::client::{Event, Host, PATIENCE, call, call_with_progress, done, full};
+use super::client::{Event, Host, call, call_with_progress, done, full, patience};
 use super::handler::Stage;
 
 /// The fate of one connection.
@@ -234,6 +234,6 @@ async fn the_old_transport_ends_wherever_its_connection_is_cut() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, gone).await.unwrap_or_else(|_| panic!("a session is left after {bytes} bytes"));
+        timeout(patience(), gone).await.unwrap_or_else(|_| panic!("a session is left after {bytes} bytes"));
     }
 }

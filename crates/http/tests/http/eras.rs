@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use protomcp_server::Audience;
 use protomcp_types::RawJson;
 
-use super::client::{Answer, Host, PATIENCE, call, full, initialize};
+use super::client::{Answer, Host, call, full, initialize, patience};
 use super::handler::Stage;
 
 /// A client of the stateless revision that repeats the body in its headers.
@@ -223,7 +223,7 @@ async fn a_connection_that_breaks_cancels_its_request() {
         stage.tools.begun().await;
         gone.abort();
         let dropped = stage.tools.has_dropped.notified();
-        tokio::time::timeout(PATIENCE, dropped).await.expect("the call goes on");
+        tokio::time::timeout(patience(), dropped).await.expect("the call goes on");
     }
     assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 2);
 }

@@ -10,7 +10,7 @@ use protomcp_types::{Level, RawJson};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::client::{Answer, Event, Host, PATIENCE, call, call_with_progress, done};
+use super::client::{Answer, Event, Host, call, call_with_progress, done, patience};
 use super::eras::{meta, tool};
 use super::handler::Stage;
 use super::oauth::{bearer, config, stage};
@@ -24,7 +24,7 @@ fn for_a_second(host: &Host) -> Host {
 
 /// All events until the stream ends, without comments.
 async fn until_the_end(stream: Answer) -> Vec<Event> {
-    timeout(PATIENCE, stream.events()).await.expect("the stream outlives its token")
+    timeout(patience(), stream.events()).await.expect("the stream outlives its token")
 }
 
 fn messages(events: &[Event]) -> Vec<String> {
@@ -105,7 +105,7 @@ async fn a_stateless_listener_ends_with_its_token_but_a_call_does_not() {
     let short = for_a_second(&stage.host.with("mcp-protocol-version", "2026-07-28"));
     let calling = short.with("mcp-method", "tools/call").with("mcp-name", "wait");
     let calling = tokio::spawn(async move { calling.say(&tool("wait", "")).await });
-    timeout(PATIENCE, stage.tools.waiting.notified()).await.expect("the call is refused");
+    timeout(patience(), stage.tools.waiting.notified()).await.expect("the call is refused");
     let wanted = r#""notifications":{"toolsListChanged":true}"#;
     let body =
         format!(r#"{{"id":7,"method":"subscriptions/listen","params":{{{wanted},{}}}}}"#, meta("2026-07-28", ""));
@@ -129,5 +129,5 @@ async fn the_old_transport_ends_with_its_token() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, gone).await.expect("the session stays");
+    timeout(patience(), gone).await.expect("the session stays");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 use protomcp_auth::Identity;
-use protomcp_http::{Config, Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
+use protomcp_http::{Config, Listener, ListenerConfig, Readiness, Routes, StreamConfig, StreamableHttp};
 use protomcp_server::{AskError, Context, Handler, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Host, PATIENCE};
+use super::client::{Host, patience};
 
 /// Tools, and the signals that they wait for.
 pub(crate) struct Tools {
@@ -40,7 +40,7 @@ impl Tools {
 
     /// Waits until a tool waits.
     pub(crate) async fn begun(&self) {
-        timeout(PATIENCE, self.waiting.notified()).await.expect("no tool waits");
+        timeout(patience(), self.waiting.notified()).await.expect("no tool waits");
     }
 
     /// Shuts down gracefully.
@@ -136,8 +136,10 @@ pub(crate) struct Stage {
     _watchdog: Watchdog,
 }
 
-/// The longest life of a stage.
-const LONGEST: Duration = Duration::from_secs(180);
+/// The longest life of a stage, in which several waits may come to their ends.
+fn longest() -> Duration {
+    3 * patience()
+}
 
 /// Ends the program when a test hangs in spite of all its time limits.
 struct Watchdog(#[expect(dead_code, reason = "its end is heard")] mpsc::Sender<()>);
@@ -147,8 +149,8 @@ impl Watchdog {
         let (sender, receiver) = mpsc::channel();
         let test = std::thread::current().name().unwrap_or("a test").to_owned();
         std::thread::spawn(move || {
-            if receiver.recv_timeout(LONGEST) == Err(mpsc::RecvTimeoutError::Timeout) {
-                eprintln!("{test} has not ended within {LONGEST:?}");
+            if receiver.recv_timeout(longest()) == Err(mpsc::RecvTimeoutError::Timeout) {
+                eprintln!("{test} has not ended within {:?}", longest());
                 std::process::exit(1);
             }
         });
@@ -206,11 +208,15 @@ impl Stage {
 
     async fn start(
         limits: Limits,
-        config: Config,
+        mut config: Config,
         listener: ListenerConfig,
         define: impl Fn(&str) -> Option<RawJson> + Send + Sync + 'static,
         routes: impl FnOnce(StreamableHttp, Readiness) -> Routes,
     ) -> Self {
+        // Unless a test sets another time, an answer alone is JSON, however long a busy machine takes for it.
+        if config.streams.stream_after == StreamConfig::default().stream_after {
+            config.streams.stream_after = longest();
+        }
         let capabilities = ServerCapabilities::default().with_tools().with_prompts().with_logging();
         let info = ServerInfo::new("stage", "1").with_capabilities(capabilities);
         let sessions = ServerHandle::new(info, limits);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use protomcp_http::Config;
 use serde_json::Value;
 
-use super::client::{Answer, PATIENCE, call, done};
+use super::client::{Answer, call, done, patience};
 use super::handler::Stage;
 
 const ROOTS: &str = r#"{"roots":{}}"#;
@@ -25,7 +25,7 @@ pub(crate) async fn asked(stream: &mut Answer) -> Value {
 
 /// Waits until a question has failed.
 async fn gone(stage: &Stage) {
-    tokio::time::timeout(PATIENCE, stage.tools.is_gone.notified()).await.expect("the question waits");
+    tokio::time::timeout(patience(), stage.tools.is_gone.notified()).await.expect("the question waits");
 }
 
 #[tokio::test]
@@ -61,7 +61,7 @@ async fn a_question_fails_when_its_client_does_not_come_back_in_time() {
 #[tokio::test]
 async fn a_client_that_comes_back_in_time_is_still_asked() {
     let mut config = Config::default();
-    config.streams.reconnect_window = PATIENCE;
+    config.streams.reconnect_window = patience();
     let stage = Stage::new(config).await;
     let host = stage.host.hello_with("2025-11-25", ROOTS).await;
     let mut asking = host.post(&call(1, "roots")).await;

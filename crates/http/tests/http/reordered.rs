@@ -17,7 +17,7 @@ use protomcp_http::Body;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::client::{Event, PATIENCE, call, done, full, initialize};
+use super::client::{Event, call, done, full, initialize, patience};
 use super::handler::Stage;
 
 /// The next message. The number is the id of a request.
@@ -163,7 +163,7 @@ impl World {
             }
         }
         let body = axum::body::Body::from(full(message));
-        let answer = timeout(PATIENCE, self.stage.service.handle(request.body(body).unwrap())).await;
+        let answer = timeout(patience(), self.stage.service.handle(request.body(body).unwrap())).await;
         let answer = answer.unwrap_or_else(|_| panic!("no answer to {message}"));
         // Lets every task run until it waits.
         for _ in 0..32 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Request;
 use protomcp_http::{Config, Principal};
 
-use super::client::{PATIENCE, call, done, initialize};
+use super::client::{call, done, initialize, patience};
 use super::handler::Stage;
 
 #[tokio::test]
@@ -90,7 +90,7 @@ async fn a_deleted_session_is_gone_and_its_calls_with_it() {
     }
     // The call never completes: it is cancelled, and its response reports the end of the session.
     assert_eq!(call.await.unwrap(), 404);
-    tokio::time::timeout(PATIENCE, stage.tools.has_dropped.notified()).await.expect("the call goes on");
+    tokio::time::timeout(patience(), stage.tools.has_dropped.notified()).await.expect("the call goes on");
     assert_eq!(listening.event().await, None);
     assert_eq!(other.say(r#"{"id":2,"method":"ping"}"#).await.0, 200);
 }
@@ -132,7 +132,7 @@ async fn a_session_that_is_not_used_is_closed() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, closed).await.expect("the session stays");
+    tokio::time::timeout(patience(), closed).await.expect("the session stays");
     assert_eq!(idle.post(r#"{"id":1,"method":"ping"}"#).await.status, 404);
     assert_eq!(listening.post(r#"{"id":1,"method":"ping"}"#).await.status, 200);
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use base64::Engine;
@@ -19,7 +19,7 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 
-use super::client::{PATIENCE, call, done, full, initialize};
+use super::client::{call, done, full, initialize, patience};
 use super::handler::Stage;
 
 /// An authority, its certificates, and the files of one pair.
@@ -119,7 +119,7 @@ async fn connect(stage: &Stage, config: ClientConfig) -> TlsStream<TcpStream> {
 async fn connect_over(stream: TcpStream, config: ClientConfig) -> TlsStream<TcpStream> {
     let name = ServerName::try_from("localhost").unwrap();
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
-    timeout(PATIENCE, connector.connect(name, stream)).await.expect("no handshake").unwrap()
+    timeout(patience(), connector.connect(name, stream)).await.expect("no handshake").unwrap()
 }
 
 /// The certificate that a new connection sees.
@@ -193,7 +193,7 @@ async fn a_renewed_certificate_keeps_open_connections() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    timeout(PATIENCE, renewed).await.expect("the new certificate is not shown");
+    timeout(patience(), renewed).await.expect("the new certificate is not shown");
     let answer = sender.send_request(post(&stage, Some(&session), &call(1, "echo on"))).await.unwrap();
     assert_eq!(to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap(), done(1, "on"));
 }
@@ -219,25 +219,24 @@ async fn an_unfinished_handshake_times_out_and_blocks_no_other() {
         for mut stream in silent {
             let mut rest = Vec::new();
             // The connection may end with an error.
-            let end = timeout(PATIENCE, stream.read_to_end(&mut rest)).await.expect("the connection stays open");
+            let end = timeout(patience(), stream.read_to_end(&mut rest)).await.expect("the connection stays open");
             assert!(end.is_err() || rest.is_empty(), "{rest:?}");
         }
     }
     assert_eq!(shown(&stage, &certificates).await, pair.der);
 }
 
-/// With this timeout a test fails before any handshake is given up.
-const FOREVER: Duration = Duration::from_secs(600);
-
-/// A handshake takes milliseconds.
-const SOON: Duration = Duration::from_secs(2);
+/// With this timeout a test fails before any handshake is given up: one that waits for it is not in time.
+fn forever() -> Duration {
+    10 * patience()
+}
 
 #[tokio::test]
 async fn connections_that_send_one_byte_hold_up_no_handshake() {
     let certificates = Certificates::new();
     let pair = certificates.pair();
     let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
-    let stage = stage(tls, |listener| (listener.handshake_timeout, listener.max_handshakes) = (FOREVER, 4)).await;
+    let stage = stage(tls, |listener| (listener.handshake_timeout, listener.max_handshakes) = (forever(), 4)).await;
     let hello = client_hello(&certificates);
     let mut unfinished = Vec::new();
     // One byte, and all bytes but one.
@@ -248,9 +247,7 @@ async fn connections_that_send_one_byte_hold_up_no_handshake() {
             unfinished.push(stream);
         }
     }
-    let began = Instant::now();
     assert_eq!(shown(&stage, &certificates).await, pair.der);
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
 }
 
 #[tokio::test]
@@ -258,28 +255,26 @@ async fn an_address_with_all_handshakes_keeps_no_other_out() {
     let certificates = Certificates::new();
     let pair = certificates.pair();
     let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
-    let stage = stage(tls, |listener| (listener.handshake_timeout, listener.max_handshakes) = (FOREVER, 4)).await;
+    let stage = stage(tls, |listener| (listener.handshake_timeout, listener.max_handshakes) = (forever(), 4)).await;
     let hello = client_hello(&certificates);
     let mut taken = Vec::new();
     for _ in 0..4 {
         let mut stream = dial(&stage, 1).await;
         stream.write_all(&hello).await.unwrap();
         // The server has begun, and waits for the rest.
-        timeout(PATIENCE, stream.read_u8()).await.expect("the server does not begin").unwrap();
+        timeout(patience(), stream.read_u8()).await.expect("the server does not begin").unwrap();
         taken.push(stream);
     }
     let waiting = {
         let (stream, config) = (dial(&stage, 1).await, certificates.client(rustls::ALL_VERSIONS, &[]));
         tokio::spawn(connect_over(stream, config))
     };
-    let began = Instant::now();
     connect_over(dial(&stage, 2).await, certificates.client(rustls::ALL_VERSIONS, &[])).await;
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     // The last one lost its place; the one that waits is next.
     let mut rest = Vec::new();
-    let end = timeout(PATIENCE, taken.pop().unwrap().read_to_end(&mut rest)).await;
+    let end = timeout(patience(), taken.pop().unwrap().read_to_end(&mut rest)).await;
     end.expect("the last one stays open").expect("it ends with its flight");
-    timeout(PATIENCE, waiting).await.expect("a handshake waits for ever").unwrap();
+    timeout(patience(), waiting).await.expect("a handshake waits for ever").unwrap();
 }
 
 #[tokio::test]
@@ -287,7 +282,7 @@ async fn a_first_message_without_end_is_not_read() {
     let certificates = Certificates::new();
     let pair = certificates.pair();
     let tls = Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap();
-    let stage = stage(tls, |listener| listener.handshake_timeout = FOREVER).await;
+    let stage = stage(tls, |listener| listener.handshake_timeout = forever()).await;
     let mut stream = dial(&stage, 1).await;
     // A record of 4,096 bytes, and a message of 65,000 in it.
     let record = [&[22, 3, 1, 0x10, 0][..], &[1, 0, 0xfd, 0xe8], &[0; 4092]].concat();
@@ -299,7 +294,7 @@ async fn a_first_message_without_end_is_not_read() {
         }
         stream.read_u8().await
     };
-    assert!(timeout(PATIENCE, sent).await.expect("the server reads on").is_err());
+    assert!(timeout(patience(), sent).await.expect("the server reads on").is_err());
 }
 
 #[tokio::test]
@@ -310,7 +305,7 @@ async fn a_plain_http_request_gets_a_clear_error() {
     let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
     stream.write_all(b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut text = String::new();
-    timeout(PATIENCE, stream.read_to_string(&mut text)).await.expect("no answer").unwrap();
+    timeout(patience(), stream.read_to_string(&mut text)).await.expect("no answer").unwrap();
     assert!(text.starts_with("HTTP/1.1 400") && text.contains("the server speaks HTTPS here"), "{text}");
 }
 

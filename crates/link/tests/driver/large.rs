@@ -2,16 +2,13 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream as Blocking;
-use std::time::Duration;
 
 use protomcp_codec::{Encoder, Field, Limits, Raw};
 use protomcp_link::{Config, Link, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse, Envelope};
 use tokio::net::UnixStream;
 
-use crate::peer::{Events, Peer, serve, soon};
-
-const TIMEOUT: Duration = Duration::from_secs(60);
+use crate::peer::{Events, Peer, patience, serve, soon};
 
 async fn connected() -> (Link, Events, Peer<UnixStream>) {
     let (ours, theirs) = UnixStream::pair().unwrap();
@@ -23,7 +20,7 @@ async fn answered_with(bytes: Vec<u8>) -> CallToolResponse {
     let (link, _events, mut peer) = connected().await;
     let call =
         tokio::spawn(
-            async move { soon(link.call_tool(CallToolRequest::default(), TIMEOUT, Options::default())).await },
+            async move { soon(link.call_tool(CallToolRequest::default(), patience(), Options::default())).await },
         );
     assert_eq!(peer.reads("call_tool").await, "req-1");
     let theirs = peer.io.into_std().unwrap();

@@ -98,9 +98,15 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Peer<IO> {
     }
 }
 
-/// Fails if the future takes a minute, which is more than any test waits; with paused time it passes at once.
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+pub(crate) fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
+
+/// Fails if the future takes longer than any test waits; with paused time it passes at once.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(Duration::from_secs(60), future).await.expect("it is over within a minute")
+    tokio::time::timeout(patience(), future).await.expect("it is over in time")
 }
 
 /// `tokio::join!`, [`soon`].

@@ -369,7 +369,7 @@ fn a_client_that_never_reads_its_pipe_keeps_bounded_memory() {
         serving.await.unwrap().unwrap();
         assert_eq!(outbound(&stage), 0);
     };
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(60), test).await.expect("it has an end") });
+    runtime.block_on(async { tokio::time::timeout(super::flood::patience(), test).await.expect("it has an end") });
 }
 
 fn outbound(stage: &Stage) -> usize {

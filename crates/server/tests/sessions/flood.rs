@@ -11,8 +11,18 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::transcript::{full, initialize};
 
-/// Ten times the time within which a ping is promised to be answered.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Ten times the time within which a ping is promised to be answered. The long tier judges it, because other programs run
+/// beside the short one: there each ping has the time of any event.
+fn promised() -> Duration {
+    let is_long = std::env::var("PMCP_LONG").is_ok_and(|value| value == "1");
+    if is_long { Duration::from_millis(500) } else { patience() }
+}
+
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+pub(super) fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 /// Floods until it is told to stop.
 struct Flood {
@@ -43,6 +53,7 @@ impl Handler for Flood {
 }
 
 /// Pings while two calls flood, in one of two ways of running calls.
+#[expect(clippy::print_stdout, reason = "figures are printed in each tier, and judged in one")]
 fn check(tool: &str, inline_calls: bool) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let stop = Arc::new(AtomicBool::new(false));
@@ -65,7 +76,7 @@ fn check(tool: &str, inline_calls: bool) {
         for line in [initialize("2025-11-25"), ready, call("a"), call("b")] {
             input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
         }
-        let mut reports = 0;
+        let (mut reports, mut longest) = (0, Duration::ZERO);
         for id in 0..20 {
             let sent = Instant::now();
             let ping = full(&format!(r#"{{"id":{id},"method":"ping"}}"#));
@@ -78,20 +89,22 @@ fn check(tool: &str, inline_calls: bool) {
                 }
                 reports += 1;
             }
-            assert!(sent.elapsed() < PATIENCE, "{tool}: a ping took {:?}", sent.elapsed());
+            longest = longest.max(sent.elapsed());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
+        println!("{tool}: a ping took {longest:?} at most, beside {reports} reports");
+        assert!(longest < promised(), "{tool}: a ping took {longest:?}");
         assert!(reports > 1_000, "{tool}: there were only {reports} reports");
         // The client has not said anything for long enough: timers are looked at, too.
         let sent = Instant::now();
         while !lines.next_line().await.unwrap().unwrap().contains(r#""method":"ping""#) {
-            assert!(sent.elapsed() < PATIENCE + Duration::from_millis(100), "{tool}: the server does not ping");
+            assert!(sent.elapsed() < promised() + Duration::from_millis(100), "{tool}: the server does not ping");
         }
         stop.store(true, Ordering::Relaxed);
         drop((input, lines));
         let _outcome = serving.await.unwrap();
     };
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(30), test).await.expect("it has an end") });
+    runtime.block_on(async { tokio::time::timeout(patience(), test).await.expect("it has an end") });
 }
 
 struct StopOnDrop(Arc<AtomicBool>);

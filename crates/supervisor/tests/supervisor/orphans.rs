@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::support::{
-    Mark, PATIENCE, expect_line, guarded, is_alive, rest, shell, signal, spawn, stat, watch_over, write_program,
+    Mark, expect_line, guarded, is_alive, patience, rest, shell, signal, spawn, stat, watch_over, write_program,
 };
 use protomcp_supervisor::{Process, Status};
 
@@ -41,17 +41,25 @@ const PROMISE: Duration = Duration::from_secs(2);
 /// The factor by which a single round may exceed the promise on a busy machine. Half of many rounds must keep it.
 const MARGIN: u32 = 10;
 
+/// A limit of the long tier. Other programs run beside the short one and lengthen the times.
+fn judged(limit: Duration) -> Duration {
+    let is_long = std::env::var("PMCP_LONG").is_ok_and(|value| value == "1");
+    if is_long { limit } else { patience() }
+}
+
 fn assert_gone_soon(mark: &Mark, since: Instant) -> Duration {
     mark.wait_until_gone();
     let took = since.elapsed();
-    assert!(took < PROMISE * MARGIN, "it took {took:?}");
+    assert!(took < judged(PROMISE * MARGIN), "it took {took:?}");
     took
 }
 
+#[expect(clippy::print_stdout, reason = "figures are printed in each tier, and judged in one")]
 fn assert_promise_is_kept(mut rounds: Vec<Duration>) {
     rounds.sort_unstable();
     let median = rounds[rounds.len() / 2];
-    assert!(median < PROMISE, "half of the rounds took longer than {median:?}");
+    println!("{} rounds, of which half took {median:?} at most", rounds.len());
+    assert!(median < judged(PROMISE), "half of the rounds took longer than {median:?}");
 }
 
 /// Everything a descendant can do to get away: another session, a double fork without descriptors, no attention to
@@ -117,7 +125,7 @@ fn a_stopped_guardian_follows_orders() {
 fn wait_for_state(pid: u32, state: &str) {
     let began = Instant::now();
     while stat(pid).is_none_or(|fields| fields[0] != state) {
-        assert!(began.elapsed() < PATIENCE, "{pid} is never in state {state}");
+        assert!(began.elapsed() < patience(), "{pid} is never in state {state}");
         std::thread::sleep(Duration::from_millis(2));
     }
 }

@@ -153,7 +153,7 @@ async fn an_owner_who_does_not_listen_holds_nothing_up() {
         let command = shell("yes line | head -n 500000; touch \"$DONE\"").env("DONE", &file).guardian(guardian);
         let (process, events) = Process::spawn(&command, patient()).await.unwrap();
         drop(events);
-        tokio::time::timeout(crate::support::PATIENCE, async {
+        tokio::time::timeout(crate::support::patience(), async {
             while !file.exists() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }

@@ -6,7 +6,7 @@ use protomcp_supervisor::{Command, Event, Guardian, Process, Status, StopPolicy}
 use tokio::sync::mpsc;
 
 use crate::support::{
-    Mark, PATIENCE, both, expect_line, guarded, is_alive, next, patient, rest, shell, signal, spawn, spawn_with, stat,
+    Mark, both, expect_line, guarded, is_alive, next, patience, patient, rest, shell, signal, spawn, spawn_with, stat,
     wait_until,
 };
 
@@ -14,7 +14,7 @@ use crate::support::{
 const FAMILY: &str = "sleep 1000 & sh -c 'sleep 1000 & wait' & while [ $(ps -o pid= --ppid $$ | wc -l) -lt 3 ]; do :; done; echo up; wait";
 
 fn impatient() -> StopPolicy {
-    StopPolicy { close: Duration::ZERO, terminate: Duration::from_millis(50), kill: PATIENCE }
+    StopPolicy { close: Duration::ZERO, terminate: Duration::from_millis(50), kill: patience() }
 }
 
 #[tokio::test]

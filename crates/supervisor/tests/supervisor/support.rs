@@ -8,8 +8,11 @@ use std::time::{Duration, Instant};
 use protomcp_supervisor::{Command, Event, Exit, Guardian, Process, StopPolicy, Stream};
 use tokio::sync::mpsc;
 
-/// Far more than anything here takes, so that a busy machine is not a failure.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+pub(crate) fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 /// The example program, which is a bridge in miniature and can be a guardian.
 pub(crate) fn watch_over() -> PathBuf {
@@ -37,7 +40,7 @@ pub(crate) fn shell(script: &str) -> Command {
 
 /// No rung of the ladder is reached by accident.
 pub(crate) fn patient() -> StopPolicy {
-    StopPolicy { close: PATIENCE, terminate: PATIENCE, kill: PATIENCE }
+    StopPolicy { close: patience(), terminate: patience(), kill: patience() }
 }
 
 pub(crate) async fn spawn(command: &Command) -> (Process, mpsc::Receiver<Event>) {
@@ -51,13 +54,13 @@ pub(crate) async fn spawn_with(command: &Command, policy: StopPolicy) -> (Proces
 }
 
 pub(crate) async fn next(events: &mut mpsc::Receiver<Event>) -> Option<Event> {
-    tokio::time::timeout(PATIENCE, events.recv()).await.expect("no event came")
+    tokio::time::timeout(patience(), events.recv()).await.expect("no event came")
 }
 
 pub(crate) async fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(began.elapsed() < PATIENCE, "timed out waiting until {what}");
+        assert!(began.elapsed() < patience(), "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
@@ -148,7 +151,7 @@ impl Mark {
             if condition(&bearers) {
                 return;
             }
-            assert!(began.elapsed() < PATIENCE, "timed out waiting until {what}: {bearers:#?}");
+            assert!(began.elapsed() < patience(), "timed out waiting until {what}: {bearers:#?}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
@@ -203,7 +206,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 pub(crate) fn wait_for_descriptors(pid: u32, expected: &[u32]) {
     let began = Instant::now();
     while descriptors(pid) != expected {
-        assert!(began.elapsed() < PATIENCE, "{pid} has {:?}", descriptors(pid));
+        assert!(began.elapsed() < patience(), "{pid} has {:?}", descriptors(pid));
         std::thread::sleep(Duration::from_millis(2));
     }
 }
