@@ -43,6 +43,7 @@ mod stateless;
 mod stateless_headers;
 mod store;
 mod streams;
+mod unread;
 
 pub use admission::Admission;
 pub use auth::caller_identity;

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -19,6 +19,7 @@ use crate::protocol::Protocol;
 use crate::readiness::Readiness;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::service::StreamableHttp;
+use crate::unread::{self, Rest, Watched};
 
 /// The paths of a whole server, as a [`tower_service::Service`]: MCP at `/` and `/mcp`, with the older transport
 /// `/sse`, with OAuth the metadata of the server, and optionally `/healthz`, `/readyz`, `/metrics` and other protocols.
@@ -96,36 +97,65 @@ impl Routes {
     }
 
     /// Answers one request. Dropping the future cancels the request, like a broken connection.
+    ///
+    /// A response over HTTP/1 that does not need the body of its request waits up to a second for the rest of it, or has
+    /// `Connection: close`: otherwise the client would lose its next request on the connection.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Error: Into<BoxError>> + Send + 'static,
     {
-        let Inner { service, readiness, metrics, protocols, without_mcp } = &*self.0;
         let (head, body) = request.into_parts();
-        if let Some(service) = service
-            && let Some(protocol) = protocols.of(&head)
+        let rest = Rest::of(&head);
+        if let Some(service) = &self.0.service
+            && let Some(protocol) = self.0.protocols.of(&head)
         {
-            let is_probe = readiness.is_some() && protocol.is_probe(&head);
+            if rest == Rest::Apart || body.is_end_stream() {
+                return self.respond(service, protocol, Request::from_parts(head, BoxBody::new(body))).await;
+            }
+            let (body, lender) = unread::lend(body);
             let request = Request::from_parts(head, BoxBody::new(body));
-            return if is_probe {
-                // A probe is not authenticated, so it may not keep the connection busy for long.
-                let responding = timeout(PROBE_TIMEOUT, protocol.respond(request)).await;
-                responding.unwrap_or_else(|_| {
-                    let refusal = reply::error(StatusCode::REQUEST_TIMEOUT, TRANSPORT_ERROR, SLOW_PROBE);
-                    protocol.refuse(refusal, SLOW_PROBE)
-                })
-            } else {
-                service.handle_for(protocol, request).await
-            };
+            let mut response = self.respond(service, protocol, request).await;
+            lender.settle(rest, &mut response).await;
+            return response;
         }
+        let body = pin!(body);
+        let mut body = Watched::new(body);
+        let mut response = self.answer(Request::from_parts(head, &mut body)).await;
+        rest.settle(&mut body, &mut response).await;
+        response
+    }
+
+    /// Answers a request of another protocol.
+    async fn respond(
+        &self,
+        service: &StreamableHttp,
+        protocol: &dyn Protocol,
+        request: Request<BoxBody>,
+    ) -> Response<Body> {
+        let (head, body) = request.into_parts();
+        let is_probe = self.0.readiness.is_some() && protocol.is_probe(&head);
         let request = Request::from_parts(head, body);
+        if !is_probe {
+            return service.handle_for(protocol, request).await;
+        }
+        // A probe is not authenticated, so it may not keep the connection busy for long.
+        let responding = timeout(PROBE_TIMEOUT, protocol.respond(request)).await;
+        responding.unwrap_or_else(|_| {
+            let refusal = reply::error(StatusCode::REQUEST_TIMEOUT, TRANSPORT_ERROR, SLOW_PROBE);
+            protocol.refuse(refusal, SLOW_PROBE)
+        })
+    }
+
+    /// Answers a request for MCP or for a page.
+    async fn answer<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
+        let Inner { service, readiness, metrics, without_mcp, .. } = &*self.0;
         match (request.uri().path(), service) {
             ("/" | "/mcp" | "/sse", Some(_)) if *without_mcp => {
                 not_found("not found: Streamable HTTP is not served here")
             }
-            ("/" | "/mcp", Some(service)) => service.handle(request).await,
-            ("/sse", Some(service)) if service.has_legacy_sse() => service.handle(request).await,
-            (path, Some(service)) if service.is_metadata(path) => service.handle(request).await,
+            ("/" | "/mcp", Some(service)) => service.answer(request).await,
+            ("/sse", Some(service)) if service.has_legacy_sse() => service.answer(request).await,
+            (path, Some(service)) if service.is_metadata(path) => service.answer(request).await,
             ("/healthz", _) if readiness.is_some() => reply::text(StatusCode::OK, "ok\n"),
             ("/readyz", _) if let Some(readiness) = readiness => {
                 let is_draining = service.as_ref().is_some_and(StreamableHttp::is_draining);
@@ -225,13 +255,69 @@ mod tests {
         }
     }
 
+    fn service() -> StreamableHttp {
+        StreamableHttp::new(Server::from_handler(Nothing), Config::default())
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_probe_that_does_not_arrive_is_refused() {
-        let service = StreamableHttp::new(Server::from_handler(Nothing), Config::default());
-        let routes = Routes::new(service).with_protocol(Probes).with_health(Readiness::default());
+        let routes = Routes::new(service()).with_protocol(Probes).with_health(Readiness::default());
         let begin = tokio::time::Instant::now();
         let probe = routes.handle(Request::new(String::new()));
         let answer = timeout(PROBE_TIMEOUT * 2, probe).await.expect("the probe stays open");
         assert_eq!((answer.status(), begin.elapsed()), (StatusCode::REQUEST_TIMEOUT, PROBE_TIMEOUT));
+    }
+
+    /// Responds to requests below `/other` without their bodies.
+    struct Other;
+
+    impl Protocol for Other {
+        fn is_meant(&self, head: &Parts) -> bool {
+            head.uri.path().starts_with("/other")
+        }
+
+        fn respond(&self, _: Request<BoxBody>) -> Responding {
+            Box::pin(async { reply::text(StatusCode::OK, "other") })
+        }
+    }
+
+    /// A body that never arrives.
+    struct Never;
+
+    impl http_body::Body for Never {
+        type Data = &'static [u8];
+        type Error = Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<http_body::Frame<&'static [u8]>, Infallible>>> {
+            Poll::Pending
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn every_response_before_the_body_closes_the_connection() {
+        let registry = Arc::new(Registry::default());
+        let routes = Routes::new(service()).with_health(Readiness::default()).with_metrics(registry);
+        let routes = routes.with_protocol(Other);
+        for (path, host, status) in [
+            ("/mcp", "localhost", 415_u16),
+            ("/mcp", "evil.example.com", 403),
+            ("/other", "localhost", 200),
+            ("/other", "evil.example.com", 403),
+            ("/nowhere", "localhost", 404),
+            ("/healthz", "localhost", 200),
+            ("/metrics", "localhost", 405),
+        ] {
+            let request = Request::post(path).header("host", host).header("accept", "*/*").body(Never).unwrap();
+            let begin = tokio::time::Instant::now();
+            let response = routes.handle(request).await;
+            assert_eq!(response.status(), status, "{path} of {host}");
+            assert_eq!(response.headers()["connection"], "close", "{path} of {host}");
+            assert_eq!(begin.elapsed().as_secs(), 1, "{path} of {host}");
+        }
+        let response = service().handle(Request::post("/mcp").header("host", "localhost").body(Never).unwrap()).await;
+        assert!(response.headers().contains_key("connection"));
     }
 }

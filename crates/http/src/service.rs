@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -24,6 +24,7 @@ use crate::guard;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
 use crate::protocol::Protocol;
 use crate::reply::{self, Body, Reason, Refusal, TRANSPORT_ERROR};
+use crate::unread::{Rest, Watched};
 use crate::{auth, cors, delete, get, http_sse, post, protocol_era};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server based on [`http`]. Cloning is cheap.
@@ -128,10 +129,24 @@ impl StreamableHttp {
     }
 
     /// Answers one request. Dropping the future cancels it, like a broken connection.
+    ///
+    /// A response over HTTP/1 that does not need the body of its request waits up to a second for the rest of it, or has
+    /// `Connection: close`: otherwise the client would lose its next request on the connection.
     pub async fn handle<B>(&self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body,
     {
+        let (parts, body) = request.into_parts();
+        let rest = Rest::of(&parts);
+        let body = pin!(body);
+        let mut body = Watched::new(body);
+        let mut response = self.answer(Request::from_parts(parts, &mut body)).await;
+        rest.settle(&mut body, &mut response).await;
+        response
+    }
+
+    /// Answers one request, and leaves the rest of its body to the caller.
+    pub(crate) async fn answer<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let endpoint = &self.0;
         // Only other protocols continue on an upgraded connection.
@@ -148,7 +163,7 @@ impl StreamableHttp {
         finish(endpoint, page, response)
     }
 
-    /// Answers one request of another protocol.
+    /// Answers one request of another protocol, and leaves the rest of its body to the caller.
     pub(crate) async fn handle_for(&self, protocol: &dyn Protocol, request: Request<BoxBody>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let endpoint = &self.0;

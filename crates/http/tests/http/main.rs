@@ -9,6 +9,7 @@ mod client;
 mod connections;
 mod cuts;
 mod draining;
+mod early;
 mod eras;
 mod expiry;
 mod handler;
