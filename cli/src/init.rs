@@ -25,7 +25,7 @@ pub(crate) fn run(options: &Init) -> Result<(), Failure> {
     if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).exists()) {
         let name = directory.join(name);
         return Err(Failure::usage(format!(
-            "{} is there already, and nothing was written; name a new directory: pmcp init my-tools",
+            "{} is there already, and nothing was written; name another directory: pmcp init DIRECTORY",
             name.display()
         )));
     }

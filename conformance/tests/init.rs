@@ -120,7 +120,7 @@ fn files_that_are_there_keep_their_text() {
     sandbox.write("README.md", "mine");
     let taken = refused(&sandbox, &["init"]);
     assert!(taken.contains("README.md is there already, and nothing was written"), "{taken}");
-    assert!(taken.contains("pmcp init my-tools"), "{taken}");
+    assert!(taken.contains("pmcp init DIRECTORY"), "{taken}");
     assert_eq!(fs::read_to_string(sandbox.path("README.md")).expect("it is there"), "mine");
     assert!(!sandbox.path("tools.py").exists());
     let unknown = refused(&sandbox, &["init", "new", "--lang", "pyton"]);
