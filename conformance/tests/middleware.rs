@@ -84,6 +84,8 @@ fn middleware_without_effect_changes_nothing() {
 #[test]
 fn a_reload_replaces_the_middleware() {
     let (host, sandbox) = session("dev", "py/interceptors.py", &[]);
+    // A save before the first version is in service is announced to no one, because no client has seen a list.
+    assert_eq!(host.names(), ["echo", "loose"]);
     let text = fs::read_to_string(sandbox.path("interceptors.py")).expect("the fixture is there");
     let place = host.now();
     sandbox.write("interceptors.py", text.replace("make(\"tie-one\", 10)\n", ""));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
@@ -53,9 +53,8 @@ impl Maintenance {
         // One is enough: the files are read after it was taken.
         let (sender, changes) = mpsc::channel(1);
         // A later save may come too late for the process, and before the first scan of the watcher.
-        let since = SystemTime::now();
         for watch in watches {
-            self.spawn(reloading::watch(watch.clone(), since, sender.clone()));
+            self.spawn(reloading::watch(watch.clone().from_now(), sender.clone()));
         }
         if watches.is_empty() {
             return None;

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
-use std::time::SystemTime;
 
 use futures_util::future::{BoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
@@ -17,10 +16,9 @@ use crate::pool::{self, Pool, Successors};
 use crate::reach::now;
 use crate::reload::{Effect, Failure, Generation, Input, Reloads, Report};
 
-/// Watches, and sends a message for each batch of changes since `since`, until the receiver is gone. The first scan may
-/// take a while in a large folder, so it happens on a blocking thread.
-pub(crate) async fn watch(watch: Watch, since: SystemTime, changes: mpsc::Sender<()>) {
-    let watch = watch.since(since);
+/// Watches, and sends a message for each batch of changes, until the receiver is gone. The first scan may take a while
+/// in a large folder, so it happens on a blocking thread.
+pub(crate) async fn watch(watch: Watch, changes: mpsc::Sender<()>) {
     let root = watch.root.display().to_string();
     let (watcher, mut batches) = match tokio::task::spawn_blocking(|| Watcher::spawn(watch)).await {
         Ok(Ok(watching)) => watching,

@@ -34,6 +34,22 @@ fn identity(_: &Metadata) -> u64 {
     0
 }
 
+/// The time that a file written now gets, or an earlier one. Linux takes it from a clock that ticks every few
+/// milliseconds, so that it may be earlier than the exact time before the write.
+#[cfg(target_os = "linux")]
+pub(crate) fn file_time() -> SystemTime {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    // Neither is negative after 1970.
+    let (seconds, nanoseconds) = (now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs());
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)
+}
+
+/// The time that a file written now gets.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn file_time() -> SystemTime {
+    SystemTime::now()
+}
+
 /// True if the file was written, replaced or moved here at this time or later.
 pub(crate) fn is_newer(path: &Path, moment: SystemTime) -> bool {
     fs::metadata(path)
@@ -122,6 +138,22 @@ mod tests {
         std::os::unix::fs::symlink("elsewhere.py", root.join("real/x.py")).unwrap();
         assert_eq!(resolved(&root.join("link/x.py")), root.join("real/x.py"));
         assert_eq!(resolve_links(&root.join("link/x.py")), [root.join("link/x.py"), root.join("real/elsewhere.py")]);
+    }
+
+    #[test]
+    fn a_file_written_after_a_moment_is_not_older() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tools.py");
+        // Most begin right after a tick, where the difference between the clocks is largest.
+        for round in 0..200 {
+            fs::write(&path, "old").unwrap();
+            std::thread::sleep(Duration::from_millis(round % 5));
+            let moment = file_time();
+            fs::write(&path, "new").unwrap();
+            assert!(is_newer(&path, moment), "round {round}");
+            let elapsed = SystemTime::now().duration_since(moment).unwrap();
+            assert!(elapsed < Duration::from_secs(3600), "the clock is that of files: {elapsed:?}");
+        }
     }
 
     #[cfg(unix)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::disk::file_time;
 use crate::filter::Filter;
 
 /// The silence after which a batch is ready.
@@ -33,8 +34,9 @@ pub struct Watch {
     /// Polls at this interval instead of using the system's notifications, for mounts and containers that send none.
     /// The interval is from the end of one scan to the start of the next, and at least 10 ms.
     pub poll: Option<Duration>,
-    /// Files newer than this count as changed in the first scan, for a caller that has read the files before. Exact to
-    /// one tick of the file system's clock, some milliseconds.
+    /// Files as new as this, or newer, count as changed in the first scan, for a caller that has read the files before.
+    /// File systems round times down to a tick of their clock, some milliseconds: a file that was written within the same
+    /// tick counts as well.
     pub since: Option<SystemTime>,
 }
 
@@ -68,10 +70,10 @@ impl Watch {
         self
     }
 
-    /// Reports changes since this time, even before the first scan.
+    /// Reports all changes from now on, even those before the first scan.
     #[must_use]
-    pub fn since(mut self, moment: SystemTime) -> Self {
-        self.since = Some(moment);
+    pub fn from_now(mut self) -> Self {
+        self.since = Some(file_time());
         self
     }
 }

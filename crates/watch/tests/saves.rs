@@ -48,11 +48,8 @@ impl Bench {
     /// Watches for what is not older than the moment that `prepare` gives.
     fn since(poll: bool, prepare: impl FnOnce(&Path) -> SystemTime) -> Self {
         let moment = Cell::new(None);
-        Self::with(
-            poll,
-            |root| moment.set(Some(prepare(root))),
-            |watch| watch.since(moment.get().expect("prepared first")),
-        )
+        let prepare = |root: &Path| moment.set(Some(prepare(root)));
+        Self::with(poll, prepare, |watch| Watch { since: moment.get(), ..watch })
     }
 
     fn path(&self, name: &str) -> PathBuf {

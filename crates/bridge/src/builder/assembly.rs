@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use protomcp_server::{LargeWork, Server, ServerHandle, Tasks};
 use protomcp_types::ServerCapabilities;
+use protomcp_watch::Watch;
 use tokio::sync::{SetOnce, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -58,7 +58,7 @@ impl Builder {
             tracing::warn!("{warning}");
         }
         // A later save may come too late for the process, and before the first scan of the watcher.
-        let since = SystemTime::now();
+        let watch = self.watch.take().map(Watch::from_now);
         let info = std::mem::take(&mut self.info).with_capabilities(capabilities());
         let front = Front {
             sessions: ServerHandle::new(info.clone(), self.limits),
@@ -85,8 +85,8 @@ impl Builder {
         }
         let (inputs, roller) = reloads(reloadable);
         let mut changes: Vec<_> = roller.into_iter().collect();
-        if let Some(watch) = self.watch {
-            changes.push(tokio::spawn(watch_files(watch.since(since), inputs.clone())));
+        if let Some(watch) = watch {
+            changes.push(tokio::spawn(watch_files(watch, inputs.clone())));
         }
         let pool = Pool::new(workers, self.pool.affinity, front.sessions.clone());
         let backend = Backend { info, pool, tasks: Tasks::new(front.sessions.clone()) };
