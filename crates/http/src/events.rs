@@ -9,7 +9,6 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use protomcp_server::Reserved;
-use protomcp_types::Message;
 use tokio::time::{Instant, Sleep};
 
 use crate::http_session::HttpSession;
@@ -17,7 +16,7 @@ use crate::metrics::GaugeGuard;
 use crate::request_events::RequestEvents;
 use crate::reserved::hold;
 use crate::sse;
-use crate::store::{EventKey, StoredEvent};
+use crate::store::StoredEvent;
 use crate::streams::{Next, StreamRef};
 
 /// A response that is a stream of events. Dropping it detaches it from its source.
@@ -65,34 +64,13 @@ impl EventSource {
             Self::Session(handle) => match handle.session.next(handle.stream_ref, cx.waker()) {
                 Next::Pending => Poll::Pending,
                 Next::End => Poll::Ready(None),
-                Next::Event(number, Reserved { message, room }) => {
-                    // The event store has its own bound for events kept for clients that reconnect.
-                    Poll::Ready(Some(hold(handle.event(number, &message), room)))
-                }
+                Next::Event(_, event) => Poll::Ready(Some(event)),
             },
             Self::Request(events) => {
                 let pieces = |Reserved { message, room }| hold(sse::event(None, &message), room);
                 events.poll(cx).map(|message| message.map(pieces))
             }
         }
-    }
-}
-
-impl StreamHandle {
-    /// An event of a session, which is stored if the session has an event store.
-    fn event(&self, number: u64, message: &Message) -> Vec<Bytes> {
-        let Self { session, stream_ref, .. } = self;
-        let Some(store) = session.store() else { return sse::event(None, message) };
-        let event = sse::event(Some(&event_id(stream_ref.stream, number)), message);
-        // No client can reconnect to an ended session, and nothing would delete the events.
-        if !session.is_over() {
-            let key = EventKey { session: session.key(), stream: stream_ref.stream, number };
-            store.keep(&session.owner(), key, &event);
-            if session.is_over() {
-                store.forget(session.key());
-            }
-        }
-        event
     }
 }
 
@@ -149,17 +127,6 @@ impl Events {
         self.silence.as_mut().reset(Instant::now() + self.keep_alive);
         Poll::Ready(self.ready.pop_front())
     }
-}
-
-/// The id of an event: the stream and the number in it.
-pub(crate) fn event_id(stream: u64, number: u64) -> String {
-    format!("{stream}-{number}")
-}
-
-/// Reads the id of an event.
-pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
-    let (stream, number) = text.split_once('-')?;
-    Some((stream.parse().ok()?, number.parse().ok()?))
 }
 
 impl fmt::Debug for Events {

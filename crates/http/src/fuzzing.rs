@@ -38,12 +38,12 @@ pub fn kinds(headers: &HeaderMap) -> (bool, bool) {
 
 /// The stream and number of an event id.
 pub fn parse_event_id(text: &str) -> Option<(u64, u64)> {
-    crate::events::parse_event_id(text)
+    crate::store::parse_event_id(text)
 }
 
 /// The id of an event.
 pub fn event_id(stream: u64, number: u64) -> String {
-    crate::events::event_id(stream, number)
+    crate::store::event_id(stream, number)
 }
 
 /// The address that a request counts for.

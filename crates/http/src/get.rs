@@ -7,14 +7,14 @@ use http::{Response, StatusCode};
 
 use crate::auth::{authorize_reading, valid_until};
 use crate::endpoint::Endpoint;
-use crate::events::{EventSource, StreamHandle, event_id, parse_event_id};
+use crate::events::{EventSource, StreamHandle};
 use crate::headers::{EVENTS, LAST_EVENT, accepts, text};
 use crate::http_session::HttpSession;
 use crate::post::session;
 use crate::protocol_era;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
 use crate::sse;
-use crate::store::{EventKey, StoredEvent};
+use crate::store::{EventKey, StoredEvent, event_id, parse_event_id};
 use crate::streams::STANDALONE;
 
 pub(crate) async fn get(endpoint: &Endpoint, parts: &Parts) -> Response<Body> {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use bytes::Bytes;
 use protomcp_auth::Scopes;
 use protomcp_server::{Owner, Reserved};
 use protomcp_transport::{DeliveryFailures, Received};
@@ -22,7 +23,9 @@ use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::fair_table::Use;
 use crate::needed_scopes::NeededScopes;
-use crate::store::EventStore;
+use crate::reserved::hold;
+use crate::sse;
+use crate::store::{EventKey, EventStore, event_id};
 use crate::streams::{First, Next, Refused, STANDALONE, StreamId, StreamRef, Streams};
 
 pub(crate) use self::transport::SessionTransport;
@@ -199,16 +202,37 @@ impl HttpSession {
         self.state().streams.stream(stream_ref);
     }
 
-    pub(crate) fn next(&self, stream_ref: StreamRef, waker: &Waker) -> Next<Reserved> {
+    /// The next step for a connection that streams. An event is kept for clients that reconnect before another connection
+    /// can take over the stream, because it looks for all earlier events there.
+    pub(crate) fn next(&self, stream_ref: StreamRef, waker: &Waker) -> Next<Vec<Bytes>> {
         let (next, reader) = {
             let mut state = self.state();
             let was_full = state.streams.is_full();
-            let next = state.streams.next(stream_ref, waker);
+            let next = match state.streams.next(stream_ref, waker) {
+                Next::Event(number, Reserved { message, room }) => {
+                    let event = self.event(stream_ref.stream, number, &message, state.ended);
+                    // The store has its own bound for the bytes that it keeps.
+                    Next::Event(number, hold(event, room))
+                }
+                Next::Pending => Next::Pending,
+                Next::End => Next::End,
+            };
             let has_room = was_full && !state.streams.is_full();
             (next, if has_room { state.reader.take() } else { None })
         };
         reader.into_iter().for_each(Waker::wake);
         next
+    }
+
+    /// An event as text, which is stored if the session has an event store.
+    fn event(&self, stream: StreamId, number: u64, message: &Message, has_ended: bool) -> Vec<Bytes> {
+        let Some(store) = &self.store else { return sse::event(None, message) };
+        let event = sse::event(Some(&event_id(stream, number)), message);
+        // No client can reconnect to an ended session, and nothing would delete the events.
+        if !has_ended {
+            store.keep(&self.owner(), EventKey { session: &self.key, stream, number }, &event);
+        }
+        event
     }
 
     /// A request will not be answered.
@@ -359,9 +383,49 @@ fn cancellation(request: &RequestId) -> Posted {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_transport::Transport;
+    use std::sync::Weak;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use protomcp_transport::{Sink, Transport};
+    use protomcp_types::Params;
 
     use super::*;
+    use crate::store::{Replay, StoredEvent};
+
+    /// Counts events, which it is given while the session is locked.
+    #[derive(Debug, Default)]
+    struct Counting {
+        session: OnceLock<Weak<HttpSession>>,
+        events: AtomicUsize,
+    }
+
+    impl EventStore for Counting {
+        fn keep(&self, _: &Owner, key: EventKey<'_>, _: &StoredEvent) {
+            let session = self.session.get().and_then(Weak::upgrade).unwrap();
+            assert!(session.state.try_lock().is_err(), "a connection may look for event {} already", key.number);
+            self.events.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn replay<'a>(&'a self, _: EventKey<'a>, _: u64) -> Replay<'a> {
+            Box::pin(std::future::ready(None))
+        }
+
+        fn forget(&self, _: &str) {}
+    }
+
+    #[tokio::test]
+    async fn an_event_is_kept_before_another_connection_looks_for_it() {
+        let store = Arc::new(Counting::default());
+        let mut config = Config::default();
+        config.streams.event_store = Some(Arc::clone(&store) as _);
+        let session = HttpSession::new(SessionKind::Stateful, "s".into(), &Caller::default(), &config);
+        store.session.set(Arc::downgrade(&session)).unwrap();
+        let (stream_ref, _) = session.listen().unwrap();
+        let (_source, mut sink) = SessionTransport(Arc::clone(&session)).split();
+        sink.send(Message::notification("n", Params::Absent), None).unwrap();
+        assert!(matches!(session.next(stream_ref, Waker::noop()), Next::Event(1, _)));
+        assert_eq!(store.events.load(Ordering::Relaxed), 1);
+    }
 
     #[tokio::test]
     async fn the_server_knows_who_asks() {

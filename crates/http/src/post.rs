@@ -18,7 +18,7 @@ use crate::auth::{authorize_tasks, valid_until};
 use crate::body::SourceRequest;
 use crate::caller::Principal;
 use crate::endpoint::{Endpoint, unavailable};
-use crate::events::{EventSource, StreamHandle, event_id};
+use crate::events::{EventSource, StreamHandle};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::http_session::{HttpSession, SessionKind};
 use crate::pending_requests::PendingRequests;
@@ -28,6 +28,7 @@ use crate::reserved::hold;
 use crate::sse;
 use crate::stateless;
 use crate::stateless_headers;
+use crate::store::event_id;
 use crate::streams::{First, Refused};
 
 pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, body: Bytes) -> Response<Body> {

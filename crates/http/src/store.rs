@@ -28,13 +28,24 @@ pub struct EventKey<'a> {
 /// An event as it was sent: text in pieces.
 pub type StoredEvent = Vec<Bytes>;
 
+/// The id of an event for clients: the stream and the number in it.
+pub(crate) fn event_id(stream: u64, number: u64) -> String {
+    format!("{stream}-{number}")
+}
+
+/// Reads the id of an event.
+pub(crate) fn parse_event_id(text: &str) -> Option<(u64, u64)> {
+    let (stream, number) = text.split_once('-')?;
+    Some((stream.parse().ok()?, number.parse().ok()?))
+}
+
 /// The future of [`EventStore::replay`].
 pub type Replay<'a> = Pin<Box<dyn Future<Output = Option<Vec<StoredEvent>>> + Send + 'a>>;
 
 /// Keeps events that were sent.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
-    /// Keeps an event of a session that counts for this owner. Called while the event is sent, so it must not block; a
-    /// store that writes elsewhere needs a queue.
+    /// Keeps an event of a session that counts for this owner. Called before the event is sent, while the session is
+    /// locked, so it must not block; a store that writes elsewhere needs a queue.
     fn keep(&self, owner: &Owner, key: EventKey<'_>, event: &StoredEvent);
 
     /// The events of a stream from number `key.number + 1` up to, but not including, `end`, oldest first. `None`:
