@@ -181,10 +181,10 @@ async fn stuck(mallory: &User) -> Option<(tokio::net::TcpStream, String)> {
     Some((stream, target))
 }
 
-/// Streams of one connection over HTTP/2, each with a body that is large.
+/// Streams of a few connections over HTTP/2, each with a body that is large and kept by a call that does not end.
 pub(crate) async fn send_bodies_in_streams(mallory: User) {
     let mut tasks = JoinSet::new();
-    let body = Client::stateless("tools/call", call_with_progress("sleep", &json!({"ms": 500, "text": FILLER})));
+    let body = Client::stateless("tools/call", call_with_progress("sleep", &json!({"ms": 60_000, "text": FILLER})));
     let body = body.replace(FILLER, &"x".repeat(4 << 20));
     for _ in 0..4 {
         let Ok(connection) = Http2::open(&mallory).await else { continue };
@@ -196,7 +196,7 @@ pub(crate) async fn send_bodies_in_streams(mallory: User) {
         }
     }
     let wait = async { while tasks.join_next().await.is_some() {} };
-    drop(tokio::time::timeout(Duration::from_secs(4), wait).await);
+    drop(tokio::time::timeout(tier(Duration::from_secs(4), Duration::from_secs(40)), wait).await);
 }
 
 #[test]

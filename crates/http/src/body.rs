@@ -12,6 +12,8 @@ use http::request::Parts;
 use http_body::Body;
 use protomcp_server::{Budget, CallerIdentity, Extensions, OverBudget, Owner, Reservation};
 
+use crate::region::{Region, USUAL_LIMIT};
+
 /// A body up to this length is copied: a slice of the buffer of a connection would keep the whole buffer.
 const COPIED: usize = 16 * 1024;
 
@@ -64,9 +66,9 @@ pub(crate) async fn read<B: Body>(
     if hint.lower() > limit as u64 {
         return Err(Unread::TooLong);
     }
-    let announced = hint.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(limit);
+    let most = hint.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(limit);
     let mut body = pin!(body);
-    let mut text = Text { announced, ..Text::default() };
+    let mut text = Text { most, ..Text::default() };
     let mut room = budget.reserve(owner, overhead);
     let mut length = 0;
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
@@ -85,22 +87,29 @@ pub(crate) async fn read<B: Body>(
     room.map(|room| (text.into_bytes(), room)).map_err(|_| Unread::NoRoom)
 }
 
-/// The part of a body that has arrived. It is kept in pieces until it is complete: a buffer that grows leaves smaller ones
-/// behind, and with many of them the allocator keeps as many bytes again.
+/// The part of a body that has arrived.
+///
+/// A small one is kept in pieces until it is complete. A large one has memory of its own, see [`Region`]: pieces of many
+/// large bodies would leave as many bytes behind, because an allocator keeps what is free between others.
 #[derive(Default)]
 struct Text {
-    /// The announced length, at most the limit.
-    announced: usize,
+    /// The length that is announced, or that bodies may have.
+    most: usize,
     /// The only piece: most bodies come in one.
     first: Bytes,
-    /// All pieces, when there are several.
+    /// All pieces of a small body, when there are several.
     pieces: Vec<Vec<u8>>,
+    /// All of a large body.
+    region: Option<Region>,
     length: usize,
     reserved: usize,
 }
 
-/// The largest capacity of a piece. A body that is complete is there twice for a moment, once in pieces.
-const PIECE: usize = 256 * 1024;
+/// The length from which a body is large.
+const LARGE: usize = 128 * 1024;
+
+/// The most bytes that are reserved before they arrive.
+const AHEAD: usize = 256 * 1024;
 
 impl Text {
     fn add(&mut self, mut data: impl Buf, mut room: Reservation) -> Result<Reservation, OverBudget> {
@@ -118,18 +127,21 @@ impl Text {
         while data.has_remaining() {
             let left = self.reserved - self.length;
             if left == 0 {
-                // Room for twice the bytes that have arrived, not beyond the announced end, and for these.
-                let rest = self.announced.saturating_sub(self.reserved);
-                let more = self.length.min(PIECE).min(rest).max(data.remaining().min(PIECE));
+                // Room for twice the bytes that have arrived, not beyond the end, and for these.
+                let rest = self.most.saturating_sub(self.reserved);
+                let more = self.length.min(AHEAD).min(rest).max(data.remaining().min(AHEAD));
                 room.grow(more)?;
                 self.reserved += more;
-                self.pieces.push(Vec::with_capacity(more));
+                self.make_room(more)?;
                 continue;
             }
             let chunk = data.chunk();
             let count = chunk.len().min(left);
-            if let Some(last) = self.pieces.last_mut() {
-                last.extend_from_slice(&chunk[..count]);
+            let chunk = &chunk[..count];
+            match (&mut self.region, self.pieces.last_mut()) {
+                (Some(region), _) => region.put(chunk),
+                (None, Some(last)) => last.extend_from_slice(chunk),
+                (None, None) => {}
             }
             self.length += count;
             data.advance(count);
@@ -137,17 +149,29 @@ impl Text {
         Ok(room)
     }
 
+    /// Makes room for so many bytes that are reserved.
+    fn make_room(&mut self, more: usize) -> Result<(), OverBudget> {
+        let no_memory = |_| OverBudget { bytes: more };
+        match &mut self.region {
+            Some(region) => region.grow(self.reserved).map_err(no_memory)?,
+            None if self.reserved > LARGE => {
+                let mut region = Region::new(self.reserved.max(self.most.min(USUAL_LIMIT))).map_err(no_memory)?;
+                self.pieces.drain(..).for_each(|piece| region.put(&piece));
+                self.region = Some(region);
+            }
+            None => self.pieces.push(Vec::with_capacity(more)),
+        }
+        Ok(())
+    }
+
     fn into_bytes(self) -> Bytes {
+        if let Some(region) = self.region {
+            return region.into_bytes();
+        }
         match self.pieces.is_empty() {
             true if self.first.len() <= COPIED => Bytes::copy_from_slice(&self.first),
             true => self.first,
-            false => {
-                let mut whole = Vec::with_capacity(self.length);
-                for piece in self.pieces {
-                    whole.extend_from_slice(&piece);
-                }
-                whole.into()
-            }
+            false => self.pieces.concat().into(),
         }
     }
 }
@@ -175,7 +199,7 @@ mod tests {
         fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
             match self.left.pop_front() {
                 Some(0) => Poll::Pending,
-                Some(length) => Poll::Ready(Some(Ok(Frame::data(vec![b'x'; length].into())))),
+                Some(length) => Poll::Ready(Some(Ok(Frame::data(filler(length).into())))),
                 None => Poll::Ready(None),
             }
         }
@@ -185,13 +209,17 @@ mod tests {
         }
     }
 
+    fn filler(length: usize) -> Vec<u8> {
+        (b' '..=b'~').cycle().take(length).collect()
+    }
+
     fn pieces(left: &[usize], announced: Option<u64>) -> Pieces {
         Pieces { left: left.iter().copied().collect(), announced }
     }
 
     /// The bytes that are reserved at each pause of the body, and at the end.
     fn reserved(left: &[usize], announced: Option<u64>) -> (Vec<usize>, usize) {
-        let budget = Budget::new(1 << 20);
+        let budget = Budget::new(1 << 30);
         // A body that announces more than the limit is refused; here there is no limit.
         let mut reading = pin!(read(pieces(left, announced), usize::MAX, &budget, &Owner::Local, 7));
         let mut steps = Vec::new();
@@ -200,12 +228,15 @@ mod tests {
                 Poll::Pending => steps.push(budget.taken() - 7),
                 Poll::Ready(read) => {
                     let (body, room) = read.unwrap();
-                    assert_eq!(body.len(), left.iter().sum::<usize>(), "{left:?}");
+                    let whole: Vec<u8> = left.iter().flat_map(|length| filler(*length)).collect();
+                    assert!(body == whole, "{left:?}");
                     return (steps, room.bytes() - 7);
                 }
             }
         }
     }
+
+    const KIB: usize = 1024;
 
     #[test]
     fn a_body_reserves_at_most_twice_the_bytes_received() {
@@ -218,6 +249,11 @@ mod tests {
             (&[10, 0, 1, 0, 9, 0, 5], Some(25), &[10, 20, 20], 25),
             (&[1, 0, 99], Some(100), &[1], 100),
             (&[0], Some(1 << 40), &[0], 0),
+            // Large ones: at most 256 KiB are reserved ahead.
+            (&[KIB, 128 * KIB, 0, 1, 0, 300 * KIB], Some(439_297), &[129 * KIB, 258 * KIB], 429 * KIB + 1),
+            (&[KIB, 128 * KIB, 0, 1, 0, 300 * KIB], None, &[129 * KIB, 258 * KIB], 514 * KIB),
+            (&[100_000 * KIB, 0, 1], None, &[100_000 * KIB], 100_256 * KIB),
+            (&[200 * KIB, 300 * KIB], Some(512_000), &[], 500 * KIB),
         ] {
             assert_eq!(reserved(pieces, announced), (steps.to_vec(), end), "{pieces:?}");
         }

@@ -30,6 +30,7 @@ mod post;
 mod protocol;
 mod protocol_era;
 mod readiness;
+mod region;
 mod reply;
 mod request_events;
 mod reserved;
