@@ -1,18 +1,11 @@
 //! The rules of the workspace about its own shape.
 
-#[path = "architecture/circles.rs"]
 mod circles;
-#[path = "architecture/doc_examples.rs"]
 mod doc_examples;
-#[path = "architecture/facade.rs"]
 mod facade;
-#[path = "architecture/modules.rs"]
 mod modules;
-#[path = "architecture/phrases.rs"]
 mod phrases;
-#[path = "architecture/sizes.rs"]
 mod sizes;
-#[path = "architecture/tokens.rs"]
 mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -4,15 +4,10 @@
 //! that a changed constant changes the document. `UPDATE_BOUNDS=1 cargo test -p protomcp-conformance --test bounds`
 //! writes them.
 
-#[path = "bounds/authorization.rs"]
 mod authorization;
-#[path = "bounds/memory.rs"]
 mod memory;
-#[path = "bounds/schemas.rs"]
 mod schemas;
-#[path = "bounds/source.rs"]
 mod source;
-#[path = "bounds/table.rs"]
 mod table;
 
 use std::fs;

@@ -4,13 +4,9 @@
 //! makers: pipes and sockets of the system, the Python libraries `websockets` and `grpcio`. Over gRPC, where a call stands
 //! for itself and has no envelope, the scenarios about envelopes have no counterpart.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::process::Command;
 
-#[path = "carriers/scenarios.rs"]
 mod scenarios;
-#[path = "carriers/wire.rs"]
 mod wire;
 
 use protomcp_binary::message::{CallToolRequest, CallToolResponse, Payload, call_tool_response, tool_content};

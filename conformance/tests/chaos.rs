@@ -2,8 +2,7 @@
 //!
 //! A printed seed determines the moments, so a failed round can be repeated with `PMCP_SEED`.
 
-#[path = "chaos/moments.rs"]
-mod moments;
+pub(crate) mod moments;
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
@@ -15,7 +14,7 @@ use protomcp_conformance::{Sandbox, Stage, eventually, living, peers, pmcp, tier
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::moments::rounds;
+use crate::chaos::moments::rounds;
 
 /// Item 88.
 #[test]

@@ -1,6 +1,5 @@
 //! The command line: what it accepts, what it refuses and with which words (protomcp wire §5.1, §5.2).
 
-#[path = "cli/terminal.rs"]
 mod terminal;
 
 use std::fs::Permissions;

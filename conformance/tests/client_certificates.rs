@@ -1,16 +1,11 @@
 //! Item 66 of proto-mcp: certificates of clients, shown by the TLS of Python and by `pmcp` itself.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::process::{Command, Stdio};
 
 use protomcp_conformance::{Host, Sandbox, certificates};
 use serde_json::{Value, json};
 
-#[path = "carriers/visit.rs"]
-mod visit;
-
-use visit::{host, python, visit};
+use crate::visit::{host, python, visit};
 
 /// A port that asks clients for certificates of `authority.pem` with the name `agent.example` or `second.example`.
 struct Port {
@@ -76,7 +71,7 @@ impl Port {
         let mut request = Command::new(python());
         let own = [self.file(&format!("{client}-cert.pem")), self.file(&format!("{client}-key.pem"))];
         request.arg(host("session.py")).args([&self.number, &self.file("authority.pem")]).args(own).args(session);
-        visit::printed(&mut request)
+        crate::visit::printed(&mut request)
     }
 }
 

@@ -5,17 +5,10 @@
 //! first run without a cut counts the bytes of both directions; the following ones are cut after each number of bytes.
 //! The short tier leaves bytes out in the middle of what was sent at once; the long one has every byte, in every way.
 
-#[path = "cuts/call.rs"]
 mod call;
-#[path = "cuts/commands.rs"]
 mod commands;
-#[path = "cuts/http.rs"]
 mod http;
-#[path = "cuts/memory.rs"]
 mod memory;
-#[path = "cuts/messages.rs"]
 mod messages;
-#[path = "cuts/relay.rs"]
 mod relay;
-#[path = "cuts/sweep.rs"]
 mod sweep;

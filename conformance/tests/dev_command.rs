@@ -1,11 +1,6 @@
 //! `pmcp dev -- COMMAND`: hot reload for servers on SDKs that know nothing of it. No call is lost, no session ends, and
 //! nothing is left behind.
 
-#[path = "storm/calls.rs"]
-mod calls;
-#[path = "chaos/moments.rs"]
-mod moments;
-#[path = "dev_command/program.rs"]
 mod program;
 
 use std::collections::BTreeSet;
@@ -19,9 +14,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::calls::{call_while_saving, each_ran_once, one_answer_each};
-use crate::moments::rounds;
-use crate::program::{ALL, Sdk};
+use crate::chaos::moments::rounds;
+use crate::dev_command::program::{ALL, Sdk};
+use crate::storm::{call_while_saving, each_ran_once, one_answer_each};
 
 #[test]
 fn a_storm_of_saves_loses_no_call_of_fastmcp() {

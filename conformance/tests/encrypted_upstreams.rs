@@ -1,7 +1,5 @@
 //! `pmcp list`, `pmcp call` and `pmcp run --upstream` with servers behind TLS, over each carrier.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use protomcp_conformance::{Host, Sandbox, certificates};
 use serde_json::json;
 

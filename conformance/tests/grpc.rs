@@ -1,7 +1,5 @@
 //! proto-mcp over gRPC, as the official Python packages of gRPC see it.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

@@ -5,15 +5,10 @@
 //! without the variable these tests fail when it is out of date, when an item has no test, or when a test that is named
 //! does not exist.
 
-#[path = "items/clients.rs"]
 mod clients;
-#[path = "items/proto_mcp.rs"]
 mod proto_mcp;
-#[path = "items/proto_mcp_schemas.rs"]
 mod proto_mcp_schemas;
-#[path = "items/revisions.rs"]
 mod revisions;
-#[path = "items/test_files.rs"]
 mod test_files;
 
 use std::collections::{BTreeMap, BTreeSet};

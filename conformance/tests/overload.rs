@@ -11,18 +11,15 @@ const FILE: &str = r#"import os, time
 from protomcp import tool
 from protomcp.runner import run
 
-
 @tool("Returns once the gate is open.")
 def hold(n: int = 0) -> str:
     while not os.path.exists("gate"):
         time.sleep(0.005)
     return f"held {n}"
 
-
 @tool("Returns as well, once the gate is open.")
 def other() -> str:
     return hold()
-
 
 run()
 "#;

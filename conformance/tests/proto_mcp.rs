@@ -1,7 +1,5 @@
 //! `pmcp` answers clients of proto-mcp: on standard input and output, and over TCP beside hosts of JSON-RPC.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -17,10 +15,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, Extend
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-#[path = "carriers/visit.rs"]
-mod visit;
-
-use visit::{host, printed, python, visit};
+use crate::visit::{host, printed, python, visit};
 
 /// A tool file behind a port.
 struct Port {

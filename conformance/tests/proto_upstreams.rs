@@ -1,7 +1,5 @@
 //! Servers of proto-mcp behind `pmcp`, for hosts of JSON-RPC: at an address, as commands, and beside other servers.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 

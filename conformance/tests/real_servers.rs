@@ -1,25 +1,15 @@
 //! The client of this project uses published servers: each feature that they offer, over each transport that they have,
 //! in the revision that the client finds out by itself. The results are in SERVERS.md.
 
-#[path = "real_servers/behind.rs"]
 mod behind;
-#[path = "real_servers/facts.rs"]
 mod facts;
-#[path = "real_servers/family.rs"]
 mod family;
-#[path = "real_servers/hearing.rs"]
 mod hearing;
-#[path = "real_servers/own.rs"]
 mod own;
-#[path = "real_servers/place.rs"]
 mod place;
-#[path = "real_servers/report.rs"]
 mod report;
-#[path = "real_servers/servers.rs"]
 mod servers;
-#[path = "real_servers/transcript.rs"]
 mod transcript;
-#[path = "real_servers/visit.rs"]
 mod visit;
 
 use std::fs;
@@ -33,15 +23,15 @@ use protomcp_types::ProtocolVersion;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::behind::{Behind, ERAS};
-use crate::family::{kill, padded, pause};
-use crate::hearing::client;
-use crate::own::{OWN, RUST};
-use crate::place::{Place, Way};
-use crate::report::{Column, introduction, table};
-use crate::servers::{NODE, PYTHON, Server};
-use crate::transcript::{Transcript, equal};
-use crate::visit::{Fault, Visit, is};
+use crate::real_servers::behind::{Behind, ERAS};
+use crate::real_servers::family::{kill, padded, pause};
+use crate::real_servers::hearing::client;
+use crate::real_servers::own::{OWN, RUST};
+use crate::real_servers::place::{Place, Way};
+use crate::real_servers::report::{Column, introduction, table};
+use crate::real_servers::servers::{NODE, PYTHON, Server};
+use crate::real_servers::transcript::{Transcript, equal};
+use crate::real_servers::visit::{Fault, Visit, is};
 
 /// The visits at a time. Most of a visit is the start of two processes.
 const AT_ONCE: usize = 6;

@@ -1,8 +1,6 @@
 //! `--registry`: tools whose schemas are in a registry, between a server and a client of proto-mcp. The registry, the server
 //! behind `pmcp` and their TLS are Python's.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -17,11 +15,9 @@ from mcp.server import MCPServer
 
 server = MCPServer("acme")
 
-
 @server.tool(structured_output=False, meta={"bsr_ref": "registry.test/acme/tools/acme.v1.FindRequest:main"})
 def find(query: str, page: int = 0) -> str:
     return f"{query} on page {page}"
-
 
 server.run()
 "#;

@@ -1,6 +1,5 @@
 //! Saving the tool file while the session runs (protomcp wire §2.7).
 
-#[path = "reload/files.rs"]
 mod files;
 
 use std::fs;

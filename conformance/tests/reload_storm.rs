@@ -1,9 +1,6 @@
 //! Calls that keep coming while the tool file keeps being saved: every call is answered once, by one version of the
 //! file.
 
-#[path = "storm/calls.rs"]
-mod calls;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -12,7 +9,7 @@ use std::path::{Path, PathBuf};
 use protomcp_conformance::{Sandbox, eventually, peers, tier};
 use serde_json::json;
 
-use crate::calls::{call_while_saving, each_ran_once, one_answer_each};
+use crate::storm::{call_while_saving, each_ran_once, one_answer_each};
 
 /// Item 68.
 #[test]

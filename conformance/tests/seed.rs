@@ -7,7 +7,6 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-#[path = "seed/clients.rs"]
 mod clients;
 
 use clients::{CLIENTS, LATER};

@@ -8,11 +8,9 @@ use serde_json::{Value, json};
 const TOOLS: &str = r#"
 from protomcp import ToolContext, tool
 
-
 @tool("Adds two numbers.")
 def add(a: int, b: int) -> str:
     return str(a + b)
-
 
 @tool("Signs in.")
 def sign_in(password: str) -> str:

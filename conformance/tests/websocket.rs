@@ -1,7 +1,5 @@
 //! proto-mcp over WebSocket, with clients of the library `websockets`, beside Streamable HTTP on one port.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -12,10 +10,7 @@ use protomcp_conformance::{Host, Sandbox, certificates, eventually, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-#[path = "carriers/visit.rs"]
-mod visit;
-
-use visit::{host, printed, visit};
+use crate::visit::{host, printed, visit};
 
 /// A tool file behind the port of HTTP.
 struct Port {

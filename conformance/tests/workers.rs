@@ -1,8 +1,5 @@
 //! Several processes of one tool file behind one list: `--workers`.
 
-#[path = "storm/calls.rs"]
-mod calls;
-
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -10,7 +7,7 @@ use protomcp_conformance::{Host, Sandbox, Web, eventually, living};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::calls::{call_while_saving, each_ran_once, one_answer_each};
+use crate::storm::{call_while_saving, each_ran_once, one_answer_each};
 
 /// Each process counts its calls, and can end in one.
 const FILE: &str = r#"import os, time
@@ -20,7 +17,6 @@ from protomcp.runner import run
 VERSION = "v0"
 calls = 0
 
-
 @tool("Names the process and its call.")
 def who(ms: int = 0) -> str:
     global calls
@@ -28,11 +24,9 @@ def who(ms: int = 0) -> str:
     time.sleep(ms / 1000)
     return f"{os.getpid()} {calls} {VERSION}"
 
-
 @tool("Ends the process.")
 def die() -> str:
     os._exit(9)
-
 
 run()
 "#;

@@ -11,7 +11,7 @@ use protomcp_binary::message::{
 };
 use protomcp_conformance::eventually;
 
-use crate::wire::{Carrier, Scene, Wire, initialize};
+use crate::carriers::wire::{Carrier, Scene, Wire, initialize};
 
 type Scenario = (&'static str, fn(&Scene));
 

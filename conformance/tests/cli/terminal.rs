@@ -7,11 +7,9 @@ use serde_json::json;
 const TOOLS: &str = r#"
 from protomcp import tool
 
-
 @tool("Adds two numbers.")
 def add(a: int, b: int) -> str:
     return str(a + b)
-
 
 @tool("Divides two numbers.")
 def divide(a: int, b: int) -> str:

@@ -9,8 +9,8 @@ use protomcp_client::{Client, ClientSession, CloseReason, Command, CommandTransp
 use protomcp_conformance::{cut_server, living, patience};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::call::{Call, Moment, Outcome};
-use crate::sweep::{Direction, offsets, sweep};
+use crate::cuts::call::{Call, Moment, Outcome};
+use crate::cuts::sweep::{Direction, offsets, sweep};
 
 /// Bytes between two cuts in the short tier.
 const STRIDE: usize = 5;

@@ -13,9 +13,9 @@ use protomcp_http::Listener;
 use protomcp_http_client::{HttpTransport, Limits};
 use tokio::runtime::Runtime;
 
-use crate::call::{Call, Cutter, Moment, Outcome};
-use crate::relay::{Cut, How, Relay, Scope};
-use crate::sweep::{Direction, offsets, sweep};
+use crate::cuts::call::{Call, Cutter, Moment, Outcome};
+use crate::cuts::relay::{Cut, How, Relay, Scope};
+use crate::cuts::sweep::{Direction, offsets, sweep};
 
 /// Bytes between two cuts in the short tier.
 const STRIDE: usize = 11;

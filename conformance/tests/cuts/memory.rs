@@ -7,9 +7,9 @@ use protomcp_conformance::talker;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
-use crate::call::{Call, Moment, Outcome};
-use crate::messages::relay;
-use crate::sweep::{Direction, sweep};
+use crate::cuts::call::{Call, Moment, Outcome};
+use crate::cuts::messages::relay;
+use crate::cuts::sweep::{Direction, sweep};
 
 /// Makes a call over a relay that is cut. The server and the relay run in a runtime of their own: a server keeps a call
 /// that waits for the answers of its client for a while, because a client without a session may return.

@@ -3,7 +3,7 @@
 use protomcp_transport::memory::{self, Memory, MemorySink, MemorySource};
 use protomcp_transport::{Sink, Source, Transport};
 
-use crate::sweep::Direction;
+use crate::cuts::sweep::Direction;
 
 /// The client's end and the server's; both are dropped after so many messages in this direction. The task returns the
 /// number of messages in both directions.

@@ -10,8 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 
-use crate::call::Cutter;
-use crate::sweep::Direction;
+use crate::cuts::call::Cutter;
+use crate::cuts::sweep::Direction;
 
 /// The end of a TCP connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

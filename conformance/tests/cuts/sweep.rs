@@ -9,7 +9,7 @@ use std::thread;
 
 use protomcp_conformance::tier;
 
-use crate::call::Outcome;
+use crate::cuts::call::Outcome;
 
 /// Runs at a time.
 const AT_ONCE: usize = 16;

@@ -1,6 +1,6 @@
 //! The requirements of MCP on clients, in all revisions, and the tests that hold them: a third table of `ITEMS.md`.
 
-use crate::revisions::Test;
+use crate::items::revisions::Test;
 
 /// Number, what it is in a few words, and the tests.
 pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[

@@ -1,7 +1,7 @@
 //! The checklist of proto-mcp, and the tests that hold it: `PROTO_MCP.md`.
 
-use crate::revisions::Test;
-use crate::test_files::*;
+use crate::items::revisions::Test;
+use crate::items::test_files::*;
 
 /// Number, what it is in a few words, and the tests.
 pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[

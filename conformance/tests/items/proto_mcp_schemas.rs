@@ -1,7 +1,7 @@
 //! The checklist of proto-mcp from item 42: schemas, calls, safety, conversion.
 
-use crate::revisions::Test;
-use crate::test_files::*;
+use crate::items::revisions::Test;
+use crate::items::test_files::*;
 
 /// Number, what it is in a few words, and the tests.
 pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[

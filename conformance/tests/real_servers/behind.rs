@@ -7,9 +7,9 @@ use protomcp_client::Mode;
 use protomcp_conformance::{Sandbox, pmcp};
 use protomcp_types::ProtocolVersion;
 
-use crate::family::Family;
-use crate::place::{Place, Program, Way};
-use crate::servers::Server;
+use crate::real_servers::family::Family;
+use crate::real_servers::place::{Place, Program, Way};
+use crate::real_servers::servers::Server;
 
 /// The eras of clients.
 pub(crate) const ERAS: [(Mode, ProtocolVersion); 2] =

@@ -6,10 +6,10 @@ use protomcp_conformance::{Sandbox, everything_server, peers};
 use protomcp_types::{ProtocolVersion, Reference};
 use serde_json::json;
 
-use crate::facts::{Facts, Prompts, Questions, Resources, ask};
-use crate::hearing::{ANSWER, NAME, ROOT};
-use crate::place::{Program, Way};
-use crate::servers::Server;
+use crate::real_servers::facts::{Facts, Prompts, Questions, Resources, ask};
+use crate::real_servers::hearing::{ANSWER, NAME, ROOT};
+use crate::real_servers::place::{Program, Way};
+use crate::real_servers::servers::Server;
 
 const BOTH: &[Way] = &[Way::Stdio, Way::Http];
 

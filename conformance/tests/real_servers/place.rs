@@ -10,7 +10,7 @@ use protomcp_client::{Client, ClientSession, Command, Guardian};
 use protomcp_conformance::{Sandbox, patience};
 use protomcp_http_client::{HttpTransport, Limits};
 
-use crate::family::{Family, terminate};
+use crate::real_servers::family::{Family, terminate};
 
 /// The transport of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,10 +7,10 @@ use std::path::Path;
 use protomcp_conformance::patience;
 use protomcp_types::ProtocolVersion;
 
-use crate::behind::Behind;
-use crate::place::Way;
-use crate::servers::Server;
-use crate::visit::{Attempt, Fault};
+use crate::real_servers::behind::Behind;
+use crate::real_servers::place::Way;
+use crate::real_servers::servers::Server;
+use crate::real_servers::visit::{Attempt, Fault};
 
 /// The features, in the order of the tables.
 const FEATURES: &[(&str, &str)] = &[

@@ -7,9 +7,9 @@ use protomcp_conformance::{Sandbox, peers};
 use protomcp_types::{ProtocolVersion, Reference};
 use serde_json::json;
 
-use crate::facts::{Ask, Facts, Prompts, Questions, Resources, ask};
-use crate::hearing::{ANSWER, NAME, ROOT};
-use crate::place::{Program, Way};
+use crate::real_servers::facts::{Ask, Facts, Prompts, Questions, Resources, ask};
+use crate::real_servers::hearing::{ANSWER, NAME, ROOT};
+use crate::real_servers::place::{Program, Way};
 
 /// A server that is visited.
 pub(crate) struct Server {

@@ -9,8 +9,8 @@ use protomcp_types::{
 use serde::Serialize;
 use serde_json::json;
 
-use crate::facts::{Ask, Facts};
-use crate::visit::{Attempt, Fault};
+use crate::real_servers::facts::{Ask, Facts};
+use crate::real_servers::visit::{Attempt, Fault};
 
 /// A request in words, and its result or error as text.
 pub(crate) type Transcript = Vec<(String, String)>;

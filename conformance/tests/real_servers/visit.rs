@@ -13,10 +13,10 @@ use protomcp_types::{CallToolResult, Level, ProtocolVersion, RawJson, ServerCapa
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::facts::{Ask, Facts};
-use crate::family::{Family, padded};
-use crate::hearing::Hearing;
-use crate::place::Place;
+use crate::real_servers::facts::{Ask, Facts};
+use crate::real_servers::family::{Family, padded};
+use crate::real_servers::hearing::Hearing;
+use crate::real_servers::place::Place;
 
 /// The reason why a feature is not a success.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! The promises of the design about clients, the second table of `SEED.md`.
 
-use crate::Rows;
+use crate::seed::Rows;
 
 /// The promises and their tests.
 pub(crate) const CLIENTS: Rows = &[
