@@ -1,0 +1,120 @@
+//! Any server, and any order of requests: each request of the client ends exactly once, or was cancelled; requests without
+//! an answer stay bounded; and every frame of the client is a message.
+//!
+//! The first byte of the input chooses the settings; each of the others is a step. A step may take the bytes behind it as
+//! the body of a frame.
+
+#![no_main]
+
+use std::time::{Duration, Instant};
+
+use bytes::{Bytes, BytesMut};
+use libfuzzer_sys::fuzz_target;
+use protomcp_binary::message::{
+    CallToolRequest, ListResourcesRequest, ListToolsRequest, McpMessage, Payload, ReadResourceRequest,
+};
+use protomcp_binary::{
+    BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, FrameLimits, Numbering,
+};
+use protomcp_session::{CallerKey, Conversation, Owner};
+
+/// The most requests that the server has at a time, and the most calls, and other requests, that wait for their turn.
+const MAX: usize = 4;
+const MAX_WAITING: usize = 8;
+
+/// A client with the requests whose end is owed, and those of them that were sent.
+struct Client {
+    session: BinaryClientSession,
+    decoder: Decoder,
+    open: Vec<u64>,
+    sent: Vec<u64>,
+    is_closed: bool,
+}
+
+fuzz_target!(|input: &[u8]| {
+    let [flags, steps @ ..] = input else { return };
+    let mut config = BinaryClientConfig::new("fuzz", "1.0");
+    config.max_in_flight = MAX;
+    config.max_waiting = MAX_WAITING;
+    config.numbering = (flags & 1 == 1).then_some(Numbering::Reference);
+    config.frames = FrameLimits { max_frame: 4096, max_entries: 256, setting: None };
+    let decoder = Decoder::new(config.frames.clone()).with_numbering(config.numbering.unwrap_or_default());
+    let mut now = Instant::now();
+    let session = BinaryClientSession::new(config, now);
+    let mut client = Client { session, decoder, open: Vec::new(), sent: Vec::new(), is_closed: false };
+    let mut rest = steps;
+    while let [step, behind @ ..] = rest {
+        rest = behind;
+        match step & 7 {
+            0 | 1 => client.call(now, step >> 3),
+            2 => client.cancel(usize::from(step >> 3)),
+            3 => {
+                now += Duration::from_secs(u64::from(step >> 3));
+                client.session.handle_timeout(now);
+                let next = client.session.poll_timeout();
+                assert!(next.is_none_or(|next| next > now) || client.session.is_closed());
+            }
+            4 if step >> 3 == 0 => client.session.close(BinaryCloseReason::ByServer),
+            _ => {
+                let [size, behind @ ..] = rest else { break };
+                let (body, behind) = behind.split_at(usize::from(*size).min(behind.len()));
+                rest = behind;
+                let frame = client.decoder.message(&Bytes::copy_from_slice(body));
+                client.session.receive(now, frame);
+            }
+        }
+        client.settle();
+    }
+    client.session.close(BinaryCloseReason::Requested);
+    client.settle();
+    assert!(client.is_closed && client.open.is_empty());
+});
+
+impl Client {
+    fn call(&mut self, now: Instant, kind: u8) {
+        let request = match kind % 5 {
+            0 => Payload::ListToolsRequest(ListToolsRequest { query: "q".into(), ..ListToolsRequest::default() }),
+            1 => Payload::CallToolRequest(CallToolRequest::default()),
+            2 => Payload::ListResourcesRequest(ListResourcesRequest::default()),
+            3 => Payload::ReadResourceRequest(ReadResourceRequest { uri: "u".repeat(usize::from(kind) * 200) }),
+            _ => Payload::ReadResourceResponse(Default::default()),
+        };
+        let owner = Owner::Principal(["ann", "bob", "cid"][usize::from(kind / 5 % 3)].into());
+        let caller = CallerKey { owner, conversation: Conversation::Connection(u64::from(kind / 15)) };
+        let id = self.session.call_for(&caller, now, request, (kind & 16 == 16).then(|| Duration::from_secs(5)));
+        assert!(!self.open.contains(&id));
+        self.open.push(id);
+    }
+
+    fn cancel(&mut self, index: usize) {
+        if index < self.open.len() {
+            self.session.cancel(self.open.remove(index));
+        }
+    }
+
+    fn settle(&mut self) {
+        while let Some(event) = self.session.poll_event() {
+            match event {
+                BinaryClientEvent::Answer(id, _) => {
+                    let place = self.open.iter().position(|open| *open == id).expect("a request ends once");
+                    self.open.remove(place);
+                }
+                BinaryClientEvent::Closed(_) => {
+                    assert!(!self.is_closed && self.open.is_empty());
+                    self.is_closed = true;
+                }
+                _ => assert!(!self.is_closed),
+            }
+        }
+        assert!(self.open.len() <= MAX + 2 * MAX_WAITING);
+        while let Some(frame) = self.session.poll_transmit() {
+            let mut buffer = BytesMut::from(&frame[..]);
+            let message: McpMessage =
+                self.decoder.decode(&mut buffer).expect("within the limits").expect("whole").expect("a message");
+            assert!(buffer.is_empty() && message.payload.is_some());
+            self.sent.push(message.id);
+        }
+        self.sent.retain(|id| self.open.contains(id));
+        assert!(self.sent.len() <= MAX);
+    }
+}

@@ -1,0 +1,21 @@
+//! Any JSON as the schema of a tool: refused or converted, and never a panic. What is converted loads, and its message
+//! has a JSON Schema.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use protomcp_bsr::convert::{Converter, FieldLock, Style, to_json_schema};
+use protomcp_bsr::{Schema, SchemaLimits};
+
+fuzz_target!(|json: &[u8]| {
+    let Ok(schema) = serde_json::from_slice(json) else { return };
+    for style in [Style::Strict, Style::Seed] {
+        let mut lock = FieldLock::default();
+        let converter = Converter::new("fuzz.v1").expect("a package").style(style);
+        let Ok(converted) = converter.convert("tool", &schema, None, &mut lock) else { continue };
+        let set = Schema::decode(converted.descriptor_set(), &SchemaLimits::default()).expect("the set is sound");
+        let message = set.message(converted.input_type()).expect("the input is there");
+        let _ = to_json_schema(&message);
+        assert_eq!(FieldLock::parse(&lock.to_text()), Ok(lock));
+    }
+});
