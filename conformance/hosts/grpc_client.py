@@ -4,7 +4,7 @@ file, of which the stubs are made here.
 Usage: grpc_client.py PROTO_FOLDER STUBS TARGET STEPS [AUTHORITY]
        (the folder of the proto files; a folder for the stubs; host:port; the steps as JSON; the PEM file of an authority)
 Takes one step after another, and prints the outcomes as a JSON list. A step is one of
-    {"rpc": NAME, "request": {..}, "arguments": {..}, "metadata": {..}, "timeout": SECONDS, "cancel": SECONDS}
+    {"rpc": NAME, "request": {..}, "arguments": {..}, "metadata": {..}, "timeout": SECONDS, "cancel": FILE}
     {"pages": NAME, "request": {..}}           all pages of a list
     {"health": "Check" | "List" | "Watch", "service": NAME, "metadata": {..}}
     {"reflection": "services" | SYMBOL}
@@ -103,7 +103,9 @@ def call(step):
     metadata = tuple(step.get("metadata", {}).items())
     future = method.future(request_of(step), timeout=step.get("timeout", PATIENCE), metadata=metadata)
     if "cancel" in step:
-        time.sleep(step["cancel"])
+        until = time.monotonic() + PATIENCE
+        while not os.path.exists(step["cancel"]) and time.monotonic() < until:
+            time.sleep(0.02)
         future.cancel()
     response = future.result()
     seen = {"response": shown(response), "bytes": response.ByteSize()}

@@ -18,7 +18,7 @@
 //!
 //! Frames are read and written here by hand, including their length, so a fault in the product's codec cannot hide
 //! itself. All waits share one generous deadline, [`patience`]: tests state an order of events, not the speed of the
-//! machine. Figures are printed always, and judged in the long tier alone ([`judged`]). Set `PMCP_BIN` to test a program
+//! machine. Figures are printed always, and judged in the long tier alone ([`judge`]). Set `PMCP_BIN` to test a program
 //! built elsewhere, `PMCP_LONG=1` for the long tier ([`tier`]).
 
 pub mod certificates;
@@ -55,7 +55,7 @@ pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};
 pub use talker::{serve_talker, talker};
-pub use wait::{eventually, judged, median, patience, tier};
+pub use wait::{eventually, judge, judged, median, patience, tier};
 pub use web::{Listening, Reply, Web};
 
 /// The blocks of Rust in the book.

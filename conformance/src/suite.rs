@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::programs::peers;
+use crate::wait::patience;
 
 /// A run of the suite, and its numbers of required and of unscored scenarios.
 #[derive(Debug)]
@@ -110,6 +111,8 @@ fn run_role(role: &[&str], which: &[&str]) -> Outcome {
         .arg(program("conformance"))
         .args(role)
         .args(which)
+        // A scenario has 30 s by default, and those for clients run all at once.
+        .args(["--timeout", &patience().as_millis().to_string()])
         .arg("-o")
         .arg(folder.path())
         .stdin(Stdio::null())

@@ -37,6 +37,17 @@ pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
+/// Prints a time that the product promises something about, and judges it in the long tier.
+///
+/// # Panics
+///
+/// If it has reached the limit that [`judged`] makes of this one.
+#[expect(clippy::print_stdout, reason = "figures are printed in each tier, and judged in one")]
+pub fn judge(what: &str, took: Duration, limit: Duration) {
+    println!("{what}: {took:?}, of {limit:?} in the long tier");
+    assert!(took < judged(limit), "{what}: {took:?}, of {limit:?}");
+}
+
 /// Prints the median and the maximum of the times, which are sorted for it, and returns the median: one pause of the
 /// machine makes one of them long, but not most of them.
 ///

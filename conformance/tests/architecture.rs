@@ -188,14 +188,16 @@ fn sources() -> Vec<(PathBuf, String)> {
     let written = |path: &PathBuf| {
         path.extension().is_some_and(|e| e == "rs") && !path.components().any(|p| p.as_os_str() == "gen")
     };
-    files(&root())
+    let found: Vec<_> = files(&root())
         .into_iter()
         .filter(written)
         .map(|path| {
             let text = fs::read_to_string(&path).expect("sources are UTF-8");
             (path, text)
         })
-        .collect()
+        .collect();
+    assert!(found.len() > 500, "the sources are found: {}", found.len());
+    found
 }
 
 /// Every file below `folder` that is not a product of building or testing.

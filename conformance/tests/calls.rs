@@ -1,6 +1,6 @@
 //! A tool call from the host's arguments to the host's result (protomcp wire §4.3; MCP 2025-11-25, server/tools).
 
-use protomcp_conformance::{Scene, rust_session, session};
+use protomcp_conformance::{Scene, eventually, rust_session, session};
 use protomcp_proto::{CallToolResponse, Msg, ProgressNotification, ToolError};
 use serde_json::{Value, json};
 
@@ -246,10 +246,19 @@ fn a_timed_out_call_is_cancelled_and_its_late_answer_ignored() {
     let cancel = scene.peer.request();
     assert!(matches!(&cancel.msg, Some(Msg::Cancel(cancel)) if cancel.request_id == call), "{cancel:?}");
     scene.peer.result(&call, r#""late""#);
-    let next = scene.host.start_call("slow", &json!({}));
-    let (call, _) = scene.peer.call();
-    scene.peer.result(&call, r#""in time""#);
-    assert_eq!(scene.host.answer(next).value["result"]["content"][0]["text"], "in time");
+    // On a busy machine some answers are late, too.
+    eventually("an answer in time", || {
+        let next = scene.host.start_call("slow", &json!({}));
+        let (call, _) = scene.peer.call();
+        scene.peer.result(&call, r#""in time""#);
+        let result = scene.host.answer(next).value["result"].take();
+        if result["isError"] == true {
+            assert_eq!(scene.peer.request().name(), "cancel");
+            return None;
+        }
+        assert_eq!(result["content"][0]["text"], "in time");
+        Some(())
+    });
     let answers = scene.host.seen().into_iter().filter(|message| message.value["id"] == id).count();
     assert_eq!(answers, 1, "one request, one answer");
 }
@@ -330,9 +339,9 @@ fn a_cancelled_call_is_not_answered_and_its_handler_is_notified() {
     let note = sandbox.path("note");
     let id = host.start_call("until_cancelled", &json!({"note": note}));
     let read = || std::fs::read_to_string(&note).unwrap_or_default();
-    protomcp_conformance::eventually("the handler to run", || (read() == "running").then_some(()));
+    eventually("the handler to run", || (read() == "running").then_some(()));
     host.tell("notifications/cancelled", &json!({"requestId": id, "reason": "a test"}));
-    protomcp_conformance::eventually("the handler's finally block", || (read() == "finally ran").then_some(()));
+    eventually("the handler's finally block", || (read() == "finally ran").then_some(()));
     assert_eq!(host.text("echo", &json!({"text": "next"})), "next");
     assert!(host.answered(id).is_none());
 }

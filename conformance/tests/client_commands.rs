@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
 
 use protomcp_conformance::{Everything, Sandbox, Web, eventually, living, pmcp};
 use rustix::process::Signal;
@@ -170,11 +169,9 @@ fn a_server_that_does_not_answer_is_left_in_time() {
     let sandbox = Sandbox::new();
     sandbox.write("hang.py", "import time\ntime.sleep(600)\n");
     for args in [&["list", "--timeout", "1s", "--", "sleep", "600"][..], &["list", "hang.py", "--timeout", "1s"]] {
-        let began = Instant::now();
         let (code, text) = error(&sandbox, args);
-        assert_eq!(code, Some(1), "{args:?}: {text}");
-        // Without the flag it takes 30 seconds.
-        assert!(began.elapsed() < Duration::from_secs(25), "{args:?}: {:?} {text}", began.elapsed());
+        // Without the flag it takes 30 seconds, and says so.
+        assert!(code == Some(1) && text.contains("within 1s"), "{args:?}: {code:?} {text}");
     }
     assert_eq!(living(sandbox.marker()), [], "the processes have ended");
 }

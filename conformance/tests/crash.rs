@@ -3,11 +3,11 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, Scene, Web, eventually, rust_session, session, tool};
+use protomcp_conformance::{Sandbox, Scene, Web, eventually, judge, rust_session, session, tool};
 use rustix::process::{Pid, Signal};
 use serde_json::json;
 
-/// The product promises a second; a test allows ten times that.
+/// The product promises a second; a test allows ten times that, in the long tier.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Item 88.
@@ -26,7 +26,7 @@ fn a_killed_process_fails_its_call_and_is_restarted() {
         assert!(answer.to_string().contains("SIGKILL"), "{answer}");
         assert!(answer["result"]["_meta"].to_string().contains(r#""retryable":true"#), "{answer}");
     }
-    assert!(start.elapsed() < SOON, "the calls failed only after {:?}", start.elapsed());
+    judge("from the end of a process to the failure of its calls", start.elapsed(), SOON);
     let mut fresh = scene.stage.accept();
     fresh.handshake(vec![tool("slow")]);
     let id = scene.host.start_call("slow", &json!({}));

@@ -95,13 +95,15 @@ fn a_version_that_does_not_start_changes_nothing() {
 
 #[test]
 fn killing_the_server_at_any_moment_loses_no_answer() {
-    let (mut finished, mut crashed) = (0, 0);
     let mut next = ALL.into_iter().cycle();
     rounds("server", tier(3, 90), |random| {
         let sdk = next.next().expect("there are three");
         let sandbox = Sandbox::new();
         let host = start(sdk, &sandbox);
-        let calls: Vec<(u64, u64)> = (0..8)
+        // It runs when the server is killed, however late that is on a busy machine.
+        let long = host.start_call("work", &json!({"id": 98, "ms": 3_600_000}));
+        eventually("the long call to run", || (notes(&sandbox) == 1).then_some(()));
+        let calls: Vec<(u64, u64)> = (1..8)
             .map(|id| (id, host.start_call("work", &json!({"id": id, "ms": id * 40 + random.below(40)}))))
             .collect();
         // A reload may be under way.
@@ -116,17 +118,19 @@ fn killing_the_server_at_any_moment_loses_no_answer() {
         });
         thread::sleep(Duration::from_millis(random.below(10)));
         servers(sdk, &sandbox).into_iter().for_each(kill);
+        assert_lost(&host.answer(long).value["result"]);
+        let mut finished = 0;
         for (id, call) in calls {
             let result = &host.answer(call).value["result"];
             if result["isError"] == true {
                 assert_lost(result);
-                crashed += 1;
             } else {
                 let text = result["content"][0]["text"].as_str().unwrap_or_default();
                 assert!(text.starts_with(&format!("{id} v")), "{result}");
                 finished += 1;
             }
         }
+        assert!(finished >= answers, "{finished} calls finished, and {answers} were answered before the kill");
         // Lists wait for the new process.
         assert_eq!(host.names(), ["work"]);
         eventually("the newest version", || {
@@ -135,8 +139,6 @@ fn killing_the_server_at_any_moment_loses_no_answer() {
         });
         one_answer_each(&host);
     });
-    let one = std::env::var_os("PMCP_SEED").is_some();
-    assert!(one || finished > 0 && crashed > 0, "{finished} calls finished, {crashed} were lost");
 }
 
 fn assert_lost(result: &Value) {

@@ -65,7 +65,9 @@ fn every_example_runs_in_a_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
     for (folder, quote) in [("examples/python", ""), ("examples/rust/src/bin", "\""), ("crates/sdk/examples", "\"")] {
         let entries = std::fs::read_dir(root.join(folder)).expect("the examples are there");
-        for path in entries.map(|entry| entry.expect("an entry can be read").path()) {
+        let paths: Vec<_> = entries.map(|entry| entry.expect("an entry can be read").path()).collect();
+        assert!(paths.len() > 5, "{folder}: {paths:?}");
+        for path in paths {
             let name = if quote.is_empty() { path.file_name() } else { path.file_stem() };
             let name = name.expect("an entry has a name").to_string_lossy().into_owned();
             if name != "__pycache__" {

@@ -196,10 +196,11 @@ fn a_reload_notifies_every_initialized_session() {
 /// Item 90.
 #[test]
 fn shutdown_lets_running_calls_finish_and_leaves_nothing() {
-    let mut web = Web::start("py/versioned.py", &["--transport", "http"]);
+    let mut web = Web::start("py/versioned.py", &["--transport", "http", "--drain-timeout", "10m"]);
     web.initialize();
+    let end = web.sandbox().path("end");
     std::thread::scope(|scope| {
-        let slow = scope.spawn(|| web.call("work", &json!({"id": 7, "ms": 2500})));
+        let slow = scope.spawn(|| web.call("work", &json!({"id": 7, "ms": 0, "until": &end})));
         let log = web.sandbox().path("work.log");
         eventually("the call to run", || {
             std::fs::read_to_string(&log).is_ok_and(|text| !text.is_empty()).then_some(())
@@ -210,6 +211,7 @@ fn shutdown_lets_running_calls_finish_and_leaves_nothing() {
         eventually("the end to begin", || (web.post(&ping).status == 503).then_some(()));
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}});
         assert_eq!(web.post(&answer).status, 202);
+        std::fs::write(&end, "").expect("the sandbox can be written");
         let reply = slow.join().expect("an answer");
         assert_eq!(reply.status, 200, "{reply:?}");
         assert!(reply.body.contains("\"7 v0\""), "{reply:?}");

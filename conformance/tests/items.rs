@@ -256,9 +256,9 @@ fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
          file; a test of another package is named by its file and its name.\n\
          This table is written by `UPDATE_ITEMS=1 cargo test -p protomcp-conformance --test items`.\n\n\
          Times that the product promises are checked with made-up time in the package that decides about them. The tests here \
-         use real processes on whatever machine, and allow ten times what is promised: 10 s for a crash or a failed start \
-         that is to be told within one (items 20, 88, 89), ten times 45 ms and a start of the process for a save (item 67). What \
-         has no time of its own is waited for 120 s, or `PMCP_PATIENCE` seconds.\n\n\
+         use real processes on whatever machine, and allow ten times what is promised, in the long tier: 10 s for a crash or a \
+         failed start that is to be told within one (items 20, 88, 89), ten times 45 ms and a start of the process for a save \
+         (item 67). What has no time of its own is waited for 120 s, or `PMCP_PATIENCE` seconds.\n\n\
          | item | what | tests |\n| ---: | --- | --- |\n",
     );
     for (item, what) in ITEMS {

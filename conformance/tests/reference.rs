@@ -38,7 +38,9 @@ fn commands(sandbox: &Sandbox) -> Vec<String> {
     let help = stdout(sandbox, &["help"]);
     let list = help.split("\nCommands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("it has a list");
     let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+    let names: Vec<_> = names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    assert!(names.len() > 5, "the commands are found: {names:?}");
+    names
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod files;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Peer, Sandbox, Scene, eventually, session, tool};
+use protomcp_conformance::{Peer, Sandbox, Scene, eventually, judge, session, tool};
 use protomcp_proto::{ReloadResponse, ToolListResponse};
 use rustix::process::Signal;
 use serde_json::json;
@@ -18,7 +18,7 @@ const MOMENT: Duration = Duration::from_millis(600);
 /// The promised time from a save to `list_changed`, in addition to the start of the tool process.
 const PROMISE: Duration = Duration::from_millis(45);
 
-/// A test allows ten times the promise.
+/// A test allows ten times the promise, in the long tier.
 const MARGIN: u32 = 10;
 
 /// Two reloads may follow each other without a pause; a third waits until this long after the first.
@@ -38,7 +38,7 @@ fn saving_a_python_file_replaces_its_tools_and_tells_the_host() {
         let (place, saved) = (host.now(), Instant::now());
         sandbox.write("tools.py", python("new_tool", ""));
         let took = host.list_changed(place).at - saved;
-        assert!(took < MARGIN * (PROMISE + start), "{mode}: {took:?} from the save on, and a start takes {start:?}");
+        judge(&format!("{mode}: from a save to its list"), took, MARGIN * (PROMISE + start));
         assert_eq!(host.names(), ["new_tool"], "{mode}");
         assert_eq!(host.text("new_tool", &json!({})), "new_tool", "{mode}: the session goes on");
         eventually("the old process to leave", || (processes(&sandbox) == 1).then_some(()));
@@ -250,12 +250,11 @@ fn a_version_that_hangs_at_start_does_not_delay_its_fix() {
 #[test]
 fn ten_saves_within_a_second_cause_at_most_three_reloads() {
     for gap in [20, 90] {
-        assert!((0..8).any(|_| ten_saves(Duration::from_millis(gap))), "never were ten saves made within a second");
+        ten_saves(Duration::from_millis(gap));
     }
 }
 
-/// True if the saves were fast enough: on a busy machine they may not be, and the round does not count.
-fn ten_saves(gap: Duration) -> bool {
+fn ten_saves(gap: Duration) {
     let sandbox = Sandbox::new();
     let file = |n: u32| python(&format!("t{n}"), "import os\nopen(os.environ['WORK_LOG'], 'a').write('start\\n')\n");
     sandbox.write("tools.py", file(0));
@@ -271,15 +270,15 @@ fn ten_saves(gap: Duration) -> bool {
     }
     let saved = Instant::now();
     eventually("the last save to show", || (host.names() == ["t10"]).then_some(()));
-    let shown = saved.elapsed();
-    assert!(shown < MARGIN * (PACE + PROMISE + start), "the last save showed after {shown:?}");
+    judge("from the last of ten saves to its list", saved.elapsed(), MARGIN * (PACE + PROMISE + start));
+    let keep_the_pace = || {
+        let (starts, paces) = (work_log(&sandbox).len() as u64, saving.elapsed().as_secs() / PACE.as_secs());
+        // The first version, two reloads without a pause, and one more for each second since.
+        assert!(starts <= 3 + paces, "{starts} starts, the first one included, and {paces} s for ten saves");
+    };
+    keep_the_pace();
     eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
-    let in_time = saved - saving < PACE;
-    if in_time {
-        let starts = work_log(&sandbox).len();
-        assert!(starts <= 4, "{starts} starts, the first one included, for ten saves within {:?}", saved - saving);
-    }
-    in_time
+    keep_the_pace();
 }
 
 /// Item 72.
@@ -291,35 +290,38 @@ fn two_saves_reload_at_once_and_a_third_within_a_second_waits() {
         let first = Instant::now();
         replace(&mut scene);
         fastest = fastest.min(replace(&mut scene) - first);
-        // Within a second of the first one, if the machine is fast enough for that.
+        // Within a second of the first one, on a machine that is fast enough for that.
         let third = replace(&mut scene) - first;
         assert!(third >= PACE, "a third reload was over {third:?} after the first save");
         std::thread::sleep(2 * PACE);
     }
-    assert!(fastest < PACE, "two reloads took {fastest:?} at best");
+    judge("two reloads at best", fastest, PACE);
 }
 
 /// Items 68, 69.
 #[test]
 fn a_python_call_outlives_any_number_of_saves() {
     for mode in ["swap", "graceful"] {
-        let (host, sandbox) =
-            session("dev", "py/versioned.py", &["--hot-reload", mode, "--drain-timeout=100ms", "--call-timeout=1m"]);
-        let long = host.start_call("work", &json!({"id": 1, "ms": 8000}));
+        // The log of this level names each batch of changes.
+        let options = ["--hot-reload", mode, "--drain-timeout=100ms", "--call-timeout=10m", "--log-level=debug"];
+        let (host, sandbox) = session("dev", "py/versioned.py", &options);
+        let file = sandbox.path("end");
+        let long = host.start_call("work", &json!({"id": 1, "ms": 0, "until": &file}));
         eventually("the call to run", || work_log(&sandbox).first().cloned());
         for version in 1..=3 {
-            let place = host.now();
+            let (place, log) = (host.now(), host.stderr().len());
             save(&sandbox, "versioned.py", &format!("v{version}"));
             if mode == "swap" {
                 // The new version takes over and serves while the call continues.
                 host.list_changed(place);
                 let id = version + 1;
                 assert_eq!(host.text("work", &json!({"id": id, "ms": 0})), format!("{id} v{version}"));
-                assert!(host.answered(long).is_none(), "{mode}: the call is over before the save it was to outlive");
             } else {
-                std::thread::sleep(MOMENT);
+                eventually("the save to be seen", || host.stderr()[log..].contains("files changed").then_some(()));
             }
         }
+        assert!(host.answered(long).is_none(), "{mode}: the call has no end before it is told to");
+        fs::write(file, "").expect("the sandbox can be written");
         assert_eq!(host.answer(long).value["result"]["content"][0]["text"], "1 v0", "{mode}");
         eventually("the last version", || (host.text("work", &json!({"id": 9, "ms": 0})) == "9 v3").then_some(()));
         eventually("one process to be left", || (processes(&sandbox) == 1).then_some(()));
@@ -370,7 +372,7 @@ fn the_end_of_pmcp_ends_the_processes_of_earlier_versions_too() {
         let options = ["--hot-reload=swap", "--drain-timeout=500ms"];
         let (host, sandbox) = session("dev", "py/versioned.py", &options);
         for version in 1..=2 {
-            host.start_call("work", &json!({"id": version, "ms": 60_000}));
+            host.start_call("work", &json!({"id": version, "ms": 3_600_000}));
             eventually("the call to run", || (work_log(&sandbox).len() == version).then_some(()));
             let place = host.now();
             save(&sandbox, "versioned.py", &format!("v{version}"));

@@ -49,6 +49,19 @@ fn the_largest_result_passes_and_a_larger_one_names_the_limit() {
 fn many_calls_run_at_once() {
     let (host, _sandbox) = start(&everything_tool(), &[]);
     let arguments = json!({});
+    // Each of these reports progress when it begins, and goes on until it is cancelled.
+    let waiting: Vec<u64> = (0..64)
+        .map(|token| {
+            let params = json!({"name": "test_wait", "arguments": arguments, "_meta": {"progressToken": token}});
+            host.request("tools/call", &params)
+        })
+        .collect();
+    eventually("all of them at once", || {
+        (host.notifications("notifications/progress", 0).len() == waiting.len()).then_some(())
+    });
+    for call in waiting {
+        host.tell("notifications/cancelled", &json!({"requestId": call}));
+    }
     let calls: Vec<u64> = (0..64).map(|_| host.start_call("test_tool_with_logging", &arguments)).collect();
     for call in calls {
         let answer = host.answer(call).value;

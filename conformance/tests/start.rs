@@ -5,11 +5,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, Stage, peers, session, tool};
+use protomcp_conformance::{Sandbox, Stage, judge, peers, session, tool};
 use rustix::process::Signal;
 use serde_json::json;
 
-/// The product promises a second; a test allows ten times that.
+/// The product promises a second; a test allows ten times that, in the long tier.
 const SOON: Duration = Duration::from_secs(10);
 
 /// Items 17, 18.
@@ -199,9 +199,11 @@ fn a_process_that_exits_before_it_connects_is_reported() {
         let sandbox = Sandbox::new();
         sandbox.copy("py/exits.py");
         let start = Instant::now();
-        let host = sandbox.pmcp(&["run", "exits.py"]).env("EXIT_STATUS", status).start();
+        // It is not a matter of the time to connect.
+        let launch = sandbox.pmcp(&["run", "exits.py", "--connect-timeout", "10m"]);
+        let host = launch.env("EXIT_STATUS", status).start();
         let exit = host.exit();
-        assert!(start.elapsed() < SOON, "it took {:?}", start.elapsed());
+        judge("from the start to the end of a process that exits", start.elapsed(), SOON);
         assert_eq!(exit.code(), Some(1), "status {status}");
         let stderr = host.stderr();
         assert!(stderr.contains(&format!("status {status}")), "it names the status {status}: {stderr}");

@@ -9,17 +9,25 @@ use serde_json::{Value, json};
 /// Item 47.
 #[test]
 fn a_late_python_handler_uses_no_time_of_the_next_call() {
-    let (host, _sandbox) = session("run", "py/basics.py", &["--call-timeout", "3s"]);
-    let first = host.start_call("sleep_ms", &json!({"ms": 5000}));
-    // It starts when the previous handler ends, two seconds after that was cancelled; it takes two more.
-    let second = host.start_call("sleep_ms", &json!({"ms": 2000}));
+    let (host, sandbox) = session("run", "py/versioned.py", &["--call-timeout", "3s"]);
+    // A handler that does not observe the cancellation of its call.
+    let file = sandbox.path("end");
+    let first = host.start_call("work", &json!({"id": 1, "ms": 0, "until": &file}));
+    // It starts when the previous handler ends, which is later than its own time would have ended.
+    let second = host.start_call("work", &json!({"id": 2, "ms": 0}));
     let answer = host.answer(first);
     let text = answer.value["result"]["content"][0]["text"].as_str().unwrap_or_default();
-    assert_eq!(text, r#"call tool "sleep_ms" timed out after 3s"#);
-    assert!(host.answered(second).is_none(), "the host hears at once");
+    assert_eq!(text, r#"call tool "work" timed out after 3s"#);
+    std::thread::sleep(Duration::from_secs(4));
+    // After ten seconds, on a busy machine, another process would have taken it.
+    let early = host.answered(second);
+    assert!(early.is_none_or(|answer| answer.value["result"]["isError"] != true), "its time passes while it waits");
+    let begins = Instant::now();
+    std::fs::write(file, "").expect("the sandbox can be written");
     let answer = host.answer(second);
-    assert_ne!(answer.value["result"]["isError"], true, "{}", answer.value);
-    assert_eq!(host.text("echo", &json!({"text": "next"})), "next");
+    // On a busy machine it may take longer than its time, all of which it has.
+    let has_its_time = answer.at - begins >= Duration::from_secs(3);
+    assert!(answer.value["result"]["isError"] != true || has_its_time, "{}", answer.value);
 }
 
 #[test]
@@ -87,9 +95,9 @@ fn call_from_elsewhere(port: u16, body: &str) -> String {
 #[test]
 fn an_unanswered_request_delays_other_users_for_seconds_only() {
     let web = Web::start("py/asks.py", &["--transport", "http"]);
+    let begun = Instant::now();
     let parked = web.send("POST", "/mcp", &HEADERS, &call(&json!({"sampling": {}}))).json();
     assert_eq!(parked["result"]["resultType"], "input_required", "{parked}");
-    let begun = Instant::now();
     // The handler of this one fails at once when it starts.
     let answer = call_from_elsewhere(web.port(), &call(&json!({})));
     assert!(answer.contains("sampling"), "{answer}");

@@ -29,6 +29,7 @@ fn packages() -> Vec<PathBuf> {
     let mut packages: Vec<_> = crates.map(|entry| entry.expect("an entry can be read").path()).collect();
     packages.extend(["cli", "conformance", "benches", "benches/instructions"].map(|name| root().join(name)));
     packages.retain(|package| package.join("src").is_dir());
+    assert!(packages.len() > 20, "the packages are found: {packages:?}");
     packages.sort();
     packages
 }

@@ -196,14 +196,12 @@ fn time(milliseconds: u128) -> String {
 
 #[test]
 fn expressions_are_read_as_rust_reads_them() {
-    let folder = std::env::temp_dir().join(format!("bounds-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let text = "pub const A: usize = 4 * 1024 + 2;\nconst B: u64 = A << 1 + 1;\n pub(crate) const T: Duration = Duration::from_secs(15 * 60);\n\
                 max: usize,\nSelf { max: 64 << 20, max_other: Some(B), wait: Duration::from_millis(250) }\n";
-    fs::write(folder.join("a.rs"), text).unwrap();
-    let mut sources = Sources::new(folder.clone());
+    fs::write(folder.path().join("a.rs"), text).unwrap();
+    let mut sources = Sources::new(folder.path().to_path_buf());
     let filled = sources.fill("{a.rs A count}, {a.rs B count}, {a.rs T time}, {a.rs max bytes}, {a.rs wait time}");
     assert_eq!(filled, ("4,098, 16,392, 15 min, 64 MiB, 250 ms".to_owned(), 64 << 20));
     assert_eq!(sources.fill("{a.rs max*3 bytes}").1, 3 * (64 << 20));
-    fs::remove_dir_all(folder).unwrap();
 }

@@ -1,9 +1,19 @@
 //! Rounds with random moments that can be run again.
 
+use protomcp_conformance::tier;
+
 /// A small generator of moments: the same seed yields the same moments (a linear congruential step, high bits taken).
 pub(crate) struct Random(u64);
 
 impl Random {
+    /// Seeds that follow each other yield moments that have nothing in common (splitmix64).
+    fn new(seed: u64) -> Self {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        Self(state ^ (state >> 31))
+    }
+
     /// A number below the limit.
     pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -15,11 +25,12 @@ impl Random {
 #[expect(clippy::print_stdout, reason = "a failed round is run again by its seed")]
 pub(crate) fn rounds(what: &str, count: u64, mut round: impl FnMut(&mut Random)) {
     let given = std::env::var("PMCP_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = given.unwrap_or_else(|| u64::from(std::process::id()) ^ 0x5eed);
+    // The same moments in each run of the short tier, others in each of the long one.
+    let seed = given.unwrap_or_else(|| tier(1, u64::from(std::process::id())));
     for number in 0..count {
         let seed = seed.wrapping_add(number);
         println!("{what}: round {number}, PMCP_SEED={seed}");
-        round(&mut Random(seed));
+        round(&mut Random::new(seed));
         if given.is_some() {
             return;
         }

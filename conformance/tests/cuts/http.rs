@@ -88,7 +88,11 @@ fn cut_everywhere(path: &str, call: &Call) {
             Scope::Connection => run(&relay, path, &call.clone().within(LOST)),
         }
     });
-    assert!(counts["answered"] > 0 && counts["not opened"] > 5 && counts["failed"] > 5, "{counts:?}");
+    let count = |kind: &str| counts.get(kind).copied().unwrap_or_default();
+    assert!(count("not opened") > 5 && count("failed") > 5, "{counts:?}");
+    // Beside others each of them may have been too late, on a busy machine.
+    let is_answered = |cut: &Cut| run(&site.relay(Some(*cut)), path, call) == Outcome::Answered;
+    assert!(count("answered") > 0 || points.iter().rev().take(20).any(is_answered), "{counts:?}");
 }
 
 #[test]

@@ -91,7 +91,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_cached_token_is_rejected_once_it_has_expired() {
         let signer = Signer::p256();
-        let path = std::env::temp_dir().join(format!("protomcp-jwt-{}.json", std::process::id()));
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("keys.json");
         std::fs::write(&path, json!({"keys": [signer.jwk()]}).to_string()).unwrap();
         let expected = TokenPolicy::new("https://as", "https://rs").leeway(Duration::from_secs(5));
         let verifier = JwtVerifier::new(expected, KeySource::File(path.clone()), HttpClient::default());

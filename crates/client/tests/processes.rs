@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -150,9 +150,11 @@ async fn a_crashed_server_is_started_again() {
 
 #[tokio::test]
 async fn a_server_that_keeps_crashing_is_given_up() {
-    let once = std::env::temp_dir().join(format!("protomcp-client-once-{}", std::process::id()));
+    let once = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("client-once-{}", std::process::id()));
+    // An earlier process may have had this id.
+    drop(std::fs::remove_file(&once));
     let script = format!(
-        r#"[ -e {once} ] && exit 7; touch {once}; read line
+        r#"[ -e '{once}' ] && exit 7; touch '{once}'; read line
         echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{}},"serverInfo":{{"name":"s","version":"1"}}}}}}'
         read line"#,
         once = once.display()
@@ -161,7 +163,7 @@ async fn a_server_that_keeps_crashing_is_given_up() {
     let client = client().mode(protomcp_client::Mode::Stateful);
     let session = client.spawn_transport(CommandTransport::new(shell(&script)).restart(backoff)).await.unwrap();
     let end = tokio::time::timeout(patience(), session.closed()).await.unwrap();
-    std::fs::remove_file(&once).unwrap();
+    drop(std::fs::remove_file(&once));
     assert!(matches!(end, CloseReason::Failed(_) | CloseReason::ByServer(_)), "{end}");
 }
 

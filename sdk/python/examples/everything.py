@@ -335,7 +335,7 @@ async def multi_input(ctx: AsyncContext) -> str:
     """Asks two questions at once."""
     ctx.continue_as_task()
     first, second = await ctx.ask_all(
-        Form("The first?", form(first="string"), key="first"), Form("The second?", form(second="string"), key="second")
+        Form("The first?", form(name="string"), key="first"), Form("The second?", form(name="string"), key="second")
     )
     return f"{first.value} {second.value}"
 

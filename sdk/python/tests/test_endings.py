@@ -33,9 +33,11 @@ class Patience:
     """A user who answers when the test says so."""
 
     def __init__(self) -> None:
+        self.asked = threading.Event()
         self.end = threading.Event()
 
     def __call__(self, message: str, form: Any) -> dict[str, Any] | None:
+        self.asked.set()
         return {} if self.end.wait(30) else None
 
 
@@ -125,7 +127,7 @@ def test_the_end_of_the_connection_reaches_handlers_that_ask(user: Patience) -> 
 
     with Harness(ask=user) as tools:
         tools.start(ask)
-        tools.ping()
+        assert user.asked.wait(120)
     assert seen == ["ended"]
 
 
@@ -140,7 +142,7 @@ def test_a_cancelled_handler_stops_asking(user: Patience) -> None:
 
     with Harness(ask=user) as tools:
         call = tools.start(ask)
-        tools.ping()
+        assert user.asked.wait(120)
         call.cancel()
         assert call.result().text == "the call was cancelled"
         assert tools.call(other).text == "other"

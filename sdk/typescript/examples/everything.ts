@@ -341,12 +341,12 @@ tool({
   task: "optional",
   async handler(_, { ask, beginTask }) {
     beginTask();
-    const form = z.object({ value: z.string() });
+    const form = z.object({ name: z.string() });
     const [first, second] = await Promise.all([
       ask("First?", form, { key: "first" }),
       ask("Second?", form, { key: "second" }),
     ]);
-    return `${first.content?.value} and ${second.content?.value}`;
+    return `${first.content?.name} and ${second.content?.name}`;
   },
 });
 tool({

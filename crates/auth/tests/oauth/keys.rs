@@ -206,7 +206,8 @@ async fn tokens_are_unavailable_without_the_keys_of_the_issuer() {
 #[tokio::test]
 async fn a_file_of_keys_is_read_again() {
     let (old, new) = (Key::new("old"), Key::new("new"));
-    let path = std::env::temp_dir().join(format!("protomcp-auth-{}.json", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys.json");
     std::fs::write(&path, json!({"keys": [old.jwk()]}).to_string()).unwrap();
     let (issuer, source) = ("https://login.example.com", KeySource::File(path.clone()));
     let verifier = JwtVerifier::new(TokenPolicy::new(issuer, RESOURCE), source, HttpClient::default());

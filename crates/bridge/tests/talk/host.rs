@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf};
 use tokio::time::timeout;
 
-use crate::stage::PATIENCE;
+use crate::stage::patience;
 
 /// More messages than any test expects.
 const ENDLESS: usize = 100_000;
@@ -38,7 +38,7 @@ impl Host {
     }
 
     async fn write(&mut self, bytes: &[u8]) {
-        timeout(PATIENCE, self.input.write_all(bytes)).await.expect("the bridge does not read").unwrap();
+        timeout(patience(), self.input.write_all(bytes)).await.expect("the bridge does not read").unwrap();
     }
 
     /// Sends a request and returns its id.
@@ -71,7 +71,7 @@ impl Host {
 
     /// The next message.
     pub(crate) async fn next(&mut self) -> Value {
-        let line = timeout(PATIENCE, self.lines.next_line()).await.expect("the bridge is silent").unwrap();
+        let line = timeout(patience(), self.lines.next_line()).await.expect("the bridge is silent").unwrap();
         serde_json::from_str(&line.expect("the session goes on")).unwrap()
     }
 

@@ -9,7 +9,7 @@ use protomcp_proto::{
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::stage::{PATIENCE, Stage};
+use crate::stage::{Stage, patience};
 use crate::tool::Tool;
 
 const ABLE: &str = r#"{"sampling":{}}"#;
@@ -138,7 +138,7 @@ async fn printing() -> (Stage, Tool, tempfile::NamedTempFile) {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, is_up).await.expect("the process runs");
+    tokio::time::timeout(patience(), is_up).await.expect("the process runs");
     (stage, tool, lives)
 }
 

@@ -9,7 +9,7 @@ use protomcp_proto::{
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::stage::Stage;
+use crate::stage::{Stage, StoppedClock};
 use crate::tool::Tool;
 
 async fn swapping(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool) {
@@ -143,12 +143,14 @@ async fn begins_task(host: &mut Host, tool: &mut Tool) -> Value {
 
 #[tokio::test]
 async fn an_overdue_task_ends_only_when_its_slot_is_needed() {
-    const TIMEOUT: Duration = Duration::from_millis(500);
+    const TIMEOUT: Duration = Duration::from_secs(12);
     let (stage, mut tool) = swapping(|builder| builder.call_timeout(TIMEOUT).max_retiring(1)).await;
     let mut host = stage.host("{}").await;
     let task = begins_task(&mut host, &mut tool).await;
     let mut next = swap(&stage, &mut host).await;
-    tokio::time::sleep(2 * TIMEOUT).await;
+    let clock = StoppedClock::new();
+    clock.advance(2 * TIMEOUT).await;
+    drop(clock);
     let id = host.request("tasks/get", json!({"taskId": task})).await;
     assert_eq!(host.until(id).await.0["result"]["status"], "working", "its place is not needed");
     stage.reload().await;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use protomcp_bridge::{Bridge, Command, Run, RunError, RunHandle, StopPolicy};
 use tokio::task::JoinHandle;
 
-use crate::stage::PATIENCE;
+use crate::stage::patience;
 
 type Outcome = Result<(), RunError<Infallible>>;
 
@@ -27,7 +27,7 @@ fn serve(run: Run) -> (RunHandle, JoinHandle<Outcome>) {
 }
 
 async fn ended(serving: JoinHandle<Outcome>) -> Outcome {
-    tokio::time::timeout(PATIENCE, serving).await.expect("the run ends").expect("it does not panic")
+    tokio::time::timeout(patience(), serving).await.expect("the run ends").expect("it does not panic")
 }
 
 #[tokio::test]
@@ -66,7 +66,7 @@ async fn a_start_that_fails_is_the_error_of_the_run() {
     let server = bridge.server();
     let connections = server.serve(protomcp_transport::memory::pair().1);
     let serving = Run::new(bridge, starting).serve(connections);
-    let outcome = tokio::time::timeout(PATIENCE, serving).await.expect("the run ends");
+    let outcome = tokio::time::timeout(patience(), serving).await.expect("the run ends");
     let error = outcome.unwrap_err().to_string();
     assert!(error.starts_with("failed to start tool process: "), "{error}");
 }

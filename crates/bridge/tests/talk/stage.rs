@@ -1,6 +1,6 @@
 //! A running bridge, the tool process controlled by the test, and any number of clients.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, StopPolicy};
@@ -13,8 +13,42 @@ use tokio::net::UnixStream;
 use crate::host::Host;
 use crate::tool::Tool;
 
-/// The time within which an expected event must happen.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+pub(crate) fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
+
+/// A clock that stands still, so that no timer elapses because the machine is busy. Sockets still work.
+pub(crate) struct StoppedClock(#[expect(dead_code, reason = "its end is heard")] mpsc::Sender<()>);
+
+impl StoppedClock {
+    /// Stops the clock of this test until the value is dropped.
+    pub(crate) fn new() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        // A paused clock jumps to the next timer when every task waits, except while such a task runs. After this time the
+        // limits of waits may elapse.
+        tokio::task::spawn_blocking(move || {
+            let _ = receiver.recv_timeout(patience());
+        });
+        tokio::time::pause();
+        Self(sender)
+    }
+
+    /// Lets every task run until it waits, and then this time pass, and a little more, because timers round up.
+    pub(crate) async fn advance(&self, time: Duration) {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(time + Duration::from_millis(10)).await;
+    }
+}
+
+impl Drop for StoppedClock {
+    fn drop(&mut self) {
+        tokio::time::resume();
+    }
+}
 
 /// A running bridge.
 pub(crate) struct Stage {
@@ -62,7 +96,7 @@ impl Stage {
                 }
             }
         };
-        tokio::time::timeout(PATIENCE, connect).await.expect("the bridge listens")
+        tokio::time::timeout(patience(), connect).await.expect("the bridge listens")
     }
 
     /// True if the bridge starts no process within its time.
@@ -83,7 +117,7 @@ impl Stage {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
         };
-        tokio::time::timeout(PATIENCE, connected).await.expect("hosts come and go");
+        tokio::time::timeout(patience(), connected).await.expect("hosts come and go");
     }
 
     /// A client that has completed the handshake.

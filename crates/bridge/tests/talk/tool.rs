@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 
-use crate::stage::PATIENCE;
+use crate::stage::patience;
 
 pub(crate) struct Tool {
     stream: UnixStream,
@@ -69,11 +69,11 @@ impl Tool {
             let mut rest = [0; 4096];
             while self.stream.read(&mut rest).await.unwrap_or(0) > 0 {}
         };
-        timeout(PATIENCE, read).await.expect("the bridge closes the link");
+        timeout(patience(), read).await.expect("the bridge closes the link");
     }
 
     pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
-        timeout(PATIENCE, self.stream.write_all(bytes)).await.expect("the bridge does not read").unwrap();
+        timeout(patience(), self.stream.write_all(bytes)).await.expect("the bridge does not read").unwrap();
     }
 
     pub(crate) async fn envelope(&mut self, envelope: &Envelope) {
@@ -105,7 +105,7 @@ impl Tool {
 
     /// The next envelope of any kind.
     pub(crate) async fn next(&mut self) -> Envelope {
-        self.next_within(PATIENCE).await.expect("the bridge sends something")
+        self.next_within(patience()).await.expect("the bridge sends something")
     }
 
     async fn next_within(&mut self, time: Duration) -> Option<Envelope> {

@@ -11,7 +11,7 @@ use protomcp_proto::{
 use serde_json::{Value, json};
 
 use crate::host::Host;
-use crate::stage::Stage;
+use crate::stage::{Stage, StoppedClock};
 use crate::tool::Tool;
 
 fn error(answer: &Value) -> (&str, bool) {
@@ -34,14 +34,18 @@ async fn is_asked_after(tool: &mut Tool, given_up: &str) -> String {
 
 #[tokio::test]
 async fn a_call_without_a_turn_fails_as_retryable_and_is_not_sent() {
-    let (stage, mut tool) = one_at_a_time(|builder| builder.queue_timeout(Duration::from_millis(100))).await;
+    const TURN: Duration = Duration::from_secs(200);
+    let (stage, mut tool) = one_at_a_time(|builder| builder.queue_timeout(TURN)).await;
     let mut host = stage.host("{}").await;
     let first = host.call("a").await;
     let (call, _) = tool.call().await;
+    let clock = StoppedClock::new();
     let second = host.call("a").await;
+    host.hears_nothing().await;
+    clock.advance(TURN).await;
     let answer = host.answer(second).await;
     assert_eq!(error(&answer), ("QUEUE_TIMEOUT", true));
-    assert_eq!(answer["result"]["content"][0]["text"], "call tool \"a\" timed out after 100ms in the queue");
+    assert_eq!(answer["result"]["content"][0]["text"], "call tool \"a\" timed out after 3m20s in the queue");
     tool.result(&call, "one").await;
     assert_eq!(host.text(first).await, "one");
     let third = host.call("a").await;
@@ -53,13 +57,15 @@ async fn a_call_without_a_turn_fails_as_retryable_and_is_not_sent() {
 
 #[tokio::test]
 async fn a_call_behind_a_given_up_handler_waits_and_has_its_time() {
-    const TIMEOUT: Duration = Duration::from_millis(400);
+    const TIMEOUT: Duration = Duration::from_secs(200);
     for how in ["late answer", "refusal", "late piece"] {
         let (stage, mut tool) = one_at_a_time(|builder| builder.call_timeout(TIMEOUT)).await;
         let mut host = stage.host("{}").await;
         let first = host.call("a").await;
         let (stuck, _) = tool.call().await;
+        let clock = StoppedClock::new();
         let second = host.call("a").await;
+        clock.advance(TIMEOUT).await;
         let answer = host.answer(first).await;
         assert_eq!(error(&answer), ("TIMEOUT", false));
         let probe = is_asked_after(&mut tool, &stuck).await;
@@ -189,10 +195,10 @@ async fn intercepted(tool: &mut Tool, phase: &str) -> String {
     envelope.request_id
 }
 
-async fn begin(host: &mut Host, tool: &mut Tool, before: Duration) -> (u64, String, u64) {
+async fn begin(host: &mut Host, tool: &mut Tool, clock: &StoppedClock, before: Duration) -> (u64, String, u64) {
     let id = host.call("a").await;
     let step = intercepted(tool, "before").await;
-    tokio::time::sleep(before).await;
+    clock.advance(before).await;
     tool.send(&step, MiddlewareInterceptResponse::default()).await;
     let call = tool.request().await;
     assert_eq!(call.name(), "call_tool");
@@ -201,32 +207,32 @@ async fn begin(host: &mut Host, tool: &mut Tool, before: Duration) -> (u64, Stri
 
 #[tokio::test]
 async fn a_call_and_its_middleware_share_one_time() {
-    const TIMEOUT: Duration = Duration::from_secs(4);
+    const TIMEOUT: Duration = Duration::from_secs(200);
     let (stage, mut tool) = with_middleware(|builder| builder.call_timeout(TIMEOUT)).await;
     let mut host = stage.host("{}").await;
-    // The step before a call takes from the time of the call.
-    let (id, call, left) = begin(&mut host, &mut tool, Duration::from_secs(2)).await;
-    assert!(left <= 2000, "{left}");
-    let begun = tokio::time::Instant::now();
+    let clock = StoppedClock::new();
+    // The step before a call takes from the time of the call, which has no time of its own.
+    let (id, call, left) = begin(&mut host, &mut tool, &clock, TIMEOUT / 2).await;
+    assert!(left <= 100_000, "{left}");
+    clock.advance(TIMEOUT / 2).await;
     let answer = host.answer(id).await;
     assert_eq!(error(&answer), ("TIMEOUT", false));
-    assert_eq!(answer["result"]["content"][0]["text"], "call tool \"a\" timed out after 4s");
-    assert!(begun.elapsed() < TIMEOUT, "the call had no time of its own");
+    assert_eq!(answer["result"]["content"][0]["text"], "call tool \"a\" timed out after 3m20s");
     let envelope = tool.request().await;
     assert!(matches!(&envelope.msg, Some(Msg::Cancel(cancel)) if cancel.request_id == call), "{envelope:?}");
     // The step after it has the rest of the time, and the client gets the result even if the step fails.
-    let (id, call, _) = begin(&mut host, &mut tool, Duration::from_secs(2)).await;
+    let (id, call, _) = begin(&mut host, &mut tool, &clock, TIMEOUT / 2).await;
     tool.result(&call, "done").await;
     intercepted(&mut tool, "after").await;
-    let begun = tokio::time::Instant::now();
+    clock.advance(TIMEOUT / 2).await;
     assert_eq!(host.text(id).await, "done");
-    assert!(begun.elapsed() < TIMEOUT, "the step after the call had no time of its own");
     // A step before it that takes all of it fails the call.
     let id = host.call("a").await;
     intercepted(&mut tool, "before").await;
+    clock.advance(TIMEOUT).await;
     let answer = host.answer(id).await;
     assert_eq!(error(&answer), ("MIDDLEWARE_FAILED", false));
-    assert_eq!(answer["result"]["content"][0]["text"], "middleware \"m\" before: the time of the call, 4s, is over");
+    assert_eq!(answer["result"]["content"][0]["text"], "middleware \"m\" before: the time of the call, 3m20s, is over");
 }
 
 #[tokio::test]

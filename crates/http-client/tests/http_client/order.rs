@@ -7,7 +7,7 @@ use protomcp_transport::{NoAnswer, RequestStreams, Sink, Source};
 use protomcp_types::{Incoming, Message, ProtocolVersion};
 use tokio::sync::Notify;
 
-use super::peer::{Peer, params, quick, stateless};
+use super::peer::{Peer, StoppedClock, params, quick, stateless};
 use super::script::{Part, Script, in_session, json, response, result, stream, text, welcome};
 
 #[tokio::test]
@@ -213,10 +213,13 @@ async fn a_client_that_reads_nothing_stops_the_server() {
     let note = r#"data: {"jsonrpc":"2.0","method":"notifications/progress","params":{}}"#;
     let script =
         Script::new(move |_| vec![stream(), Part::Endless(format!("{note}\n\n"), std::time::Duration::ZERO)]).await;
+    let clock = StoppedClock::new();
     let mut peer = Peer::hasty(&script.url());
     peer.request(1, "tools/call", params("{}")).await;
+    let full = tokio::task::spawn_blocking(|| std::thread::sleep(std::time::Duration::from_millis(300)));
+    full.await.unwrap();
     // Longer than every limit: a queue that is full is not the fault of the server.
-    tokio::time::sleep(std::time::Duration::from_millis(700)).await;
+    clock.advance(std::time::Duration::from_millis(700)).await;
     for _ in 0..1000 {
         let received = peer.source.next().await.unwrap().unwrap().unwrap();
         assert!(matches!(received, Incoming::One(Message::Notification(_))));

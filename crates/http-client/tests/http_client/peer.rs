@@ -1,5 +1,6 @@
 //! A client by hand, on top of the transport.
 
+use std::sync::mpsc;
 use std::time::Duration;
 
 use protomcp_http_client::{HttpSink, HttpSource, HttpTransport, Limits};
@@ -12,6 +13,37 @@ use tokio::time::timeout;
 pub(crate) fn patience() -> Duration {
     let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(120))
+}
+
+/// A clock that stands still, so that no timer elapses because the machine is busy. Sockets still work.
+pub(crate) struct StoppedClock(#[expect(dead_code, reason = "its end is heard")] mpsc::Sender<()>);
+
+impl StoppedClock {
+    /// Stops the clock of this test until the value is dropped.
+    pub(crate) fn new() -> Self {
+        let (sender, receiver) = mpsc::channel();
+        // A paused clock jumps to the next timer when every task waits, except while such a task runs. After this time the
+        // limits of waits may elapse.
+        tokio::task::spawn_blocking(move || {
+            let _ = receiver.recv_timeout(patience());
+        });
+        tokio::time::pause();
+        Self(sender)
+    }
+
+    /// Lets every task run until it waits, and then this time pass, and a little more, because timers round up.
+    pub(crate) async fn advance(&self, time: Duration) {
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::advance(time + Duration::from_millis(10)).await;
+    }
+}
+
+impl Drop for StoppedClock {
+    fn drop(&mut self) {
+        tokio::time::resume();
+    }
 }
 
 /// A time after which a server is too slow.

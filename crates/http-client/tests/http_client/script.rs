@@ -190,7 +190,11 @@ async fn serve(stream: TcpStream, reply: Arc<Reply>, log: Arc<Mutex<Log>>, chang
                 Part::Text(text) => stream.write_all(text.as_bytes()).await.is_ok(),
                 Part::Endless(text, pause) => {
                     while stream.write_all(text.as_bytes()).await.is_ok() {
-                        tokio::time::sleep(pause).await;
+                        // The shortest sleep is a millisecond, which does not pass while a clock stands still.
+                        match pause.is_zero() {
+                            true => tokio::task::yield_now().await,
+                            false => tokio::time::sleep(pause).await,
+                        }
                     }
                     false
                 }

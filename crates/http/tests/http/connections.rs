@@ -117,7 +117,7 @@ async fn a_first_head_that_comes_in_drops_is_not_waited_for() {
 #[tokio::test]
 async fn a_stream_outlives_the_time_for_idle_connections() {
     let soon = Duration::from_millis(50);
-    let listener = ListenerConfig::default().with_first_request_timeout(soon).with_idle_timeout(soon);
+    let listener = ListenerConfig::default().with_first_request_timeout(patience()).with_idle_timeout(soon);
     let stage = Stage::with(Config::default(), listener).await;
     let host = stage.host.hello("2025-11-25").await;
     let mut stream = host.get().await;
@@ -125,7 +125,9 @@ async fn a_stream_outlives_the_time_for_idle_connections() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     stage.tools.announce();
     assert!(stream.event().await.is_some_and(|event| event.data.contains("list_changed")));
-    // Without a request the same connection is closed.
+    // Without a request a connection is closed.
+    let listener = ListenerConfig::default().with_first_request_timeout(soon);
+    let stage = Stage::with(Config::default(), listener).await;
     let mut idle = connect(&stage, 1).await;
     assert!(is_closed(&mut idle).await);
 }

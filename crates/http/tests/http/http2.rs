@@ -76,10 +76,17 @@ async fn only_an_idle_connection_is_closed() {
     let listener = ListenerConfig::default().with_idle_timeout(std::time::Duration::from_millis(100));
     let stage = Stage::with(Config::default(), listener).await;
     let session = stage.host.hello("2025-11-25").await.headers[0].1.clone();
-    let (mut sender, connection) = watched(&stage).await;
     let headers = [("mcp-session-id", session.as_str())];
-    let slow = tokio::spawn(sender.send_request(post(&stage, &headers, &call(1, "wait"))));
-    stage.tools.begun().await;
+    let (sender, connection, slow) = loop {
+        let (mut sender, mut connection) = watched(&stage).await;
+        let slow = tokio::spawn(sender.send_request(post(&stage, &headers, &call(1, "wait"))));
+        tokio::select! {
+            biased;
+            () = stage.tools.begun() => break (sender, connection, slow),
+            // On a busy machine it may be idle for that long before its first request.
+            _ = &mut connection => {}
+        }
+    };
     tokio::time::sleep(std::time::Duration::from_millis(400)).await;
     assert!(!connection.is_finished(), "a connection ended under a request");
     stage.tools.go.notify_one();

@@ -313,10 +313,16 @@ mod tests {
         all
     }
 
+    /// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+    fn patience() -> Duration {
+        let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+        Duration::from_secs(seconds.unwrap_or(120))
+    }
+
     fn wait_for(mut condition: impl FnMut() -> bool) {
         let began = Instant::now();
         while !condition() {
-            assert!(began.elapsed() < Duration::from_secs(20), "never came true");
+            assert!(began.elapsed() < patience(), "never came true");
             std::thread::sleep(Duration::from_millis(2));
         }
     }

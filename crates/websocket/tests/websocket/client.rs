@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
-use crate::stage::{self, PATIENCE};
+use crate::stage::{self, patience};
 
 /// A server at a port, and the heads of the handshakes that it sees. A token other than `t0k` is refused.
 async fn listen() -> (String, mpsc::UnboundedReceiver<Request>) {
@@ -65,7 +65,7 @@ async fn a_client_of_mcp_uses_a_server_over_websocket() {
         let result = session.call_tool("repeat", &arguments).await.unwrap();
         assert!(result.content.as_str().len() > times * 10, "{times}");
     }
-    session.close(PATIENCE).await;
+    session.close(patience()).await;
 }
 
 #[tokio::test]

@@ -22,8 +22,11 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
 
-/// The time that no test needs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
+pub(crate) fn patience() -> Duration {
+    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(120))
+}
 
 /// `echo` returns its text, `repeat` returns it many times.
 pub(crate) struct Actor;
@@ -96,7 +99,7 @@ impl Client {
     }
 
     pub(crate) async fn next(&mut self) -> Option<Message> {
-        let next = timeout(PATIENCE, self.socket.next()).await.expect("a message in time");
+        let next = timeout(patience(), self.socket.next()).await.expect("a message in time");
         next.map(Result::unwrap)
     }
 
@@ -122,9 +125,9 @@ impl Client {
     /// The outcome of the server.
     pub(crate) async fn outcome(self) -> Result<(), WebSocketError> {
         let Self { mut socket, serving, .. } = self;
-        timeout(PATIENCE, async { while let Some(Ok(_)) = socket.next().await {} }).await.unwrap();
+        timeout(patience(), async { while let Some(Ok(_)) = socket.next().await {} }).await.unwrap();
         drop(socket);
-        timeout(PATIENCE, serving).await.unwrap().unwrap()
+        timeout(patience(), serving).await.unwrap().unwrap()
     }
 }
 
