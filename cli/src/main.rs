@@ -24,6 +24,7 @@ use crate::args::Parsed;
 fn main() -> ExitCode {
     // Must come first: this program may have been started as the guardian of a tool process, which must stay small.
     protomcp_bridge::guardian::run_if_requested();
+    protomcp_bridge::allocator::return_large_blocks();
     let code = match args::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => exit::code(exit::print(&text)),
         Ok(Parsed::NoCommand(help)) => exit::no_command(&help),

@@ -43,7 +43,7 @@ pub use protomcp_lend::{Bundles, LendError, Lender, Runtime, SdkCache, SdkSource
 pub use protomcp_link::{EndpointError, HandshakeError, Passing, Side, Tap};
 pub use protomcp_schema::ERROR_META;
 pub use protomcp_supervisor::{Command, Exit, Guardian, SpawnError, Status, StopPolicy};
-pub use protomcp_supervisor::{guardian, open_files};
+pub use protomcp_supervisor::{allocator, guardian, open_files};
 pub use protomcp_watch::{Filter, Watch};
 pub use run::{Run, RunError, RunHandle};
 pub use status::STATUS_TARGET;

@@ -3,6 +3,7 @@
 #[cfg(not(unix))]
 compile_error!("protomcp-supervisor needs process groups and signals, which only unix systems have");
 
+pub mod allocator;
 mod backlog;
 mod command;
 mod direct_child;

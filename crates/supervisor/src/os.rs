@@ -1,4 +1,4 @@
-//! The few unsafe calls: between fork and exec, and signals.
+//! The few unsafe calls: between fork and exec, signals, and the allocator.
 //!
 //! This is the only module of the crate with `unsafe` in it.
 
@@ -6,6 +6,14 @@
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+
+/// Makes the allocator map blocks of this many bytes or more, and never change that number itself.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(crate) fn map_blocks(bytes: libc::c_int) {
+    // SAFETY: the call takes two integers and the allocator's own lock. It fails only for a number above half a heap, and
+    // then nothing has changed.
+    unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, bytes) };
+}
 
 /// Makes the child of `command` lead its own process group, start with a clean state, and, on Linux, die with the
 /// thread that starts it.
