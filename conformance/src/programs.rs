@@ -128,7 +128,7 @@ pub fn hostile_tools() -> PathBuf {
 /// If it has not run.
 pub fn peers() -> PathBuf {
     let peers = root().join(".peers");
-    assert!(peers.join(".py.stamp").exists(), "please run scripts/setup first");
+    assert!(peers.join("py").exists(), "please run scripts/setup first");
     peers
 }
 

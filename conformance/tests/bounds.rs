@@ -1,7 +1,7 @@
 //! The bounds that SECURITY.md states are those of the code.
 //!
 //! Both tables between `<!-- bounds` markers are made here, out of the constants and defaults that the sources name, so
-//! that a changed constant changes the document. `UPDATE_BOUNDS=1 cargo test -p protomcp-conformance --test bounds`
+//! that a changed constant changes the document. `UPDATE_BOUNDS=1 scripts/run-tests 'test(/^bounds::/)'`
 //! writes them.
 
 mod authorization;

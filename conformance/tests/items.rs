@@ -1,7 +1,7 @@
 //! The table of checklist items and the tests that hold them, `ITEMS.md`.
 //!
 //! A test of this package names its items in its doc comment (`/// Items 36, 41.`); tests of other packages are named
-//! here. The table is written from both: `UPDATE_ITEMS=1 cargo test -p protomcp-conformance --test items` does it, and
+//! here. The table is written from both: `UPDATE_ITEMS=1 scripts/run-tests 'test(/^items::/)'` does it, and
 //! without the variable these tests fail when it is out of date, when an item has no test, or when a test that is named
 //! does not exist.
 
@@ -177,7 +177,7 @@ fn the_table_of_proto_mcp_is_up_to_date() {
     let mut text = String::from(
         "# proto-mcp: items and their tests\n\n\
          Which test holds which item of the checklist of proto-mcp (`buf.mcp.v1`).\n\
-         This table is written by `UPDATE_ITEMS=1 cargo test -p protomcp-conformance --test items`.\n\n\
+         This table is written by `UPDATE_ITEMS=1 scripts/run-tests 'test(/^items::/)'`.\n\n\
          | item | what | tests |\n| ---: | --- | --- |\n",
     );
     requirements(&mut text, PROTO_MCP);
@@ -254,7 +254,7 @@ fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
         "# Items and their tests\n\n\
          Which test holds which item of the compatibility checklist. `calls::…` is a test in `tests/calls.rs` beside this \
          file; a test of another package is named by its file and its name.\n\
-         This table is written by `UPDATE_ITEMS=1 cargo test -p protomcp-conformance --test items`.\n\n\
+         This table is written by `UPDATE_ITEMS=1 scripts/run-tests 'test(/^items::/)'`.\n\n\
          Times that the product promises are checked with made-up time in the package that decides about them. The tests here \
          use real processes on whatever machine, and allow ten times what is promised, in the long tier: 10 s for a crash or a \
          failed start that is to be told within one (items 20, 88, 89), ten times 45 ms and a start of the process for a save \

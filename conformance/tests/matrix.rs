@@ -173,7 +173,7 @@ const INTRODUCTION: &str = "# Clients and what they use\n\n\
     file on the published Python SDK behind `pmcp run`. Every row was tried in every column: ✓ did what is expected, – is \
     something that the client or the revision does not have, with the reason below the table. Nothing fails: that would be a \
     failing test. The tables of the bridged file leave out what its SDK cannot express.\n\
-    These tables are written by `UPDATE_CLIENTS=1 cargo test -p protomcp-conformance --test matrix`.\n";
+    These tables are written by `UPDATE_CLIENTS=1 scripts/run-tests 'test(/^matrix::/)'`.\n";
 
 /// The outcomes of a visit, and its faults.
 type Visit = (Vec<Outcome>, Vec<String>);

@@ -1,6 +1,6 @@
 //! The tables of what the design of the library promises, and the tests that show it, `SEED.md`.
 //!
-//! `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed` writes them; without the variable these tests
+//! `UPDATE_SEED=1 scripts/run-tests 'test(/^seed::/)'` writes them; without the variable these tests
 //! fail when they are out of date, or when a test that is named does not exist.
 
 use std::fmt::Write as _;
@@ -179,7 +179,7 @@ fn the_table_is_up_to_date() {
     let mut wanted = String::from(
         "# The design and its tests\n\n\
          What the design of the library promises, and which test shows it.\n\
-         These tables are written by `UPDATE_SEED=1 cargo test -p protomcp-conformance --test seed`.\n",
+         These tables are written by `UPDATE_SEED=1 scripts/run-tests 'test(/^seed::/)'`.\n",
     );
     for (title, rows) in [("Servers", ROWS), ("Clients", CLIENTS)] {
         write!(wanted, "\n## {title}\n\n| what | tests |\n| --- | --- |\n").expect("a string grows");

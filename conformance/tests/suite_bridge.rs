@@ -3,7 +3,7 @@
 //! `protomcp-sdk` with the handlers of `everything_server`.
 //!
 //! Some scenarios cannot be expressed in some of these ways. This file lists the missing features of each scenario, and
-//! `SUITE.md` is generated from it: `UPDATE_SUITE=1 cargo test -p protomcp-conformance --test suite_bridge`.
+//! `SUITE.md` is generated from it: `UPDATE_SUITE=1 scripts/run-tests 'test(/^suite_bridge::/)'`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -253,7 +253,7 @@ fn table() -> String {
          out are not there, and a scenario that is content with a refusal passes without them\n\
          (`input-required-result-validate-input`). The same suite against a server in Rust passes as a whole\n\
          (`tests/suite.rs`).\n\
-         This table is written by `UPDATE_SUITE=1 cargo test -p protomcp-conformance --test suite_bridge`.\n\n\
+         This table is written by `UPDATE_SUITE=1 scripts/run-tests 'test(/^suite_bridge::/)'`.\n\n\
          | the tool process speaks | revision | required | others |\n| --- | --- | --- | --- |\n",
     );
     for speech in Speech::ALL {

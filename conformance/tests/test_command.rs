@@ -106,7 +106,7 @@ fn hidden_tools_are_not_listed_and_changes_are_named() {
 
 /// The blocks of the document in this language.
 fn block(language: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/testing.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/scenarios.md");
     let text = fs::read_to_string(path).expect("the document is there");
     let (_, after) = text.split_once(&format!("```{language}\n")).expect("a block in this language");
     after.split_once("```").expect("the end of a block").0.to_owned()

@@ -60,7 +60,7 @@ Examples:
   pmcp test tools.py scenario shop.yaml --junit report.xml
                                                       steps with what is expected of each
 
-The exit code is 1 if the tool reports an error or a scenario fails. docs/testing.md describes scenarios.";
+The exit code is 1 if the tool reports an error or a scenario fails. docs/scenarios.md describes scenarios.";
 
 /// The options of `pmcp test`.
 #[derive(Debug)]
@@ -117,7 +117,9 @@ impl Test {
             "scenario" => {
                 let files: Vec<PathBuf> = words.by_ref().map(PathBuf::from).collect();
                 if files.is_empty() {
-                    return Err(Failure::usage("missing scenario: name a file in YAML; docs/testing.md describes it"));
+                    return Err(Failure::usage(
+                        "missing scenario: name a file in YAML; docs/scenarios.md describes it",
+                    ));
                 }
                 TestAction::Scenario { files, variables, junit }
             }

@@ -110,7 +110,7 @@ pub(crate) fn introduction() -> String {
     identity in `_meta`, which results of 2026-07-28 have, and the code of an unknown resource (−32002 or −32602). Lists \
     have the pages of the gateway, and its order, which is by name. News of a resource is missing where a call of a client \
     without a session would have to switch it on in the session that has subscribed.\n\n\
-    These tables are written by `UPDATE_SERVERS=1 cargo test -p protomcp-conformance --test real_servers`.\n"
+    These tables are written by `UPDATE_SERVERS=1 scripts/run-tests 'test(/^real_servers::/)'`.\n"
         .to_owned()
 }
 

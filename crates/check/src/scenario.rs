@@ -1,7 +1,7 @@
 //! Scenarios: steps with a server, and what is expected of each, as a value read from YAML.
 //!
 //! `run` carries a scenario out over a session; everything that decides (variables, comparisons, reports) is a pure
-//! function beside it. `docs/testing.md` describes the format.
+//! function beside it. `docs/scenarios.md` describes the format.
 
 mod duration_text;
 mod expectation;
