@@ -317,7 +317,9 @@ fn a_python_call_outlives_any_number_of_saves() {
                 let id = version + 1;
                 assert_eq!(host.text("work", &json!({"id": id, "ms": 0})), format!("{id} v{version}"));
             } else {
-                eventually("the save to be seen", || host.stderr()[log..].contains("files changed").then_some(()));
+                eventually("the save to be seen", || {
+                    host.stderr()[log..].contains("debug: files changed").then_some(())
+                });
             }
         }
         assert!(host.answered(long).is_none(), "{mode}: the call has no end before it is told to");

@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 use protomcp_conformance::{Web, judged, patience, session};
 use serde_json::{Value, json};
 
+fn failed(answer: &Value) -> bool {
+    answer["result"]["isError"] == true
+}
+
 /// Item 47.
 #[test]
 fn a_late_python_handler_uses_no_time_of_the_next_call() {
@@ -19,15 +23,18 @@ fn a_late_python_handler_uses_no_time_of_the_next_call() {
     let text = answer.value["result"]["content"][0]["text"].as_str().unwrap_or_default();
     assert_eq!(text, r#"call tool "work" timed out after 3s"#);
     std::thread::sleep(Duration::from_secs(4));
-    // After ten seconds, on a busy machine, another process would have taken it.
-    let early = host.answered(second);
-    assert!(early.is_none_or(|answer| answer.value["result"]["isError"] != true), "its time passes while it waits");
+    // After ten seconds, on a busy machine, another process has taken it.
+    let is_moved = host
+        .answered(second)
+        .is_none_or(|early| early.at - answer.at >= Duration::from_secs(9) && !failed(&early.value));
+    assert!(is_moved, "its time passes while it waits");
     let begins = Instant::now();
     std::fs::write(file, "").expect("the sandbox can be written");
     let answer = host.answer(second);
     // On a busy machine it may take longer than its time, all of which it has.
-    let has_its_time = answer.at - begins >= Duration::from_secs(3);
-    assert!(answer.value["result"]["isError"] != true || has_its_time, "{}", answer.value);
+    let has_its_time = answer.at.saturating_duration_since(begins) >= Duration::from_secs(3);
+    let is_late = answer.value["result"]["content"][0]["text"] == text;
+    assert!(!failed(&answer.value) || (is_late && has_its_time), "{}", answer.value);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Rounds with random moments that can be run again.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use protomcp_conformance::tier;
 
 /// A small generator of moments: the same seed yields the same moments (a linear congruential step, high bits taken).
@@ -21,12 +23,18 @@ impl Random {
     }
 }
 
+/// The nanoseconds of the time.
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+    u64::try_from(since.as_nanos()).expect("it is before 2500")
+}
+
 /// Runs so many rounds, each with a seed that is printed; one with the seed in `PMCP_SEED`.
 #[expect(clippy::print_stdout, reason = "a failed round is run again by its seed")]
 pub(crate) fn rounds(what: &str, count: u64, mut round: impl FnMut(&mut Random)) {
     let given = std::env::var("PMCP_SEED").ok().and_then(|text| text.parse().ok());
     // The same moments in each run of the short tier, others in each of the long one.
-    let seed = given.unwrap_or_else(|| tier(1, u64::from(std::process::id())));
+    let seed = given.unwrap_or_else(|| tier(1, now()));
     for number in 0..count {
         let seed = seed.wrapping_add(number);
         println!("{what}: round {number}, PMCP_SEED={seed}");

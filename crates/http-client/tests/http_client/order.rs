@@ -216,8 +216,7 @@ async fn a_client_that_reads_nothing_stops_the_server() {
     let clock = StoppedClock::new();
     let mut peer = Peer::hasty(&script.url());
     peer.request(1, "tools/call", params("{}")).await;
-    let full = tokio::task::spawn_blocking(|| std::thread::sleep(std::time::Duration::from_millis(300)));
-    full.await.unwrap();
+    script.is_held_up().await;
     // Longer than every limit: a queue that is full is not the fault of the server.
     clock.advance(std::time::Duration::from_millis(700)).await;
     for _ in 0..1000 {

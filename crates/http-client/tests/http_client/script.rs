@@ -60,6 +60,8 @@ struct Log {
     connections: usize,
     /// Connections that the client has closed while they were waiting for that.
     closed: usize,
+    /// Endless parts that were written.
+    endless: usize,
 }
 
 /// A response with this head and body.
@@ -143,6 +145,23 @@ impl Script {
         self.log.lock().unwrap().connections
     }
 
+    /// Waits until the client has taken some endless parts, and takes no more.
+    pub(crate) async fn is_held_up(&self) {
+        let written = || self.log.lock().unwrap().endless;
+        let (mut before, mut still) = (0, 0);
+        for _ in 0..2400 {
+            // On another thread, because the clock may stand still.
+            tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_millis(50))).await.unwrap();
+            let now = written();
+            still = if now > 0 && now == before { still + 1 } else { 0 };
+            before = now;
+            if still == 5 {
+                return;
+            }
+        }
+        panic!("the client has taken {before} parts, and goes on");
+    }
+
     /// Waits until this many requests have come.
     pub(crate) async fn seen(&self, count: usize) -> Vec<Request> {
         self.until(|log| log.requests.len() >= count).await;
@@ -190,6 +209,7 @@ async fn serve(stream: TcpStream, reply: Arc<Reply>, log: Arc<Mutex<Log>>, chang
                 Part::Text(text) => stream.write_all(text.as_bytes()).await.is_ok(),
                 Part::Endless(text, pause) => {
                     while stream.write_all(text.as_bytes()).await.is_ok() {
+                        log.lock().unwrap().endless += 1;
                         // The shortest sleep is a millisecond, which does not pass while a clock stands still.
                         match pause.is_zero() {
                             true => tokio::task::yield_now().await,

@@ -77,7 +77,9 @@ async fn only_an_idle_connection_is_closed() {
     let stage = Stage::with(Config::default(), listener).await;
     let session = stage.host.hello("2025-11-25").await.headers[0].1.clone();
     let headers = [("mcp-session-id", session.as_str())];
+    let mut attempts = 1..;
     let (sender, connection, slow) = loop {
+        assert!(attempts.next() < Some(100), "it closes connections that it has just accepted");
         let (mut sender, mut connection) = watched(&stage).await;
         let slow = tokio::spawn(sender.send_request(post(&stage, &headers, &call(1, "wait"))));
         tokio::select! {
