@@ -258,7 +258,7 @@ fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
          Times that the product promises are checked with made-up time in the package that decides about them. The tests here \
          use real processes on whatever machine, and allow ten times what is promised, in the long tier: 10 s for a crash or a \
          failed start that is to be told within one (items 20, 88, 89), ten times 45 ms and a start of the process for a save \
-         (item 67). What has no time of its own is waited for 120 s, or `PMCP_PATIENCE` seconds.\n\n\
+         (item 67). Any other wait ends after 120 s, or `PMCP_PATIENCE` seconds.\n\n\
          | item | what | tests |\n| ---: | --- | --- |\n",
     );
     for (item, what) in ITEMS {

@@ -211,7 +211,7 @@ async fn a_call_and_its_middleware_share_one_time() {
     let (stage, mut tool) = with_middleware(|builder| builder.call_timeout(TIMEOUT)).await;
     let mut host = stage.host("{}").await;
     let clock = StoppedClock::new();
-    // The step before a call takes from the time of the call, which has no time of its own.
+    // The step before a call takes from the time of the call: there is one limit for both.
     let (id, call, left) = begin(&mut host, &mut tool, &clock, TIMEOUT / 2).await;
     assert!(left <= 100_000, "{left}");
     clock.advance(TIMEOUT / 2).await;

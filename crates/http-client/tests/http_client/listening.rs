@@ -81,13 +81,13 @@ async fn a_position_that_is_too_old_is_forgotten() {
     assert_eq!(gets(&script.requests()), [None, Some("e1"), None]);
 }
 
-/// A server that replies like this gets so many GETs.
+/// Asserts that a server with these replies gets this number of GETs.
 async fn has_attempts(parts: Vec<Part>, count: usize) {
     let (script, _peer) = listening(move |_, _| parts.clone()).await;
     settles_at(&script, count).await;
 }
 
-/// So many GETs come, after two POSTs, and no more.
+/// Asserts that this number of GETs come after two POSTs, and no more.
 async fn settles_at(script: &Script, count: usize) {
     script.seen(2 + count).await;
     // No attempt is later than the longest delay: 1, 2 and 4 ms, and a quarter, or 100 ms and its doubles.
