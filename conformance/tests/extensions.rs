@@ -61,13 +61,10 @@ fn scene(capabilities: &Value) -> Scene {
     peer.handshake(vec![tool("echo"), hinted]);
     let id = host.begin_with("2025-11-25", capabilities);
     peer.settle(|| host.answered(id).is_some());
-    // On a busy machine the process takes calls before the bridge knows these lists.
-    let listed = |method: &str, key: &str| host.ask(method, &json!({}))[key][0].is_object();
-    peer.settle(|| {
-        listed("resources/list", "resources")
-            && listed("resources/templates/list", "resourceTemplates")
-            && listed("prompts/list", "prompts")
-    });
+    // These wait for the lists, which the process sends here.
+    let lists =
+        ["resources/list", "resources/templates/list", "prompts/list"].map(|list| host.request(list, &json!({})));
+    peer.settle(|| lists.iter().all(|id| host.answered(*id).is_some()));
     Scene { host, peer, stage, sandbox }
 }
 

@@ -83,7 +83,7 @@ fn a_changed_resource_is_announced_to_its_subscribers() {
 
 /// Item 26.
 #[test]
-fn late_lists_do_not_delay_tools_and_are_still_used() {
+fn late_lists_do_not_delay_tools_and_are_waited_for() {
     let (host, mut peer, _stage, _sandbox) = silent_library();
     // Nothing is answered until the tools have been used.
     let mut questions = Vec::new();
@@ -95,14 +95,14 @@ fn late_lists_do_not_delay_tools_and_are_still_used() {
     assert!(matches!(envelope.msg, Some(Msg::CallTool(_))), "{envelope:?}");
     peer.result(&envelope.request_id, r#""usable""#);
     host.answer(call);
-    assert_eq!(host.ask("resources/list", &json!({})), json!({"resources": []}));
     let place = host.now();
+    let list = host.request("resources/list", &json!({}));
     peer.resources = vec![resource("memo://late")];
     for question in questions {
         peer.answer_list(question);
     }
     host.notified(RESOURCES_CHANGED, place);
-    assert_eq!(keys(&host.ask("resources/list", &json!({}))["resources"], "uri"), ["memo://late"]);
+    assert_eq!(keys(&host.answer(list).value["result"]["resources"], "uri"), ["memo://late"]);
 }
 
 /// Item 88.
@@ -241,9 +241,10 @@ fn library_with(options: &[&str], has: impl FnOnce(&mut Peer)) -> (Host, Peer, S
     peer.handshake(vec![tool("echo")]);
     let id = host.begin("2025-11-25");
     peer.settle(|| host.answered(id).is_some());
-    // The lists have been requested before hosts see the tools.
-    let id = host.request("tools/list", &json!({}));
-    peer.settle(|| host.answered(id).is_some());
+    // These wait for the lists, which the process sends here.
+    let lists =
+        ["resources/list", "resources/templates/list", "prompts/list"].map(|list| host.request(list, &json!({})));
+    peer.settle(|| lists.iter().all(|id| host.answered(*id).is_some()));
     (host, peer, stage, sandbox)
 }
 

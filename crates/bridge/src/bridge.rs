@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use protomcp_server::{Router, ServeError, Server, Service};
 use protomcp_supervisor::Command;
 use protomcp_transport::Transport;
@@ -12,8 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::availability::Availability;
 use crate::builder::Builder;
+use crate::catalog::published::Published;
 use crate::catalog::registered_tool::RegisteredTool;
-use crate::catalog::snapshot::Snapshot;
 use crate::core::io::Input;
 use crate::driver::message::Message;
 use crate::exposition::BridgeMetrics;
@@ -29,7 +28,7 @@ pub struct Bridge {
     pub(crate) server: Server<Router<Backend>>,
     pub(crate) metrics: BridgeMetrics,
     pub(crate) availability: Availability,
-    pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
+    pub(crate) snapshot: Arc<Published>,
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) stop: CancellationToken,
     /// The loops of the tool processes.

@@ -3,6 +3,7 @@
 pub(crate) mod arguments;
 mod definition;
 pub(crate) mod faults;
+pub(crate) mod published;
 pub(crate) mod registered_tool;
 pub(crate) mod registration;
 pub(crate) mod resources_and_prompts;

@@ -221,9 +221,7 @@ impl Core {
             }
             Input::Catalogued(generation, kind, listed) if self.current == Some(generation) => {
                 let changed = self.catalogs.answered(generation, kind, listed, fx);
-                if changed.is_any() {
-                    self.list.show(self.catalogs.current(), fx);
-                }
+                self.list.show(self.catalogs.current(), fx);
                 changed.announce(fx);
             }
             Input::Exited(generation, exit) => self.exited(now, generation, exit, fx),

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use protomcp_link::Link;
 use protomcp_proto::ActiveToolsResponse;
 use protomcp_server::{Audience, ServerHandle, SessionId};
@@ -21,8 +20,8 @@ use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::catalog::published::Published;
 use crate::catalog::resources_and_prompts::Kind;
-use crate::catalog::snapshot::Snapshot;
 use crate::clock::now;
 use crate::core::Core;
 use crate::core::facts::Facts;
@@ -55,7 +54,7 @@ pub(crate) const INPUTS: usize = 256;
 pub(crate) struct Shared {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
+    pub(crate) snapshot: Arc<Published>,
     pub(crate) sessions: ServerHandle,
     pub(crate) sender: mpsc::Sender<Message>,
     pub(crate) progress: Progress,
@@ -66,7 +65,7 @@ pub(crate) struct Driver {
     core: Core,
     dispatcher: Arc<Dispatcher>,
     metrics: Arc<Metrics>,
-    snapshot: Arc<ArcSwap<Snapshot>>,
+    snapshot: Arc<Published>,
     sessions: ServerHandle,
     questions: Questions,
     launcher: Arc<Launcher>,

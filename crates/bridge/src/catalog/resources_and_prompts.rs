@@ -59,9 +59,26 @@ pub(crate) struct Catalog {
     resources: Arc<Section<Resource>>,
     templates: Arc<Section<Template>>,
     prompts: Arc<Section<Prompt>>,
+    /// By [`Kind`]: the process in service has still to send this list for the first time.
+    awaited: [bool; 3],
 }
 
 impl Catalog {
+    /// The same while the process in service has still to send these lists.
+    pub(crate) fn awaiting(&self, awaited: [bool; 3]) -> Self {
+        Self { awaited, ..self.clone() }
+    }
+
+    /// By [`Kind`]: the process in service has still to send this list.
+    pub(crate) fn awaited(&self) -> [bool; 3] {
+        self.awaited
+    }
+
+    /// True if the process in service has still to send one of these lists.
+    pub(crate) fn awaits(&self, lists: &[Kind]) -> bool {
+        lists.iter().any(|kind| self.awaited[*kind as usize])
+    }
+
     /// The same with one section replaced, if clients see a difference.
     pub(crate) fn with(&self, listed: Listed, faults: &mut Faults) -> Option<Self> {
         let mut other = self.clone();

@@ -36,10 +36,6 @@ pub(crate) struct Changed {
 }
 
 impl Changed {
-    pub(crate) fn is_any(self) -> bool {
-        self.resources || self.prompts
-    }
-
     pub(crate) fn announce(self, fx: &mut Vec<Effect>) {
         if self.resources {
             fx.push(Effect::ResourcesChanged(Audience::Everyone));
@@ -66,11 +62,13 @@ impl Catalogs {
     ) -> Changed {
         self.questions = [Question::Asked; 3];
         self.faults = Default::default();
-        let mut changed = Changed::default();
+        let (mut changed, mut awaited) = (Changed::default(), [true; 3]);
         for listed in listed {
             self.questions[listed.kind() as usize] = Question::None;
+            awaited[listed.kind() as usize] = false;
             self.store(listed, &mut changed, fx);
         }
+        self.set_awaited(awaited);
         self.ask(generation, renewed, fx);
         changed
     }
@@ -100,11 +98,25 @@ impl Catalogs {
         if let Some(listed) = listed {
             self.store(listed, &mut changed, fx);
         }
+        let mut awaited = self.catalog.awaited();
+        awaited[kind as usize] = false;
+        self.set_awaited(awaited);
         let question = std::mem::take(&mut self.questions[kind as usize]);
         if question == Question::AskAgain {
             self.ask(generation, &[kind], fx);
         }
         changed
+    }
+
+    /// No process will send the lists.
+    pub(crate) fn await_nothing(&mut self) {
+        self.set_awaited([false; 3]);
+    }
+
+    fn set_awaited(&mut self, awaited: [bool; 3]) {
+        if self.catalog.awaited() != awaited {
+            self.catalog = Arc::new(self.catalog.awaiting(awaited));
+        }
     }
 
     fn store(&mut self, listed: Listed, changed: &mut Changed, fx: &mut Vec<Effect>) {

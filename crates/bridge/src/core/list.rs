@@ -201,10 +201,12 @@ impl List {
         self.catalog = Arc::clone(catalog);
     }
 
-    /// Publishes another catalog.
+    /// Publishes the catalog if it is another one.
     pub(crate) fn show(&mut self, catalog: &Arc<Catalog>, fx: &mut Vec<Effect>) {
-        self.set_catalog(catalog);
-        self.publish(fx);
+        if !Arc::ptr_eq(&self.catalog, catalog) {
+            self.set_catalog(catalog);
+            self.publish(fx);
+        }
     }
 
     /// Drops the selection of a session.

@@ -152,6 +152,8 @@ impl Core {
             Next::After(pause) => fx.push(Effect::Report(Report::RestartIn { pause })),
             Next::GiveUp => {
                 fx.push(Effect::Refuse(why));
+                self.catalogs.await_nothing();
+                self.list.show(self.catalogs.current(), fx);
                 fx.push(Effect::Report(Report::GaveUp { failures: self.restart.failures() }));
             }
         }

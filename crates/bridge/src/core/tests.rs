@@ -298,7 +298,7 @@ fn crashes_restart_with_growing_pauses_until_it_gives_up() {
     for (number, pause) in [(2, 250), (3, 500), (4, 1000), (5, 2000)] {
         rig.elapse(pause, &format!("start {number}"));
         let next = if number == 5 {
-            "report restart failed; refuse: broken; report gave up after 5".into()
+            "report restart failed; refuse: broken; list a,b,c; report gave up after 5".into()
         } else {
             format!("report restart failed; report restart in {:?}", Duration::from_millis(pause * 2))
         };

@@ -13,13 +13,14 @@ use protomcp_supervisor::{Command, Exit, Prepared, Process, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::catalog::published::START_TIMEOUT;
 use crate::catalog::registration::Registration;
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 use crate::compat::registration_settle::REGISTRATION_SETTLE;
 use crate::compat::socket_readers::SocketReaders;
 use crate::diagnostics::start_error::StartError;
 use crate::driver::handover::Handover;
-use crate::driver::list_request::{START_TIMEOUT, ask};
+use crate::driver::list_request::ask;
 use crate::driver::message::{NewProcess, PendingLists};
 use crate::from_tool::inline_events::EventTap;
 use crate::from_tool::list_control::{self, PendingRegistration};

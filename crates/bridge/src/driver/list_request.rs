@@ -7,10 +7,6 @@ use protomcp_proto::{ListPromptsRequest, ListResourceTemplatesRequest, ListResou
 
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 
-/// The time for a process that has just started to answer. A silent process has no such lists: old SDKs do not know the
-/// requests.
-pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// The time for a process in service to answer. Published SDKs answer nothing while a tool runs.
 pub(crate) const RENEWAL_TIMEOUT: Duration = Duration::from_secs(300);
 

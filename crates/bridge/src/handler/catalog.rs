@@ -1,7 +1,8 @@
 //! Resources, prompts and completion: requests of clients to a tool process beside calls.
 //!
 //! These requests change nothing, so they wait neither for a turn nor for the end of a reload: they go to the process
-//! in service, and again to its successor if it is replaced before it answers.
+//! in service, and again to its successor if it is replaced before it answers. While a process has still to send its
+//! lists, requests for a list or for an unknown entry wait for it.
 
 use protomcp_link::{CallError, Options};
 use protomcp_proto::{GetPromptRequest, ReadResourceRequest, Rpc};
@@ -11,7 +12,7 @@ use protomcp_types::{
 };
 use protomcp_wire::{completion, metadata, prompt, resource};
 
-use crate::catalog::resources_and_prompts::Kind;
+use crate::catalog::resources_and_prompts::{Catalog, Kind, Prompt};
 use crate::diagnostics::failure::Failure;
 use crate::pool::worker::Worker;
 use crate::process::request_context;
@@ -22,17 +23,21 @@ use protomcp_schema::Page;
 /// Contents of more bytes are converted on a blocking thread, so that other tasks are not delayed.
 const CONVERT_INLINE: usize = 1 << 20;
 
+/// The lists in which a URI is looked up.
+const RESOURCES: [Kind; 2] = [Kind::Resources, Kind::Templates];
+
 impl Worker {
     pub(crate) async fn list(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, ErrorObject> {
         self.started().await?;
-        self.snapshot.load().catalog().page(kind, cursor)
+        let page = |catalog: &Catalog| catalog.page(kind, cursor);
+        let listed = self.snapshot.look_up(&[kind], |catalog| (!catalog.awaits(&[kind])).then(|| page(catalog))).await;
+        listed.unwrap_or_else(|| page(self.snapshot.load().catalog()))
     }
 
     /// The media type of this URI; −32002 if the lists have no match.
     pub(crate) async fn media_type(&self, uri: &str) -> Result<String, ErrorObject> {
         self.started().await?;
-        let snapshot = self.snapshot.load();
-        let found = snapshot.catalog().media_type(uri).map(str::to_owned);
+        let found = self.snapshot.look_up(&RESOURCES, |catalog| catalog.media_type(uri).map(str::to_owned)).await;
         found.ok_or_else(|| ErrorObject::resource_not_found(uri))
     }
 
@@ -50,13 +55,14 @@ impl Worker {
 
     pub(crate) async fn prompt(&self, get: GetPrompt, context: &Context) -> Result<GetPromptResult, ErrorObject> {
         self.started().await?;
-        {
-            let (snapshot, given) = (self.snapshot.load(), get.members());
-            let known = snapshot.catalog().prompt(&get.name).ok_or_else(|| ErrorObject::unknown_prompt(&get.name))?;
-            if let Some(missing) = known.missing(|name| given.member(name).is_some()) {
-                let why = format!("prompt \"{}\" needs the argument \"{missing}\"", get.name);
-                return Err(ErrorObject::invalid_params(why));
-            }
+        let missing = |prompt: &Prompt| {
+            let given = get.members();
+            prompt.missing(|name| given.member(name).is_some()).map(str::to_owned)
+        };
+        let known = self.snapshot.look_up(&[Kind::Prompts], |catalog| catalog.prompt(&get.name).map(missing)).await;
+        if let Some(missing) = known.ok_or_else(|| ErrorObject::unknown_prompt(&get.name))? {
+            let why = format!("prompt \"{}\" needs the argument \"{missing}\"", get.name);
+            return Err(ErrorObject::invalid_params(why));
         }
         let arguments_json = get.arguments_or_empty().into_bytes();
         let request =
@@ -71,19 +77,17 @@ impl Worker {
         context: &Context,
     ) -> Result<CompleteResult, ErrorObject> {
         self.started().await?;
-        let what = {
-            let snapshot = self.snapshot.load();
-            match &complete.reference {
-                Reference::Prompt { name } => {
-                    snapshot.catalog().prompt(name).ok_or_else(|| ErrorObject::unknown_prompt(name))?;
-                    format!("complete prompt \"{name}\"")
-                }
-                Reference::Resource { uri } if snapshot.catalog().has_template_or_uri(uri) => {
-                    format!("complete resource \"{uri}\"")
-                }
-                Reference::Resource { uri } => {
-                    return Err(ErrorObject::invalid_params(format!("unknown resource {uri:?}")));
-                }
+        let what = match &complete.reference {
+            Reference::Prompt { name } => {
+                let known = self.snapshot.look_up(&[Kind::Prompts], |catalog| catalog.prompt(name).map(drop)).await;
+                known.ok_or_else(|| ErrorObject::unknown_prompt(name))?;
+                format!("complete prompt \"{name}\"")
+            }
+            Reference::Resource { uri } => {
+                let has = |catalog: &Catalog| catalog.has_template_or_uri(uri).then_some(());
+                let known = self.snapshot.look_up(&RESOURCES, has).await;
+                known.ok_or_else(|| ErrorObject::invalid_params(format!("unknown resource {uri:?}")))?;
+                format!("complete resource \"{uri}\"")
             }
         };
         completion::to_mcp(self.ask(&what, completion::to_envelope(complete), context).await?)

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use protomcp_server::SessionId;
 use protomcp_types::ErrorObject;
 use tokio::sync::{SetOnce, mpsc};
 
 use crate::call::Calls;
-use crate::catalog::snapshot::Snapshot;
+use crate::catalog::published::Published;
 use crate::catalog::tool::Tool;
 
 /// The parts that every request uses.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    pub(crate) snapshot: Arc<ArcSwap<Snapshot>>,
+    pub(crate) snapshot: Arc<Published>,
     pub(crate) calls: Arc<Calls>,
     /// Set when the first start has ended: clients are served from the beginning, and wait here for the tools.
     pub(crate) started: Arc<SetOnce<Result<(), String>>>,

@@ -1,14 +1,17 @@
 //! Requests of clients beside calls, across reloads.
 
+use std::time::Duration;
+
 use protomcp_bridge::ReloadMode;
 use protomcp_proto::{
-    GetActiveToolsRequest, Msg, PromptListResponse, ReadResourceResponse, ResourceContent, ResourceDefinition,
-    ResourceListChanged, ResourceListResponse, ResourceTemplateListResponse,
+    Envelope, GetActiveToolsRequest, GetPromptResponse, Msg, PromptDefinition, PromptListResponse, PromptMessage,
+    ReadResourceResponse, ResourceContent, ResourceDefinition, ResourceListChanged, ResourceListResponse,
+    ResourceTemplateListResponse,
 };
 use serde_json::json;
 
 use crate::host::Host;
-use crate::stage::Stage;
+use crate::stage::{Stage, StoppedClock};
 use crate::tool::Tool;
 
 const MEMO: &str = "memo://a";
@@ -147,4 +150,65 @@ async fn a_flood_of_changes_is_one_request_at_a_time() {
     // One request for each list, and one more after the rest of the flood, which may arrive in a few parts.
     assert!((2..100).contains(&asked), "{asked} questions");
     host.expect("notifications/resources/list_changed").await;
+}
+
+/// A process that takes calls, and has answered none of the three requests for its lists.
+async fn unlisted() -> (Stage, Tool, Vec<Envelope>, Host, StoppedClock) {
+    let (stage, mut tool) = Stage::silent(|builder| builder).await;
+    let mut host = stage.host("{}").await;
+    let clock = StoppedClock::new();
+    tool.handshake(vec![Tool::definition("a")]).await;
+    let mut requests = Vec::new();
+    for _ in 0..3 {
+        requests.push(tool.next().await);
+    }
+    let call = host.call("a").await;
+    clock.advance(Duration::from_millis(250)).await;
+    let envelope = tool.next().await;
+    assert!(matches!(envelope.msg, Some(Msg::CallTool(_))), "{envelope:?}");
+    tool.result(&envelope.request_id, "served").await;
+    assert_eq!(host.text(call).await, "served");
+    (stage, tool, requests, host, clock)
+}
+
+#[tokio::test]
+async fn an_unknown_entry_waits_for_the_first_lists() {
+    let (_stage, mut tool, requests, mut host, _clock) = unlisted().await;
+    let get = host.request("prompts/get", json!({"name": "p"})).await;
+    let list = host.request("prompts/list", json!({})).await;
+    let read = host.request("resources/read", json!({"uri": MEMO})).await;
+    host.hears_nothing().await;
+    for request in requests {
+        let answer: Msg = match request.msg {
+            Some(Msg::ListPromptsRequest(_)) => {
+                let prompts = vec![PromptDefinition { name: "p".into(), ..Default::default() }];
+                PromptListResponse { prompts }.into()
+            }
+            Some(Msg::ListResourcesRequest(_)) => ResourceListResponse::default().into(),
+            _ => ResourceTemplateListResponse::default().into(),
+        };
+        tool.send(&request.request_id, answer).await;
+    }
+    let asked = tool.next().await;
+    assert!(matches!(asked.msg, Some(Msg::GetPromptRequest(_))), "{asked:?}");
+    let message = PromptMessage { role: "user".into(), content_json: r#"{"type":"text","text":"hi"}"#.into() };
+    tool.send(&asked.request_id, GetPromptResponse { messages: vec![message], ..Default::default() }).await;
+    let (found, mut before) = host.until(get).await;
+    assert_eq!(found["result"]["messages"][0]["content"]["text"], "hi", "{found}");
+    let mut answer =
+        |id: u64| before.iter().position(|message| message["id"] == id).map(|at| before.remove(at)).unwrap();
+    assert_eq!(answer(list)["result"]["prompts"], json!([{"name": "p"}]));
+    assert_eq!(answer(read)["error"]["code"], -32002, "the lists are known, and it is in none");
+}
+
+#[tokio::test]
+async fn an_unknown_entry_waits_five_seconds_for_a_silent_process() {
+    let (_stage, _tool, _requests, mut host, clock) = unlisted().await;
+    let get = host.request("prompts/get", json!({"name": "p"})).await;
+    clock.advance(Duration::from_secs(4)).await;
+    host.hears_nothing().await;
+    clock.advance(Duration::from_secs(1)).await;
+    assert_eq!(host.answer(get).await["error"]["code"], -32602);
+    let list = host.request("resources/list", json!({})).await;
+    assert_eq!(host.answer(list).await["result"]["resources"], json!([]), "nothing more is awaited");
 }

@@ -147,3 +147,23 @@ fn faults_of_definitions_are_reported() {
          list a,b,c; resources changed",
     );
 }
+
+#[test]
+fn the_first_lists_of_each_process_are_awaited() {
+    let awaited = |rig: &Rig| Kind::ALL.map(|kind| rig.core.list.snapshot().catalog().awaits(&[kind]));
+    let mut rig = Rig::new(ReloadMode::Swap);
+    assert_eq!(awaited(&rig), [true; 3]);
+    rig.check(answer(1, Listed::none(Kind::Resources)), "list a,b,c");
+    assert_eq!(awaited(&rig), [false, true, true]);
+    rig.check(answer(1, prompts(&["p"])), "list a,b,c; prompts changed");
+    rig.check(answer(1, Listed::none(Kind::Templates)), "list a,b,c");
+    assert_eq!(awaited(&rig), [false; 3]);
+    rig.check(Input::Renewed(generation(1), &[Kind::Prompts]), "Prompts? 1");
+    assert_eq!(awaited(&rig), [false; 3], "clients are told of changes");
+
+    rig.core.handle(rig.now, Input::Changed, &CALM);
+    rig.core.handle(rig.now, Input::Started(generation(2), with(vec![resources(&["r"])])), &CALM);
+    assert_eq!(awaited(&rig), [false, true, true]);
+    rig.core.handle(rig.now, answer(1, prompts(&["q"])), &CALM);
+    assert_eq!(awaited(&rig), [false, true, true], "the old process says nothing about the lists of the new one");
+}

@@ -68,7 +68,7 @@ fn middleware(name: &str) -> Middleware {
 fn answered() -> Rig {
     let mut rig = Rig::new(ReloadMode::Graceful);
     for kind in Kind::ALL {
-        rig.check(Input::Catalogued(generation(1), kind, None), "");
+        rig.check(Input::Catalogued(generation(1), kind, None), "list a,b,c");
     }
     rig
 }
