@@ -13,6 +13,8 @@ mod table;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use protomcp_testing::assert_committed;
+
 use self::authorization::AUTHORIZATION;
 use self::memory::MEMORY;
 use self::schemas::SCHEMAS;
@@ -29,10 +31,7 @@ fn the_tables_of_security_md_match_the_constants() {
     let (before, rest) = document.split_once(BEGIN).expect("the tables have a beginning");
     let (_, after) = rest.split_once(END).expect("the tables have an end");
     let fresh = format!("{before}{BEGIN}{}{END}{after}", tables());
-    if std::env::var_os("UPDATE_BOUNDS").is_some() {
-        return fs::write(&path, fresh).expect("SECURITY.md can be written");
-    }
-    assert!(document == fresh, "SECURITY.md is out of date; set UPDATE_BOUNDS=1 to write it");
+    assert_committed(path, fresh, "UPDATE_BOUNDS");
 }
 
 fn tables() -> String {

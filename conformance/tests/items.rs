@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use clients::CLIENTS;
 use proto_mcp::PROTO_MCP;
 use proto_mcp_schemas::PROTO_MCP_SCHEMAS;
+use protomcp_testing::assert_committed;
 use revisions::{REVISIONS, Test};
 
 /// The items of the compatibility checklist that are promised so far, in a few words each.
@@ -187,12 +188,7 @@ fn the_table_of_proto_mcp_is_up_to_date() {
 
 /// Compares a table with its file, or writes it.
 fn check(file: &str, wanted: &str) {
-    let path = here().join(file);
-    if std::env::var_os("UPDATE_ITEMS").is_some() {
-        fs::write(&path, wanted).expect("the table can be written");
-    }
-    let present = fs::read_to_string(&path).unwrap_or_default();
-    assert!(present == wanted, "{file} is out of date: run this test with UPDATE_ITEMS=1");
+    assert_committed(here().join(file), wanted, "UPDATE_ITEMS");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use protomcp_conformance::{Everything, Sandbox, Web, everything_server, living, peers, pmcp};
+use protomcp_testing::assert_committed;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -160,12 +161,7 @@ fn clients_use_all_their_features_and_the_tables_are_current() {
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 
-    let path = here().join("CLIENTS.md");
-    if std::env::var_os("UPDATE_CLIENTS").is_some() {
-        fs::write(&path, &text).expect("the tables can be written");
-    }
-    let present = fs::read_to_string(&path).unwrap_or_default();
-    assert!(present == text, "CLIENTS.md is out of date: run this test with UPDATE_CLIENTS=1");
+    assert_committed(here().join("CLIENTS.md"), text, "UPDATE_CLIENTS");
 }
 
 const INTRODUCTION: &str = "# Clients and what they use\n\n\

@@ -12,13 +12,12 @@ mod servers;
 mod transcript;
 mod visit;
 
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_client::{ClientLimits, CloseReason, Guardian, Mode, RequestError};
 use protomcp_conformance::{Sandbox, patience, pmcp};
+use protomcp_testing::assert_committed;
 use protomcp_types::ProtocolVersion;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -63,12 +62,7 @@ async fn the_client_uses_real_servers_and_the_tables_are_current() {
     for server in servers {
         text += &table(server, &columns);
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("SERVERS.md");
-    if std::env::var_os("UPDATE_SERVERS").is_some() {
-        fs::write(&path, &text).expect("the tables can be written");
-    }
-    let present = fs::read_to_string(&path).unwrap_or_default();
-    assert!(present == text, "SERVERS.md is out of date: run this test with UPDATE_SERVERS=1");
+    assert_committed(concat!(env!("CARGO_MANIFEST_DIR"), "/SERVERS.md"), text, "UPDATE_SERVERS");
 }
 
 /// A server that starts slowly gets a handshake after `server/discover`, and may refuse either of them.

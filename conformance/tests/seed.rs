@@ -10,6 +10,7 @@ use std::path::Path;
 mod clients;
 
 use clients::{CLIENTS, LATER};
+use protomcp_testing::assert_committed;
 
 /// Promises in a few words, and the tests that show them: file, name.
 type Rows = &'static [(&'static str, &'static [(&'static str, &'static str)])];
@@ -192,12 +193,7 @@ fn the_table_is_up_to_date() {
     for (what, instead) in LATER {
         writeln!(wanted, "| {what} | {instead} |").expect("a string grows");
     }
-    let path = here().join("SEED.md");
-    if std::env::var_os("UPDATE_SEED").is_some() {
-        fs::write(&path, &wanted).expect("the table can be written");
-    }
-    let present = fs::read_to_string(&path).unwrap_or_default();
-    assert!(present == wanted, "SEED.md is out of date: run this test with UPDATE_SEED=1");
+    assert_committed(here().join("SEED.md"), wanted, "UPDATE_SEED");
 }
 
 #[test]

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use protomcp_bridge::{Bridge, Builder, Command, ToolFile};
-use protomcp_conformance::{Sandbox, patience, peers, sdk_example};
+use protomcp_conformance::{Sandbox, peers, sdk_example};
+use protomcp_testing::JsonPeer;
 use protomcp_transport::lines::Lines;
-use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
+use serde_json::json;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 const CALLS: u64 = 100;
 const HOSTS: u64 = 2;
@@ -38,39 +37,22 @@ fn with_bridge(builder: Builder, test: impl AsyncFnOnce(&Arc<Bridge>)) {
 
 /// A session over lines.
 struct Session {
-    lines: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
-    input: WriteHalf<DuplexStream>,
+    peer: JsonPeer,
     serving: JoinHandle<()>,
 }
 
 impl Session {
     async fn open(bridge: Arc<Bridge>) -> Self {
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
-        let (reader, writer) = tokio::io::split(theirs);
+        let (mut peer, reader, writer) = JsonPeer::connected(1 << 20);
         let serving = tokio::spawn(async move {
             bridge.serve(Lines::new(reader, writer)).await.expect("a good end");
         });
-        let (output, input) = tokio::io::split(ours);
-        let mut session = Self { lines: BufReader::new(output).lines(), input, serving };
-        let info = json!({"name": "h", "version": "1"});
-        let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
-        let mut text = request(&"hello".into(), "initialize", &hello);
-        text.push_str("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
-        session.send(&text).await;
-        session
-    }
-
-    async fn send(&mut self, text: &str) {
-        self.input.write_all(text.as_bytes()).await.expect("the bridge reads");
-    }
-
-    async fn next(&mut self) -> Value {
-        let line = timeout(patience(), self.lines.next_line()).await.expect("an answer").expect("a line");
-        serde_json::from_str(&line.expect("the session goes on")).expect("JSON")
+        peer.initialize("2025-11-25", json!({})).await;
+        Self { peer, serving }
     }
 
     async fn close(mut self) {
-        self.input.shutdown().await.expect("the host leaves");
+        self.peer.close().await;
         self.serving.await.expect("no panic");
     }
 }
@@ -78,23 +60,18 @@ impl Session {
 async fn call_all(bridge: Arc<Bridge>, host: u64) {
     let mut session = Session::open(bridge).await;
     // Clients use the same ids; nothing may depend on their being different.
-    let calls = (0..CALLS / HOSTS).map(|id| {
+    for id in 0..CALLS / HOSTS {
         let params = json!({"name": "echo", "arguments": {"text": format!("host {host}, call {id}")}});
-        request(&id.into(), "tools/call", &params)
-    });
-    session.send(&calls.collect::<String>()).await;
+        session.peer.send(json!({"id": id, "method": "tools/call", "params": params})).await;
+    }
     let mut answered = 0;
     while answered < CALLS / HOSTS {
-        let message = session.next().await;
+        let message = session.peer.next().await;
         let Some(id) = message["id"].as_u64() else { continue };
         assert_eq!(message["result"]["content"][0]["text"], format!("host {host}, call {id}"), "{message}");
         answered += 1;
     }
     session.close().await;
-}
-
-fn request(id: &Value, method: &str, params: &Value) -> String {
-    format!("{}\n", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
 /// Item 49.
@@ -113,16 +90,10 @@ fn concurrent_sessions_get_their_answers_with_the_rust_sdk() {
 
 /// The levels of the log messages that a session gets about its call. Messages about a call come before its answer.
 async fn levels(session: &mut Session, rows: u64) -> Vec<String> {
-    session.send(&request(&7.into(), "tools/call", &json!({"name": "import", "arguments": {"rows": rows}}))).await;
-    let mut levels = Vec::new();
-    loop {
-        let message = session.next().await;
-        match message["method"].as_str() {
-            Some("notifications/message") => levels.push(message["params"]["level"].as_str().expect("a level").into()),
-            _ if message["id"] == 7 => break levels,
-            _ => {}
-        }
-    }
+    let id = session.peer.request("tools/call", json!({"name": "import", "arguments": {"rows": rows}})).await;
+    let (_, before) = session.peer.until(id).await;
+    let logged = before.iter().filter(|message| message["method"] == "notifications/message");
+    logged.map(|message| message["params"]["level"].as_str().expect("a level").to_owned()).collect()
 }
 
 #[test]
@@ -133,8 +104,8 @@ fn each_session_gets_the_log_messages_of_its_own_level() {
         let mut sessions = Vec::new();
         for (level, expected) in levels_of {
             let mut session = Session::open(Arc::clone(bridge)).await;
-            session.send(&request(&1.into(), "logging/setLevel", &json!({"level": level}))).await;
-            while session.next().await["id"] != 1 {}
+            let id = session.peer.request("logging/setLevel", json!({"level": level})).await;
+            session.peer.until(id).await;
             sessions.push((session, expected));
         }
         // The level that was set last is that of its own session only; the calls run together.

@@ -7,11 +7,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 use std::thread;
 
 use protomcp_conformance::{Web, envelope_tools, everything_tool, suite};
+use protomcp_testing::assert_committed;
 
 /// The protocol of a tool process; each one includes the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -232,13 +231,7 @@ fn check(speech: Speech) {
 
 #[test]
 fn the_table_of_missing_scenarios_is_up_to_date() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("SUITE.md");
-    let table = table();
-    if std::env::var_os("UPDATE_SUITE").is_some() {
-        fs::write(&path, &table).expect("the table can be written");
-    }
-    let written = fs::read_to_string(&path).expect("the table is there");
-    assert!(written == table, "SUITE.md is out of date: run this test with UPDATE_SUITE=1");
+    assert_committed(concat!(env!("CARGO_MANIFEST_DIR"), "/SUITE.md"), table(), "UPDATE_SUITE");
 }
 
 fn table() -> String {

@@ -167,6 +167,7 @@ const STRUCT_FILE: &[u8] = include_bytes!("gen/struct.binpb");
 #[cfg(test)]
 mod tests {
     use prost::Message;
+    use protomcp_testing::assert_committed;
 
     use super::*;
 
@@ -174,11 +175,8 @@ mod tests {
     fn the_descriptor_set_is_that_of_the_compiler() {
         let mut set = protox::compile(["google/protobuf/struct.proto"], ["."]).expect("it is built into the compiler");
         set.file.iter_mut().for_each(|file| file.source_code_info = None);
-        if std::env::var_os("UPDATE_GENERATED").is_some() {
-            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gen/struct.binpb");
-            std::fs::write(path, set.encode_to_vec()).expect("the file can be written");
-        }
-        assert!(set.encode_to_vec() == STRUCT_FILE, "run this test with UPDATE_GENERATED=1");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gen/struct.binpb");
+        assert_committed(path, set.encode_to_vec(), "UPDATE_GENERATED");
     }
 
     #[tokio::test]

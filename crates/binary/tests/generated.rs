@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::{env, fmt::Write, fs, path::Path};
+use std::{fmt::Write, fs, path::Path};
 
 use prost::Message;
 use prost_types::{
@@ -15,6 +15,7 @@ use protomcp_binary::message::{
     ClientCapabilities, InitializeRequest, InitializeResponse, McpMessage, Payload, ServerCapabilities, Tool,
     ToolCapabilities, tool::SchemaSource,
 };
+use protomcp_testing::assert_committed;
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gen/buf.mcp.v1.rs");
 const FILE: &str = "buf/mcp/v1/mcp.proto";
@@ -54,13 +55,7 @@ Error: 1 code int32, 2 message string, 3 data{string string}
 
 #[test]
 fn the_committed_code_is_generated_from_the_proto_file() {
-    let generated = generate();
-    if env::var_os("UPDATE_GENERATED").is_some() {
-        fs::write(COMMITTED, generated).expect("the file can be written");
-        return;
-    }
-    let committed = fs::read_to_string(COMMITTED).expect("the file is committed");
-    assert!(committed == generated, "the generated code is out of date; run this test with UPDATE_GENERATED=1");
+    assert_committed(COMMITTED, generate(), "UPDATE_GENERATED");
 }
 
 #[test]

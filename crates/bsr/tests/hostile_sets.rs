@@ -1,6 +1,6 @@
 //! Descriptor sets that no compiler writes: each is refused within the limits, for its reason, and none causes a panic.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use proptest::prelude::*;
 use prost::Message as _;
@@ -12,12 +12,7 @@ use prost_types::{
 };
 use protomcp_bsr::convert::to_json_schema;
 use protomcp_bsr::{MessageError, MessageLimits, Schema, SchemaError, SchemaLimits};
-
-/// The longest time for a set within the limits, on a busy machine: 120 s, or `PMCP_PATIENCE` seconds.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
+use protomcp_testing::patience;
 
 fn file(name: &str, imports: &[&str], messages: Vec<DescriptorProto>) -> FileDescriptorProto {
     FileDescriptorProto {

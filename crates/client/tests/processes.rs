@@ -4,20 +4,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use protomcp_client::{
     Backoff, Client, ClientSession, CloseReason, Command, CommandTransport, Guardian, RequestError, SpawnError,
     SpawnedError, StopPolicy,
 };
+use protomcp_testing::{in_time, patience, until};
 use protomcp_transport::Transport;
 use protomcp_types::{JsonObject, ProtocolVersion};
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 fn server() -> Command {
     let tests = std::env::current_exe().unwrap();
@@ -42,15 +37,11 @@ async fn text(session: &ClientSession, tool: &str) -> Result<String, RequestErro
 
 /// Waits until a process does not exist, or is a zombie.
 async fn wait_for_the_end_of(pid: &str) {
-    let began = Instant::now();
     let is_alive = || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(" Z"))
     };
-    while is_alive() {
-        assert!(began.elapsed() < patience(), "{pid} is still there");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(&format!("{pid} has ended"), || !is_alive()).await;
 }
 
 #[tokio::test]
@@ -139,11 +130,7 @@ async fn a_crashed_server_is_started_again() {
     let after = text(&session, "pid").await.unwrap();
     assert_ne!(before, after);
     // The lists of the new process may differ.
-    let began = Instant::now();
-    while *changes.lock().unwrap() == 0 {
-        assert!(began.elapsed() < patience());
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the client is notified", || *changes.lock().unwrap() > 0).await;
     session.close(patience()).await;
     wait_for_the_end_of(&after).await;
 }
@@ -162,7 +149,7 @@ async fn a_server_that_keeps_crashing_is_given_up() {
     let backoff = Backoff { first: Duration::from_millis(1), give_up_after: 3, ..Backoff::default() };
     let client = client().mode(protomcp_client::Mode::Stateful);
     let session = client.spawn_transport(CommandTransport::new(shell(&script)).restart(backoff)).await.unwrap();
-    let end = tokio::time::timeout(patience(), session.closed()).await.unwrap();
+    let end = in_time(session.closed()).await.unwrap();
     drop(std::fs::remove_file(&once));
     assert!(matches!(end, CloseReason::Failed(_) | CloseReason::ByServer(_)), "{end}");
 }
@@ -176,9 +163,7 @@ fn a_transport_may_be_dropped_outside_a_runtime() {
         CommandTransport::new(shell("echo $$ >&2; cat")).on_stderr(move |line| *heard.lock().unwrap() = line.into());
     let running = runtime.block_on(async {
         let running = server.spawn().await.unwrap();
-        while pid.lock().unwrap().is_empty() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until("the server has sent its id", || !pid.lock().unwrap().is_empty()).await;
         running
     });
     let (source, sink) = running.split();
@@ -196,6 +181,6 @@ async fn a_process_that_stops_reading_is_given_up_while_it_writes() {
     let note = r#"{"jsonrpc":"2.0","method":"notifications/x"}"#;
     let script = format!("read line; exec 0<&-; echo '{discovered}'; while echo '{note}'; do sleep 0.1; done");
     let session = client().spawn(shell(&script)).await.unwrap();
-    let call = tokio::time::timeout(patience(), session.call_tool("a", &JsonObject::new()).into_future()).await;
+    let call = in_time(session.call_tool("a", &JsonObject::new()).into_future()).await;
     assert!(matches!(call.expect("the session goes on"), Err(RequestError::Closed(_))));
 }

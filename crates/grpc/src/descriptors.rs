@@ -83,7 +83,8 @@ fn add_message(symbols: &mut Vec<String>, scope: &str, message: &DescriptorProto
 #[cfg(test)]
 mod tests {
     use std::path::Path;
-    use std::{env, fs};
+
+    use protomcp_testing::assert_committed;
 
     use super::*;
 
@@ -96,11 +97,7 @@ mod tests {
             // Comments are for readers of the proto file.
             file.source_code_info = None;
         }
-        if env::var_os("UPDATE_GENERATED").is_some() {
-            fs::write(folder.join("src/gen/mcp.binpb"), set.encode_to_vec()).unwrap();
-            return;
-        }
-        assert!(set.encode_to_vec() == SET, "the set is out of date; run this test with UPDATE_GENERATED=1");
+        assert_committed(folder.join("src/gen/mcp.binpb"), set.encode_to_vec(), "UPDATE_GENERATED");
     }
 
     #[test]

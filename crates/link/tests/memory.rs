@@ -5,11 +5,11 @@
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream as Blocking;
-use std::time::Duration;
 
 use protomcp_codec::{Encoder, Limits};
 use protomcp_link::{Config, Event, Options, drive};
 use protomcp_proto::{CallAnswer, CallToolRequest, Envelope, Msg, RawHeader, ReloadResponse, ToolListResponse};
+use protomcp_testing::{patience, until};
 use tokio::net::UnixStream;
 
 const MIB: usize = 1 << 20;
@@ -66,19 +66,9 @@ async fn a_large_answer_is_in_memory_once_and_gone_when_it_is_dropped() {
     }
     let peak = status("VmHWM:").saturating_sub(before);
     assert!(peak < PAYLOAD + PAYLOAD / 4, "{} MiB at most", peak / MIB);
-    let began = std::time::Instant::now();
     // The thread that assembled the answer may let go of it a moment later.
-    while status("VmRSS:").saturating_sub(before) >= 8 * MIB {
-        assert!(began.elapsed() < patience(), "memory stays behind");
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    until("the memory is free", || status("VmRSS:").saturating_sub(before) < 8 * MIB).await;
     link.close();
     assert!(matches!(events.recv().await, Some(Event::Closed(_))));
     peer.join().unwrap();
-}
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
 }

@@ -14,19 +14,13 @@ use std::time::Duration;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig};
+use protomcp_testing::in_time;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 const REQUEST: &[u8] = b"GET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
@@ -83,7 +77,7 @@ async fn get(address: SocketAddr) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.unwrap();
     let mut text = String::new();
-    timeout(patience(), stream.read_to_string(&mut text)).await.expect("no response").unwrap();
+    in_time(stream.read_to_string(&mut text)).await.expect("no response").unwrap();
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
     let peer = stream.local_addr().unwrap().to_string();
     assert!(text.ends_with(&peer), "{text} for {peer}");
@@ -96,16 +90,16 @@ async fn after_the_shutdown_signal_only_open_requests_finish() {
     get(address).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(REQUEST).await.unwrap();
-    timeout(patience(), gate.has_begun.notified()).await.expect("the request does not begin");
+    in_time(gate.has_begun.notified()).await.expect("the request does not begin");
     stop.cancel();
     let refused = async { while TcpStream::connect(address).await.is_ok() {} };
-    timeout(patience(), refused).await.expect("the socket stays open");
+    in_time(refused).await.expect("the socket stays open");
     assert!(!task.is_finished());
     gate.go.notify_one();
     let mut text = String::new();
-    timeout(patience(), stream.read_to_string(&mut text)).await.expect("no response").unwrap();
+    in_time(stream.read_to_string(&mut text)).await.expect("no response").unwrap();
     assert!(text.starts_with("HTTP/1.1 200"), "{text}");
-    timeout(patience(), task).await.expect("the server does not end").unwrap().unwrap();
+    in_time(task).await.expect("the server does not end").unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -114,9 +108,9 @@ async fn unfinished_requests_are_closed_after_the_drain_timeout() {
     let Server { address, gate, stop, task } = start(config).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(REQUEST).await.unwrap();
-    timeout(patience(), gate.has_begun.notified()).await.expect("the request does not begin");
+    in_time(gate.has_begun.notified()).await.expect("the request does not begin");
     stop.cancel();
-    timeout(patience(), task).await.expect("the server does not end").unwrap().unwrap();
+    in_time(task).await.expect("the server does not end").unwrap().unwrap();
     assert!(!matches!(stream.read(&mut [0]).await, Ok(1..)), "the response never came");
 }
 
@@ -134,9 +128,9 @@ async fn several_sockets_are_served_and_share_one_limit() {
     }
     let mut busy = TcpStream::connect(addresses[0]).await.unwrap();
     busy.write_all(REQUEST).await.unwrap();
-    timeout(patience(), gate.has_begun.notified()).await.expect("the request does not begin");
+    in_time(gate.has_begun.notified()).await.expect("the request does not begin");
     let mut refused = TcpStream::connect(addresses[1]).await.unwrap();
-    let end = timeout(patience(), refused.read(&mut [0])).await.expect("the connection stays open");
+    let end = in_time(refused.read(&mut [0])).await.expect("the connection stays open");
     assert!(!matches!(end, Ok(1..)), "{end:?}");
 }
 
@@ -165,6 +159,6 @@ async fn an_error_of_the_service_closes_the_connection() {
     tokio::spawn(listener.serve(Broken).into_future());
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(REQUEST).await.unwrap();
-    let end = timeout(patience(), stream.read(&mut [0])).await.expect("the connection stays open");
+    let end = in_time(stream.read(&mut [0])).await.expect("the connection stays open");
     assert!(!matches!(end, Ok(1..)), "{end:?}");
 }

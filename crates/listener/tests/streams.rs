@@ -8,17 +8,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
+use protomcp_testing::in_time;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// Returns each byte, until the client has closed its end or the listener shuts down.
 #[derive(Clone)]
@@ -64,13 +58,13 @@ async fn start(config: ListenerConfig, is_deaf: bool) -> Server {
 async fn echo(stream: &mut TcpStream, byte: u8) {
     stream.write_all(&[byte]).await.unwrap();
     let mut answer = [0];
-    timeout(patience(), stream.read_exact(&mut answer)).await.expect("no answer").unwrap();
+    in_time(stream.read_exact(&mut answer)).await.expect("no answer").unwrap();
     assert_eq!(answer, [byte]);
 }
 
 /// Waits until the server has closed a connection.
 async fn ended(mut stream: TcpStream) {
-    let end = timeout(patience(), stream.read(&mut [0])).await.expect("the connection stays open");
+    let end = in_time(stream.read(&mut [0])).await.expect("the connection stays open");
     assert!(!matches!(end, Ok(1..)), "{end:?}");
 }
 
@@ -94,7 +88,7 @@ async fn a_stream_ends_by_itself_or_after_the_drain_timeout() {
         echo(&mut stream, 1).await;
         server.stop.cancel();
         ended(stream).await;
-        timeout(patience(), server.task).await.expect("the server does not end").unwrap().unwrap();
+        in_time(server.task).await.expect("the server does not end").unwrap().unwrap();
     }
 }
 
@@ -111,7 +105,7 @@ async fn an_idle_stream_is_closed() {
             }
         }
     };
-    ended(timeout(patience(), served).await.expect("no stream is served")).await;
+    ended(in_time(served).await.expect("no stream is served")).await;
 }
 
 #[tokio::test]

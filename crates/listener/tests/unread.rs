@@ -13,16 +13,10 @@ use std::time::Duration;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
+use protomcp_testing::in_time;
 use tokio::io::{AsyncWriteExt, copy, split};
 use tokio::net::TcpSocket;
-use tokio::time::timeout;
 use tower_service::Service;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// The time for a client to take a byte.
 const SOON: Duration = Duration::from_millis(100);
@@ -88,7 +82,7 @@ async fn flood(address: SocketAddr, first: &[u8], next: impl Fn(u32) -> Vec<u8>)
             number += 1;
         }
     };
-    timeout(patience(), sending).await.expect("the connection stays open");
+    in_time(sending).await.expect("the connection stays open");
 }
 
 #[tokio::test]

@@ -3,21 +3,15 @@
 
 use std::fmt::Write;
 use std::path::Path;
-use std::{env, fs};
 
 use prost_types::field_descriptor_proto::{Label, Type};
+use protomcp_testing::assert_committed;
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/page/envelope.json");
 
 #[test]
 fn the_committed_table_is_generated_from_the_proto_file() {
-    let generated = generate();
-    if env::var_os("UPDATE_GENERATED").is_some() {
-        fs::write(COMMITTED, generated).expect("the file can be written");
-        return;
-    }
-    let committed = fs::read_to_string(COMMITTED).expect("the file is committed");
-    assert!(committed == generated, "page/envelope.json is out of date; run this test with UPDATE_GENERATED=1");
+    assert_committed(COMMITTED, generate(), "UPDATE_GENERATED");
 }
 
 /// For each message its fields by number: the name, and the type, with `[]` if it is repeated.

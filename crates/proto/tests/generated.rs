@@ -3,23 +3,18 @@
 //! Compiles `proto/protomcp.proto` in pure Rust (no `protoc`) and compares with `src/gen/protomcp.rs`. After an edit of the
 //! proto file run `UPDATE_GENERATED=1 cargo test -p protomcp-proto --test generated` to write the new code.
 
-use std::{env, fs, path::Path};
+use std::{fs, path::Path};
 
 use prost::Message;
 use prost_types::{DescriptorProto, FileDescriptorSet, field_descriptor_proto::Type};
 use protomcp_proto::{Envelope, Msg, message_name};
+use protomcp_testing::assert_committed;
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gen/protomcp.rs");
 
 #[test]
 fn the_committed_code_is_generated_from_the_proto_file() {
-    let generated = generate();
-    if env::var_os("UPDATE_GENERATED").is_some() {
-        fs::write(COMMITTED, generated).expect("the file can be written");
-        return;
-    }
-    let committed = fs::read_to_string(COMMITTED).expect("the file is committed");
-    assert!(committed == generated, "src/gen/protomcp.rs is out of date; run this test with UPDATE_GENERATED=1");
+    assert_committed(COMMITTED, generate(), "UPDATE_GENERATED");
 }
 
 #[test]

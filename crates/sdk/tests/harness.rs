@@ -4,10 +4,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use protomcp_sdk::{Config, Handover, Harness, HarnessError, Middleware, TestClient, Verdict};
 use protomcp_server::Context;
+use protomcp_testing::in_time;
 use protomcp_typed::{JsonSchema, Registry, Tool, ToolError};
 use protomcp_types::{CallToolResult, RawJson};
 use serde::Deserialize;
@@ -163,12 +163,6 @@ async fn the_state_is_read_when_a_cancelled_call_has_ended() {
         () = tokio::task::yield_now() => {}
     }
     end.notify_one();
-    tokio::time::timeout(patience(), handing_over).await.expect("it ends").expect("a state");
+    in_time(handing_over).await.expect("it ends").expect("a state");
     assert_eq!(*seen.lock().expect("no panic"), "cleaned up");
-}
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
 }

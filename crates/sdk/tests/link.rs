@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use protomcp_link::{Config as LinkConfig, Event, Link, Options};
 use protomcp_proto::{
@@ -12,15 +11,10 @@ use protomcp_proto::{
 };
 use protomcp_sdk::{Config, Middleware, Verdict};
 use protomcp_server::{Context, InputRequests, TaskOptions};
+use protomcp_testing::{in_time, patience};
 use protomcp_typed::{Prompt, Registry, Resource, Tool, ToolChange, ToolSelection};
 use protomcp_types::{Elicit, Level, ListRoots, Progress, RawJson, TaskSupport};
 use tokio::sync::{Semaphore, mpsc};
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// The bridge's end, after the handshake.
 struct Bridge {
@@ -59,7 +53,7 @@ impl Bridge {
                 }
             }
         };
-        tokio::time::timeout(patience(), next).await.expect("the event comes")
+        in_time(next).await.expect("the event comes")
     }
 
     async fn call(&self, name: &str, arguments: &'static str) -> CallToolResponse {
@@ -144,9 +138,9 @@ async fn cancellation_reaches_the_future() {
     })]);
     let bridge = Bridge::open(&registry, &[]).await;
     let running = tokio::spawn(call(bridge.link.clone(), "wait", "{}"));
-    tokio::time::timeout(patience(), begun.recv()).await.expect("it begins");
+    in_time(begun.recv()).await.expect("it begins");
     running.abort();
-    tokio::time::timeout(patience(), end.recv()).await.expect("the future is told");
+    in_time(end.recv()).await.expect("the future is told");
 }
 
 #[tokio::test]
@@ -222,7 +216,7 @@ async fn a_call_can_continue_as_a_task() {
     let bridge = Bridge::open(&registry, &[]).await;
     assert!(bridge.tools[0].task_required);
     let CallAnswer::Task(task) = call(bridge.link.clone(), "long", "{}").await else { panic!("no task") };
-    let state = tokio::time::timeout(patience(), async {
+    let state = in_time(async {
         loop {
             let request = TaskStatusRequest { task_id: task.task_id.clone() };
             let status = bridge.link.call(request, patience()).await.expect("it is answered");
@@ -284,7 +278,7 @@ async fn the_end_of_the_link_ends_the_server() {
     let serving = tokio::spawn(protomcp_sdk::serve(registry.server(), far, Config::default()));
     let (link, _events) = protomcp_link::drive(near, LinkConfig::default());
     link.close();
-    let served = tokio::time::timeout(patience(), serving).await.expect("it ends");
+    let served = in_time(serving).await.expect("it ends");
     served.expect("it does not panic").expect("a closed link ends it without an error");
 }
 

@@ -9,15 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use protomcp_testing::{in_time, until};
 use protomcp_watch::{Backend, Batch, DEFAULT_MAX_DELAY, Filter, Watch, WatchError, Watcher};
 use tempfile::TempDir;
 use tokio::sync::mpsc::Receiver;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 const POLL: Duration = Duration::from_millis(20);
 
@@ -77,7 +72,7 @@ impl Bench {
     }
 
     async fn batch(&mut self) -> Batch {
-        tokio::time::timeout(patience(), self.batches.recv()).await.expect("a batch in time").expect("it runs")
+        in_time(self.batches.recv()).await.expect("a batch in time").expect("it runs")
     }
 
     /// Everything reported up to a sentinel that is written now, without the sentinel.
@@ -317,12 +312,7 @@ both_ways! {
         let mut bench = Bench::with(poll, |_| {}, |watch| Watch { debounce: Duration::ZERO, ..watch });
         for name in ["a.py", "b.py", "c.py"] {
             bench.write(name, "1");
-            // Until the first batch lies there, unread.
-            let waited = std::time::Instant::now();
-            while bench.batches.is_empty() {
-                assert!(waited.elapsed() < patience());
-                tokio::time::sleep(Duration::from_millis(1)).await;
-            }
+            until("a batch lies there", || !bench.batches.is_empty()).await;
         }
         bench.reported(&["a.py", "b.py", "c.py"]).await;
     }

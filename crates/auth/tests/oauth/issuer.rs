@@ -10,6 +10,7 @@ use axum::response::IntoResponse;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http::{Request, StatusCode};
+use protomcp_testing::until;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
@@ -78,12 +79,7 @@ impl Issuer {
 
     /// Waits until this many requests have arrived.
     pub(crate) async fn asked(&self, requests: usize) {
-        let asked = async {
-            while self.requests() < requests {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        tokio::time::timeout(patience(), asked).await.expect("the issuer is asked");
+        until("the issuer is asked", || self.requests() >= requests).await;
     }
 
     /// The number of requests.
@@ -157,10 +153,4 @@ pub(crate) async fn later(seconds: u64) {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(seconds)).await;
     tokio::time::resume();
-}
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
 }

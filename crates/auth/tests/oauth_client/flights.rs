@@ -10,10 +10,11 @@ use protomcp_auth::{
     AuthorizationError, Authorizer, BoxFuture, Challenge, Credentials, FileTokenStore, MemoryTokenStore, OAuthClient,
     PendingRedirect, StoreError, StoreGuard, TokenStore, UserAgent,
 };
+use protomcp_testing::{in_time, patience};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::servers::{World, challenge, json_reply, patience};
+use crate::servers::{World, challenge, json_reply};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_signs_in_and_carries_its_token() {
@@ -209,8 +210,8 @@ async fn a_valid_token_does_not_wait_for_a_sign_in() {
         let client = client.clone();
         async move { client.challenged(step_up).await }
     });
-    tokio::time::timeout(patience(), user.is_asked.notified()).await.expect("the user is asked");
-    let headers = tokio::time::timeout(patience(), client.headers("POST", &url)).await.expect("the token is valid");
+    in_time(user.is_asked.notified()).await.expect("the user is asked");
+    let headers = in_time(client.headers("POST", &url)).await.expect("the token is valid");
     assert_eq!(headers.unwrap()[0].1, "Bearer t1");
     user.declines.notify_one();
     let outcome = stepping_up.await.unwrap();

@@ -6,6 +6,7 @@ use protomcp_auth::{
     ClientSecret, ConfiguredClient, Credentials, FileTokenStore, LoopbackUserAgent, MemoryTokenStore, OAuthClient,
     OAuthConfig, TokenStore, Url,
 };
+use protomcp_testing::in_time;
 use serde_json::json;
 
 use crate::servers::World;
@@ -110,7 +111,7 @@ async fn only_regular_files_of_the_store_are_opened() {
     fs::remove_file(&file).unwrap();
     // The opening of a pipe would wait for a writer.
     assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
-    assert_eq!(tokio::time::timeout(crate::servers::patience(), received(&store, A)).await.unwrap(), [0; 0]);
+    assert_eq!(in_time(received(&store, A)).await.unwrap(), [0; 0]);
     drop(store.lock(A).await.unwrap());
     let lock = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
     let lock = lock.into_iter().find(|path| path.extension().is_some_and(|end| end == "lock")).unwrap();

@@ -7,9 +7,10 @@ use std::sync::atomic::Ordering;
 use protomcp_binary::message::{Payload, call_tool_response};
 use protomcp_binary::{BinaryPeer, BinaryServeError, BinaryServer};
 use protomcp_server::{Handler, Limits, Router, Server, ServerHandle};
+use protomcp_testing::until;
 use tokio::io::AsyncWriteExt;
 
-use crate::stage::{Actor, Client, Stage, TOOLS, call, initialize, patience, success, text};
+use crate::stage::{Actor, Client, Stage, TOOLS, call, initialize, success, text};
 
 fn server(stage: &Arc<Stage>, limits: Limits) -> (BinaryServer<Router<Actor>>, ServerHandle) {
     let actor = Actor(Arc::clone(stage));
@@ -53,13 +54,7 @@ async fn answers_that_are_not_read_find_room_or_are_errors() {
     for _ in 0..30 {
         greedy.send(call("echo", &arguments, &[]).await).await;
     }
-    tokio::time::timeout(patience(), async {
-        while stage.entered.load(Ordering::SeqCst) < 30 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
-    .expect("all calls run");
+    until("all calls run", || stage.entered.load(Ordering::SeqCst) >= 30).await;
     let mut other = open(&server, [10, 0, 0, 2]).await;
     assert_eq!(text(&success(other.call("text", "").await).content[0]), "plain");
     for _ in 0..30 {

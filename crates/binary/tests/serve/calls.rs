@@ -9,8 +9,9 @@ use protomcp_binary::message::{
     tool_content::Content,
 };
 use protomcp_binary::{Any, RateLimit, RateLimits, Tokens};
+use protomcp_testing::until;
 
-use crate::stage::{Client, Stage, TOOLS, as_json, call, data, error, initialize, patience, server, success, text};
+use crate::stage::{Client, Stage, TOOLS, as_json, call, data, error, initialize, server, success, text};
 
 async fn opened() -> (Client, Arc<Stage>) {
     let stage = Stage::with_tools(TOOLS);
@@ -91,12 +92,7 @@ async fn a_late_tool_is_given_up_in_time_and_dropped() {
     assert_eq!((fault.code, &*fault.data["timeout_ms"]), (-33003, "150"));
     assert!(taken >= Duration::from_millis(150), "{taken:?}");
     assert!(!success(client.call("text", "").await).is_error);
-    let waited = async {
-        while stage.dropped.load(Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(patience(), waited).await.expect("the tool was cancelled");
+    until("the tool is cancelled", || stage.dropped.load(Ordering::SeqCst) > 0).await;
 }
 
 #[tokio::test]

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use protomcp_binary::{BinaryPeer, BinaryServer, DetectOptions, JsonLines, Refusal, ServeAnyError, StreamProtocol};
 use protomcp_server::Router;
+use protomcp_testing::in_time;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
 
-use crate::stage::{Actor, Stage, TOOLS, patience, server};
+use crate::stage::{Actor, Stage, TOOLS, server};
 
 type Serving = JoinHandle<Result<(), ServeAnyError>>;
 
@@ -20,7 +21,7 @@ fn connect(server: &BinaryServer<Router<Actor>>, options: DetectOptions) -> (Dup
 }
 
 async fn ends(serving: Serving) -> Result<(), ServeAnyError> {
-    tokio::time::timeout(patience(), serving).await.expect("it ends").unwrap()
+    in_time(serving).await.expect("it ends").unwrap()
 }
 
 /// `initialize` of proto-mcp in 15 bytes.
@@ -47,7 +48,7 @@ async fn either_protocol_is_answered_on_an_open_stream() {
                 tokio::task::yield_now().await;
             }
             let mut seen = vec![0; answer.len()];
-            tokio::time::timeout(patience(), stream.read_exact(&mut seen)).await.expect("an answer").unwrap();
+            in_time(stream.read_exact(&mut seen)).await.expect("an answer").unwrap();
             assert_eq!(seen, answer, "{before:?}");
         }
     }

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use protomcp_binary::message::{ListToolsRequest, Payload};
 use protomcp_binary::{BinaryServeError, FrameTooLarge};
+use protomcp_testing::{in_time, until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::stage::{Client, Stage, TOOLS, call, patience, server, success};
+use crate::stage::{Client, Stage, TOOLS, call, server, success};
 
 #[tokio::test]
 async fn the_end_of_input_lets_calls_finish() {
@@ -102,7 +103,7 @@ async fn a_server_that_shuts_down_answers_and_closes() {
     let Some(Payload::CallToolResponse(response)) = client.receive().await.unwrap().payload else { panic!() };
     success(response);
     assert!(client.receive().await.is_none());
-    assert!(tokio::time::timeout(patience(), client.serving).await.unwrap().unwrap().is_ok());
+    assert!(in_time(client.serving).await.unwrap().unwrap().is_ok());
 }
 
 #[tokio::test]
@@ -117,9 +118,9 @@ async fn a_client_that_stops_reading_ends_with_an_error() {
         client.send(call("echo", &large, &[]).await).await;
     }
     // A call without an answer yet would be given up after that time, with a small one.
-    tokio::time::timeout(patience(), client.stream.read_u8()).await.expect("an answer begins").unwrap();
+    in_time(client.stream.read_u8()).await.expect("an answer begins").unwrap();
     client.stream.shutdown().await.unwrap();
-    let outcome = tokio::time::timeout(patience(), &mut client.serving).await.expect("the server gives up").unwrap();
+    let outcome = in_time(&mut client.serving).await.expect("the server gives up").unwrap();
     assert!(matches!(outcome, Err(BinaryServeError::Stalled)), "{outcome:?}");
 }
 
@@ -135,10 +136,5 @@ async fn a_client_that_is_gone_leaves_nothing_running() {
 
 /// Waits until the stage has counted something.
 async fn counted(count: &AtomicUsize) {
-    let counting = async {
-        while count.load(Ordering::SeqCst) == 0 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(patience(), counting).await.expect("it is counted");
+    until("it is counted", || count.load(Ordering::SeqCst) > 0).await;
 }

@@ -14,6 +14,7 @@ use protomcp_binary::{
     Any, BinaryPeer, BinaryServeError, BinaryServer, Decoder, Fault, FrameLimits, StructSchemas, ToolSchemas, encode,
 };
 use protomcp_server::{Context, Handler, Limits, Router, Server, ServerHandle, ServerInfo};
+use protomcp_testing::in_time;
 use protomcp_types::{
     CallTool, CallToolResult, ContentBlock, ErrorObject, ListResources, ListResourcesResult, ListTools,
     ListToolsResult, RawJson, ReadResource, ReadResourceResult, Resource, ResourceContents, ServerCapabilities, Tool,
@@ -21,12 +22,6 @@ use protomcp_types::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(crate) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// A server whose tools are in `names`.
 #[derive(Debug, Default)]
@@ -185,7 +180,7 @@ impl Client {
     /// The next message; `None` at the end.
     pub(crate) async fn receive(&mut self) -> Option<McpMessage> {
         let mut decoder = Decoder::new(FrameLimits::default());
-        tokio::time::timeout(patience(), async {
+        in_time(async {
             loop {
                 if let Some(message) = decoder.decode(&mut self.input).unwrap() {
                     return Some(message.unwrap());
@@ -230,7 +225,7 @@ impl Client {
     pub(crate) async fn end(mut self) -> Result<(), BinaryServeError> {
         self.stream.shutdown().await.unwrap();
         while self.receive().await.is_some() {}
-        tokio::time::timeout(patience(), self.serving).await.expect("the server ends").unwrap()
+        in_time(self.serving).await.expect("the server ends").unwrap()
     }
 }
 

@@ -8,10 +8,10 @@ use protomcp_proto::{
     ReadResourceResponse, ResourceContent, ResourceDefinition, ResourceListChanged, ResourceListResponse,
     ResourceTemplateListResponse,
 };
+use protomcp_testing::{JsonPeer, StoppedClock};
 use serde_json::json;
 
-use crate::host::Host;
-use crate::stage::{Stage, StoppedClock};
+use crate::stage::Stage;
 use crate::tool::Tool;
 
 const MEMO: &str = "memo://a";
@@ -33,7 +33,7 @@ async fn lists(tool: &mut Tool) {
     }
 }
 
-async fn begin(mode: ReloadMode) -> (Stage, Tool, Host) {
+async fn begin(mode: ReloadMode) -> (Stage, Tool, JsonPeer) {
     let (stage, mut tool) = Stage::silent(|builder| builder.reload_mode(mode).max_concurrent_calls(1)).await;
     tool.handshake(vec![Tool::definition("a")]).await;
     lists(&mut tool).await;
@@ -43,7 +43,7 @@ async fn begin(mode: ReloadMode) -> (Stage, Tool, Host) {
     (stage, tool, host)
 }
 
-async fn read(host: &mut Host) -> u64 {
+async fn read(host: &mut JsonPeer) -> u64 {
     host.request("resources/read", json!({"uri": MEMO})).await
 }
 
@@ -153,7 +153,7 @@ async fn a_flood_of_changes_is_one_request_at_a_time() {
 }
 
 /// A process that takes calls, and has answered none of the three requests for its lists.
-async fn unlisted() -> (Stage, Tool, Vec<Envelope>, Host, StoppedClock) {
+async fn unlisted() -> (Stage, Tool, Vec<Envelope>, JsonPeer, StoppedClock) {
     let (stage, mut tool) = Stage::silent(|builder| builder).await;
     let mut host = stage.host("{}").await;
     let clock = StoppedClock::new();

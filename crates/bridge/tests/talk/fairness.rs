@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use protomcp_proto::{Msg, SamplingRequest, SamplingResponse};
+use protomcp_testing::{JsonPeer, StoppedClock};
 use serde_json::{Value, json};
 
-use crate::host::Host;
-use crate::stage::{Stage, StoppedClock};
+use crate::stage::Stage;
 use crate::tool::Tool;
 
 /// More calls than may wait, all of one user.
@@ -18,7 +18,7 @@ async fn one_at_a_time() -> (Stage, Tool) {
 }
 
 /// Sessions of one user that fill the queue, and the call that runs.
-async fn fill(stage: &Stage, tool: &mut Tool) -> (Vec<Host>, String) {
+async fn fill(stage: &Stage, tool: &mut Tool) -> (Vec<JsonPeer>, String) {
     let mut hosts = Vec::new();
     let mut running = None;
     for _ in 0..SESSIONS {
@@ -58,7 +58,7 @@ async fn a_call_of_another_user_enters_a_full_queue_and_is_next() {
 }
 
 /// The answer to the displaced call.
-async fn displaced(hosts: &mut [Host]) -> Value {
+async fn displaced(hosts: &mut [JsonPeer]) -> Value {
     let text = "call tool \"a\" made room in the full queue for another user; 4096 of your calls were waiting";
     for host in hosts.iter_mut().rev() {
         let ping = host.request("ping", json!({})).await;
@@ -104,7 +104,7 @@ async fn next_call(tool: &mut Tool) -> (String, String) {
 }
 
 /// A call without a session, of a client that can be asked.
-async fn call_without_a_session(host: &mut Host) -> u64 {
+async fn call_without_a_session(host: &mut JsonPeer) -> u64 {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "h", "version": "1"},
@@ -119,7 +119,7 @@ async fn ask(tool: &mut Tool, call: &str) {
 }
 
 /// Calls that ask and get no answer; their names.
-async fn park(host: &mut Host, tool: &mut Tool, count: usize) -> Vec<String> {
+async fn park(host: &mut JsonPeer, tool: &mut Tool, count: usize) -> Vec<String> {
     let mut calls = Vec::new();
     for _ in 0..count {
         let id = call_without_a_session(host).await;
@@ -162,7 +162,7 @@ async fn a_parked_call_holds_a_single_handler_for_seconds_only() {
         let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.host_as("bob", "{}").await);
         let clock = StoppedClock::new();
         if session {
-            ann.hello("2025-11-25", r#"{"sampling":{}}"#).await;
+            ann.initialize("2025-11-25", json!({"sampling": {}})).await;
             ann.call("a").await;
             let (call, _) = tool.call().await;
             ask(&mut tool, &call).await;

@@ -9,9 +9,9 @@ use protomcp_proto::{
     ActiveToolsResponse, CallToolResponse, DisableToolsRequest, EnableToolsRequest, Envelope, LogMessage, Msg,
     ProgressNotification, RawHeader, SamplingResponse, StreamChunk, StreamHeader, TaskStatusResponse,
 };
+use protomcp_testing::JsonPeer;
 use serde_json::{Value, json};
 
-use crate::host::Host;
 use crate::stage::Stage;
 use crate::tool::Tool;
 
@@ -21,7 +21,7 @@ fn code(answer: &Value) -> &str {
 }
 
 /// Two calls; the first is the one concerned.
-async fn two_calls(host: &mut Host, tool: &mut Tool) -> [(u64, String); 2] {
+async fn two_calls(host: &mut JsonPeer, tool: &mut Tool) -> [(u64, String); 2] {
     let mut calls = Vec::new();
     for _ in 0..2 {
         let id = host.call("a").await;
@@ -30,7 +30,7 @@ async fn two_calls(host: &mut Host, tool: &mut Tool) -> [(u64, String); 2] {
     calls.try_into().unwrap()
 }
 
-async fn goes_on(host: &mut Host, tool: &mut Tool, other: (u64, String)) {
+async fn goes_on(host: &mut JsonPeer, tool: &mut Tool, other: (u64, String)) {
     tool.result(&other.1, "fine").await;
     assert_eq!(host.text(other.0).await, "fine");
     let id = host.call("a").await;
@@ -191,7 +191,12 @@ async fn calls_fail_while_the_process_does_not_read_and_only_then() {
     let mut overloaded = 0;
     let mut ids = Vec::new();
     for _ in 0..20 {
-        ids.push(host.call_with(r#"{"text":""#, &large, r#""}"#).await);
+        let id = host.next_id();
+        let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"a","arguments":"#);
+        for part in [&head, r#"{"text":""#, &large, "\"}}}\n"] {
+            host.send_bytes(part.as_bytes()).await;
+        }
+        ids.push(id);
     }
     let refused = loop {
         let message = host.next().await;

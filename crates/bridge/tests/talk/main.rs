@@ -10,7 +10,6 @@ mod catalog;
 mod early;
 mod fairness;
 mod hiding;
-mod host;
 mod hostile;
 mod logs;
 mod privacy;

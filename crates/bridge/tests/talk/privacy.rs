@@ -1,15 +1,13 @@
 //! Messages of a tool process for one user never reach another.
 
-use std::time::Duration;
-
 use protomcp_bridge::Command;
 use protomcp_proto::{
     LogMessage, Msg, ReloadResponse, ResourceDefinition, ResourceListResponse, SamplingRequest, SamplingResponse,
 };
+use protomcp_testing::{JsonPeer, until};
 use serde_json::{Value, json};
 
-use crate::host::Host;
-use crate::stage::{Stage, patience};
+use crate::stage::Stage;
 use crate::tool::Tool;
 
 const ABLE: &str = r#"{"sampling":{}}"#;
@@ -18,11 +16,11 @@ fn log(data: u32) -> LogMessage {
     LogMessage { level: "error".into(), data_json: data.to_string().into(), ..LogMessage::default() }
 }
 
-async fn logged(host: &mut Host) -> Value {
+async fn logged(host: &mut JsonPeer) -> Value {
     host.expect("notifications/message").await["params"]["data"].take()
 }
 
-async fn ends(host: &mut Host, tool: &mut Tool, id: u64, call: &str) {
+async fn ends(host: &mut JsonPeer, tool: &mut Tool, id: u64, call: &str) {
     tool.result(call, "done").await;
     assert_eq!(host.text(id).await, "done");
 }
@@ -133,12 +131,7 @@ async fn printing() -> (Stage, Tool, tempfile::NamedTempFile) {
     let command = Command::new("sh").arg("-c").arg(script).arg(lives.path());
     let (stage, mut tool) = Stage::of_command(&command, |builder| builder).await;
     tool.handshake(vec![Tool::definition("a")]).await;
-    let is_up = async {
-        while lives.as_file().metadata().unwrap().len() == 0 {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    tokio::time::timeout(patience(), is_up).await.expect("the process runs");
+    until("the process runs", || lives.as_file().metadata().unwrap().len() > 0).await;
     (stage, tool, lives)
 }
 
@@ -149,7 +142,7 @@ const LAST_LINES: &str = "; its last lines:\n  account 4711";
 async fn crash<const N: usize>(
     mut tool: Tool,
     lives: tempfile::NamedTempFile,
-    calls: [(&mut Host, u64); N],
+    calls: [(&mut JsonPeer, u64); N],
 ) -> [String; N] {
     for _ in &calls {
         tool.call().await;
@@ -233,7 +226,7 @@ async fn the_reason_of_a_failed_reload_is_quoted_to_a_lone_user_only() {
     for (others, expected) in [(false, format!("{ours}: line 7")), (true, ours.to_owned())] {
         let mut bob = stage.stranger_as("bob");
         if others {
-            bob.hello("2025-11-25", "{}").await;
+            bob.initialize("2025-11-25", json!({})).await;
         } else {
             drop(bob);
             stage.hosts(1).await;

@@ -6,10 +6,10 @@ use protomcp_bridge::{Builder, ReloadMode};
 use protomcp_proto::{
     CreateTaskResponse, LogMessage, Msg, ProgressNotification, SamplingRequest, TaskStatusResponse, ToolDefinition,
 };
+use protomcp_testing::{JsonPeer, StoppedClock};
 use serde_json::{Value, json};
 
-use crate::host::Host;
-use crate::stage::{Stage, StoppedClock};
+use crate::stage::Stage;
 use crate::tool::Tool;
 
 async fn swapping(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool) {
@@ -18,7 +18,7 @@ async fn swapping(change: impl FnOnce(Builder) -> Builder) -> (Stage, Tool) {
 }
 
 /// The next process replaces the one in service.
-async fn takes_over(stage: &Stage, host: &mut Host) -> Tool {
+async fn takes_over(stage: &Stage, host: &mut JsonPeer) -> Tool {
     let mut next = stage.process().await;
     next.handshake(vec![Tool::definition("a")]).await;
     next.has_nothing_else().await;
@@ -26,12 +26,12 @@ async fn takes_over(stage: &Stage, host: &mut Host) -> Tool {
     next
 }
 
-async fn swap(stage: &Stage, host: &mut Host) -> Tool {
+async fn swap(stage: &Stage, host: &mut JsonPeer) -> Tool {
     stage.reload().await;
     takes_over(stage, host).await
 }
 
-async fn until_method(host: &mut Host, method: &str) -> Value {
+async fn until_method(host: &mut JsonPeer, method: &str) -> Value {
     loop {
         let message = host.next().await;
         if message["method"] == method {
@@ -40,7 +40,7 @@ async fn until_method(host: &mut Host, method: &str) -> Value {
     }
 }
 
-async fn text_of(host: &mut Host, id: u64) -> String {
+async fn text_of(host: &mut JsonPeer, id: u64) -> String {
     let (answer, _) = host.until(id).await;
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
@@ -83,7 +83,7 @@ async fn messages_of_earlier_versions_belong_to_their_own_calls() {
     let (stage, mut first) = swapping(|builder| builder).await;
     let able = r#"{"sampling":{}}"#;
     let (mut one, mut two) = (stage.host(able).await, stage.host(able).await);
-    let begin = async |host: &mut Host, tool: &mut Tool, token: &str| {
+    let begin = async |host: &mut JsonPeer, tool: &mut Tool, token: &str| {
         let params = json!({"name": "a", "arguments": {}, "_meta": {"progressToken": token}});
         let id = host.request("tools/call", params).await;
         let (call, request) = tool.call().await;
@@ -132,7 +132,7 @@ async fn messages_of_earlier_versions_belong_to_their_own_calls() {
 }
 
 /// A task of a client that knows tasks, with a time of its own.
-async fn begins_task(host: &mut Host, tool: &mut Tool) -> Value {
+async fn begins_task(host: &mut JsonPeer, tool: &mut Tool) -> Value {
     let id = host.request("tools/call", json!({"name": "a", "arguments": {}, "task": {}})).await;
     let task = host.until(id).await.0["result"]["task"]["taskId"].take();
     let (call, _) = tool.call().await;

@@ -7,14 +7,14 @@ use protomcp_proto::{
     PromptListResponse, PromptMessage, ResourceListResponse, ResourceTemplateListResponse, SamplingRequest,
     SamplingResponse,
 };
+use protomcp_testing::JsonPeer;
 use serde_json::{Value, json};
 
-use crate::host::Host;
 use crate::stage::Stage;
 use crate::tool::Tool;
 
 /// Sends a request with the `_meta` that each request of this revision has.
-async fn ask(host: &mut Host, method: &str, mut params: Value) -> Value {
+async fn ask(host: &mut JsonPeer, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"roots": {}, "elicitation": {"form": {}}},
@@ -25,7 +25,7 @@ async fn ask(host: &mut Host, method: &str, mut params: Value) -> Value {
 }
 
 /// Sends the request again, with these answers.
-async fn again(host: &mut Host, method: &str, mut params: Value, first: &Value, answers: Value) -> Value {
+async fn again(host: &mut JsonPeer, method: &str, mut params: Value, first: &Value, answers: Value) -> Value {
     params["requestState"] = first["requestState"].clone();
     params["inputResponses"] = answers;
     ask(host, method, params).await

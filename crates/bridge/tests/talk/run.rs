@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Command, Run, RunError, RunHandle, StopPolicy};
+use protomcp_testing::{in_time, until};
 use tokio::task::JoinHandle;
-
-use crate::stage::patience;
 
 type Outcome = Result<(), RunError<Infallible>>;
 
@@ -27,7 +26,7 @@ fn serve(run: Run) -> (RunHandle, JoinHandle<Outcome>) {
 }
 
 async fn ended(serving: JoinHandle<Outcome>) -> Outcome {
-    tokio::time::timeout(patience(), serving).await.expect("the run ends").expect("it does not panic")
+    in_time(serving).await.expect("the run ends").expect("it does not panic")
 }
 
 #[tokio::test]
@@ -51,9 +50,7 @@ async fn the_first_stop_drains_and_the_second_ends() {
         .on_stopped(move || ends.store(true, Ordering::SeqCst));
     let (handle, serving) = serve(run);
     handle.stop();
-    while !drains.load(Ordering::SeqCst) {
-        tokio::task::yield_now().await;
-    }
+    until("the run drains", || drains.load(Ordering::SeqCst)).await;
     assert!(!stopped.load(Ordering::SeqCst) && !serving.is_finished(), "connections are open");
     handle.stop();
     ended(serving).await.unwrap();
@@ -66,7 +63,7 @@ async fn a_start_that_fails_is_the_error_of_the_run() {
     let server = bridge.server();
     let connections = server.serve(protomcp_transport::memory::pair().1);
     let serving = Run::new(bridge, starting).serve(connections);
-    let outcome = tokio::time::timeout(patience(), serving).await.expect("the run ends");
+    let outcome = in_time(serving).await.expect("the run ends");
     let error = outcome.unwrap_err().to_string();
     assert!(error.starts_with("failed to start tool process: "), "{error}");
 }

@@ -1,54 +1,17 @@
 //! A running bridge, the tool process controlled by the test, and any number of clients.
 
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, StopPolicy};
 use protomcp_proto::ToolDefinition;
+use protomcp_testing::{JsonPeer, in_time, until};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;
 use tempfile::TempDir;
 use tokio::net::UnixStream;
 
-use crate::host::Host;
 use crate::tool::Tool;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(crate) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
-
-/// A clock that stands still, so that no timer elapses because the machine is busy. Sockets still work.
-pub(crate) struct StoppedClock(#[expect(dead_code, reason = "its end is heard")] mpsc::Sender<()>);
-
-impl StoppedClock {
-    /// Stops the clock of this test until the value is dropped.
-    pub(crate) fn new() -> Self {
-        let (sender, receiver) = mpsc::channel();
-        // A paused clock jumps to the next timer when every task waits, except while such a task runs. After this time the
-        // limits of waits may elapse.
-        tokio::task::spawn_blocking(move || {
-            let _ = receiver.recv_timeout(patience());
-        });
-        tokio::time::pause();
-        Self(sender)
-    }
-
-    /// Lets every task run until it waits, and then this time pass, and a little more, because timers round up.
-    pub(crate) async fn advance(&self, time: Duration) {
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        tokio::time::advance(time + Duration::from_millis(10)).await;
-    }
-}
-
-impl Drop for StoppedClock {
-    fn drop(&mut self) {
-        tokio::time::resume();
-    }
-}
 
 /// A running bridge.
 pub(crate) struct Stage {
@@ -96,7 +59,7 @@ impl Stage {
                 }
             }
         };
-        tokio::time::timeout(patience(), connect).await.expect("the bridge listens")
+        in_time(connect).await.expect("the bridge listens")
     }
 
     /// True if the bridge starts no process within its time.
@@ -112,50 +75,44 @@ impl Stage {
 
     /// Waits until this many clients are connected.
     pub(crate) async fn hosts(&self, count: usize) {
-        let connected = async {
-            while self.bridge.server().handle().count() != count {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-        };
-        tokio::time::timeout(patience(), connected).await.expect("hosts come and go");
+        until(&format!("{count} clients are connected"), || self.bridge.server().handle().count() == count).await;
     }
 
     /// A client that has completed the handshake.
-    pub(crate) async fn host(&self, capabilities: &str) -> Host {
+    pub(crate) async fn host(&self, capabilities: &str) -> JsonPeer {
         self.host_of("2025-11-25", capabilities).await
     }
 
     /// A client of another revision.
-    pub(crate) async fn host_of(&self, version: &str, capabilities: &str) -> Host {
+    pub(crate) async fn host_of(&self, version: &str, capabilities: &str) -> JsonPeer {
         let mut host = self.stranger();
-        host.hello(version, capabilities).await;
+        host.initialize(version, capabilities.parse().unwrap()).await;
         host
     }
 
     /// A client of this user that has completed the handshake.
-    pub(crate) async fn host_as(&self, who: &str, capabilities: &str) -> Host {
+    pub(crate) async fn host_as(&self, who: &str, capabilities: &str) -> JsonPeer {
         let mut host = self.stranger_as(who);
-        host.hello("2025-11-25", capabilities).await;
+        host.initialize("2025-11-25", capabilities.parse().unwrap()).await;
         host
     }
 
     /// A client before its handshake.
-    pub(crate) fn stranger(&self) -> Host {
+    pub(crate) fn stranger(&self) -> JsonPeer {
         self.connect(None)
     }
 
     /// A client of this user before its handshake.
-    pub(crate) fn stranger_as(&self, who: &str) -> Host {
+    pub(crate) fn stranger_as(&self, who: &str) -> JsonPeer {
         self.connect(Some(who.into()))
     }
 
-    fn connect(&self, principal: Option<Arc<str>>) -> Host {
-        let (ours, theirs) = tokio::io::duplex(1 << 20);
-        let (reader, writer) = tokio::io::split(theirs);
+    fn connect(&self, principal: Option<Arc<str>>) -> JsonPeer {
+        let (host, reader, writer) = JsonPeer::connected(1 << 20);
         let bridge = Arc::clone(&self.bridge);
         let transport = Known { principal, lines: Lines::new(reader, writer) };
         tokio::spawn(async move { bridge.serve(transport).await });
-        Host::new(ours)
+        host
     }
 }
 

@@ -6,9 +6,9 @@ use protomcp_proto::{
     CallToolResponse, CreateTaskResponse, Msg, ProgressNotification, SamplingRequest, SamplingResponse,
     TaskStatusResponse, ToolDefinition,
 };
+use protomcp_testing::JsonPeer;
 use serde_json::{Value, json};
 
-use crate::host::Host;
 use crate::stage::Stage;
 use crate::tool::Tool;
 
@@ -17,7 +17,7 @@ pub(crate) async fn stage(change: impl FnOnce(protomcp_bridge::Builder) -> proto
     Stage::with(vec![slow, Tool::definition("quick")], change).await
 }
 
-async fn begin(host: &mut Host, more: Value) -> String {
+async fn begin(host: &mut JsonPeer, more: Value) -> String {
     let mut params = json!({"name": "slow", "arguments": {}, "task": {}});
     params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let id = host.request("tools/call", params).await;
@@ -28,7 +28,7 @@ async fn begin(host: &mut Host, more: Value) -> String {
 }
 
 /// Polls a task; skips notifications before the answer.
-async fn about(host: &mut Host, method: &str, task: &str) -> Value {
+async fn about(host: &mut JsonPeer, method: &str, task: &str) -> Value {
     let id = host.request(method, json!({"taskId": task})).await;
     host.until(id).await.0
 }

@@ -1,15 +1,15 @@
 //! Tasks of the process for clients without a session: the extension of 2026-07-28.
 
 use protomcp_proto::{CallToolResponse, Msg, SamplingRequest, SamplingResponse, ToolDefinition};
+use protomcp_testing::JsonPeer;
 use serde_json::{Value, json};
 
-use crate::host::Host;
 use crate::stage::Stage;
 use crate::tasks::{created, fetches, says, stage};
 use crate::tool::Tool;
 
 /// Sends a request with the `_meta` that each request of this revision has.
-async fn ask(host: &mut Host, knows_tasks: bool, method: &str, mut params: Value) -> u64 {
+async fn ask(host: &mut JsonPeer, knows_tasks: bool, method: &str, mut params: Value) -> u64 {
     let extensions = if knows_tasks { json!({"io.modelcontextprotocol/tasks": {}}) } else { json!({}) };
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -19,7 +19,7 @@ async fn ask(host: &mut Host, knows_tasks: bool, method: &str, mut params: Value
     host.request(method, params).await
 }
 
-async fn about(host: &mut Host, method: &str, params: Value) -> Value {
+async fn about(host: &mut JsonPeer, method: &str, params: Value) -> Value {
     let id = ask(host, true, method, params).await;
     host.answer(id).await
 }
@@ -140,7 +140,7 @@ async fn a_task_fails_or_is_completed_with_an_error_result() {
     assert_eq!((&completed["status"], &completed["result"]["isError"]), (&json!("completed"), &json!(true)));
 }
 
-async fn until_ended(host: &mut Host, task: &Value) -> Value {
+async fn until_ended(host: &mut JsonPeer, task: &Value) -> Value {
     loop {
         let state = about(host, "tasks/get", json!({"taskId": task})).await["result"].take();
         if state["status"] != "working" {

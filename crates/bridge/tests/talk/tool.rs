@@ -8,11 +8,10 @@ use protomcp_proto::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, GetActiveToolsRequest, Msg, PromptListResponse,
     ReloadResponse, ResourceListResponse, ResourceTemplateListResponse, ToolDefinition, ToolListResponse, message_name,
 };
+use protomcp_testing::{in_time, patience};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
-
-use crate::stage::patience;
 
 pub(crate) struct Tool {
     stream: UnixStream,
@@ -69,11 +68,11 @@ impl Tool {
             let mut rest = [0; 4096];
             while self.stream.read(&mut rest).await.unwrap_or(0) > 0 {}
         };
-        timeout(patience(), read).await.expect("the bridge closes the link");
+        in_time(read).await.expect("the bridge closes the link");
     }
 
     pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
-        timeout(patience(), self.stream.write_all(bytes)).await.expect("the bridge does not read").unwrap();
+        in_time(self.stream.write_all(bytes)).await.expect("the bridge does not read").unwrap();
     }
 
     pub(crate) async fn envelope(&mut self, envelope: &Envelope) {

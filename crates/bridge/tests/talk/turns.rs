@@ -8,10 +8,10 @@ use protomcp_proto::{
     RegisterMiddlewareRequest, RegisterMiddlewareResponse, ReloadResponse, SdkInfo, StreamHeader, TaskStatusResponse,
     ToolListResponse,
 };
+use protomcp_testing::{JsonPeer, StoppedClock};
 use serde_json::{Value, json};
 
-use crate::host::Host;
-use crate::stage::{Stage, StoppedClock};
+use crate::stage::Stage;
 use crate::tool::Tool;
 
 fn error(answer: &Value) -> (&str, bool) {
@@ -195,7 +195,7 @@ async fn intercepted(tool: &mut Tool, phase: &str) -> String {
     envelope.request_id
 }
 
-async fn begin(host: &mut Host, tool: &mut Tool, clock: &StoppedClock, before: Duration) -> (u64, String, u64) {
+async fn begin(host: &mut JsonPeer, tool: &mut Tool, clock: &StoppedClock, before: Duration) -> (u64, String, u64) {
     let id = host.call("a").await;
     let step = intercepted(tool, "before").await;
     clock.advance(before).await;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use protomcp_bsr::SchemaRef;
 use protomcp_bsr::registry::{CacheTimes, Cause, Credentials, ModuleVersion, Pin, Resolver};
+use protomcp_testing::{in_time, patience};
 use stand_in::{APIS, Fault, StandIn, TOKEN, host, one_message};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef";
@@ -251,7 +252,7 @@ async fn old_schemas_serve_while_the_registry_is_silent() {
                 assert_eq!(field(&resolver, "main").await, "query");
             }
         };
-        tokio::time::timeout(patience(), answered).await.expect("the old schema serves");
+        in_time(answered).await.expect("the old schema serves");
     }
     assert_eq!(registry.seen().len(), 3, "each asks once");
 }
@@ -364,10 +365,4 @@ async fn requests_keep_the_pace_of_the_registry() {
         assert_eq!(field(&resolver, version).await, "query");
     }
     assert!(started.elapsed() >= Duration::from_millis(400), "{:?}", started.elapsed());
-}
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
 }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_client::{Client, ClientRequest, RequestError, RequestService, ServerRequest};
+use protomcp_testing::run_paused;
 use protomcp_types::RawJson;
 use serde_json::json;
 use tower::layer::layer_fn;
@@ -12,7 +13,7 @@ use tower::{ServiceExt, service_fn};
 
 use crate::sessions::{connect, things};
 use crate::transports::Peer;
-use crate::{greeter, play, text};
+use crate::{greeter, text};
 
 type Lines = Arc<Mutex<Vec<String>>>;
 
@@ -36,7 +37,7 @@ fn with_logging(client: Client, name: &'static str, lines: &Lines) -> Client {
 /// `withLogging`, `AddSendingMiddleware`: every request and its response, in order.
 #[test]
 fn layers_see_every_request_and_its_response_in_order() {
-    play(async {
+    run_paused(async {
         let lines = Lines::default();
         let client = with_logging(with_logging(Client::new("h", "1"), "inner", &lines), "outer", &lines);
         let session = connect(&client, &greeter()).await;
@@ -55,7 +56,7 @@ fn layers_see_every_request_and_its_response_in_order() {
 
 #[test]
 fn a_layer_changes_and_answers_requests() {
-    play(async {
+    run_paused(async {
         let client = Client::new("h", "1").layer(layer_fn(|inner: RequestService| {
             service_fn(move |mut call: ClientRequest| {
                 if let ServerRequest::CallTool(tool) = &mut call.request {
@@ -80,7 +81,7 @@ fn a_layer_changes_and_answers_requests() {
 /// A layer of tower that gives a request up cancels it at the server, and its error is told.
 #[test]
 fn layers_of_tower_are_layers_of_a_client() {
-    play(async {
+    run_paused(async {
         let client = Client::new("h", "1").layer(tower::timeout::TimeoutLayer::new(Duration::from_secs(3)));
         let client = client.layer(tower::limit::ConcurrencyLimitLayer::new(1));
         let (one, mut first) = Peer::open(client.clone()).await;
@@ -120,7 +121,7 @@ impl tower::retry::Policy<ClientRequest, RawJson, RequestError> for Again {
 
 #[test]
 fn a_layer_repeats_requests_with_their_options() {
-    play(async {
+    run_paused(async {
         let client = Client::new("h", "1").layer(tower::retry::RetryLayer::new(Again(2)));
         let (session, mut peer) = Peer::open(client).await;
         let seconds = Duration::from_secs(4);

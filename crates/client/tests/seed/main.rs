@@ -28,9 +28,3 @@ fn text(result: &CallToolResult) -> String {
     let content: serde_json::Value = result.content.to().unwrap();
     content[0]["text"].as_str().unwrap().to_owned()
 }
-
-/// Runs a test with a time that passes only while everything waits.
-fn play(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(test);
-}

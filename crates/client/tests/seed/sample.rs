@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use protomcp_client::{Client, CloseReason};
+use protomcp_testing::run_paused;
 use protomcp_transport::memory;
 use serde_json::json;
 
-use crate::{greeter, play, text};
+use crate::{greeter, text};
 
 /// `mcp.NewClient`, `client.Connect`, `session.CallTool`, `session.Close`, over a pair of transports in memory.
 #[test]
 fn a_client_connects_calls_and_closes() {
-    play(async {
+    run_paused(async {
         let (ours, theirs) = memory::pair();
         let serving = tokio::spawn(async move { greeter().serve(theirs).await });
 

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_client::{Client, ClientSession, CloseReason, ListChanged, Mode, RequestError};
+use protomcp_testing::run_paused;
 use protomcp_transport::memory;
 use protomcp_typed::{Prompt, Registry, Resource, Tool, argument};
 use protomcp_types::{CreateMessageResult, Progress, RawJson, Reference, Role};
@@ -11,7 +12,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::transports::Peer;
-use crate::{Greet, greeter, play, text};
+use crate::{Greet, greeter, text};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -39,7 +40,7 @@ pub(crate) fn things() -> Registry {
 /// `Client.Connect` more than once: "multiple connections from a client"
 #[test]
 fn one_client_has_many_sessions_and_they_are_told_apart() {
-    play(async {
+    run_paused(async {
         let names = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&names);
         let client = Client::new("h", "1").on_list_changed(move |_, server| {
@@ -63,7 +64,7 @@ fn one_client_has_many_sessions_and_they_are_told_apart() {
 /// `ClientSession.Close`, `ClientSession.Wait`
 #[test]
 fn a_session_is_awaited_and_says_why_it_has_ended() {
-    play(async {
+    run_paused(async {
         let client = Client::new("h", "1");
         let session = connect(&client, &greeter()).await;
         let waiting = tokio::spawn({
@@ -90,7 +91,7 @@ fn a_session_is_awaited_and_says_why_it_has_ended() {
 /// `go session.CallTool(ctx, "slow", …)`, `cancel()`: "the client call returns immediately … it does not wait"
 #[test]
 fn a_cancelled_call_returns_at_once_and_the_server_is_notified() {
-    play(async {
+    run_paused(async {
         let (session, mut peer) = Peer::open(Client::new("h", "1")).await;
         let start = Instant::now();
         let call = timeout(Duration::from_secs(2), session.call_tool("slow", &json!({})).into_future());
@@ -113,7 +114,7 @@ fn a_cancelled_call_returns_at_once_and_the_server_is_notified() {
 /// "A caller can request progress notifications by setting the ProgressToken field on any request."
 #[test]
 fn any_request_can_ask_for_progress_and_none_has_to() {
-    play(async {
+    run_paused(async {
         let (session, mut peer) = Peer::open(Client::new("h", "1")).await;
         let seen = Arc::new(Mutex::new(Vec::new()));
         let report = Arc::clone(&seen);
@@ -136,7 +137,7 @@ fn any_request_can_ask_for_progress_and_none_has_to() {
 /// `ClientSession.NotifyProgress`: "only sent if the peer requested it"; `CreateMessageHandler`
 #[test]
 fn progress_of_the_client_goes_to_a_server_that_asked_for_it() {
-    play(async {
+    run_paused(async {
         let client = Client::new("h", "1").on_sample(|_, server| async move {
             server.progress(&Progress::new(1).of(2));
             let content = RawJson::parse(r#"{"type":"text","text":"4"}"#).unwrap();
@@ -155,7 +156,7 @@ fn progress_of_the_client_goes_to_a_server_that_asked_for_it() {
 /// `AddRoots`, `RemoveRoots`: a path is a root, and an absent one may be removed.
 #[test]
 fn roots_are_added_and_removed_and_every_session_is_notified() {
-    play(async {
+    run_paused(async {
         let client = Client::new("h", "1").with_roots(["/srv/data"]);
         let (_one, mut first) = Peer::open(client.clone()).await;
         let (_two, mut second) = Peer::open(client.clone()).await;
@@ -177,7 +178,7 @@ fn roots_are_added_and_removed_and_every_session_is_notified() {
 /// `ToolListChangedHandler`, `PromptListChangedHandler`, `ResourceListChangedHandler`
 #[test]
 fn each_list_has_its_notification() {
-    play(async {
+    run_paused(async {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let note = Arc::clone(&heard);
         let client = Client::new("h", "1").on_list_changed(move |list, _| {
@@ -203,7 +204,7 @@ fn each_list_has_its_notification() {
 /// `ListPrompts`, `GetPrompt`, `ListResources`, `ReadResource`, `ListResourceTemplates`, `Complete`
 #[test]
 fn lists_are_read_and_their_elements_used() {
-    play(async {
+    run_paused(async {
         let registry = things();
         let session = connect(&Client::new("h", "1"), &registry).await;
         let prompts = session.list_prompts(None).await.unwrap();

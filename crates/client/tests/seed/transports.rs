@@ -4,13 +4,14 @@ use protomcp_client::{Client, ClientSession, Mode};
 use protomcp_http::{Config, StreamableHttp};
 use protomcp_http_client::HttpTransport;
 use protomcp_listener::Listener;
+use protomcp_testing::run_paused;
 use protomcp_transport::boxed::Boxed;
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError, memory};
 use protomcp_types::{Incoming, Message, RequestId};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{greeter, play, text};
+use crate::{greeter, text};
 
 // A custom transport begins here: texts over two channels.
 struct Texts(mpsc::UnboundedReceiver<String>, mpsc::UnboundedSender<String>);
@@ -91,7 +92,7 @@ fn a_custom_transport_takes_less_than_sixty_lines() {
     let source = include_str!("transports.rs");
     let own = source.split("begins here").nth(1).unwrap().split("ends here").next().unwrap();
     assert!(own.lines().count() < 60);
-    play(async {
+    run_paused(async {
         let (session, mut peer) = Peer::open(Client::new("h", "1")).await;
         let call = tokio::spawn(session.call_tool("greet", &json!({"name": "you"})).into_future());
         peer.to_client.send("{".to_owned()).unwrap();

@@ -1,11 +1,12 @@
 //! Answers that are used again.
 
 use protomcp_client::{ClientSession, CloseReason, Mode, NoAnswer, RequestError};
+use protomcp_testing::run_paused;
 use protomcp_types::{JsonObject, ListTools, ReadResource};
 use tokio::task::JoinHandle;
 
 use crate::script::Script;
-use crate::server::{client, run};
+use crate::server::client;
 
 fn list(session: &ClientSession) -> JoinHandle<usize> {
     let session = session.clone();
@@ -17,7 +18,7 @@ const ONE: &str = r#"{"resultType":"complete","tools":[{"name":"a","inputSchema"
 
 #[test]
 fn a_fresh_list_is_used_until_it_changes() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let first = list(&session);
         script.expect("tools/list").await;
@@ -44,7 +45,7 @@ fn a_fresh_list_is_used_until_it_changes() {
 
 #[test]
 fn an_answer_after_questions_is_never_kept() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         for round in 0..2 {
             let read = tokio::spawn(session.request::<ReadResource>(&ReadResource::new("test:a")).into_future());
@@ -62,7 +63,7 @@ fn an_answer_after_questions_is_never_kept() {
 
 #[test]
 fn with_a_session_every_list_is_asked_for() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateful, client()).await;
         for id in 2..4 {
             let listing = list(&session);
@@ -75,7 +76,7 @@ fn with_a_session_every_list_is_asked_for() {
 
 #[test]
 fn sessions_share_no_answers() {
-    run(async {
+    run_paused(async {
         let client = client();
         for scope in ["private", "public"] {
             let (session, mut script) = Script::open(Mode::Stateless, client.clone()).await;
@@ -91,7 +92,7 @@ fn sessions_share_no_answers() {
 
 #[test]
 fn a_closed_session_answers_nothing() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let first = list(&session);
         script.expect("tools/list").await;
@@ -104,7 +105,7 @@ fn a_closed_session_answers_nothing() {
 
 #[test]
 fn another_user_gets_no_answers_of_the_one_before() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let mut id = 2;
         for is_told in [true, false] {
@@ -134,7 +135,7 @@ fn another_user_gets_no_answers_of_the_one_before() {
 
 #[test]
 fn a_private_answer_is_for_one_token() {
-    run(async {
+    run_paused(async {
         let answer = |scope: &str| EMPTY.replace(r#""private""#, scope);
         for (scope, is_for_all) in [(r#""private""#, false), (r#""public""#, true), (r#""other""#, false), ("5", false)]
         {

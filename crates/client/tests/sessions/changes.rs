@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use protomcp_client::{ListChanged, Mode};
 use protomcp_session::ServerRequest;
+use protomcp_testing::{Seen, run_paused};
 use protomcp_typed::Tool;
 use protomcp_types::{CallTool, JsonObject, Level, Params, method};
 
-use crate::server::{Seen, Stage, client, in_both_eras, run};
+use crate::server::{Stage, client, in_both_eras};
 
 #[test]
 fn list_changes_are_announced() {
@@ -24,7 +25,7 @@ fn list_changes_are_announced() {
                 heard.push(format!("{list:?} {}", tools.items.len()));
             }
         });
-        run(async {
+        run_paused(async {
             let stage = Stage::open(mode, client).await;
             // Without a session, the subscription is under way.
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -104,7 +105,7 @@ fn an_observer_sees_notifications_in_order_with_answers() {
 #[test]
 fn a_notification_goes_to_servers_with_sessions() {
     for (mode, seen) in [(Mode::Stateful, true), (Mode::Stateless, false)] {
-        run(async {
+        run_paused(async {
             let stage = Stage::open(mode, client().with_roots(["/a"])).await;
             stage.session.notify(method::ROOTS_CHANGED, Params::Absent);
             stage.session.ping().await.unwrap();
@@ -126,7 +127,7 @@ fn a_slow_handler_holds_up_nothing_and_loses_only_a_flood() {
             heard.push(message.data.to_string());
         }
     });
-    run(async {
+    run_paused(async {
         let stage = Stage::open(Mode::Stateful, slow).await;
         for _ in 0..1500 {
             stage.session.call_tool("log", &JsonObject::new()).await.unwrap();

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use protomcp_client::{CloseReason, Mode, OpenError, RequestError};
+use protomcp_testing::{Seen, run_paused, until};
 use protomcp_transport::memory;
 use protomcp_types::{JsonObject, ProtocolVersion};
 
 use crate::script::Script;
-use crate::server::{Seen, Stage, client, connect, in_both_eras, registry, run};
+use crate::server::{Stage, client, connect, in_both_eras, registry};
 
 #[test]
 fn each_revision_is_negotiated() {
-    run(async {
+    run_paused(async {
         let registry = registry(&Seen::default());
         for version in ProtocolVersion::ALL {
             let mode = if version.is_stateful() { Mode::Stateful } else { Mode::Stateless };
@@ -49,16 +50,14 @@ fn the_last_handle_closes_the_connection() {
         let call = clone.call_tool("count", &JsonObject::new()).into_future();
         drop(clone);
         call.await.unwrap();
-        while stage.registry.sessions().count() > 0 {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        until("the session is closed", || stage.registry.sessions().count() == 0).await;
     });
 }
 
 #[test]
 fn the_end_of_the_server_ends_every_call() {
     for mode in [Mode::Stateful, Mode::Stateless] {
-        run(async {
+        run_paused(async {
             let seen = Seen::default();
             let registry = registry(&seen);
             let (ours, theirs) = memory::pair();
@@ -78,7 +77,7 @@ fn the_end_of_the_server_ends_every_call() {
 
 #[test]
 fn a_silent_server_does_not_hold_up_connect() {
-    run(async {
+    run_paused(async {
         let (ours, _theirs) = memory::pair();
         let failed = client().connect(ours).await.unwrap_err();
         assert_eq!(failed, CloseReason::NotOpened(OpenError::TimedOut(Duration::from_secs(30))));
@@ -90,7 +89,7 @@ fn a_silent_server_does_not_hold_up_connect() {
 
 #[test]
 fn a_server_that_answers_pings_is_kept() {
-    run(async {
+    run_paused(async {
         let stage = Stage::open(Mode::Stateful, client().keep_alive(Duration::from_secs(10), 2)).await;
         // The server answers pings.
         tokio::time::sleep(Duration::from_secs(100)).await;
@@ -100,7 +99,7 @@ fn a_server_that_answers_pings_is_kept() {
 
 #[test]
 fn a_silent_server_is_given_up() {
-    run(async {
+    run_paused(async {
         let client = client().keep_alive(Duration::from_secs(10), 2);
         let (session, mut script) = Script::open(Mode::Stateful, client).await;
         let call = tokio::spawn(session.call_tool("hang", &JsonObject::new()).into_future());
@@ -114,7 +113,7 @@ fn a_silent_server_is_given_up() {
 
 #[test]
 fn an_unreadable_answer_fails_its_call_at_once() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let call = tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future());
         script.expect("tools/call").await;

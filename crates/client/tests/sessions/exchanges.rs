@@ -4,11 +4,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_client::{ClientSession, CloseReason, Mode, NoAnswer, RequestError};
+use protomcp_testing::run_paused;
 use protomcp_types::{CallToolResult, JsonObject, code};
 use tokio::task::JoinHandle;
 
 use crate::script::Script;
-use crate::server::{client, run};
+use crate::server::client;
 
 const TOOLS: &str = r#"{"ttlMs":0,"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}},{"name":"bad","inputSchema":{"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}}},{"name":"plain","inputSchema":{"type":"object"}}]}"#;
 const DONE: &str = r#"{"resultType":"complete","content":[]}"#;
@@ -19,7 +20,7 @@ fn call(session: &ClientSession) -> JoinHandle<Result<CallToolResult, RequestErr
 
 #[test]
 fn annotated_arguments_travel_in_header_fields() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let listing = tokio::spawn({
             let session = session.clone();
@@ -44,7 +45,7 @@ fn a_tool_that_is_left_out_is_named_in_the_log() {
     let writer = lines.clone();
     let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
     let _guard = tracing::subscriber::set_default(log);
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let listing = tokio::spawn(async move { session.list_tools(None).await });
         script.expect("tools/list").await;
@@ -72,7 +73,7 @@ impl std::io::Write for Lines {
 
 #[test]
 fn with_a_session_nothing_is_mirrored() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateful, client()).await;
         let listing = tokio::spawn({
             let session = session.clone();
@@ -88,7 +89,7 @@ fn with_a_session_nothing_is_mirrored() {
 
 #[test]
 fn a_header_mismatch_is_repaired_once() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let call = call(&session);
         script.expect(r#""id":2,"method":"tools/call""#).await;
@@ -105,7 +106,7 @@ fn a_header_mismatch_is_repaired_once() {
 
 #[test]
 fn a_repair_is_not_held_back_by_the_layers_of_its_call() {
-    run(async {
+    run_paused(async {
         let client = client().layer(tower::limit::ConcurrencyLimitLayer::new(1));
         let (session, mut script) = Script::open(Mode::Stateless, client).await;
         let call = call(&session);
@@ -122,7 +123,7 @@ fn a_repair_is_not_held_back_by_the_layers_of_its_call() {
 
 #[test]
 fn a_dropped_call_closes_its_stream() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let call = call(&session);
         script.expect("tools/call").await;
@@ -135,7 +136,7 @@ fn a_dropped_call_closes_its_stream() {
 
 #[test]
 fn a_lost_session_is_opened_again_with_everything_in_it() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateful, client()).await;
         let subscribing = tokio::spawn({
             let session = session.clone();
@@ -157,7 +158,7 @@ fn a_lost_session_is_opened_again_with_everything_in_it() {
 
 #[test]
 fn a_stateless_request_is_not_repeated() {
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let call = call(&session);
         script.expect("tools/call").await;
@@ -169,7 +170,7 @@ fn a_stateless_request_is_not_repeated() {
 
 #[test]
 fn the_end_of_the_transport_ends_every_call() {
-    run(async {
+    run_paused(async {
         let (session, script) = Script::open(Mode::Stateless, client()).await;
         let calls: Vec<_> = (0..10).map(|_| call(&session)).collect();
         tokio::task::yield_now().await;
@@ -185,7 +186,7 @@ fn the_end_of_the_transport_ends_every_call() {
 #[test]
 fn a_repair_has_the_time_of_its_call() {
     let page = |cursor: &str| format!(r#"{{"ttlMs":0,"tools":[],"nextCursor":"{cursor}"}}"#);
-    run(async {
+    run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let begun = tokio::time::Instant::now();
         let request = session.call_tool("a", &JsonObject::new()).total_timeout(Duration::from_secs(100));
@@ -218,7 +219,7 @@ fn a_repair_has_the_time_of_its_call() {
 
 #[test]
 fn a_subscription_is_renewed_beyond_the_limit_of_calls() {
-    run(async {
+    run_paused(async {
         let limits = protomcp_client::ClientLimits { max_pending: 1, ..Default::default() };
         let (session, mut script) = Script::open(Mode::Stateful, client().limits(limits)).await;
         for (id, uri) in [(2, "test:a"), (3, "test:b")] {

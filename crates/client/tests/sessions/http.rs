@@ -7,16 +7,11 @@ use protomcp_client::{Client, ClientSession, CloseReason, Mode, RequestError};
 use protomcp_http::{Config, StreamableHttp};
 use protomcp_http_client::HttpTransport;
 use protomcp_listener::Listener;
+use protomcp_testing::{Seen, patience, until};
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{ElicitAction, ElicitResult, JsonObject, ProtocolVersion};
 
-use crate::server::{Seen, client, registry};
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
+use crate::server::{client, registry};
 
 struct Site {
     registry: Registry,
@@ -46,14 +41,6 @@ async fn text(session: &ClientSession, tool: &str) -> Result<String, RequestErro
     Ok(content[0]["text"].as_str().unwrap().to_owned())
 }
 
-async fn until(mut is_done: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_done() {
-        assert!(began.elapsed() < patience());
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
-
 const ERAS: [Mode; 3] = [Mode::Auto, Mode::Stateful, Mode::Stateless];
 
 #[tokio::test]
@@ -78,7 +65,7 @@ async fn a_session_works_over_http() {
         assert_eq!(session.close(patience()).await, CloseReason::Requested);
         assert!(began.elapsed() < patience() / 2);
     }
-    until(|| site.registry.sessions().count() == 0).await;
+    until("all sessions are closed", || site.registry.sessions().count() == 0).await;
 }
 
 #[tokio::test]

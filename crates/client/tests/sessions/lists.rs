@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use protomcp_client::{ClientSession, MAX_PAGES, Mode, RequestError};
+use protomcp_testing::run_paused;
 use protomcp_types::{JsonObject, RawJson, ToolName, code};
 
 use crate::script::Script;
-use crate::server::{client, in_both_eras, run};
+use crate::server::{client, in_both_eras};
 
 #[test]
 fn all_pages_come_in_order() {
@@ -77,7 +78,7 @@ async fn answer_pages(script: &mut Script, (method, member): (&str, &str), curso
 
 #[test]
 fn a_hostile_list_ends_with_a_clear_error() {
-    run(async {
+    run_paused(async {
         for mode in [Mode::Stateful, Mode::Stateless] {
             for list in LISTS {
                 for (name, cursor, expected, pages) in HOSTILE {
@@ -101,7 +102,7 @@ fn a_hostile_list_ends_with_a_clear_error() {
 
 #[test]
 fn a_hostile_list_does_not_hold_up_the_repair_of_a_call() {
-    run(async {
+    run_paused(async {
         for (name, cursor, expected, pages) in HOSTILE {
             let (session, mut script) = Script::open(Mode::Stateless, client()).await;
             let call = tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future());
@@ -117,7 +118,7 @@ fn a_hostile_list_does_not_hold_up_the_repair_of_a_call() {
 
 #[test]
 fn a_proxy_leaves_out_invalid_annotations_on_any_connection() {
-    run(async {
+    run_paused(async {
         for mode in [Mode::Stateful, Mode::Stateless] {
             let (session, _script) = Script::open(mode, client()).await;
             for (annotation, is_listed) in [("Region", true), ("not a name", false)] {
@@ -132,7 +133,7 @@ fn a_proxy_leaves_out_invalid_annotations_on_any_connection() {
 
 #[test]
 fn an_invalid_schema_costs_its_own_tool_alone() {
-    run(async {
+    run_paused(async {
         let deep = |depth: usize| format!("{}{}{}", r#"{"items":"#.repeat(depth), "{}", "}".repeat(depth));
         let wide = format!(r#"{{"type":"object","properties":{{{}"z":{{}}}}}}"#, r#""a":{},"#.repeat(10_000));
         let annotated = |annotation: &str| {

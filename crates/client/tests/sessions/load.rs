@@ -3,37 +3,33 @@
 use std::time::Duration;
 
 use protomcp_client::{ClientLimits, Mode, RequestError};
+use protomcp_testing::{JsonPeer, run_paused};
 use protomcp_transport::lines::Lines;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
-use crate::server::{client, run};
+use crate::server::client;
 
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
 const PIPE: usize = 64 * 1024;
 
 /// Answers one line after the other, and reads the next only when the answer is written.
-async fn answer_in_turn(stream: DuplexStream, padding: usize) {
-    let (reader, mut writer) = tokio::io::split(stream);
-    let mut lines = BufReader::new(reader).lines();
+async fn answer_in_turn(mut server: JsonPeer, padding: usize) {
     let text = "x".repeat(padding);
-    while let Some(line) = lines.next_line().await.unwrap() {
+    while let Some(line) = server.next_line().await {
         let message: serde_json::Value = serde_json::from_str(&line).unwrap();
         let Some(id) = message.get("id") else { continue };
         let result = match message["method"].as_str() {
             Some("server/discover") => DISCOVERED.to_owned(),
             _ => format!(r#"{{"resultType":"complete","content":[{{"type":"text","text":"{text}"}}]}}"#),
         };
-        let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}\n");
-        writer.write_all(answer.as_bytes()).await.unwrap();
+        server.send_line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)).await;
     }
 }
 
 #[test]
 fn a_busy_session_with_a_synchronous_server_never_stops() {
-    run(async {
-        let (ours, theirs) = tokio::io::duplex(PIPE);
-        tokio::spawn(answer_in_turn(theirs, 4000));
-        let (reader, writer) = tokio::io::split(ours);
+    run_paused(async {
+        let (server, reader, writer) = JsonPeer::connected(PIPE);
+        tokio::spawn(answer_in_turn(server, 4000));
         let session = client().mode(Mode::Stateless).connect(Lines::new(reader, writer)).await.unwrap();
         let arguments = serde_json::json!({"text": "y".repeat(3000)});
         let workers: Vec<_> = (0..200)
@@ -55,19 +51,13 @@ fn a_busy_session_with_a_synchronous_server_never_stops() {
 
 #[test]
 fn bytes_that_a_server_does_not_read_are_bounded() {
-    run(async {
-        let (ours, theirs) = tokio::io::duplex(PIPE);
-        let (reader, writer) = tokio::io::split(ours);
+    run_paused(async {
+        let (mut server, reader, writer) = JsonPeer::connected(PIPE);
         let limits = ClientLimits { max_unwritten: 200_000, ..ClientLimits::default() };
         let client = client().mode(Mode::Stateless).limits(limits);
         let connecting = tokio::spawn(async move { client.connect(Lines::new(reader, writer)).await });
-        let (their_reader, mut their_writer) = tokio::io::split(theirs);
-        let mut lines = BufReader::new(their_reader).lines();
-        lines.next_line().await.unwrap();
-        their_writer
-            .write_all(format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{DISCOVERED}}}\n").as_bytes())
-            .await
-            .unwrap();
+        server.expect("server/discover").await;
+        server.send_line(&format!(r#"{{"jsonrpc":"2.0","id":1,"result":{DISCOVERED}}}"#)).await;
         let session = connecting.await.unwrap().unwrap();
         let arguments = serde_json::json!({"text": "y".repeat(3000)});
         // Each gives its place back, and its bytes stay.
@@ -83,10 +73,9 @@ fn bytes_that_a_server_does_not_read_are_bounded() {
         assert_eq!(refused, RequestError::TooMany);
         assert!((60..90).contains(&sent), "{sent}");
         // The server reads again.
-        tokio::spawn(async move { while lines.next_line().await.is_ok_and(|line| line.is_some()) {} });
+        tokio::spawn(async move { while server.next_line().await.is_some() {} });
         tokio::time::sleep(Duration::from_secs(1)).await;
         let call = session.call_tool("a", &arguments).timeout(Duration::from_secs(1)).await;
         assert!(matches!(call, Err(RequestError::TimedOut(_))));
-        drop(their_writer);
     });
 }

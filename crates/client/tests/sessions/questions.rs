@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use protomcp_client::{Client, Mode, RequestError, ServerQuestion};
+use protomcp_testing::{Seen, run_paused};
 use protomcp_types::{
     ClientCapabilities, CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, Method,
     Progress, RawJson, Role,
 };
 
-use crate::server::{Seen, Stage, client, connect, in_both_eras, run};
+use crate::server::{Stage, client, connect, in_both_eras};
 
 fn answers(action: ElicitAction) -> Client {
     client().on_elicit(move |form, server| async move {
@@ -66,7 +67,7 @@ fn roots_are_declared_and_their_changes_announced() {
             assert_eq!(text(&stage, "roots").await, "file:///srv/data,https://a/b");
         },
     );
-    run(async {
+    run_paused(async {
         let client = client().with_roots(["/a"]).mode(Mode::Stateful);
         let stage = Stage::open(Mode::Stateful, client.clone()).await;
         let second = connect(&stage.registry, &client).await;
@@ -118,7 +119,7 @@ fn a_handler_that_fails_harms_only_its_question() {
 
 #[test]
 fn a_handler_reports_progress_to_the_server() {
-    run(async {
+    run_paused(async {
         let client = client().on_elicit(|_, server| async move {
             server.progress(&Progress::new(1).of(2));
             Ok(ElicitResult { action: ElicitAction::Decline, content: None, meta: None })
@@ -185,7 +186,7 @@ fn one_function_answers_every_question_unread() {
 
 #[test]
 fn the_questions_of_a_request_are_its_own() {
-    run(async {
+    run_paused(async {
         let stage = Stage::open(Mode::Stateless, proxy()).await;
         let ask = |tool: &str, name: &'static str| {
             let call = stage.session.call_tool(tool, &JsonObject::new());

@@ -1,41 +1,16 @@
 //! The server of the tests, and a session with it.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_client::{Client, ClientSession, Mode};
 use protomcp_server::Context;
+use protomcp_testing::{Seen, run_paused};
 use protomcp_transport::memory;
 use protomcp_typed::{Builder, Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError, schemars};
 use protomcp_types::{
     CreateMessage, Elicit, ElicitAction, Level, ListRoots, Progress, PromptMessage, RawJson, Role, TaskSupport,
 };
 use serde::{Deserialize, Serialize};
-
-/// The observations of the server.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
-
-impl Seen {
-    pub(crate) fn push(&self, text: impl Into<String>) {
-        self.0.lock().unwrap().push(text.into());
-    }
-
-    pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-
-    /// Waits until something is there.
-    pub(crate) async fn wait(&self) -> Vec<String> {
-        loop {
-            let all = self.take();
-            if !all.is_empty() {
-                return all;
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    }
-}
 
 #[derive(Deserialize, JsonSchema)]
 struct Add {
@@ -79,13 +54,8 @@ pub(crate) async fn connect(registry: &Registry, client: &Client) -> ClientSessi
 /// Runs a test in both eras, with a time that passes only while everything waits.
 pub(crate) fn in_both_eras(client: impl Fn() -> Client, test: impl AsyncFn(Stage)) {
     for mode in [Mode::Stateful, Mode::Stateless] {
-        run(async { test(Stage::open(mode, client()).await).await });
+        run_paused(async { test(Stage::open(mode, client()).await).await });
     }
-}
-
-pub(crate) fn run(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(test);
 }
 
 pub(crate) fn client() -> Client {

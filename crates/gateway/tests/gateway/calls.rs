@@ -6,9 +6,10 @@ use std::time::Duration;
 use protomcp_client::{Mode, RequestError};
 use protomcp_gateway::Sharing;
 use protomcp_server::{Context, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service};
+use protomcp_testing::Seen;
 use protomcp_types::{CallTool, ErrorObject, JsonBuf, JsonObject, Level, RawJson, Reference, code};
 
-use crate::stage::{ERAS, Seen, Switch, client, connect, everywhere, gateway, run};
+use crate::stage::{ERAS, Switch, client, connect, everywhere, gateway, run};
 
 #[test]
 fn each_request_has_the_answer_of_the_server() {

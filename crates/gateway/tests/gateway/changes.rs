@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use protomcp_client::Client;
+use protomcp_testing::Seen;
 use protomcp_typed::Tool;
 
-use crate::stage::{Seen, client, everywhere};
+use crate::stage::{client, everywhere};
 
 fn listening(heard: &Seen) -> Client {
     let (lists, resources) = (heard.clone(), heard.clone());

@@ -8,6 +8,7 @@ use futures_util::TryStreamExt;
 use protomcp_client::{Client, Mode};
 use protomcp_gateway::{GatewayLimits, Sharing, Upstream};
 use protomcp_server::Context;
+use protomcp_testing::Seen;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{
     ElicitAction, ElicitResult, Initialize, JsonObject, ListTools, Method, Progress, RawJson, ReadResource, Request,
@@ -16,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::interposed::{self, Fate};
 use crate::lists::tools;
-use crate::stage::{Backend, ERAS, Seen, Switch, call, client, connect, connect_as, gateway, run};
+use crate::stage::{Backend, ERAS, Switch, call, client, connect, connect_as, gateway, run};
 
 /// The name of a client in a handshake.
 fn client_name(request: &Request) -> Option<String> {

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use protomcp_client::Mode;
 use protomcp_gateway::{GatewayError, Sharing, Upstream};
+use protomcp_testing::Seen;
 use protomcp_transport::{boxed::Boxed, memory};
 use protomcp_types::JsonObject;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::lists::tools;
-use crate::stage::{Backend, ERAS, Seen, call, client, connect, everywhere, gateway, run};
+use crate::stage::{Backend, ERAS, call, client, connect, everywhere, gateway, run};
 
 #[test]
 fn a_call_fails_with_its_server_and_the_next_one_works() {

@@ -7,12 +7,13 @@ use std::time::Duration;
 use protomcp_client::{Client, ClientSession, Mode};
 use protomcp_gateway::{GatewayLimits, Sharing, Upstream};
 use protomcp_server::{Context, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service};
+use protomcp_testing::Seen;
 use protomcp_types::{ErrorObject, JsonObject, ListToolsResult, RawJson, ServerCapabilities};
 use tokio::time::Instant;
 
 use crate::interposed::{self, Fate};
 use crate::lists::tools;
-use crate::stage::{Backend, ERAS, Seen, Switch, call, client, connect, connect_as, gateway, run};
+use crate::stage::{Backend, ERAS, Switch, call, client, connect, connect_as, gateway, run};
 
 /// A client that notes changed lists.
 fn listening(told: &Seen) -> Client {

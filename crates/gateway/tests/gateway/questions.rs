@@ -6,12 +6,13 @@ use std::time::Duration;
 use protomcp_client::{Client, ClientSession, Mode, RequestError};
 use protomcp_gateway::{Gateway, GatewayLimits, Sharing};
 use protomcp_server::AskError;
+use protomcp_testing::Seen;
 use protomcp_types::{
     CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role, code,
 };
 use tokio::sync::Barrier;
 
-use crate::stage::{Backend, Seen, Stage, call, client, connect, connect_as, everywhere, gateway, run};
+use crate::stage::{Backend, Stage, call, client, connect, connect_as, everywhere, gateway, run};
 
 fn named(name: &'static str) -> Client {
     client().on_elicit(move |form, _| async move {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use protomcp_client::{Client, ClientSession, Mode};
 use protomcp_gateway::{Filter, Gateway, Sharing, Upstream, Watch};
 use protomcp_server::Context;
+use protomcp_testing::Seen;
 use protomcp_transport::{boxed::Boxed, memory};
 use protomcp_typed::{Prompt, Registry, Resource, Tool, ToolError};
 use protomcp_types::{Elicit, ElicitAction, ElicitResult, JsonObject, Level, PromptMessage, RawJson, Role};
@@ -14,7 +15,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use crate::lists::tools;
-use crate::stage::{ERAS, Seen, call, client, connect, gateway, run};
+use crate::stage::{ERAS, call, client, connect, gateway, run};
 
 /// A server with a version, and its processes.
 #[derive(Clone)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use protomcp_client::Mode;
 use protomcp_gateway::{GatewayLimits, Sharing};
+use protomcp_testing::until;
 
 use crate::stage::{Backend, Stage, call, client, connect, gateway, run};
 
@@ -64,9 +65,8 @@ fn an_idle_session_gives_way_to_a_new_one() {
             tokio::spawn(session.call_tool("hang", &protomcp_types::JsonObject::new()).into_future())
         };
         let busy = [hanging(&one), hanging(&three)];
-        while backend.registry.sessions().count() < 3 || backend.seen.take().is_empty() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        let is_busy = || backend.registry.sessions().count() >= 3 && !backend.seen.take().is_empty();
+        until("the third session is busy", is_busy).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         let refused = two.call_tool("log", &protomcp_types::JsonObject::new()).await.unwrap();
         assert!(refused.meta.unwrap().as_str().contains("OVERLOADED"));

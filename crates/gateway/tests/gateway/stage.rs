@@ -7,6 +7,7 @@ use std::time::Duration;
 use protomcp_client::{Client, ClientSession, Mode};
 use protomcp_gateway::{Builder, Gateway, GatewayLimits, Sharing, Upstream};
 use protomcp_server::{Context, Server, Service};
+use protomcp_testing::{Seen, run_paused};
 use protomcp_transport::memory::{self, Memory, MemorySink, MemorySource};
 use protomcp_transport::{Transport, boxed::Boxed};
 use protomcp_typed::{
@@ -18,31 +19,6 @@ use protomcp_types::{
 };
 use serde::{Deserialize, Serialize};
 use tokio::task::AbortHandle;
-
-/// Observations.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<Vec<String>>>);
-
-impl Seen {
-    pub(crate) fn push(&self, text: impl Into<String>) {
-        self.0.lock().unwrap().push(text.into());
-    }
-
-    pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap())
-    }
-
-    /// Waits until something is there.
-    pub(crate) async fn wait(&self) -> Vec<String> {
-        loop {
-            let all = self.take();
-            if !all.is_empty() {
-                return all;
-            }
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    }
-}
 
 #[derive(Deserialize, JsonSchema)]
 struct Add {
@@ -209,8 +185,7 @@ pub(crate) fn everywhere(client: impl Fn() -> Client, test: impl AsyncFn(Stage))
 }
 
 pub(crate) fn run(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(async { tokio::time::timeout(Duration::from_secs(86400), test).await.expect("the test hangs") });
+    run_paused(async { tokio::time::timeout(Duration::from_secs(86400), test).await.expect("the test hangs") });
 }
 
 pub(crate) fn client() -> Client {

@@ -6,13 +6,14 @@ use std::time::Duration;
 use protomcp_binary::{BinaryClient, BinaryClientConfig, BinaryPeer, BinaryServer, StructSchemas};
 use protomcp_client::Mode;
 use protomcp_gateway::{Sharing, Upstream};
+use protomcp_testing::Seen;
 use protomcp_transport::boxed::Boxed;
 use protomcp_typed::{JsonSchema, Registry, Tool, schemars};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::stage::{Seen, client, connect_as, gateway, run};
+use crate::stage::{client, connect_as, gateway, run};
 
 #[derive(Deserialize, JsonSchema)]
 struct Work {

@@ -9,12 +9,13 @@ use protomcp_gateway::{Gateway, GatewayLimits};
 use protomcp_server::{
     Context, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service, SessionId,
 };
+use protomcp_testing::Seen;
 use protomcp_types::{
     CallToolResult, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, ServerCapabilities, code,
 };
 use tokio::time::Instant;
 
-use crate::stage::{Seen, Switch, client, connect, gateway, run};
+use crate::stage::{Switch, client, connect, gateway, run};
 
 /// A server whose tool works once its user has signed in at a page.
 #[derive(Clone, Default)]

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use protomcp_http_client::HttpTransport;
+use protomcp_testing::{StoppedClock, in_time};
 use protomcp_transport::{NoAnswer, RequestStreams, Sink, Source};
 use protomcp_types::{Incoming, Message, ProtocolVersion};
 use tokio::sync::Notify;
 
-use super::peer::{Peer, StoppedClock, params, quick, stateless};
+use super::peer::{Peer, params, quick, stateless};
 use super::script::{Part, Script, in_session, json, response, result, stream, text, welcome};
 
 #[tokio::test]
@@ -287,7 +288,7 @@ async fn requests_do_not_wait_for_messages_without_an_answer() {
     let Peer { mut source, mut sink } = peer;
     tokio::select! {
         _ = sink.flush() => panic!("the server accepts nothing"),
-        received = tokio::time::timeout(super::peer::patience(), source.next()) => {
+        received = in_time(source.next()) => {
             assert!(received.expect("the request was not sent").unwrap().unwrap().is_ok());
         }
     }

@@ -1,50 +1,12 @@
 //! A client by hand, on top of the transport.
 
-use std::sync::mpsc;
 use std::time::Duration;
 
 use protomcp_http_client::{HttpSink, HttpSource, HttpTransport, Limits};
 use protomcp_session::Extensions;
+use protomcp_testing::{in_time, patience};
 use protomcp_transport::{HttpStatus, NoAnswer, RequestStreams, Sink, Source, Transport};
 use protomcp_types::{Incoming, Message, Params, ProtocolVersion, RawJson, RequestId};
-use tokio::time::timeout;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(crate) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
-
-/// A clock that stands still, so that no timer elapses because the machine is busy. Sockets still work.
-pub(crate) struct StoppedClock(#[expect(dead_code, reason = "its end is heard")] mpsc::Sender<()>);
-
-impl StoppedClock {
-    /// Stops the clock of this test until the value is dropped.
-    pub(crate) fn new() -> Self {
-        let (sender, receiver) = mpsc::channel();
-        // A paused clock jumps to the next timer when every task waits, except while such a task runs. After this time the
-        // limits of waits may elapse.
-        tokio::task::spawn_blocking(move || {
-            let _ = receiver.recv_timeout(patience());
-        });
-        tokio::time::pause();
-        Self(sender)
-    }
-
-    /// Lets every task run until it waits, and then this time pass, and a little more, because timers round up.
-    pub(crate) async fn advance(&self, time: Duration) {
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        tokio::time::advance(time + Duration::from_millis(10)).await;
-    }
-}
-
-impl Drop for StoppedClock {
-    fn drop(&mut self) {
-        tokio::time::resume();
-    }
-}
 
 /// A time after which a server is too slow.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
@@ -101,7 +63,7 @@ impl Peer {
     }
 
     pub(crate) async fn flush(&mut self) {
-        timeout(patience(), self.sink.flush()).await.expect("flush does not end").unwrap();
+        in_time(self.sink.flush()).await.expect("flush does not end").unwrap();
     }
 
     pub(crate) async fn request(&mut self, id: i64, method: &'static str, params: Params) {
@@ -116,7 +78,7 @@ impl Peer {
 
     /// The next message, and the facts about it.
     pub(crate) async fn next(&mut self) -> (Message, Extensions) {
-        let received = timeout(patience(), self.source.next()).await.expect("no message").unwrap();
+        let received = in_time(self.source.next()).await.expect("no message").unwrap();
         match received.expect("the source has ended").expect("a message") {
             Incoming::One(message) => (message, self.source.extensions()),
             Incoming::Batch(_) => panic!("a batch"),

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use super::peer::{Peer, StoppedClock, params};
+use protomcp_testing::StoppedClock;
+
+use super::peer::{Peer, params};
 use super::script::{Script, json, result};
 
 #[tokio::test]

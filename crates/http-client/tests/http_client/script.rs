@@ -5,12 +5,10 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use protomcp_testing::in_time;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-use tokio::time::timeout;
-
-use super::peer::patience;
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
@@ -185,7 +183,7 @@ impl Script {
                 changed.await;
             }
         };
-        timeout(patience(), waiting).await.expect("the client does not do it");
+        in_time(waiting).await.expect("the client does not do it");
     }
 }
 

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use protomcp_client::{Client, CloseReason, Mode, RequestError};
 use protomcp_http::{Config, Listener};
 use protomcp_http_client::HttpTransport;
+use protomcp_testing::{in_time, patience};
 use protomcp_types::{JsonObject, ListTools, ProtocolVersion};
-use tokio::time::timeout;
 
 use super::own_server::OwnServer;
-use super::peer::{patience, quick};
+use super::peer::quick;
 use super::script::{Part, Script, forwarding, in_session, json, response, result, stream, text};
 
 fn transport(url: &str) -> HttpTransport {
@@ -75,9 +75,9 @@ async fn a_dropped_call_is_cancelled_at_the_server() {
         let call = session.call_tool("hang", &JsonObject::new());
         tokio::select! {
             outcome = call.into_future() => panic!("{outcome:?}"),
-            begun = timeout(patience(), server.begun.notified()) => begun.expect("the call does not begin"),
+            begun = in_time(server.begun.notified()) => begun.expect("the call does not begin"),
         }
-        timeout(patience(), server.dropped.notified()).await.expect("the call continues");
+        in_time(server.dropped.notified()).await.expect("the call continues");
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{Handler, Limits, Replies, ServerInfo, StatelessMeta};
+use protomcp_testing::in_time;
 use protomcp_transport::{Delivery, Sink, Source, Transport};
 use protomcp_types::{
     ErrorObject, Incoming, JsonBuf as Payload, ListTools, ListToolsResult, Message, Params, ProtocolVersion, RequestId,
@@ -185,7 +186,7 @@ async fn a_legacy_client_is_not_served_until_it_reads() {
         session.next(stream_ref, std::task::Waker::noop())
     };
     let both = async { tokio::join!(next, reading) };
-    let (taken, _) = tokio::time::timeout(patience(), both).await.expect("the task is not woken");
+    let (taken, _) = in_time(both).await.expect("the task is not woken");
     assert!(matches!(taken, Ok(Some(_))));
 }
 
@@ -237,7 +238,7 @@ async fn a_repeated_mcp_header_is_refused() {
     ] {
         let mut request = post(&headers, body);
         *request.method_mut() = Method::from_bytes(method.as_bytes()).unwrap();
-        let answer = tokio::time::timeout(patience(), http.handle(request)).await;
+        let answer = in_time(http.handle(request)).await;
         let answer = answer.unwrap_or_else(|_| panic!("{method} {headers:?} is served"));
         assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{method} {headers:?}");
         let mut text = pin!(answer.into_body());
@@ -248,10 +249,4 @@ async fn a_repeated_mcp_header_is_refused() {
     // Other headers may occur more than once.
     let twice = [session, ("accept", "text/event-stream"), ("x-forwarded-for", "a"), ("x-forwarded-for", "b")];
     assert_eq!(http.handle(post(&twice, notice)).await.status(), StatusCode::ACCEPTED);
-}
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
 }

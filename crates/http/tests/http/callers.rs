@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use http::Request;
 use protomcp_http::Principal;
+use protomcp_testing::in_time;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
-use super::client::{full, patience};
+use super::client::full;
 use super::handler::Stage;
 
 fn body() -> String {
@@ -38,13 +38,13 @@ async fn over(connection: &mut BufReader<TcpStream>) -> String {
     let (mut length, mut line) = (0, String::new());
     while line != "\r\n" {
         line.clear();
-        timeout(patience(), connection.read_line(&mut line)).await.unwrap().unwrap();
+        in_time(connection.read_line(&mut line)).await.unwrap().unwrap();
         if let Some(("content-length", value)) = line.trim_end().split_once(": ") {
             length = value.parse().unwrap();
         }
     }
     let mut answer = vec![0; length];
-    timeout(patience(), connection.read_exact(&mut answer)).await.unwrap().unwrap();
+    in_time(connection.read_exact(&mut answer)).await.unwrap().unwrap();
     text(&answer)
 }
 

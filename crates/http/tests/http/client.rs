@@ -3,17 +3,10 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::time::Duration;
 
+use protomcp_testing::in_time;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(crate) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// One client.
 #[derive(Clone)]
@@ -81,7 +74,7 @@ impl Host {
             stream.write_all(format!("{text}\r\n{body}").as_bytes()).await.unwrap();
             Answer::read(BufReader::new(stream)).await
         };
-        timeout(patience(), answer).await.expect("no answer")
+        in_time(answer).await.expect("no answer")
     }
 
     pub(crate) async fn post(&self, body: &str) -> Answer {
@@ -151,7 +144,7 @@ impl Answer {
             }
             body
         };
-        String::from_utf8(timeout(patience(), body).await.expect("no body")).unwrap()
+        String::from_utf8(in_time(body).await.expect("no body")).unwrap()
     }
 
     async fn chunk(&mut self) -> Option<Vec<u8>> {
@@ -173,7 +166,7 @@ impl Answer {
     /// The next event; `None` at the end of the stream. Comments are skipped.
     pub(crate) async fn event(&mut self) -> Option<Event> {
         // Comments that keep the stream alive do not keep a test alive.
-        timeout(patience(), self.next_event()).await.expect("the stream is silent")
+        in_time(self.next_event()).await.expect("the stream is silent")
     }
 
     async fn next_event(&mut self) -> Option<Event> {
@@ -192,7 +185,7 @@ impl Answer {
 
     /// The next chunk as it is.
     pub(crate) async fn raw(&mut self) -> Option<String> {
-        let chunk = timeout(patience(), self.chunk()).await.expect("the stream is silent")?;
+        let chunk = in_time(self.chunk()).await.expect("the stream is silent")?;
         Some(String::from_utf8(chunk).unwrap())
     }
 

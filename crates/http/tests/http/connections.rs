@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use protomcp_http::{Config, ListenerConfig};
+use protomcp_testing::{in_time, patience};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::timeout;
 
-use super::client::{full, initialize, patience};
+use super::client::{full, initialize};
 use super::handler::Stage;
 
 const HEAD: &str = "POST /mcp HTTP/1.1\r\nhost: localhost\r\naccept: */*\r\ncontent-type: application/json\r\n";
@@ -31,7 +31,7 @@ async fn begin(stage: &Stage, last: u8) -> TcpStream {
     let head = format!("{HEAD}content-length: 100\r\nexpect: 100-continue\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = [0; 25];
-    timeout(patience(), stream.read_exact(&mut answer)).await.expect("the request does not begin").unwrap();
+    in_time(stream.read_exact(&mut answer)).await.expect("the request does not begin").unwrap();
     assert_eq!(answer, *b"HTTP/1.1 100 Continue\r\n\r\n");
     stream
 }
@@ -42,13 +42,13 @@ async fn is_served(mut stream: TcpStream) -> bool {
     let mut start = [0; 12];
     let request = format!("{HEAD}content-length: {}\r\n\r\n{body}", body.len());
     let asked = stream.write_all(request.as_bytes()).await;
-    let answered = timeout(patience(), stream.read_exact(&mut start)).await.expect("the connection is left waiting");
+    let answered = in_time(stream.read_exact(&mut start)).await.expect("the connection is left waiting");
     asked.is_ok() && answered.is_ok() && start == *b"HTTP/1.1 200"
 }
 
 async fn is_closed(stream: &mut TcpStream) -> bool {
     let mut rest = [0; 1];
-    matches!(timeout(patience(), stream.read(&mut rest)).await, Ok(Ok(0) | Err(_)))
+    matches!(in_time(stream.read(&mut rest)).await, Ok(Ok(0) | Err(_)))
 }
 
 #[tokio::test]
@@ -91,7 +91,7 @@ async fn a_connection_is_idle_again_after_its_request() {
     let mut used = connect(&stage, 1).await;
     used.write_all(b"GET /nowhere HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut start = [0; 12];
-    timeout(patience(), used.read_exact(&mut start)).await.expect("no answer").unwrap();
+    in_time(used.read_exact(&mut start)).await.expect("no answer").unwrap();
     assert_eq!(start, *b"HTTP/1.1 404");
     // The answer may arrive before the server has noticed its end.
     let began = Instant::now();

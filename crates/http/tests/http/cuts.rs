@@ -12,12 +12,13 @@ use std::time::Duration;
 use proptest::prelude::*;
 use protomcp_http::Config;
 use protomcp_server::Audience;
+use protomcp_testing::until;
 use protomcp_types::{Level, RawJson};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
-use super::client::{Event, Host, call, call_with_progress, done, full, patience};
+use super::client::{Event, Host, call, call_with_progress, done, full};
 use super::handler::Stage;
 
 /// The fate of one connection.
@@ -229,11 +230,6 @@ async fn the_old_transport_ends_wherever_its_connection_is_cut() {
             post.say(&call(1, "wait")).await;
         }
         drop(stream);
-        let gone = async {
-            while stage.service.sessions() > 0 {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        };
-        timeout(patience(), gone).await.unwrap_or_else(|_| panic!("a session is left after {bytes} bytes"));
+        until(&format!("no session is left after {bytes} bytes"), || stage.service.sessions() == 0).await;
     }
 }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use protomcp_http::Config;
+use protomcp_testing::in_time;
 
-use super::client::{call, done, initialize, patience};
+use super::client::{call, done, initialize};
 use super::handler::Stage;
 use super::questions::asked;
 
@@ -36,11 +37,11 @@ async fn clients_answer_and_cancel_until_the_last_call_has_ended() {
     assert!(tokio::time::timeout(Duration::from_millis(20), &mut drained).await.is_err(), "calls are running");
     let cancel = r#"{"method":"notifications/cancelled","params":{"requestId":2}}"#;
     assert_eq!(host.say(cancel).await.0, 202);
-    tokio::time::timeout(patience(), stage.tools.has_dropped.notified()).await.expect("it is not cancelled");
+    in_time(stage.tools.has_dropped.notified()).await.expect("it is not cancelled");
     let answer = format!(r#"{{"id":{question},"result":{{"roots":[{{"uri":"file:///a"}}]}}}}"#);
     assert_eq!(host.say(&answer).await.0, 202);
     assert_eq!(asking.event().await.unwrap().data, done(1, "1 roots"));
-    tokio::time::timeout(patience(), drained).await.expect("it does not end");
+    in_time(drained).await.expect("it does not end");
     assert_eq!(listening.event().await, None);
     waiting.await.unwrap();
     assert_eq!(host.say(cancel).await.0, 404, "the session is over");

@@ -4,12 +4,12 @@ use std::io;
 use std::time::Duration;
 
 use protomcp_http::{ListenerConfig, Routes};
+use protomcp_testing::in_time;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedReadHalf;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
-use super::client::patience;
 use super::handler::Stage;
 use super::oauth;
 
@@ -84,7 +84,7 @@ async fn a_connection_that_does_not_say_close_stays_open() {
                 }
             }
         };
-        let (first, next) = timeout(patience(), asking).await.expect("no response");
+        let (first, next) = in_time(asking).await.expect("no response");
         assert_eq!(first, status, "{start} of {host}");
         assert!(next.is_none_or(|next| next == 404), "{start} of {host}: {next:?}");
     }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use protomcp_server::Audience;
+use protomcp_testing::{in_time, until};
 use protomcp_types::RawJson;
 
-use super::client::{Answer, Host, call, full, initialize, patience};
+use super::client::{Answer, Host, call, full, initialize};
 use super::handler::Stage;
 
 /// A client of the stateless revision that repeats the body in its headers.
@@ -223,7 +224,7 @@ async fn a_connection_that_breaks_cancels_its_request() {
         stage.tools.begun().await;
         gone.abort();
         let dropped = stage.tools.has_dropped.notified();
-        tokio::time::timeout(patience(), dropped).await.expect("the call goes on");
+        in_time(dropped).await.expect("the call goes on");
     }
     assert_eq!(stage.tools.dropped.load(Ordering::SeqCst), 2);
 }
@@ -270,9 +271,7 @@ async fn a_listener_is_notified_of_changes_until_the_end() {
     // A client that no longer listens is removed.
     assert_eq!(stage.sessions.count(), 2);
     drop(one);
-    while stage.sessions.count() > 1 {
-        tokio::task::yield_now().await;
-    }
+    until("the client is removed", || stage.sessions.count() <= 1).await;
     stage.sessions.shutdown();
     let rest = other.events().await;
     assert_eq!(rest.len(), 1, "{rest:?}");

@@ -6,11 +6,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use protomcp_server::Audience;
+use protomcp_testing::{in_time, until};
 use protomcp_types::{Level, RawJson};
 use serde_json::Value;
-use tokio::time::timeout;
 
-use super::client::{Answer, Event, Host, call, call_with_progress, done, patience};
+use super::client::{Answer, Event, Host, call, call_with_progress, done};
 use super::eras::{meta, tool};
 use super::handler::Stage;
 use super::oauth::{bearer, config, stage};
@@ -24,7 +24,7 @@ fn for_a_second(host: &Host) -> Host {
 
 /// All events until the stream ends, without comments.
 async fn until_the_end(stream: Answer) -> Vec<Event> {
-    timeout(patience(), stream.events()).await.expect("the stream outlives its token")
+    in_time(stream.events()).await.expect("the stream outlives its token")
 }
 
 fn messages(events: &[Event]) -> Vec<String> {
@@ -105,7 +105,7 @@ async fn a_stateless_listener_ends_with_its_token_but_a_call_does_not() {
     let short = for_a_second(&stage.host.with("mcp-protocol-version", "2026-07-28"));
     let calling = short.with("mcp-method", "tools/call").with("mcp-name", "wait");
     let calling = tokio::spawn(async move { calling.say(&tool("wait", "")).await });
-    timeout(patience(), stage.tools.waiting.notified()).await.expect("the call is refused");
+    in_time(stage.tools.waiting.notified()).await.expect("the call is refused");
     let wanted = r#""notifications":{"toolsListChanged":true}"#;
     let body =
         format!(r#"{{"id":7,"method":"subscriptions/listen","params":{{{wanted},{}}}}}"#, meta("2026-07-28", ""));
@@ -124,10 +124,5 @@ async fn the_old_transport_ends_with_its_token() {
     let stage = Stage::new(config().with_legacy_sse()).await;
     let events = until_the_end(for_a_second(&stage.host.at("/sse")).get().await).await;
     assert_eq!(events.len(), 1);
-    let gone = async {
-        while stage.service.sessions() > 0 {
-            tokio::task::yield_now().await;
-        }
-    };
-    timeout(patience(), gone).await.expect("the session stays");
+    until("the session is closed", || stage.service.sessions() == 0).await;
 }

@@ -8,15 +8,15 @@ use http::request::Parts;
 use protomcp_auth::Identity;
 use protomcp_http::{Config, Listener, ListenerConfig, Readiness, Routes, StreamConfig, StreamableHttp};
 use protomcp_server::{AskError, Context, Handler, Limits, Server, ServerHandle, ServerInfo};
+use protomcp_testing::{in_time, patience};
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListRoots, ListTools, ListToolsResult, Ping, Progress, RawJson,
     ServerCapabilities, Tool, ToolName,
 };
 use tokio::sync::Notify;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Host, patience};
+use super::client::Host;
 
 /// Tools, and the signals that they wait for.
 pub(crate) struct Tools {
@@ -40,7 +40,7 @@ impl Tools {
 
     /// Waits until a tool waits.
     pub(crate) async fn begun(&self) {
-        timeout(patience(), self.waiting.notified()).await.expect("no tool waits");
+        in_time(self.waiting.notified()).await.expect("no tool waits");
     }
 
     /// Shuts down gracefully.

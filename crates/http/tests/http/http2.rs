@@ -5,9 +5,10 @@ use http::Request;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use protomcp_http::{Config, ListenerConfig};
+use protomcp_testing::in_time;
 use tokio::net::TcpStream;
 
-use super::client::{call, done, full, patience};
+use super::client::{call, done, full};
 use super::eras::tool;
 use super::handler::Stage;
 
@@ -57,7 +58,7 @@ async fn a_stream_that_is_reset_cancels_its_request_and_no_other() {
     let gone = tokio::spawn(sender.send_request(post(&stage, &headers, &tool("wait", ""))));
     stage.tools.begun().await;
     gone.abort();
-    tokio::time::timeout(patience(), stage.tools.has_dropped.notified()).await.expect("the call goes on");
+    in_time(stage.tools.has_dropped.notified()).await.expect("the call goes on");
     stage.tools.go.notify_one();
     let answer = sender.send_request(post(&stage, &headers, &tool("wait", ""))).await.unwrap();
     assert_eq!(answer.status(), 200);
@@ -94,7 +95,7 @@ async fn only_an_idle_connection_is_closed() {
     stage.tools.go.notify_one();
     let answer = slow.await.unwrap().unwrap();
     assert_eq!(to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap(), done(1, "done"));
-    let end = tokio::time::timeout(patience(), connection).await.expect("the connection stays open");
+    let end = in_time(connection).await.expect("the connection stays open");
     assert!(end.unwrap().is_ok(), "it ends politely");
     drop(sender);
 }

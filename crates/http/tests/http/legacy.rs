@@ -1,6 +1,7 @@
 //! The transport of MCP 2024-11-05.
 
 use protomcp_http::Config;
+use protomcp_testing::until;
 
 use super::client::{Answer, Host, call, call_with_progress, done, full, initialize};
 use super::handler::Stage;
@@ -43,9 +44,7 @@ async fn the_session_ends_with_its_connection() {
     let (stream, host) = open(&stage).await;
     assert_eq!(stage.service.sessions(), 1);
     drop(stream);
-    while stage.service.sessions() > 0 {
-        tokio::task::yield_now().await;
-    }
+    until("the session is closed", || stage.service.sessions() == 0).await;
     assert_eq!(host.post(r#"{"id":1,"method":"ping"}"#).await.status, 404);
 }
 

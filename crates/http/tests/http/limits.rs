@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use protomcp_http::{Config, ListenerConfig};
 use protomcp_server::Audience;
+use protomcp_testing::in_time;
 use protomcp_types::{Level, RawJson};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -120,7 +121,7 @@ async fn a_connection_that_says_nothing_is_closed() {
         let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
         stream.write_all(start.as_bytes()).await.unwrap();
         let mut end = Vec::new();
-        let read = tokio::time::timeout(super::client::patience(), stream.read_to_end(&mut end)).await;
+        let read = in_time(stream.read_to_end(&mut end)).await;
         assert!(read.is_ok(), "{start:?} stays open");
     }
 }
@@ -151,7 +152,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
                 content-length: 100\r\n\r\n{";
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = vec![0; 12];
-    let read = tokio::time::timeout(super::client::patience(), stream.read_exact(&mut answer)).await;
+    let read = in_time(stream.read_exact(&mut answer)).await;
     read.expect("the server waits").unwrap();
     assert_eq!(answer, b"HTTP/1.1 408");
 }
@@ -172,7 +173,7 @@ async fn a_body_that_comes_byte_by_byte_is_not_waited_for_either() {
         }
     });
     let mut answer = vec![0; 12];
-    let read = tokio::time::timeout(super::client::patience(), reading.read_exact(&mut answer)).await;
+    let read = in_time(reading.read_exact(&mut answer)).await;
     read.expect("the server waits").unwrap();
     assert_eq!(answer, b"HTTP/1.1 408");
     assert_eq!(stage.sessions.inbound_budget().taken(), 0);
@@ -187,10 +188,10 @@ async fn a_connection_that_does_not_end_with_its_listener_is_cut() {
     let mut stream = host.get().await;
     assert!(stream.event().await.is_some());
     stage.stop.cancel();
-    let serving = tokio::time::timeout(super::client::patience(), stage.serving).await;
+    let serving = in_time(stage.serving).await;
     serving.expect("the listener waits").unwrap().unwrap();
     // Comments that keep a stream alive would keep the client waiting, too.
-    let end = tokio::time::timeout(super::client::patience(), stream.event()).await;
+    let end = in_time(stream.event()).await;
     assert_eq!(end.expect("the connection is cut"), None);
     assert_eq!(stage.service.sessions(), 1);
 }

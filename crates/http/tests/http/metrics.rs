@@ -3,6 +3,7 @@
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use protomcp_http::Config;
+use protomcp_testing::until;
 
 use super::client::{call, initialize};
 use super::handler::Stage;
@@ -29,7 +30,5 @@ async fn sessions_streams_and_responses_are_counted() {
     let stream = host.get().await;
     assert!(has("pmcp_http_streams 1"));
     drop(stream);
-    while !has("pmcp_http_streams 0") {
-        tokio::task::yield_now().await;
-    }
+    until("the stream is not counted", || has("pmcp_http_streams 0")).await;
 }

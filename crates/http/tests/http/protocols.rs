@@ -17,12 +17,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use protomcp_http::{
     Admission, Body, BoxBody, Config, Credential, ListenerConfig, Protocol, Responding, Routes, UpgradeLease,
 };
+use protomcp_testing::in_time;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::client::{Host, initialize, patience};
+use super::client::{Host, initialize};
 use super::handler::Stage;
 use super::oauth;
 
@@ -104,7 +105,7 @@ async fn connect(stage: &Stage) -> SendRequest<Pieces> {
 }
 
 async fn next(body: &mut Incoming) -> Frame<Bytes> {
-    let frame = timeout(patience(), poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx))).await.expect("no piece comes");
+    let frame = in_time(poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx))).await.expect("no piece comes");
     frame.expect("the body is over").unwrap()
 }
 
@@ -149,7 +150,7 @@ async fn an_unread_response_does_not_hold_the_server() {
     let answer = sender.send_request(request.body(Pieces(body)).unwrap()).await.unwrap();
     assert_eq!(answer.status(), 200);
     stage.sessions.shutdown();
-    timeout(patience(), stage.service.drained()).await.expect("the response is waited for");
+    in_time(stage.service.drained()).await.expect("the response is waited for");
     drop(answer);
 }
 
@@ -212,7 +213,7 @@ async fn upgraded(stage: &Stage) -> TcpStream {
     stream.write_all(head.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
     while !answer.ends_with(b"\r\n\r\n") {
-        answer.push(timeout(patience(), stream.read_u8()).await.unwrap().unwrap());
+        answer.push(in_time(stream.read_u8()).await.unwrap().unwrap());
     }
     assert!(answer.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&answer));
     repeat(&mut stream).await;
@@ -222,13 +223,13 @@ async fn upgraded(stage: &Stage) -> TcpStream {
 async fn repeat(stream: &mut TcpStream) {
     stream.write_all(b"again").await.unwrap();
     let mut back = [0; 5];
-    timeout(patience(), stream.read_exact(&mut back)).await.expect("no echo").unwrap();
+    in_time(stream.read_exact(&mut back)).await.expect("no echo").unwrap();
     assert_eq!(&back, b"again");
 }
 
 /// Waits for the end of a connection.
 async fn ended(mut stream: TcpStream) {
-    let end = timeout(patience(), stream.read_u8()).await.expect("the connection stays open");
+    let end = in_time(stream.read_u8()).await.expect("the connection stays open");
     assert!(end.is_err(), "{end:?}");
 }
 
@@ -246,7 +247,7 @@ async fn an_upgraded_connection_keeps_its_slot_and_the_server() {
     assert!(timeout(Duration::from_millis(50), &mut drained).await.is_err(), "the connection is in use");
     repeat(&mut stream).await;
     drop(stream);
-    timeout(patience(), drained).await.expect("the connection has ended");
+    in_time(drained).await.expect("the connection has ended");
 }
 
 #[tokio::test]
@@ -257,5 +258,5 @@ async fn an_upgraded_connection_ends_with_the_drain_timeout() {
     let stream = upgraded(&stage).await;
     stage.stop.cancel();
     ended(stream).await;
-    timeout(patience(), stage.serving).await.expect("the listener has ended").unwrap().unwrap();
+    in_time(stage.serving).await.expect("the listener has ended").unwrap().unwrap();
 }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use protomcp_http::Config;
+use protomcp_testing::{in_time, patience};
 use serde_json::Value;
 
-use super::client::{Answer, call, done, patience};
+use super::client::{Answer, call, done};
 use super::handler::Stage;
 
 const ROOTS: &str = r#"{"roots":{}}"#;
@@ -25,7 +26,7 @@ pub(crate) async fn asked(stream: &mut Answer) -> Value {
 
 /// Waits until a question has failed.
 async fn gone(stage: &Stage) {
-    tokio::time::timeout(patience(), stage.tools.is_gone.notified()).await.expect("the question waits");
+    in_time(stage.tools.is_gone.notified()).await.expect("the question waits");
 }
 
 #[tokio::test]

@@ -14,10 +14,10 @@ use http::{Request, Response};
 use http_body::Body as _;
 use proptest::prelude::*;
 use protomcp_http::Body;
+use protomcp_testing::in_time;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
-use super::client::{Event, call, done, full, initialize, patience};
+use super::client::{Event, call, done, full, initialize};
 use super::handler::Stage;
 
 /// The next message. The number is the id of a request.
@@ -163,7 +163,7 @@ impl World {
             }
         }
         let body = axum::body::Body::from(full(message));
-        let answer = timeout(patience(), self.stage.service.handle(request.body(body).unwrap())).await;
+        let answer = in_time(self.stage.service.handle(request.body(body).unwrap())).await;
         let answer = answer.unwrap_or_else(|_| panic!("no answer to {message}"));
         // Lets every task run until it waits.
         for _ in 0..32 {

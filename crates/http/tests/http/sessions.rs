@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use http::Request;
 use protomcp_http::{Config, Principal};
+use protomcp_testing::{in_time, until};
 
-use super::client::{call, done, initialize, patience};
+use super::client::{call, done, initialize};
 use super::handler::Stage;
 
 #[tokio::test]
@@ -90,7 +91,7 @@ async fn a_deleted_session_is_gone_and_its_calls_with_it() {
     }
     // The call never completes: it is cancelled, and its response reports the end of the session.
     assert_eq!(call.await.unwrap(), 404);
-    tokio::time::timeout(patience(), stage.tools.has_dropped.notified()).await.expect("the call goes on");
+    in_time(stage.tools.has_dropped.notified()).await.expect("the call goes on");
     assert_eq!(listening.event().await, None);
     assert_eq!(other.say(r#"{"id":2,"method":"ping"}"#).await.0, 200);
 }
@@ -127,12 +128,7 @@ async fn a_session_that_is_not_used_is_closed() {
     let listening = stage.host.hello("2025-11-25").await;
     let mut stream = listening.get().await;
     stream.event().await.unwrap();
-    let closed = async {
-        while stage.service.sessions() > 1 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(patience(), closed).await.expect("the session stays");
+    until("the session is closed", || stage.service.sessions() <= 1).await;
     assert_eq!(idle.post(r#"{"id":1,"method":"ping"}"#).await.status, 404);
     assert_eq!(listening.post(r#"{"id":1,"method":"ping"}"#).await.status, 200);
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use protomcp_http::{Config, ListenerConfig};
 use protomcp_server::{Budget, Limits};
+use protomcp_testing::in_time;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
-use super::client::{Host, call, call_with_progress, done, initialize, patience};
+use super::client::{Host, call, call_with_progress, done, initialize};
 use super::handler::Stage;
 use super::metrics::text;
 
@@ -74,7 +74,7 @@ const INTRODUCTIONS: usize = 1024;
 
 /// Waits until the use of a budget satisfies a condition.
 async fn until(budget: &Budget, is_so: impl Fn(usize) -> bool) {
-    let reached = timeout(patience(), async {
+    let reached = in_time(async {
         while !is_so(budget.taken()) {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
@@ -105,7 +105,7 @@ async fn unfinished_bodies_of_one_user_leave_room_for_another() {
         });
     }
     let mut unfinished = Vec::new();
-    while let Some(sent) = timeout(patience(), sending.join_next()).await.expect("bodies are read") {
+    while let Some(sent) = in_time(sending.join_next()).await.expect("bodies are read") {
         assert!(budget.taken() <= BUDGET / 5 * 4, "{} bytes are taken", budget.taken());
         unfinished.push(sent.unwrap());
     }
@@ -131,7 +131,7 @@ async fn a_call_keeps_its_bytes_until_it_is_answered() {
     stage.tools.begun().await;
     assert!(budget.taken() > 100_000 + Limits::REQUEST_OVERHEAD, "{}", budget.taken());
     stage.tools.go.notify_one();
-    assert_eq!(timeout(patience(), waiting).await.unwrap().unwrap(), (200, done(7, "done")));
+    assert_eq!(in_time(waiting).await.unwrap().unwrap(), (200, done(7, "done")));
     until(budget, |taken| taken < INTRODUCTIONS).await;
 }
 

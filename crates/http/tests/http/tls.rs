@@ -11,15 +11,15 @@ use base64::engine::general_purpose::STANDARD;
 use http::Request;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use protomcp_http::{Config, ListenerConfig, Tls, TlsError};
+use protomcp_testing::{in_time, patience};
 use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion, version};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
-use tokio::time::timeout;
 use tokio_rustls::client::TlsStream;
 
-use super::client::{call, done, full, initialize, patience};
+use super::client::{call, done, full, initialize};
 use super::handler::Stage;
 
 /// An authority, its certificates, and the files of one pair.
@@ -119,7 +119,7 @@ async fn connect(stage: &Stage, config: ClientConfig) -> TlsStream<TcpStream> {
 async fn connect_over(stream: TcpStream, config: ClientConfig) -> TlsStream<TcpStream> {
     let name = ServerName::try_from("localhost").unwrap();
     let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
-    timeout(patience(), connector.connect(name, stream)).await.expect("no handshake").unwrap()
+    in_time(connector.connect(name, stream)).await.expect("no handshake").unwrap()
 }
 
 /// The certificate that a new connection sees.
@@ -193,7 +193,7 @@ async fn a_renewed_certificate_keeps_open_connections() {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     };
-    timeout(patience(), renewed).await.expect("the new certificate is not shown");
+    in_time(renewed).await.expect("the new certificate is not shown");
     let answer = sender.send_request(post(&stage, Some(&session), &call(1, "echo on"))).await.unwrap();
     assert_eq!(to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap(), done(1, "on"));
 }
@@ -219,7 +219,7 @@ async fn an_unfinished_handshake_times_out_and_blocks_no_other() {
         for mut stream in silent {
             let mut rest = Vec::new();
             // The connection may end with an error.
-            let end = timeout(patience(), stream.read_to_end(&mut rest)).await.expect("the connection stays open");
+            let end = in_time(stream.read_to_end(&mut rest)).await.expect("the connection stays open");
             assert!(end.is_err() || rest.is_empty(), "{rest:?}");
         }
     }
@@ -234,7 +234,7 @@ async fn an_unfinished_handshake_times_out_and_blocks_no_other() {
         }
         panic!("each of 20 handshakes is given up")
     };
-    assert_eq!(timeout(patience(), served).await.expect("no handshake ends"), pair.der);
+    assert_eq!(in_time(served).await.expect("no handshake ends"), pair.der);
 }
 
 /// With this timeout a test fails before any handshake is given up: one that waits for it is not in time.
@@ -273,7 +273,7 @@ async fn an_address_with_all_handshakes_keeps_no_other_out() {
         let mut stream = dial(&stage, 1).await;
         stream.write_all(&hello).await.unwrap();
         // The server has begun, and waits for the rest.
-        timeout(patience(), stream.read_u8()).await.expect("the server does not begin").unwrap();
+        in_time(stream.read_u8()).await.expect("the server does not begin").unwrap();
         taken.push(stream);
     }
     let waiting = {
@@ -283,9 +283,9 @@ async fn an_address_with_all_handshakes_keeps_no_other_out() {
     connect_over(dial(&stage, 2).await, certificates.client(rustls::ALL_VERSIONS, &[])).await;
     // The last one lost its place; the one that waits is next.
     let mut rest = Vec::new();
-    let end = timeout(patience(), taken.pop().unwrap().read_to_end(&mut rest)).await;
+    let end = in_time(taken.pop().unwrap().read_to_end(&mut rest)).await;
     end.expect("the last one stays open").expect("it ends with its flight");
-    timeout(patience(), waiting).await.expect("a handshake waits for ever").unwrap();
+    in_time(waiting).await.expect("a handshake waits for ever").unwrap();
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn a_first_message_without_end_is_not_read() {
         }
         stream.read_u8().await
     };
-    assert!(timeout(patience(), sent).await.expect("the server reads on").is_err());
+    assert!(in_time(sent).await.expect("the server reads on").is_err());
 }
 
 #[tokio::test]
@@ -316,7 +316,7 @@ async fn a_plain_http_request_gets_a_clear_error() {
     let mut stream = TcpStream::connect(stage.host.address).await.unwrap();
     stream.write_all(b"GET /mcp HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
     let mut text = String::new();
-    timeout(patience(), stream.read_to_string(&mut text)).await.expect("no answer").unwrap();
+    in_time(stream.read_to_string(&mut text)).await.expect("no answer").unwrap();
     assert!(text.starts_with("HTTP/1.1 400") && text.contains("the server speaks HTTPS here"), "{text}");
 }
 

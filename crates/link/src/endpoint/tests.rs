@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::os::unix::net::UnixStream as Client;
 
+use protomcp_testing::in_time;
 use tempfile::{TempDir, tempdir};
 use tokio::io::AsyncReadExt;
 
@@ -272,14 +273,8 @@ async fn a_connection_of_another_user_is_refused() {
     });
     let mut bytes = [0; 4];
     let read = async { endpoint.accept().await.unwrap().read_exact(&mut bytes).await.unwrap() };
-    tokio::time::timeout(patience(), read).await.expect("the stranger is not taken for the tool");
+    in_time(read).await.expect("the stranger is not taken for the tool");
     assert_eq!(&bytes, b"ours");
     assert!(stranger.wait().unwrap().success(), "the other user's connection is closed without a byte");
     drop(ours.join().unwrap());
-}
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> std::time::Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    std::time::Duration::from_secs(seconds.unwrap_or(120))
 }

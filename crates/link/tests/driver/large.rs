@@ -6,9 +6,10 @@ use std::os::unix::net::UnixStream as Blocking;
 use protomcp_codec::{Encoder, Field, Limits, Raw};
 use protomcp_link::{Config, Link, Options};
 use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse, Envelope};
+use protomcp_testing::patience;
 use tokio::net::UnixStream;
 
-use crate::peer::{Events, Peer, patience, serve, soon};
+use crate::peer::{Events, Peer, serve, soon};
 
 async fn connected() -> (Link, Events, Peer<UnixStream>) {
     let (ours, theirs) = UnixStream::pair().unwrap();

@@ -1,12 +1,12 @@
 //! A tool process at the other end of a byte stream, played by the test.
 
 use std::future::Future;
-use std::time::Duration;
 
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Encoder, Frame, Limits, Raw};
 use protomcp_link::{Config, Event, Link, drive};
 use protomcp_proto::{Envelope, Msg, ReloadResponse, ToolDefinition, ToolListResponse, message_name};
+use protomcp_testing::in_time;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::sync::mpsc;
 
@@ -98,15 +98,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Peer<IO> {
     }
 }
 
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(crate) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
-
 /// Fails if the future takes longer than any test waits; with paused time it passes at once.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
-    tokio::time::timeout(patience(), future).await.expect("it is over in time")
+    in_time(future).await.expect("it is over in time")
 }
 
 /// `tokio::join!`, [`soon`].

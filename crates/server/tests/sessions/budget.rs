@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use protomcp_server::{Extensions, Limits, Owner, Reservation};
+use protomcp_testing::{JsonPeer, in_time, until};
 use protomcp_transport::lines::Lines;
 use protomcp_transport::memory::{self, Memory};
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError};
@@ -341,35 +342,31 @@ fn an_outcome_that_waits_for_its_client_takes_room() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_client_that_never_reads_its_pipe_keeps_bounded_memory() {
-    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let test = async {
         let stage = Stage::new(Limits { max_outbound_bytes: 8 << 20, ..Limits::default() }, false);
-        let (mut input, reader) = tokio::net::unix::pipe::pipe().unwrap();
+        let (input, reader) = tokio::net::unix::pipe::pipe().unwrap();
         let (writer, output) = tokio::net::unix::pipe::pipe().unwrap();
         let serving = stage.serve(Lines::new(reader, writer));
-        input.write_all(format!("{}\n", initialize("2025-11-25")).as_bytes()).await.unwrap();
+        let mut client = JsonPeer::over(output, input);
+        client.send_line(&initialize("2025-11-25")).await;
         for id in 0..60 {
-            input.write_all(format!("{}\n", call(id, "big 1000000")).as_bytes()).await.unwrap();
+            client.send_line(&call(id, "big 1000000")).await;
         }
         let is_answered = || stage.tools.called.load(Ordering::SeqCst) == 60 && inbound(&stage) == INTRODUCTION;
-        while !is_answered() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        let mut lines = BufReader::new(output).lines();
+        until("all calls are answered", is_answered).await;
         let (mut whole, mut dropped) = (0, 0);
         while whole + dropped < 60 {
-            let line = lines.next_line().await.unwrap().unwrap();
+            let line = client.next_line().await.unwrap();
             whole += usize::from(line.len() > 1_000_000);
             dropped += usize::from(line.contains("OVERLOADED"));
         }
         assert_eq!(whole, 6, "four fifths of 8 MiB were kept");
-        drop(input);
+        client.close().await;
         serving.await.unwrap().unwrap();
         assert_eq!(outbound(&stage), 0);
     };
-    runtime.block_on(async { tokio::time::timeout(super::flood::patience(), test).await.expect("it has an end") });
+    runtime.block_on(async { in_time(test).await.expect("it has an end") });
 }
 
 fn outbound(stage: &Stage) -> usize {

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use protomcp_server::{
     Audience, Limits, List, NodeId, Owner, RequestStateKeys, SessionDirectory, SessionNotice, SessionRecord, Stores,
 };
+use protomcp_testing::run_paused;
 use protomcp_types::{Level, RawJson};
 use serde_json::{Value, json};
 
-use super::transcript::{Stage, run};
+use super::transcript::Stage;
 
 /// The sessions of all servers, and the notices that each has sent.
 #[derive(Debug, Default)]
@@ -98,7 +99,7 @@ const UPDATED: &str = r#"← {"method":"notifications/resources/updated","params
 
 #[test]
 fn sessions_of_another_server_are_notified_as_those_of_this_one() {
-    run(async {
+    run_paused(async {
         let (shared, a, b) = servers();
         let (mut one, mut two) = (a.connect(), b.connect());
         for host in [&mut one, &mut two] {
@@ -121,7 +122,7 @@ fn sessions_of_another_server_are_notified_as_those_of_this_one() {
 
 #[test]
 fn notices_for_an_owner_reach_its_sessions_in_every_server() {
-    run(async {
+    run_paused(async {
         let (shared, a, b) = servers();
         let (mut ann, mut bob) = (b.connect_as("ann"), b.connect_as("bob"));
         ann.steps(&["→ hello"]).await;
@@ -139,7 +140,7 @@ fn notices_for_an_owner_reach_its_sessions_in_every_server() {
 
 #[test]
 fn notices_for_one_session_stay_in_its_server() {
-    run(async {
+    run_paused(async {
         let (shared, a, b) = servers();
         let mut host = a.connect();
         host.steps(&["→ hello", "· 1ms"]).await;
@@ -152,7 +153,7 @@ fn notices_for_one_session_stay_in_its_server() {
 
 #[test]
 fn the_directory_knows_open_sessions_and_requests_that_listen() {
-    run(async {
+    run_paused(async {
         let (shared, a, b) = servers();
         let open = || {
             let open = shared.open.lock().unwrap();

@@ -5,10 +5,10 @@ use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use protomcp_server::{Audience, Context, Handler, Limits, ServeError, Server, ServerHandle, ServerInfo};
+use protomcp_testing::JsonPeer;
 use protomcp_transport::TransportError;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{CallTool, CallToolResult, ErrorObject};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::transcript::{call, check, full, initialize, play};
 
@@ -294,17 +294,14 @@ async fn a_call_that_holds_its_thread_is_answered_for_and_left_behind() {
     let limits = Limits { drain_timeout: short, cancel_grace: short, ..Limits::default() };
     let handler = Stubborn(Mutex::new(held));
     let server = Server::with_sessions(ServerHandle::new(handler.info(), limits), handler);
-    let (theirs, ours) = tokio::io::duplex(1 << 16);
-    let (reader, writer) = tokio::io::split(ours);
+    let (mut client, reader, writer) = JsonPeer::connected(1 << 16);
     let serving = tokio::spawn(async move { server.serve(Lines::new(reader, writer)).await });
-    let (output, mut input) = tokio::io::split(theirs);
-    let mut lines = BufReader::new(output).lines();
-    input.write_all(format!("{}\n{}\n", initialize("2025-11-25"), call(1, "hold")).as_bytes()).await.unwrap();
-    assert!(lines.next_line().await.unwrap().unwrap().contains("protocolVersion"));
-    input.shutdown().await.unwrap();
-    let answer = lines.next_line().await.unwrap().unwrap();
+    client.send_bytes(format!("{}\n{}\n", initialize("2025-11-25"), call(1, "hold")).as_bytes()).await;
+    assert!(client.next_line().await.unwrap().contains("protocolVersion"));
+    client.close().await;
+    let answer = client.next_line().await.unwrap();
     assert_eq!(answer, full(r#"{"id":1,"error":{"code":-32603,"message":"the server is shutting down"}}"#));
-    assert_eq!(lines.next_line().await.unwrap(), None);
+    assert_eq!(client.next_line().await, None);
     assert!(serving.await.unwrap().is_ok());
     let_go.send(()).unwrap();
 }

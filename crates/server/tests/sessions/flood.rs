@@ -5,24 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo};
+use protomcp_testing::{JsonPeer, in_time, judged};
 use protomcp_transport::lines::Lines;
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, Level, Progress, RawJson};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use super::transcript::{full, initialize};
 
-/// Ten times the time within which a ping is promised to be answered. The long tier judges it, because other programs run
-/// beside the short one: there each ping has the time of any event.
-fn promised() -> Duration {
-    let is_long = std::env::var("PMCP_LONG").is_ok_and(|value| value == "1");
-    if is_long { Duration::from_millis(500) } else { patience() }
-}
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(super) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
+/// Ten times the time within which a ping is promised to be answered.
+const PROMISE: Duration = Duration::from_millis(500);
 
 /// Floods until it is told to stop.
 struct Flood {
@@ -65,46 +55,39 @@ fn check(tool: &str, inline_calls: bool) {
         let handler = Flood { sessions: sessions.clone(), stop: Arc::clone(&stop) };
         let server = Server::with_sessions(sessions, handler);
         let server = if inline_calls { server.inline_calls() } else { server };
-        let (ours, theirs) = tokio::io::duplex(1 << 16);
-        let (reader, writer) = tokio::io::split(theirs);
+        let (mut client, reader, writer) = JsonPeer::connected(1 << 16);
         let serving = tokio::spawn(async move { server.serve(Lines::new(reader, writer)).await });
-        let (output, mut input) = tokio::io::split(ours);
-        let mut lines = BufReader::new(output).lines();
         let params = format!(r#"{{"name":"{tool}","_meta":{{"progressToken":1}}}}"#);
         let call = |id: &str| full(&format!(r#"{{"id":"{id}","method":"tools/call","params":{params}}}"#));
         let ready = full(r#"{"method":"notifications/initialized"}"#);
         for line in [initialize("2025-11-25"), ready, call("a"), call("b")] {
-            input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+            client.send_line(&line).await;
         }
         let (mut reports, mut longest) = (0, Duration::ZERO);
         for id in 0..20 {
             let sent = Instant::now();
             let ping = full(&format!(r#"{{"id":{id},"method":"ping"}}"#));
-            input.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
+            client.send_line(&ping).await;
             let pong = full(&format!(r#"{{"id":{id},"result":{{}}}}"#));
-            loop {
-                let line = lines.next_line().await.unwrap().unwrap();
-                if line == pong {
-                    break;
-                }
+            while client.next_line().await.unwrap() != pong {
                 reports += 1;
             }
             longest = longest.max(sent.elapsed());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         println!("{tool}: a ping took {longest:?} at most, beside {reports} reports");
-        assert!(longest < promised(), "{tool}: a ping took {longest:?}");
+        assert!(longest < judged(PROMISE), "{tool}: a ping took {longest:?}");
         assert!(reports > 1_000, "{tool}: there were only {reports} reports");
         // The client has not said anything for long enough: timers are looked at, too.
         let sent = Instant::now();
-        while !lines.next_line().await.unwrap().unwrap().contains(r#""method":"ping""#) {
-            assert!(sent.elapsed() < promised() + Duration::from_millis(100), "{tool}: the server does not ping");
+        while !client.next_line().await.unwrap().contains(r#""method":"ping""#) {
+            assert!(sent.elapsed() < judged(PROMISE) + Duration::from_millis(100), "{tool}: the server does not ping");
         }
         stop.store(true, Ordering::Relaxed);
-        drop((input, lines));
+        drop(client);
         let _outcome = serving.await.unwrap();
     };
-    runtime.block_on(async { tokio::time::timeout(patience(), test).await.expect("it has an end") });
+    runtime.block_on(async { in_time(test).await.expect("it has an end") });
 }
 
 struct StopOnDrop(Arc<AtomicBool>);

@@ -8,11 +8,12 @@ use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{
     Audience, Context, Layer, Limits, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service,
 };
+use protomcp_testing::run_paused;
 use protomcp_types::{ErrorObject, JsonObject, ListToolsResult, RawJson, array};
 use serde_json::{Value, json};
 
 use super::mrtr::{accept, again, ask, says};
-use super::transcript::{Host, Stage, connect_to, play, run};
+use super::transcript::{Host, Stage, connect_to, play};
 
 /// Plays with a host of the usual server, which shows three tools.
 #[expect(clippy::needless_pass_by_value, reason = "as `play` takes it, so that tests read alike")]
@@ -181,7 +182,7 @@ fn server<S: Service>(service: S) -> Server<S> {
 
 #[test]
 fn tools_are_found_described_and_called() {
-    run(async {
+    run_paused(async {
         let policy = ToolPolicyLayer::new(ToolPolicy::block(["secret"]));
         let mut host = connect_to(&server(named()).layer(policy).lazy_tools(LazyTools::default()), 1 << 20, None);
         host.steps(&["→ hello"]).await;
@@ -231,7 +232,7 @@ fn tools_are_found_described_and_called() {
 
 #[test]
 fn wrong_calls_are_results_that_say_what_is_right() {
-    run(async {
+    run_paused(async {
         let policy = ToolPolicyLayer::new(ToolPolicy::block(["secret"]));
         let mut host = connect_to(&server(named()).layer(policy).lazy_tools(LazyTools::default()), 1 << 20, None);
         host.steps(&["→ hello"]).await;
@@ -305,7 +306,7 @@ impl Service for Endless {
 
 #[test]
 fn a_list_that_does_not_end_is_an_error_result() {
-    run(async {
+    run_paused(async {
         let mut host = connect_to(&server(Endless).lazy_tools(LazyTools::default()), 1 << 20, None);
         host.steps(&["→ hello"]).await;
         let answer = call(&mut host, "search_tools", &json!({})).await;
@@ -337,7 +338,7 @@ impl<S: Service> Service for Spied<S> {
 
 #[test]
 fn layers_behind_see_the_tool_that_is_called() {
-    run(async {
+    run_paused(async {
         for (lazy, expected) in [(Some(LazyTools::default().with_results(3)), "read_file"), (None, "call_tool")] {
             let seen = Arc::default();
             let mut host = connect_to(&server(named()).layer(Spy(Arc::clone(&seen))).lazy_tools(lazy), 1 << 20, None);
@@ -361,7 +362,7 @@ fn tools_of_apps_are_listed_for_hosts_that_show_them() {
             tool("refresh", r#"{"ui":{"visibility":["app"]}}"#),
         ])
     };
-    run(async {
+    run_paused(async {
         let mut host = connect_to(&server(service()).lazy_tools(LazyTools::default()), 1 << 20, None);
         let shows = json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}});
         let three = ["search_tools", "describe_tools", "call_tool"].as_slice();
@@ -389,7 +390,7 @@ fn tools_of_apps_are_listed_for_hosts_that_show_them() {
         assert_eq!(hidden["result"]["isError"], true, "{hidden}");
     });
     for definitions_are_known in [false, true] {
-        run(async {
+        run_paused(async {
             let seen = Arc::default();
             let mut server = server(service()).layer(Spy(Arc::clone(&seen)));
             if definitions_are_known {

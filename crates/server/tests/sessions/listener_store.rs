@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use protomcp_server::{Limits, ListenerStore, MemoryListeners, NodeId, RequestStateKeys, StoreFuture, Stores};
+use protomcp_testing::run_paused;
 
-use super::transcript::{Stage, run};
+use super::transcript::Stage;
 use super::watching::{A, acknowledged, cancel, heard, listen};
 
 /// Answers later, as another process would, and records the calls.
@@ -44,7 +45,7 @@ impl ListenerStore for Recording {
 
 #[test]
 fn the_first_and_the_last_of_all_servers_count() {
-    run(async {
+    run_paused(async {
         let store = Arc::new(Recording::default());
         let server = |name: &str| {
             let stores = Stores::new(NodeId::new(name)).with_listeners(Arc::clone(&store) as Arc<dyn ListenerStore>);
@@ -66,7 +67,7 @@ fn the_first_and_the_last_of_all_servers_count() {
 #[cfg(feature = "contract-tests")]
 #[test]
 fn the_contract_holds() {
-    run(async {
+    run_paused(async {
         protomcp_server::contract::listener_store(&MemoryListeners::default()).await;
         protomcp_server::contract::listener_store(&Recording::default()).await;
     });

@@ -6,11 +6,12 @@ use protomcp_server::{
     Audience, Context, Limits, Owner, Server, ServerHandle, ServerInfo, ServerRequest, ServerResult, Service,
     SessionId, SessionObserver,
 };
+use protomcp_testing::run_paused;
 use protomcp_transport::{Sink, Source, Transport, memory};
 use protomcp_types::{CallToolResult, ErrorObject, Level, Message, Params, RawJson, RequestId, ServerCapabilities};
 
 use super::handler::FixedTasks;
-use super::transcript::{Stage, check, play, run};
+use super::transcript::{Stage, check, play};
 
 fn line(level: &str) -> String {
     format!(r#"← {{"method":"notifications/message","params":{{"level":"{level}","logger":"tool","data":"{level}"}}}}"#)
@@ -112,7 +113,7 @@ impl Service for Levels {
 
 #[test]
 fn services_and_observers_see_the_level() {
-    run(async {
+    run_paused(async {
         let levels = Levels::default();
         let sessions = ServerHandle::new(ServerInfo::new("levels", "1"), Limits::default());
         let server = Server::new(sessions, levels.clone()).observe(Arc::new(levels.clone()));

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{Limits, NodeId, ParkedDirectory, ParkedRecord, RequestStateKeys, StoreFuture, Stores};
+use protomcp_testing::run_paused;
 use serde_json::{Value, json};
 
 use super::mrtr::{accept, again, ask, fails, says};
 use super::stateless::{next, send};
-use super::transcript::{Stage, run};
+use super::transcript::Stage;
 
 /// Answers later, as another process would.
 #[derive(Debug, Default)]
@@ -63,7 +64,7 @@ fn name() -> Value {
 
 #[test]
 fn a_retry_is_sent_to_the_process_that_holds_the_call() {
-    run(async {
+    run_paused(async {
         let directory = Arc::new(Recording::default());
         let (a, b) = servers(&directory);
         let (mut here, mut there) = (a.connect(), b.connect());
@@ -87,7 +88,7 @@ fn a_retry_is_sent_to_the_process_that_holds_the_call() {
 
 #[test]
 fn a_call_that_ends_without_its_client_leaves_the_directory() {
-    run(async {
+    run_paused(async {
         let directory = Arc::new(Recording::default());
         let (a, b) = servers(&directory);
         let (mut ann, mut bob) = (a.connect_as("ann"), a.connect_as("bob"));
@@ -107,7 +108,7 @@ fn a_call_that_ends_without_its_client_leaves_the_directory() {
 
 #[test]
 fn a_directory_that_does_not_answer_holds_up_only_its_request() {
-    run(async {
+    run_paused(async {
         let directory = Arc::new(Recording { is_silent: true, ..Recording::default() });
         let (a, b) = servers(&directory);
         let (mut here, mut there) = (a.connect(), b.connect());
@@ -124,7 +125,7 @@ fn a_directory_that_does_not_answer_holds_up_only_its_request() {
 
 #[test]
 fn a_retry_without_a_session_is_sent_to_the_process_as_well() {
-    run(async {
+    run_paused(async {
         let directory = Arc::new(Recording::default());
         let (a, b) = servers(&directory);
         let meta = r#""_meta":{«2026 {"elicitation":{}}»}"#;
@@ -144,5 +145,5 @@ fn a_retry_without_a_session_is_sent_to_the_process_as_well() {
 #[cfg(feature = "contract-tests")]
 #[test]
 fn the_contract_holds() {
-    run(async { protomcp_server::contract::parked_directory(&Recording::default()).await });
+    run_paused(async { protomcp_server::contract::parked_directory(&Recording::default()).await });
 }

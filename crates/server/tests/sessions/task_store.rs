@@ -9,11 +9,12 @@ use protomcp_server::{
     Audience, Context, Handler, Limits, NodeId, RequestStateKeys, Server, ServerHandle, ServerInfo, SessionNotice,
     StoreFuture, Stores, TaskKey, TaskOptions, TaskRecord, TaskStore, TaskUpdate, Tasks,
 };
+use protomcp_testing::run_paused;
 use protomcp_types::{CallTool, CallToolResult, CreateTaskResult, ErrorObject, RawJson, ServerCapabilities};
 use serde_json::{Value, json};
 
 use super::task_extension::{ask, begin, later, look};
-use super::transcript::{Stage, connect_to, expand, full, run};
+use super::transcript::{Stage, connect_to, expand, full};
 
 /// Answers later, as another process would.
 #[derive(Debug, Default)]
@@ -93,7 +94,7 @@ fn server(node: &str, store: &Arc<Shared>) -> Stage {
 
 #[test]
 fn a_task_is_read_in_another_process_and_changed_in_its_own() {
-    run(async {
+    run_paused(async {
         let store = Arc::new(Shared::default());
         let (a, b) = (server("a", &store), server("b", &store));
         let (mut here, mut there) = (a.connect(), b.connect());
@@ -122,7 +123,7 @@ fn a_task_is_read_in_another_process_and_changed_in_its_own() {
 
 #[test]
 fn questions_of_a_task_are_read_in_another_process() {
-    run(async {
+    run_paused(async {
         let store = Arc::new(Shared::default());
         let (a, b) = (server("a", &store), server("b", &store));
         let (mut here, mut there) = (a.connect(), b.connect());
@@ -137,7 +138,7 @@ fn questions_of_a_task_are_read_in_another_process() {
 
 #[test]
 fn a_request_listens_to_a_task_of_another_process() {
-    run(async {
+    run_paused(async {
         let store = Arc::new(Shared::default());
         let (a, b) = (server("a", &store), server("b", &store));
         let (mut here, mut there) = (a.connect(), b.connect());
@@ -160,7 +161,7 @@ fn a_request_listens_to_a_task_of_another_process() {
 
 #[test]
 fn a_server_may_keep_to_its_own_tasks() {
-    run(async {
+    run_paused(async {
         let store = Arc::new(Shared::default());
         let (a, b) = (server("a", &store), server("b", &store));
         b.server.handle().serve_own_tasks_only();
@@ -173,7 +174,7 @@ fn a_server_may_keep_to_its_own_tasks() {
 
 #[test]
 fn tasks_and_results_without_room() {
-    run(async {
+    run_paused(async {
         let store = Arc::new(Shared { is_narrow: true, ..Shared::default() });
         let mut host = server("a", &store).connect();
         let id = begin(&mut host, "task 1").await;
@@ -209,7 +210,7 @@ impl Handler for Slow {
 
 #[test]
 fn tasks_of_a_session_are_in_the_store_until_it_ends() {
-    run(async {
+    run_paused(async {
         let store = Arc::new(Shared::default());
         let info =
             ServerInfo::new("stage", "1").with_capabilities(ServerCapabilities::default().with_tools().with_tasks());
@@ -250,7 +251,7 @@ fn tasks_of_a_session_are_in_the_store_until_it_ends() {
 #[cfg(feature = "contract-tests")]
 #[test]
 fn the_contract_holds() {
-    run(async {
+    run_paused(async {
         protomcp_server::contract::task_store(&protomcp_server::MemoryTaskStore::default()).await;
         protomcp_server::contract::task_store(&Shared::default()).await;
     });

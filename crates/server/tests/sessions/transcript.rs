@@ -23,13 +23,12 @@ use std::time::Duration;
 use protomcp_server::{
     Limits, RequestStateKeys, Router, ServeError, Server, ServerHandle, ServerInfo, Service, Stores,
 };
+use protomcp_testing::{JsonPeer, run_paused};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;
 use protomcp_types::{RawJson, ServerCapabilities};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines as TextLines, ReadHalf, WriteHalf};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 
 use super::handler::{FixedTasks, Tools, WithFixedTasks};
 
@@ -50,15 +49,8 @@ pub(crate) fn check_with(limits: Limits, transcript: &[&str]) {
 /// Plays something on a stage, with made-up time: once with a task for each call, and once without.
 pub(crate) fn play(limits: Limits, test: impl AsyncFn(Stage)) {
     for in_place in [false, true] {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-        runtime.block_on(test(Stage::new(limits, in_place)));
+        run_paused(test(Stage::new(limits, in_place)));
     }
-}
-
-/// As [`play`], for servers that the test sets up.
-pub(crate) fn run(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
-    runtime.block_on(test);
 }
 
 /// A server for any number of hosts.
@@ -69,8 +61,7 @@ pub(crate) struct Stage {
 
 /// One host of it.
 pub(crate) struct Host {
-    lines: TextLines<BufReader<ReadHalf<DuplexStream>>>,
-    input: Option<WriteHalf<DuplexStream>>,
+    peer: JsonPeer,
     serving: Option<JoinHandle<Result<(), ServeError>>>,
     sessions: ServerHandle,
 }
@@ -133,16 +124,15 @@ impl Stage {
 
 /// A host of any server.
 pub(crate) fn connect_to<S: Service>(server: &Server<S>, pipe: usize, principal: Option<Arc<str>>) -> Host {
-    let (ours, theirs) = tokio::io::duplex(pipe);
-    let (reader, writer) = tokio::io::split(theirs);
+    let (peer, reader, writer) = JsonPeer::connected(pipe);
     let transport = Known { principal, lines: Lines::new(reader, writer).with_max_line(1000) };
     let serving = {
         let server = server.clone();
         tokio::spawn(async move { server.serve(transport).await })
     };
-    let (output, input) = tokio::io::split(ours);
-    let lines = BufReader::new(output).lines();
-    Host { lines, input: Some(input), serving: Some(serving), sessions: server.handle().clone() }
+    // An hour of made-up time.
+    let peer = peer.within(Duration::from_secs(3600));
+    Host { peer, serving: Some(serving), sessions: server.handle().clone() }
 }
 
 /// A transport that may know who is at the other end.
@@ -203,7 +193,7 @@ impl Host {
             }
             ("·", time) => {
                 let time = time.strip_suffix("ms").expect("milliseconds").parse().expect("a number");
-                if let Ok(line) = timeout(Duration::from_millis(time), self.lines.next_line()).await {
+                if let Ok(line) = self.peer.line_within(Duration::from_millis(time)).await {
                     panic!("step {number}: expected silence, got {line:?}");
                 }
             }
@@ -221,22 +211,21 @@ impl Host {
     }
 
     pub(crate) async fn send(&mut self, line: &str) {
-        let input = self.input.as_mut().expect("the host has not closed its end");
-        input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        self.peer.send_line(line).await;
     }
 
     pub(crate) async fn send_raw(&mut self, bytes: &[u8]) {
-        self.input.as_mut().expect("the host has not closed its end").write_all(bytes).await.unwrap();
+        self.peer.send_bytes(bytes).await;
     }
 
-    /// The next line, waiting a made-up hour for it.
+    /// The next line, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Option<String> {
-        timeout(Duration::from_secs(3600), self.lines.next_line()).await.expect("the server is silent").unwrap()
+        self.peer.next_line().await
     }
 
     /// Closes the host's writing end.
     pub(crate) async fn end(&mut self) {
-        self.input.take().expect("ends once").shutdown().await.unwrap();
+        self.peer.close().await;
     }
 
     /// The outcome of serving.
@@ -246,9 +235,8 @@ impl Host {
 
     /// The host dies. Returns what serving it came to.
     pub(crate) async fn die(self) -> Result<(), ServeError> {
-        let Self { lines, input, serving, sessions: _ } = self;
-        drop((lines, input));
-        serving.expect("ends once").await.unwrap()
+        drop(self.peer);
+        self.serving.expect("ends once").await.unwrap()
     }
 
     /// Drops the future that serves.

@@ -285,6 +285,8 @@ mod tests {
     use std::cell::RefCell;
     use std::process::{Child, Command, Stdio};
 
+    use protomcp_testing::holds_in_time;
+
     use super::*;
 
     #[test]
@@ -313,24 +315,10 @@ mod tests {
         all
     }
 
-    /// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-    fn patience() -> Duration {
-        let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-        Duration::from_secs(seconds.unwrap_or(120))
-    }
-
-    fn wait_for(mut condition: impl FnMut() -> bool) {
-        let began = Instant::now();
-        while !condition() {
-            assert!(began.elapsed() < patience(), "never came true");
-            std::thread::sleep(Duration::from_millis(2));
-        }
-    }
-
     #[test]
     fn both_ways_to_list_children_agree() {
         let (mut child, pid) = family();
-        wait_for(|| descendants(pid).len() == 3);
+        assert!(holds_in_time(|| descendants(pid).len() == 3));
         let listed: HashSet<Pid> = listed_children(pid).into_iter().collect();
         let scanned: HashSet<Pid> = Table::read().children(pid).into_iter().collect();
         assert_eq!(listed.len(), 2);
@@ -367,11 +355,11 @@ mod tests {
     #[test]
     fn everyone_is_stopped_before_anyone_dies() {
         let (mut child, pid) = family();
-        wait_for(|| descendants(pid).len() == 3);
+        assert!(holds_in_time(|| descendants(pid).len() == 3));
         let found = stop_below(pid);
         assert_eq!(found.all.len(), 3);
         let state = |pid: &Pid| Some(fields(&stat(*pid)?)?.next()?.to_owned());
-        wait_for(|| found.all.iter().all(|pid| state(pid).as_deref() == Some("T")));
+        assert!(holds_in_time(|| found.all.iter().all(|pid| state(pid).as_deref() == Some("T"))));
         kill_below(pid);
         child.kill().unwrap();
         child.wait().unwrap();
@@ -380,13 +368,13 @@ mod tests {
     #[test]
     fn everyone_below_dies_and_the_root_is_spared() {
         let (mut child, pid) = family();
-        wait_for(|| descendants(pid).len() == 3);
+        assert!(holds_in_time(|| descendants(pid).len() == 3));
         let below = descendants(pid);
         let found = kill_below(pid);
         assert_eq!(found.all.iter().copied().collect::<HashSet<_>>(), below);
         assert_eq!(found.refused, 0);
         // The shell waits for its children, so it ends by itself, without a signal.
         assert!(child.wait().unwrap().code().is_some());
-        wait_for(|| below.iter().all(|pid| stat(*pid).is_none_or(|stat| is_dead(&stat))));
+        assert!(holds_in_time(|| below.iter().all(|pid| stat(*pid).is_none_or(|stat| is_dead(&stat)))));
     }
 }

@@ -7,10 +7,11 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use protomcp_testing::{holds_in_time, judged};
 use rustix::process::Signal;
 
 use crate::support::{
-    Mark, expect_line, guarded, is_alive, patience, rest, shell, signal, spawn, stat, watch_over, write_program,
+    Mark, expect_line, guarded, is_alive, rest, shell, signal, spawn, stat, watch_over, write_program,
 };
 use protomcp_supervisor::{Process, Status};
 
@@ -40,12 +41,6 @@ const PROMISE: Duration = Duration::from_secs(2);
 
 /// The factor by which a single round may exceed the promise on a busy machine. Half of many rounds must keep it.
 const MARGIN: u32 = 10;
-
-/// A limit of the long tier. Other programs run beside the short one and lengthen the times.
-fn judged(limit: Duration) -> Duration {
-    let is_long = std::env::var("PMCP_LONG").is_ok_and(|value| value == "1");
-    if is_long { limit } else { patience() }
-}
 
 fn assert_gone_soon(mark: &Mark, since: Instant) -> Duration {
     mark.wait_until_gone();
@@ -123,11 +118,8 @@ fn a_stopped_guardian_follows_orders() {
 }
 
 fn wait_for_state(pid: u32, state: &str) {
-    let began = Instant::now();
-    while stat(pid).is_none_or(|fields| fields[0] != state) {
-        assert!(began.elapsed() < patience(), "{pid} is never in state {state}");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    let is_in_state = || stat(pid).is_some_and(|fields| fields[0] == state);
+    assert!(holds_in_time(is_in_state), "{pid} is never in state {state}");
 }
 
 #[tokio::test]

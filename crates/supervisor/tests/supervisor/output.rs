@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use protomcp_supervisor::{Event, Guardian, MAX_LINE, Process, Status, Stream};
+use protomcp_testing::until;
 
 use crate::support::{both, guarded, is_alive, lines_of, next, patient, rest, run, shell, spawn};
 
@@ -153,13 +154,7 @@ async fn an_owner_who_does_not_listen_holds_nothing_up() {
         let command = shell("yes line | head -n 500000; touch \"$DONE\"").env("DONE", &file).guardian(guardian);
         let (process, events) = Process::spawn(&command, patient()).await.unwrap();
         drop(events);
-        tokio::time::timeout(crate::support::patience(), async {
-            while !file.exists() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        })
-        .await
-        .expect("the process stalled");
+        until("the process has written all", || file.exists()).await;
         drop(process);
     }
 }

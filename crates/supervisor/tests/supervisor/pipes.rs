@@ -1,9 +1,10 @@
 //! Standard input and output as pipes.
 
 use protomcp_supervisor::{Command, Event, Pipes, Status, Stream};
+use protomcp_testing::in_time;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use crate::support::{both, next, patience, shell, spawn};
+use crate::support::{both, next, shell, spawn};
 
 #[tokio::test]
 async fn the_owner_talks_to_the_process() {
@@ -17,9 +18,9 @@ async fn the_owner_talks_to_the_process() {
         assert_eq!(stdout.next_line().await.unwrap().as_deref(), Some("one"));
         drop(stdin);
         // No other process holds the ends of the pipes.
-        let end = tokio::time::timeout(patience(), stdout.next_line()).await.unwrap();
+        let end = in_time(stdout.next_line()).await.unwrap();
         assert_eq!(end.unwrap().as_deref(), Some("end"));
-        assert_eq!(tokio::time::timeout(patience(), stdout.next_line()).await.unwrap().unwrap(), None);
+        assert_eq!(in_time(stdout.next_line()).await.unwrap().unwrap(), None);
         assert_eq!(
             next(&mut events).await,
             Some(Event::Line { stream: Stream::Stderr, text: "hello".to_owned() }),
@@ -47,7 +48,7 @@ async fn the_end_of_the_owner_ends_the_pipes() {
         let mut pipes = process.take_pipes().unwrap();
         drop(process);
         let mut rest = Vec::new();
-        tokio::time::timeout(patience(), pipes.stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
+        in_time(pipes.stdout.read_to_end(&mut rest)).await.unwrap().unwrap();
         assert!(rest.is_empty());
     }
 }

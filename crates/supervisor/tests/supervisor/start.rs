@@ -5,10 +5,11 @@ use std::path::Path;
 use std::process::Stdio;
 
 use protomcp_supervisor::{Command, Event, Guardian, Process, SpawnError, Status, StopPolicy, Stream};
+use protomcp_testing::until;
 
 use crate::support::{
     Mark, both, expect_line, guarded, lines_of, patient, rest, run, shell, spawn, spawn_with, stat,
-    wait_for_descriptors, wait_until, watch_over, write_program,
+    wait_for_descriptors, watch_over, write_program,
 };
 
 #[tokio::test]
@@ -170,7 +171,7 @@ async fn a_process_has_three_descriptors_whatever_the_bridge_has_open() {
             // It lets go of them once the tool process has started, which may have written by then.
             let is_null =
                 |number| fs::read_link(format!("/proc/{guardian}/fd/{number}")).unwrap() == Path::new("/dev/null");
-            wait_until("it holds no output of its tool process", || (0..3).all(is_null)).await;
+            until("it holds no output of its tool process", || (0..3).all(is_null)).await;
         }
     }
     drop(leaky);

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use protomcp_supervisor::{Command, Event, Guardian, Process, Status, StopPolicy};
+use protomcp_testing::{patience, until};
 use tokio::sync::mpsc;
 
 use crate::support::{
-    Mark, both, expect_line, guarded, is_alive, next, patience, patient, rest, shell, signal, spawn, spawn_with, stat,
-    wait_until,
+    Mark, both, expect_line, guarded, is_alive, next, patient, rest, shell, signal, spawn, spawn_with, stat,
 };
 
 /// A process with a child and a grandchild in its group.
@@ -80,7 +80,7 @@ async fn a_suspended_process_wakes_up_to_leave() {
     for guardian in both() {
         let policy = StopPolicy { close: Duration::ZERO, ..patient() };
         let (process, mut events) = spawn_with(&shell("kill -STOP $$").guardian(guardian), policy).await;
-        wait_until("it is suspended", || stat(process.pid()).is_some_and(|fields| fields[0] == "T")).await;
+        until("it is suspended", || stat(process.pid()).is_some_and(|fields| fields[0] == "T")).await;
         process.stop();
         assert_eq!(rest(&mut events).await.1.status, Status::Signal(15));
     }
@@ -180,7 +180,7 @@ async fn no_zombie_stays_behind() {
             assert_eq!(children.len(), 1);
             process.kill();
             let handle = (!dropped).then_some(process);
-            wait_until("our child was reaped", || !is_ours(children[0])).await;
+            until("our child was reaped", || !is_ours(children[0])).await;
             drop(handle);
             rest(&mut events).await;
         }

@@ -3,16 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
 
 use protomcp_supervisor::{Command, Event, Exit, Guardian, Process, StopPolicy, Stream};
+use protomcp_testing::{holds_in_time, in_time, patience};
 use tokio::sync::mpsc;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(crate) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// The example program, which is a bridge in miniature and can be a guardian.
 pub(crate) fn watch_over() -> PathBuf {
@@ -54,15 +48,7 @@ pub(crate) async fn spawn_with(command: &Command, policy: StopPolicy) -> (Proces
 }
 
 pub(crate) async fn next(events: &mut mpsc::Receiver<Event>) -> Option<Event> {
-    tokio::time::timeout(patience(), events.recv()).await.expect("no event came")
-}
-
-pub(crate) async fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !condition() {
-        assert!(began.elapsed() < patience(), "timed out waiting until {what}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    in_time(events.recv()).await.expect("no event came")
 }
 
 /// Waits for a line with this text.
@@ -145,15 +131,12 @@ impl Mark {
     }
 
     pub(crate) fn wait_for(&self, what: &str, condition: impl Fn(&[(u32, String)]) -> bool) {
-        let began = Instant::now();
-        loop {
-            let bearers = self.bearers();
-            if condition(&bearers) {
-                return;
-            }
-            assert!(began.elapsed() < patience(), "timed out waiting until {what}: {bearers:#?}");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        let mut bearers = Vec::new();
+        let holds = || {
+            bearers = self.bearers();
+            condition(&bearers)
+        };
+        assert!(holds_in_time(holds), "waited {:?} until {what}: {bearers:#?}", patience());
     }
 
     pub(crate) fn wait_until_gone(&self) {
@@ -204,11 +187,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 
 /// A program that starts opens files for a moment; what was inherited stays.
 pub(crate) fn wait_for_descriptors(pid: u32, expected: &[u32]) {
-    let began = Instant::now();
-    while descriptors(pid) != expected {
-        assert!(began.elapsed() < patience(), "{pid} has {:?}", descriptors(pid));
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    assert!(holds_in_time(|| descriptors(pid) == expected), "{pid} has {:?}", descriptors(pid));
 }
 
 fn descriptors(pid: u32) -> Vec<u32> {

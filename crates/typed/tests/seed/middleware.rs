@@ -6,13 +6,14 @@ use std::time::Duration;
 use protomcp_server::layer::timeout::TimeoutLayer;
 use protomcp_server::layer::tower::{McpRequest, TowerLayer, TowerService};
 use protomcp_server::{Audience, Context, Layer, OutgoingLayer, ServerRequest, ServerResult, Service, SessionId};
+use protomcp_testing::run_paused;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{CallTool, CreateMessage, ErrorObject, JsonBuf, Level, Notification, Params, RawJson};
 use serde_json::json;
 use tower::ServiceExt as _;
 use tower::limit::ConcurrencyLimitLayer;
 
-use crate::host::{Host, play};
+use crate::host::Host;
 
 type Lines = Arc<Mutex<Vec<String>>>;
 
@@ -61,7 +62,7 @@ fn middleware_sees_every_request_and_its_response_in_order() {
         .server()
         .layer(WithLogging("inner", Arc::clone(&lines)))
         .layer(WithLogging("outer", Arc::clone(&lines)));
-    play(|| async {
+    run_paused(async {
         let mut host = Host::connect(&server).await;
         host.text("greet", json!({})).await;
         host.ask("tools/call", json!({"name": "nothing"})).await.unwrap_err();
@@ -103,15 +104,15 @@ impl OutgoingLayer for Sending {
 fn outgoing_messages_pass_their_layers_in_order() {
     let lines = Lines::default();
     let layer = |name| Sending(name, Arc::clone(&lines));
-    play(|| async {
+    run_paused(async {
         let server = registry().server().outgoing_layer(layer("inner")).outgoing_layer(layer("outer"));
         let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
-        let id = host.send("tools/call", json!({"name": "ask"})).await;
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/message");
-        let asked = host.next().await.unwrap();
+        let id = host.peer.request("tools/call", json!({"name": "ask"})).await;
+        assert_eq!(host.peer.next().await["method"], "notifications/message");
+        let asked = host.peer.next().await;
         let result = json!({"role": "assistant", "content": {"type": "text", "text": "4"}, "model": "m"});
-        host.message(json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
-        let answer = host.next().await.unwrap();
+        host.peer.reply(&asked, result).await;
+        let answer = host.peer.next().await;
         assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(id), &json!("m")));
         let sampling = "sampling/createMessage";
         let expected = [
@@ -127,7 +128,7 @@ fn outgoing_messages_pass_their_layers_in_order() {
         let server = registry().server().outgoing_layer(layer("withhold")).outgoing_layer(layer("refuse"));
         let mut host = Host::connect_with(&server, json!({"sampling": {}})).await;
         server.handle().tools_changed(Audience::Everyone);
-        assert!(host.hears_nothing_for(Duration::from_secs(60)).await, "withheld");
+        assert!(host.peer.is_silent_for(Duration::from_secs(60)).await, "withheld");
         assert_eq!(host.text("ask", json!({})).await, "the client refused: not today (-1)");
         assert_eq!(host.told.len(), 0);
     });
@@ -139,10 +140,10 @@ fn layers_of_tower_are_layers_of_a_server() {
     let limit = TowerLayer::new(ConcurrencyLimitLayer::new(1));
     let timeout = TowerLayer::new(tower::timeout::TimeoutLayer::new(Duration::from_secs(3)));
     let server = registry().server().layer(limit).layer(timeout);
-    play(|| async {
+    run_paused(async {
         let mut host = Host::connect(&server).await;
         assert_eq!(host.text("greet", json!({})).await, "hi");
-        host.send("tools/call", json!({"name": "slow"})).await;
+        host.peer.request("tools/call", json!({"name": "slow"})).await;
         tokio::time::sleep(Duration::from_secs(1)).await;
         let start = tokio::time::Instant::now();
         // The slow call holds the only permit until tower's timeout.
@@ -158,7 +159,7 @@ fn services_of_this_library_are_services_of_tower() {
     let ours = registry().server().layer(TimeoutLayer::new(Duration::from_secs(1)));
     let ours = TowerService::new(Arc::clone(ours.service()));
     let service = tower::ServiceBuilder::new().concurrency_limit(1).service(ours);
-    play(|| async {
+    run_paused(async {
         for (tool, text) in [("greet", "hi"), ("slow", "timed out")] {
             let request =
                 McpRequest { request: ServerRequest::CallTool(CallTool::new(tool)), context: Context::detached() };
@@ -180,7 +181,7 @@ fn a_layer_of_tower_can_wrap_one_tool() {
         }))
         .build()
         .unwrap();
-    play(|| async {
+    run_paused(async {
         let mut host = Host::connect(&registry.server()).await;
         assert_eq!(host.ask("tools/call", json!({"name": "slow"})).await.unwrap_err()["message"], "request timed out");
         assert_eq!(host.text("greet", json!({})).await, "hi");

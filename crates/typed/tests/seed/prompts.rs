@@ -42,7 +42,7 @@ fn a_prompt_is_inferred_described_added_and_removed() {
     let server = Registry::builder("t", "1").declare(Capability::Prompts).build().unwrap();
     with(&server, async |mut host| {
         server.prompts().insert(prompt()).unwrap();
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/prompts/list_changed");
+        assert_eq!(host.peer.next().await["method"], "notifications/prompts/list_changed");
         let page = host.ask("prompts/list", json!({})).await.unwrap();
         assert_eq!(
             page["prompts"][0]["arguments"],
@@ -52,7 +52,7 @@ fn a_prompt_is_inferred_described_added_and_removed() {
         let result = host.ask("prompts/get", get).await.unwrap();
         assert_eq!(result["messages"][0]["content"]["text"], "host asks to review the Rust code x");
         assert!(server.prompts().remove("code_review"));
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/prompts/list_changed");
+        assert_eq!(host.peer.next().await["method"], "notifications/prompts/list_changed");
     });
 }
 

@@ -21,7 +21,7 @@ fn resources_and_templates_are_added_read_and_removed() {
         let files =
             Template::new("file:///{+path}", "file").handler(async |file: File| format!("contents of {}", file.path));
         server.templates().insert(files).unwrap();
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/resources/list_changed");
+        assert_eq!(host.peer.next().await["method"], "notifications/resources/list_changed");
         let resources = host.ask("resources/list", json!({})).await.unwrap();
         assert_eq!(resources["resources"][0]["uri"], "file:///motd");
         let templates = host.ask("resources/templates/list", json!({})).await.unwrap();
@@ -33,7 +33,7 @@ fn resources_and_templates_are_added_read_and_removed() {
         assert!(server.resources().remove("file:///motd"));
         assert!(server.templates().remove("file:///{+path}"));
         assert!(!server.templates().remove("file:///{+path}"), "removing an unknown template is not an error");
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/resources/list_changed");
+        assert_eq!(host.peer.next().await["method"], "notifications/resources/list_changed");
         assert_eq!(host.ask("resources/read", json!({"uri": "file:///motd"})).await.unwrap_err()["code"], -32002);
     });
 }

@@ -4,6 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{AskError, CloseReason, Context, Limits, SessionHandle};
+use protomcp_testing::{JsonPeer, run_paused};
+use protomcp_transport::lines::Lines;
 use protomcp_transport::memory;
 use protomcp_typed::{JsonSchema, Registry, Tool};
 use protomcp_types::{Amount, CreateMessage, ListRoots, Progress, RawJson};
@@ -11,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::host::{Host, play};
+use crate::host::Host;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
@@ -36,15 +38,15 @@ fn registry() -> Registry {
 
 /// A served session, and its client.
 async fn pair(registry: &Registry, capabilities: Value) -> (SessionHandle, Host) {
-    let (ours, theirs) = memory::pair();
-    let session = registry.connect(theirs);
-    (session, Host::over(ours, "2025-11-25", capabilities).await)
+    let (peer, reader, writer) = JsonPeer::connected(1 << 20);
+    let session = registry.connect(Lines::new(reader, writer));
+    (session, Host::over(peer, capabilities).await)
 }
 
 /// `Server.Connect` more than once: "multiple connections … to a server".
 #[test]
 fn one_server_has_many_sessions_and_they_are_told_apart() {
-    play(|| async {
+    run_paused(async {
         let registry = registry();
         let (one, mut first) = pair(&registry, json!({})).await;
         let (two, mut second) = pair(&registry, json!({"roots": {}})).await;
@@ -53,7 +55,7 @@ fn one_server_has_many_sessions_and_they_are_told_apart() {
         assert_eq!(second.text("who", json!({})).await, two.id().to_string());
         assert_eq!(registry.sessions().count(), 2);
         assert!(!one.client().unwrap().capabilities.has_roots() && two.client().unwrap().capabilities.has_roots());
-        first.leave();
+        first.peer.close().await;
         assert_eq!(one.closed().await, CloseReason::ClientLeft);
         assert_eq!((one.is_closed(), one.client(), two.is_closed()), (true, None, false));
         assert_eq!(second.text("who", json!({})).await, two.id().to_string());
@@ -63,12 +65,12 @@ fn one_server_has_many_sessions_and_they_are_told_apart() {
 /// `ServerSession.Close`, `ServerSession.Wait`
 #[test]
 fn closing_waits_for_calls_as_long_as_it_may() {
-    play(|| async {
+    run_paused(async {
         for (call, deadline, reason, answered) in
             [(5, 20, CloseReason::Closed, true), (25, 10, CloseReason::Aborted, false)]
         {
             let (session, mut host) = pair(&registry(), json!({})).await;
-            host.send("tools/call", json!({"name": "sleep", "arguments": {"seconds": call}})).await;
+            host.peer.request("tools/call", json!({"name": "sleep", "arguments": {"seconds": call}})).await;
             sleep(Duration::from_millis(1)).await;
             let start = Instant::now();
             let waiting = tokio::spawn({
@@ -78,7 +80,7 @@ fn closing_waits_for_calls_as_long_as_it_may() {
             assert_eq!(session.close(Duration::from_secs(deadline)).await, reason);
             assert_eq!(waiting.await.unwrap(), reason, "a waiting caller gets the same reason");
             assert_eq!((start.elapsed() + Duration::from_millis(10)).as_secs(), call.min(deadline));
-            assert_eq!(host.next().await.is_some(), answered);
+            assert_eq!(host.peer.next_line().await.is_some(), answered);
             assert_eq!(session.close(MINUTE).await, reason, "closing twice is not an error");
         }
     });
@@ -86,7 +88,7 @@ fn closing_waits_for_calls_as_long_as_it_may() {
 
 #[test]
 fn a_session_says_why_it_has_ended() {
-    play(|| async {
+    run_paused(async {
         let registry = registry();
         let (session, host) = pair(&registry, json!({})).await;
         drop(host);
@@ -100,12 +102,12 @@ fn a_session_says_why_it_has_ended() {
 /// `Server.Run`: "the common case of running a session until the client disconnects"
 #[test]
 fn running_a_server_ends_with_the_host() {
-    play(|| async {
-        let (ours, theirs) = memory::pair();
-        let running = tokio::spawn(async move { registry().serve(theirs).await });
-        let mut host = Host::over(ours, "2025-11-25", json!({})).await;
+    run_paused(async {
+        let (peer, reader, writer) = JsonPeer::connected(1 << 20);
+        let running = tokio::spawn(async move { registry().serve(Lines::new(reader, writer)).await });
+        let mut host = Host::over(peer, json!({})).await;
         host.text("who", json!({})).await;
-        host.leave();
+        host.peer.close().await;
         running.await.unwrap().unwrap();
     });
 }
@@ -113,11 +115,11 @@ fn running_a_server_ends_with_the_host() {
 /// "The server observes a client cancellation as cancelled context."
 #[test]
 fn cancelling_reaches_the_handler_and_nothing_is_answered() {
-    play(|| async {
+    run_paused(async {
         let (_session, mut host) = pair(&registry(), json!({})).await;
-        let id = host.send("tools/call", json!({"name": "until cancelled"})).await;
-        host.tell("notifications/cancelled", json!({"requestId": id})).await;
-        assert!(host.hears_nothing_for(MINUTE).await);
+        let id = host.peer.request("tools/call", json!({"name": "until cancelled"})).await;
+        host.peer.notify("notifications/cancelled", json!({"requestId": id})).await;
+        assert!(host.peer.is_silent_for(MINUTE).await);
         assert_eq!(host.ask("ping", json!({})).await.unwrap(), json!({}));
     });
 }
@@ -125,7 +127,7 @@ fn cancelling_reaches_the_handler_and_nothing_is_answered() {
 /// `ServerSession.NotifyProgress`: "only sent if the peer requested it"
 #[test]
 fn progress_goes_to_the_request_that_asked_for_it() {
-    play(|| async {
+    run_paused(async {
         let (_session, mut host) = pair(&registry(), json!({})).await;
         host.call("count", json!({})).await;
         assert_eq!(host.told, Vec::<Value>::new());
@@ -138,7 +140,7 @@ fn progress_goes_to_the_request_that_asked_for_it() {
 /// `ClientSession.NotifyProgress`, as a server receives it, and `Server.CreateMessage` outside of a handler.
 #[test]
 fn a_host_reports_its_progress_on_a_question() {
-    play(|| async {
+    run_paused(async {
         let (session, mut host) = pair(&registry(), json!({"sampling": {}})).await;
         let seen = Arc::new(Mutex::new(Vec::new()));
         let report = {
@@ -148,23 +150,24 @@ fn a_host_reports_its_progress_on_a_question() {
         let question = CreateMessage::new(RawJson::EMPTY_ARRAY, 9);
         let answer =
             tokio::spawn(session.ask::<CreateMessage>(&question).timeout(MINUTE).on_progress(report).into_future());
-        let asked = host.next().await.unwrap();
+        let asked = host.peer.next().await;
         assert_eq!(asked["method"], "sampling/createMessage");
         let token = asked["params"]["_meta"]["progressToken"].clone();
         for (token, progress) in [(token.clone(), json!(1)), (json!("other"), json!(7)), (token.clone(), json!(2.5))] {
-            host.tell("notifications/progress", json!({"progressToken": token, "progress": progress, "message": "m"}))
+            host.peer
+                .notify("notifications/progress", json!({"progressToken": token, "progress": progress, "message": "m"}))
                 .await;
         }
         let result = json!({"role": "assistant", "content": {"type": "text", "text": "4"}, "model": "m"});
-        host.message(json!({"jsonrpc": "2.0", "id": asked["id"], "result": result})).await;
+        host.peer.reply(&asked, result).await;
         assert_eq!(answer.await.unwrap().unwrap().model, "m");
-        host.tell("notifications/progress", json!({"progressToken": token, "progress": 9})).await;
+        host.peer.notify("notifications/progress", json!({"progressToken": token, "progress": 9})).await;
         host.ask("ping", json!({})).await.unwrap();
         let steps = [(Amount::from(1), Some("m".to_owned())), (Amount::from(2.5), Some("m".to_owned()))];
         assert_eq!(*seen.lock().unwrap(), steps);
         // There is no listener: no token is sent.
         let quiet = tokio::spawn(session.ask::<CreateMessage>(&question).timeout(MINUTE).into_future());
-        assert_eq!(host.next().await.unwrap()["params"].get("_meta"), None);
+        assert_eq!(host.peer.next().await["params"].get("_meta"), None);
         quiet.abort();
     });
 }
@@ -172,7 +175,7 @@ fn a_host_reports_its_progress_on_a_question() {
 /// `Server.ListRoots`, `RootsChangedHandler`
 #[test]
 fn a_server_hears_of_changed_roots_and_asks_for_them() {
-    play(|| async {
+    run_paused(async {
         let changed = Arc::new(Mutex::new(Vec::new()));
         let note = Arc::clone(&changed);
         let registry = Registry::builder("t", "1")
@@ -180,21 +183,21 @@ fn a_server_hears_of_changed_roots_and_asks_for_them() {
             .build()
             .unwrap();
         let (session, mut host) = pair(&registry, json!({"roots": {"listChanged": true}})).await;
-        host.tell("notifications/roots/list_changed", json!({})).await;
-        host.tell("notifications/something/else", json!({})).await;
+        host.peer.notify("notifications/roots/list_changed", json!({})).await;
+        host.peer.notify("notifications/something/else", json!({})).await;
         host.ask("ping", json!({})).await.unwrap();
         assert_eq!(*changed.lock().unwrap(), [session.id()]);
         let roots = tokio::spawn(session.ask::<ListRoots>(&ListRoots::default()).timeout(MINUTE).into_future());
-        let asked = host.next().await.unwrap();
+        let asked = host.peer.next().await;
         assert_eq!(asked["method"], "roots/list");
-        host.message(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": [{"uri": "file:///a"}]}})).await;
+        host.peer.reply(&asked, json!({"roots": [{"uri": "file:///a"}]})).await;
         assert_eq!(roots.await.unwrap().unwrap().roots[0].uri, "file:///a");
     });
 }
 
 #[test]
 fn a_session_that_cannot_be_asked_says_why() {
-    play(|| async {
+    run_paused(async {
         let registry = registry();
         let (session, _host) = pair(&registry, json!({})).await;
         let refused = session.ask::<ListRoots>(&ListRoots::default()).timeout(MINUTE).await.unwrap_err();

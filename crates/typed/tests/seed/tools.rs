@@ -1,11 +1,12 @@
 //! Tools: inferred schemas, options, adding and removing.
 
+use protomcp_testing::run_paused;
 use protomcp_typed::{Capability, JsonSchema, Registry, Tool, property};
 use protomcp_types::ContentBlock;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::host::{Host, play, with};
+use crate::host::{Host, with};
 
 #[derive(Deserialize, JsonSchema)]
 struct SayHi {
@@ -34,7 +35,7 @@ struct Numbers {
 #[test]
 fn tools_are_added_and_removed_and_every_session_is_notified() {
     let server = Registry::builder("calculator", "1").declare(Capability::Tools).build().unwrap();
-    play(|| async {
+    run_paused(async {
         let (mut one, mut two) = (Host::connect(&server.server()).await, Host::connect(&server.server()).await);
         let add = Tool::new("add", "add numbers").handler(async |n: Numbers| n.a + n.b);
         let subtract = Tool::new("subtract", "subtract numbers").handler(async |n: Numbers| n.a - n.b);
@@ -42,14 +43,14 @@ fn tools_are_added_and_removed_and_every_session_is_notified() {
             server.tools().insert(tool).unwrap();
         }
         for host in [&mut one, &mut two] {
-            assert_eq!(host.next().await.unwrap()["method"], "notifications/tools/list_changed");
+            assert_eq!(host.peer.next().await["method"], "notifications/tools/list_changed");
             assert_eq!(host.text("subtract", json!({"a": 5, "b": 3})).await, "2");
         }
         for name in ["add", "subtract"] {
             assert!(server.tools().remove(name));
         }
         for host in [&mut one, &mut two] {
-            assert_eq!(host.next().await.unwrap()["method"], "notifications/tools/list_changed");
+            assert_eq!(host.peer.next().await["method"], "notifications/tools/list_changed");
             assert_eq!(host.ask("tools/list", json!({})).await.unwrap()["tools"], json!([]));
         }
     });

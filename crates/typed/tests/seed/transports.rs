@@ -1,5 +1,6 @@
 //! Transports by users, and transports chosen at run time.
 
+use protomcp_testing::run_paused;
 use protomcp_transport::boxed::Boxed;
 use protomcp_transport::{Received, Sink, Source, Transport, TransportError, memory};
 use protomcp_typed::{Registry, Tool};
@@ -45,10 +46,6 @@ fn greeter() -> Registry {
     Registry::builder("greeter", "1").tool(Tool::new("greet", "d").handler(async || "hi")).build().unwrap()
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap()
-}
-
 const HELLO: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"h","version":"1"}}}"#;
 const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet"}}"#;
 
@@ -57,7 +54,7 @@ fn a_custom_transport_takes_less_than_sixty_lines() {
     let source = include_str!("transports.rs");
     let own = source.split("begins here").nth(1).unwrap().split("ends here").next().unwrap();
     assert!(own.lines().count() < 60);
-    runtime().block_on(async {
+    run_paused(async {
         let ((to_server, from_host), (to_host, mut from_server)) =
             (mpsc::unbounded_channel(), mpsc::unbounded_channel());
         let serving = tokio::spawn(async move { greeter().serve(Texts(from_host, to_host)).await });
@@ -74,7 +71,7 @@ fn a_custom_transport_takes_less_than_sixty_lines() {
 
 #[test]
 fn the_kind_of_transport_is_chosen_at_run_time() {
-    runtime().block_on(async {
+    run_paused(async {
         for in_memory in [true, false] {
             let (to_server, from_host) = mpsc::unbounded_channel();
             let (to_host, mut from_server) = mpsc::unbounded_channel();

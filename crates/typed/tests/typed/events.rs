@@ -1,11 +1,12 @@
 //! Events of handlers, for the clients of their calls.
 
 use protomcp_server::LogLayer;
+use protomcp_testing::run_paused;
 use protomcp_typed::{Registry, Tool};
 use serde_json::json;
 use tracing_subscriber::layer::SubscriberExt;
 
-use crate::host::{Host, play};
+use crate::host::Host;
 
 #[test]
 fn an_event_in_a_call_is_for_its_client_alone() {
@@ -16,7 +17,7 @@ fn an_event_in_a_call_is_for_its_client_alone() {
     let registry = Registry::builder("t", "1").tool(Tool::new("work", "d").handler(work)).build().unwrap();
     let subscriber = tracing_subscriber::registry().with(LogLayer::new(registry.sessions().clone()));
     let _logging = tracing::subscriber::set_default(subscriber);
-    play(|| async {
+    run_paused(async {
         let server = registry.server();
         let (mut one, mut other) = (Host::connect(&server).await, Host::connect(&server).await);
         one.call("work", json!({})).await;
@@ -40,11 +41,8 @@ fn a_client_without_a_session_names_the_level_of_each_call() {
     let registry = Registry::builder("t", "1").tool(Tool::new("work", "d").handler(work)).build().unwrap();
     let subscriber = tracing_subscriber::registry().with(LogLayer::new(registry.sessions().clone()));
     let _logging = tracing::subscriber::set_default(subscriber);
-    play(|| async {
-        let (ours, theirs) = protomcp_transport::memory::pair();
-        let server = registry.server();
-        tokio::spawn(async move { server.serve(theirs).await });
-        let mut host = Host::silent(protomcp_transport::Transport::split(ours));
+    run_paused(async {
+        let mut host = Host::silent(&registry.server());
         let mut meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},

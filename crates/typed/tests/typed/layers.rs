@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};
+use protomcp_testing::run_paused;
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{ErrorObject, TaskSupport};
 use serde_json::json;
 
-use crate::host::{Host, play, with};
+use crate::host::{Host, with};
 
 /// Logs each call.
 #[derive(Clone)]
@@ -42,7 +43,7 @@ fn layers_of_the_server_come_first_and_of_each_the_last_added() {
         .build()
         .unwrap();
     let server = registry.server().layer(note("server 1")).layer(note("server 2"));
-    play(|| async {
+    run_paused(async {
         let mut host = Host::connect(&server).await;
         assert_eq!(host.text("a", json!({})).await, "a");
         assert_eq!(std::mem::take(&mut *notes.lock().unwrap()), ["server 2", "server 1", "tool 2", "tool 1"]);
@@ -71,9 +72,9 @@ fn a_layer_does_not_hide_sessions_and_notifications() {
         .build()
         .unwrap();
     let server = registry.server().layer(Note("server", Arc::default()));
-    play(|| async {
+    run_paused(async {
         let mut host = Host::connect(&server).await;
-        host.tell("notifications/roots/list_changed", json!({})).await;
+        host.peer.notify("notifications/roots/list_changed", json!({})).await;
         host.ask("tools/call", json!({"name": "wait", "task": {"ttl": 60_000}})).await.unwrap();
         assert_eq!(changed.load(Ordering::SeqCst), 1, "the registry hears of notifications");
         host.end().await.unwrap();
@@ -109,12 +110,12 @@ fn a_tool_has_a_deadline_and_permits_of_its_own() {
         assert_eq!(result["isError"], true);
         assert_eq!(result["content"][0]["text"], "call tool \"slow\" timed out after 5s");
         for _ in 0..6 {
-            host.send("tools/call", json!({"name": "busy"})).await;
+            host.peer.request("tools/call", json!({"name": "busy"})).await;
         }
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!(host.text("free", json!({})).await, "free", "other tools do not wait");
         for _ in 0..6 {
-            host.next().await.unwrap();
+            host.peer.next().await;
         }
     });
     assert_eq!((most.load(Ordering::SeqCst), running.load(Ordering::SeqCst)), (2, 0));

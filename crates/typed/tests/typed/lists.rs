@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use protomcp_testing::run_paused;
 use protomcp_typed::{Builder, Capability, DefinitionError, Registry, Tool};
 use protomcp_types::RawJson;
 use serde_json::{Value, json};
 
-use crate::host::{Host, play, with};
+use crate::host::{Host, with};
 
 fn tool(name: &str) -> Tool {
     let text = name.to_owned();
@@ -67,7 +68,7 @@ fn a_list_is_sorted_and_its_pages_survive_changes() {
 #[test]
 fn every_session_is_notified_once_of_a_visible_change() {
     let registry = Registry::builder("t", "1").tool(tool("a")).build().unwrap();
-    play(|| async {
+    run_paused(async {
         let server = registry.server();
         let mut hosts = [Host::connect(&server).await, Host::connect(&registry.clone().server()).await];
         for host in &mut hosts {
@@ -78,8 +79,8 @@ fn every_session_is_notified_once_of_a_visible_change() {
         }
         assert!(registry.tools().remove("b"));
         for host in &mut hosts {
-            assert_eq!(host.next().await.unwrap()["method"], "notifications/tools/list_changed");
-            assert!(host.hears_nothing_for(Duration::from_secs(60)).await, "many changes are told once");
+            assert_eq!(host.peer.next().await["method"], "notifications/tools/list_changed");
+            assert!(host.peer.is_silent_for(Duration::from_secs(60)).await, "many changes are told once");
             assert_eq!(host.text("c", json!({})).await, "c");
         }
         // A new handler behind the same definition is not a visible change.
@@ -87,11 +88,11 @@ fn every_session_is_notified_once_of_a_visible_change() {
         assert!(!registry.tools().remove("b"));
         registry.tools().replace_all(["a", "c", "d"].map(tool)).unwrap();
         for host in &mut hosts {
-            assert!(host.hears_nothing_for(Duration::from_secs(60)).await);
+            assert!(host.peer.is_silent_for(Duration::from_secs(60)).await);
         }
         registry.tools().replace_all([tool("z")]).unwrap();
         for host in &mut hosts {
-            assert_eq!(host.next().await.unwrap()["method"], "notifications/tools/list_changed");
+            assert_eq!(host.peer.next().await["method"], "notifications/tools/list_changed");
             let page = host.ask("tools/list", json!({})).await.unwrap();
             assert_eq!(names(&page), ["z"]);
         }
@@ -113,11 +114,11 @@ fn a_running_call_outlives_its_tool() {
     });
     let registry = Registry::builder("t", "1").tool(slow).build().unwrap();
     with(&registry, async |mut host| {
-        let id = host.send("tools/call", json!({"name": "slow"})).await;
+        let id = host.peer.request("tools/call", json!({"name": "slow"})).await;
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert!(registry.tools().remove("slow"));
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/tools/list_changed");
-        let answer = host.next().await.unwrap();
+        assert_eq!(host.peer.next().await["method"], "notifications/tools/list_changed");
+        let answer = host.peer.next().await;
         assert_eq!((&answer["id"], &answer["result"]["content"][0]["text"]), (&json!(id), &json!("done")));
     });
 }

@@ -184,7 +184,7 @@ fn prompts_are_added_and_removed_and_slips_are_found() {
     with(&registry, async |mut host| {
         registry.prompts().insert(Prompt::new("b", "").handler(async || "b")).unwrap();
         assert!(registry.prompts().remove("a"));
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/prompts/list_changed");
+        assert_eq!(host.peer.next().await["method"], "notifications/prompts/list_changed");
         let page = host.ask("prompts/list", json!({})).await.unwrap();
         assert_eq!(page["prompts"], json!([{"name": "b", "description": ""}]));
     });

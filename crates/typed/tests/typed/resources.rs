@@ -120,19 +120,19 @@ fn subscribers_are_notified_of_existing_resources_only() {
         }
         assert_eq!(host.ask("resources/subscribe", json!({"uri": "t:b"})).await.unwrap_err()["code"], -32002);
         registry.resource_updated("f:x/y");
-        let told = host.next().await.unwrap();
+        let told = host.peer.next().await;
         assert_eq!(
             (&told["method"], &told["params"]["uri"]),
             (&json!("notifications/resources/updated"), &json!("f:x/y"))
         );
         host.ask("resources/unsubscribe", json!({"uri": "t:a"})).await.unwrap();
         registry.resource_updated("t:a");
-        assert!(host.hears_nothing_for(Duration::from_secs(60)).await);
+        assert!(host.peer.is_silent_for(Duration::from_secs(60)).await);
         registry.templates().remove("f:{+path}");
         registry.resources().insert(Resource::new("t:b", "b").text("b")).unwrap();
-        assert_eq!(host.next().await.unwrap()["method"], "notifications/resources/list_changed");
+        assert_eq!(host.peer.next().await["method"], "notifications/resources/list_changed");
         assert_eq!(read(&mut host, "t:b").await.unwrap()[0]["text"], "b");
-        assert!(host.hears_nothing_for(Duration::from_secs(60)).await);
+        assert!(host.peer.is_silent_for(Duration::from_secs(60)).await);
     });
 }
 

@@ -1,10 +1,11 @@
 //! Tools that are hidden, and lists of sessions.
 
 use protomcp_server::Context;
+use protomcp_testing::run_paused;
 use protomcp_typed::{DefinitionError, Registry, SelectionError, Tool, ToolChange, ToolSelection};
 use serde_json::{Value, json};
 
-use crate::host::{Host, play};
+use crate::host::Host;
 
 /// A vault: `open` shows `look` and `close`, and hides itself.
 fn vault(selection: &ToolSelection) -> Registry {
@@ -33,12 +34,12 @@ async fn names(host: &mut Host) -> Vec<String> {
 }
 
 async fn changed(host: &mut Host) {
-    assert_eq!(host.next().await.unwrap()["method"], "notifications/tools/list_changed");
+    assert_eq!(host.peer.next().await["method"], "notifications/tools/list_changed");
 }
 
 #[test]
 fn a_call_changes_the_list_of_its_session() {
-    play(|| async {
+    run_paused(async {
         let selection = ToolSelection::default();
         let server = vault(&selection).server();
         let (mut one, mut other) = (Host::connect(&server).await, Host::connect(&server).await);
@@ -53,7 +54,7 @@ fn a_call_changes_the_list_of_its_session() {
             ("close look".into(), "open".into())
         );
         assert_eq!(one.text("look", json!({})).await, "coins");
-        assert!(other.hears_nothing_for(std::time::Duration::from_secs(60)).await);
+        assert!(other.peer.is_silent_for(std::time::Duration::from_secs(60)).await);
         assert_eq!(one.text("close", json!({})).await, "open");
         changed(&mut one).await;
         one.end().await.unwrap();
@@ -63,7 +64,7 @@ fn a_call_changes_the_list_of_its_session() {
 
 #[test]
 fn a_change_for_all_reaches_every_session() {
-    play(|| async {
+    run_paused(async {
         let selection = ToolSelection::default();
         let registry = vault(&selection);
         let server = registry.server();
@@ -73,7 +74,7 @@ fn a_change_for_all_reaches_every_session() {
         let shown = selection.change_for_all(&ToolChange::enable(vec!["look".into()])).unwrap();
         assert_eq!(shown, ["look", "open"]);
         changed(&mut other).await;
-        assert!(one.hears_nothing_for(std::time::Duration::from_secs(60)).await, "it has seen the tool already");
+        assert!(one.peer.is_silent_for(std::time::Duration::from_secs(60)).await, "it has seen the tool already");
         assert_eq!(names(&mut other).await, ["look", "open"]);
         registry.tools().insert(Tool::new("later", "Comes later").handler(async || "").hidden()).unwrap();
         registry.tools().insert(Tool::new("new", "Is new").handler(async || "")).unwrap();
@@ -84,12 +85,9 @@ fn a_change_for_all_reaches_every_session() {
 
 #[test]
 fn a_client_without_a_session_has_a_list_that_stays() {
-    play(|| async {
+    run_paused(async {
         let selection = ToolSelection::default();
-        let server = vault(&selection).server();
-        let (ours, theirs) = protomcp_transport::memory::pair();
-        tokio::spawn(async move { server.serve(theirs).await });
-        let mut host = Host::silent(protomcp_transport::Transport::split(ours));
+        let mut host = Host::silent(&vault(&selection).server());
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": "host", "version": "1"},
@@ -123,7 +121,7 @@ fn a_selection_belongs_to_one_registry() {
 
 #[test]
 fn a_change_after_the_end_of_its_session_has_no_effect() {
-    play(|| async {
+    run_paused(async {
         let selection = ToolSelection::default();
         let (keep, mut kept) = tokio::sync::mpsc::unbounded_channel();
         let hand_out = move |context: Context| {

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use protomcp_server::{Context, Limits, TaskLimits, TaskOptions};
+use protomcp_testing::run_paused;
 use protomcp_typed::{Builder, Capability, DefinitionError, Registry, Tool};
 use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::host::{Host, play, with};
+use super::host::{Host, with};
 
 fn builder() -> Builder {
     Registry::builder("tasks", "1")
@@ -108,29 +109,29 @@ fn a_task_is_announced_polled_and_fetched() {
 
 #[test]
 fn a_task_asks_its_host_and_says_so() {
-    play(async || {
+    run_paused(async {
         let registry = builder().build().unwrap();
         for waits in [false, true] {
             let mut host = Host::connect_with(&registry.server(), json!({"elicitation": {}})).await;
             let task = begin(&mut host, "asks", json!({})).await;
             let waiting = match waits {
-                true => Some(host.send("tasks/result", json!({"taskId": task})).await),
+                true => Some(host.peer.request("tasks/result", json!({"taskId": task})).await),
                 false => None,
             };
-            let asked = host.next().await.unwrap();
+            let asked = host.peer.next().await;
             assert_eq!(
                 (&asked["params"]["status"], &asked["params"]["taskId"]),
                 (&json!("input_required"), &json!(task))
             );
-            let question = host.next().await.unwrap();
+            let question = host.peer.next().await;
             let related = &question["params"]["_meta"]["io.modelcontextprotocol/related-task"]["taskId"];
             assert_eq!((&question["method"], related), (&json!("elicitation/create"), &json!(task)));
-            host.message(json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "decline"}})).await;
-            assert_eq!(host.next().await.unwrap()["params"]["status"], "working");
-            assert_eq!(host.next().await.unwrap()["params"]["status"], "completed");
+            host.peer.reply(&question, json!({"action": "decline"})).await;
+            assert_eq!(host.peer.next().await["params"]["status"], "working");
+            assert_eq!(host.peer.next().await["params"]["status"], "completed");
             let result = match waiting {
                 Some(id) => {
-                    let answer = host.next().await.unwrap();
+                    let answer = host.peer.next().await;
                     assert_eq!(answer["id"], id);
                     answer["result"].clone()
                 }
@@ -148,23 +149,23 @@ fn a_task_asks_its_host_and_says_so() {
 
 #[test]
 fn a_question_outlives_the_request_that_waited_for_its_task() {
-    play(async || {
+    run_paused(async {
         let registry = builder().build().unwrap();
         let mut host = Host::connect_with(&registry.server(), json!({"elicitation": {}})).await;
         let task = begin(&mut host, "asks", json!({})).await;
-        let waiting = host.send("tasks/result", json!({"taskId": task})).await;
+        let waiting = host.peer.request("tasks/result", json!({"taskId": task})).await;
         let mut questions = Vec::new();
         while questions.len() < 2 {
-            let message = host.next().await.unwrap();
+            let message = host.peer.next().await;
             if message["method"] != "elicitation/create" {
                 continue;
             }
-            questions.push(message["id"].clone());
+            questions.push(message);
             if questions.len() == 1 {
-                host.tell("notifications/cancelled", json!({"requestId": waiting})).await;
+                host.peer.notify("notifications/cancelled", json!({"requestId": waiting})).await;
             }
         }
-        host.message(json!({"jsonrpc": "2.0", "id": questions[1], "result": {"action": "accept"}})).await;
+        host.peer.reply(&questions[1], json!({"action": "accept"})).await;
         let result = about(&mut host, "tasks/result", &task).await.unwrap();
         assert_eq!(result["content"][0]["text"], "Accept");
     });
@@ -211,7 +212,7 @@ fn endless() -> (Builder, Arc<AtomicUsize>) {
 
 #[test]
 fn a_task_is_cancelled_by_client_deadline_or_end_of_session() {
-    play(async || {
+    run_paused(async {
         let (builder, dropped) = endless();
         let registry = builder.build().unwrap();
         let (mut host, mut other) = (Host::connect(&registry.server()).await, Host::connect(&registry.server()).await);
@@ -224,11 +225,11 @@ fn a_task_is_cancelled_by_client_deadline_or_end_of_session() {
         sleep(Duration::from_secs(2)).await;
         assert_eq!(dropped.load(Ordering::SeqCst), 1);
         let task = begin(&mut host, "endless", json!({"ttl": 1000})).await;
-        let waiting = host.send("tasks/result", json!({"taskId": task})).await;
+        let waiting = host.peer.request("tasks/result", json!({"taskId": task})).await;
         sleep(Duration::from_secs(3)).await;
         assert_eq!(dropped.load(Ordering::SeqCst), 2);
         loop {
-            let message = host.next().await.unwrap();
+            let message = host.peer.next().await;
             if message["id"] == waiting {
                 break assert_eq!(message["result"]["isError"], true);
             }
@@ -242,7 +243,7 @@ fn a_task_is_cancelled_by_client_deadline_or_end_of_session() {
 
 #[test]
 fn tasks_and_their_time_and_their_results_are_bounded() {
-    play(async || {
+    run_paused(async {
         let registry = endless()
             .0
             .limits(Limits { tasks: TaskLimits { max_per_session: 2, ..TaskLimits::default() }, ..Limits::default() })
@@ -281,7 +282,7 @@ fn tasks_and_their_time_and_their_results_are_bounded() {
 
 #[test]
 fn only_servers_with_tasks_declare_the_capability() {
-    play(async || {
+    run_paused(async {
         let tool = || Tool::new("either", "May be one").handler(work).task(TaskSupport::Optional);
         let plain = Registry::builder("tasks", "1").tool(Tool::new("plain", "").handler(async || ""));
         let none = plain.build().unwrap();

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use protomcp_server::{Context, Limits, TaskLimits, TaskOptions};
-use protomcp_transport::{Transport, memory};
+use protomcp_testing::run_paused;
 use protomcp_typed::{Builder, Registry, Tool};
 use protomcp_types::{Elicit, RawJson, TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::host::{Host, play};
+use super::host::Host;
 
 fn builder() -> Builder {
     Registry::builder("tasks", "1")
@@ -42,10 +42,7 @@ async fn large() -> String {
 
 /// A client without a handshake.
 fn stranger(registry: &Registry) -> Host {
-    let (ours, theirs) = memory::pair();
-    let server = registry.server();
-    tokio::spawn(async move { server.serve(theirs).await });
-    Host::silent(ours.split())
+    Host::silent(&registry.server())
 }
 
 async fn ask(host: &mut Host, knows_tasks: bool, method: &'static str, mut params: Value) -> Result<Value, Value> {
@@ -73,7 +70,7 @@ async fn look(host: &mut Host, task: &str) -> Result<Value, Value> {
 
 #[test]
 fn the_server_decides_which_call_is_a_task() {
-    play(async || {
+    run_paused(async {
         let mut host = stranger(&builder().build().unwrap());
         for (tool, knowing, unknowing) in [
             ("plain", "complete", Ok("complete")),
@@ -95,7 +92,7 @@ fn the_server_decides_which_call_is_a_task() {
 
 #[test]
 fn a_task_says_what_it_is_doing() {
-    play(async || {
+    run_paused(async {
         let mut host = stranger(&builder().build().unwrap());
         let task = begin(&mut host, "either").await;
         let state = look(&mut host, &task).await.unwrap();
@@ -108,7 +105,7 @@ fn a_task_says_what_it_is_doing() {
 
 #[test]
 fn a_task_knows_the_answers_from_before_it_became_one() {
-    play(async || {
+    run_paused(async {
         let mut host = stranger(&builder().build().unwrap());
         let asked = ask(&mut host, true, "tools/call", json!({"name": "insists"})).await.unwrap();
         assert!(asked["inputRequests"]["sure"].is_object() && asked["taskId"].is_null(), "{asked}");
@@ -127,7 +124,7 @@ fn a_task_knows_the_answers_from_before_it_became_one() {
 
 #[test]
 fn a_listener_of_a_task_gets_the_polled_states() {
-    play(async || {
+    run_paused(async {
         let registry = builder().build().unwrap();
         let (mut host, mut listener) = (stranger(&registry), stranger(&registry));
         let task = begin(&mut host, "either").await;
@@ -135,10 +132,11 @@ fn a_listener_of_a_task_gets_the_polled_states() {
         let filter = json!({"taskIds": [task, "unknown"], "toolsListChanged": true});
         let refused = ask(&mut listener, false, "subscriptions/listen", json!({"notifications": filter})).await;
         assert_eq!(refused.unwrap_err()["code"], -32021);
-        let id = listener.send("subscriptions/listen", json!({"notifications": filter, "_meta": meta(true)})).await;
-        let acknowledged = listener.next().await.unwrap();
+        let id =
+            listener.peer.request("subscriptions/listen", json!({"notifications": filter, "_meta": meta(true)})).await;
+        let acknowledged = listener.peer.next().await;
         assert_eq!(acknowledged["params"]["notifications"], json!({"taskIds": [task], "toolsListChanged": true}));
-        let told = listener.next().await.unwrap();
+        let told = listener.peer.next().await;
         assert_eq!((&told["method"], &told["params"]["status"]), (&json!("notifications/tasks"), &json!("completed")));
         let mut told = told["params"].clone();
         assert_eq!(told["_meta"], json!({"io.modelcontextprotocol/subscriptionId": id}));
@@ -149,13 +147,13 @@ fn a_listener_of_a_task_gets_the_polled_states() {
             members.remove("resultType");
         }
         assert_eq!(told, asked);
-        assert!(listener.hears_nothing_for(Duration::from_secs(60)).await, "{other} is not notified of");
+        assert!(listener.peer.is_silent_for(Duration::from_secs(60)).await, "{other} is not notified of");
     });
 }
 
 #[test]
 fn results_are_evicted_after_their_time_or_for_newer_ones() {
-    play(async || {
+    run_paused(async {
         let tasks = TaskLimits { max_bytes: 150, max_ttl: Duration::from_secs(5), ..TaskLimits::default() };
         let limits = Limits { tasks, ..Limits::default() };
         let mut host = stranger(&builder().limits(limits).build().unwrap());

@@ -6,16 +6,11 @@ use std::sync::mpsc::sync_channel;
 
 use notify::event::{DataChange, EventKind, Flag, ModifyKind};
 use notify::{Event, EventHandler};
+use protomcp_testing::in_time;
 use tempfile::TempDir;
 
 use super::*;
 use crate::watcher::Watcher;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// Grants this many requests and refuses the others.
 struct Granting(usize, fn() -> notify::Error);
@@ -65,7 +60,7 @@ impl Bench {
 
     async fn is_reported(&mut self, name: &str) -> Batch {
         loop {
-            let batch = tokio::time::timeout(patience(), self.batches.recv()).await.expect("in time").expect("it runs");
+            let batch = in_time(self.batches.recv()).await.expect("in time").expect("it runs");
             if batch.paths.contains(&self.root.join(name)) {
                 return batch;
             }

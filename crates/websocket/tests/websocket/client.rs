@@ -5,12 +5,13 @@ use std::sync::Arc;
 use protomcp_binary::message::ListToolsRequest;
 use protomcp_binary::{BinaryClient, BinaryClientConfig, BinaryPeer, Connect, FrameLimits, StructSchemas, TcpServer};
 use protomcp_client::Client;
+use protomcp_testing::patience;
 use protomcp_websocket::{InvalidTarget, SUBPROTOCOL, WebSocketOptions, WebSocketServer, serve};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
-use crate::stage::{self, patience};
+use crate::stage;
 
 /// A server at a port, and the heads of the handshakes that it sees. A token other than `t0k` is refused.
 async fn listen() -> (String, mpsc::UnboundedReceiver<Request>) {

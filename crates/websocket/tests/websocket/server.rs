@@ -7,6 +7,7 @@ use futures_util::{SinkExt, StreamExt};
 use prost::Message as _;
 use protomcp_binary::message::{McpMessage, Payload, call_tool_response, tool_content};
 use protomcp_binary::{BinaryPeer, BinaryServeError};
+use protomcp_testing::{in_time, until};
 use protomcp_websocket::{WebSocketError, WebSocketOptions};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
@@ -14,7 +15,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 
-use crate::stage::{Client, call, initialize, list, patience, prefixed};
+use crate::stage::{Client, call, initialize, list, prefixed};
 
 fn error_of(bytes: &[u8]) -> (u64, i32) {
     let message = McpMessage::decode(bytes).unwrap();
@@ -104,7 +105,7 @@ async fn a_message_above_the_limit_closes_the_connection() {
             drop(sink.send(Message::Binary(vec![8; size].into())).await);
             sink
         });
-        let closed = timeout(patience(), stream.next()).await.unwrap().unwrap().unwrap();
+        let closed = in_time(stream.next()).await.unwrap().unwrap().unwrap();
         let Message::Close(Some(frame)) = closed else { panic!("{closed:?}") };
         assert_eq!(u16::from(frame.code), 1009, "{size}");
         client.socket = sending.await.unwrap().reunite(stream).unwrap();
@@ -170,10 +171,10 @@ async fn other_bytes_are_a_protocol_error() {
         let mut raw = client.socket.into_inner();
         raw.write_all(bytes).await.unwrap();
         let mut answer = Vec::new();
-        timeout(patience(), raw.read_to_end(&mut answer)).await.unwrap().unwrap();
+        in_time(raw.read_to_end(&mut answer)).await.unwrap().unwrap();
         assert_eq!((answer[0], &answer[2..4]), (0x88, &1002u16.to_be_bytes()[..]), "{bytes:?} {answer:?}");
         drop(raw);
-        let outcome = timeout(patience(), client.serving).await.unwrap().unwrap();
+        let outcome = in_time(client.serving).await.unwrap().unwrap();
         assert!(matches!(outcome, Err(WebSocketError::Protocol(_))), "{bytes:?} {outcome:?}");
     }
 }
@@ -251,15 +252,9 @@ async fn bytes_of_unfinished_messages_share_the_budget() {
     let frame = Frame::message(vec![8; 300 << 10], OpCode::Data(Data::Binary), false);
     client.socket.send(Message::Frame(frame)).await.unwrap();
     let budget = client.server.inbound_budget().clone();
-    timeout(patience(), async {
-        while budget.taken() < 250 << 10 {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
-    .unwrap();
+    until("the bytes are counted", || budget.taken() >= 250 << 10).await;
     drop(client.socket);
-    let outcome = timeout(patience(), client.serving).await.unwrap().unwrap();
+    let outcome = in_time(client.serving).await.unwrap().unwrap();
     assert!(matches!(outcome, Err(WebSocketError::Io(_))), "{outcome:?}");
     assert_eq!(budget.taken(), 0);
 }

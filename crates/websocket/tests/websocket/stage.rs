@@ -10,6 +10,7 @@ use protomcp_binary::message::{
 };
 use protomcp_binary::{BinaryPeer, BinaryServer, StructSchemas, ToolSchemas};
 use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo};
+use protomcp_testing::in_time;
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, RawJson, ServerCapabilities, Tool, ToolName,
 };
@@ -17,16 +18,9 @@ use protomcp_websocket::{WebSocketError, WebSocketOptions, serve};
 use tokio::io::{DuplexStream, duplex};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::Role;
-
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long.
-pub(crate) fn patience() -> Duration {
-    let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(120))
-}
 
 /// `echo` returns its text, `repeat` returns it many times.
 pub(crate) struct Actor;
@@ -99,7 +93,7 @@ impl Client {
     }
 
     pub(crate) async fn next(&mut self) -> Option<Message> {
-        let next = timeout(patience(), self.socket.next()).await.expect("a message in time");
+        let next = in_time(self.socket.next()).await.expect("a message in time");
         next.map(Result::unwrap)
     }
 
@@ -125,9 +119,9 @@ impl Client {
     /// The outcome of the server.
     pub(crate) async fn outcome(self) -> Result<(), WebSocketError> {
         let Self { mut socket, serving, .. } = self;
-        timeout(patience(), async { while let Some(Ok(_)) = socket.next().await {} }).await.unwrap();
+        in_time(async { while let Some(Ok(_)) = socket.next().await {} }).await.unwrap();
         drop(socket);
-        timeout(patience(), serving).await.unwrap().unwrap()
+        in_time(serving).await.unwrap().unwrap()
     }
 }
 
