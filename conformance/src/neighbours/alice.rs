@@ -25,8 +25,11 @@ fn too_late() -> Duration {
 
 /// The time after an attack, unless an operation has not been tried until then.
 const AFTER: Duration = Duration::from_secs(5);
-/// The pause between two operations.
-const PAUSE: Duration = Duration::from_millis(2);
+/// The pause between two operations. In the short tier other tests need the processors, and nothing is measured.
+fn pause() -> Duration {
+    tier(Duration::from_millis(20), Duration::from_millis(2))
+}
+
 /// One round in this many includes the expensive operations: a replay, a new session, a notification.
 const EVERY: usize = 8;
 /// The number of rounds after an attack, so that the end of a short attack is covered as well.
@@ -231,7 +234,7 @@ impl Alice {
             });
             let done = done.await;
             self.note(op, start, done);
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause()).await;
         }
         self.recover(client).await;
         if round % EVERY != EVERY - 1 {

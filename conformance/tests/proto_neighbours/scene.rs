@@ -31,6 +31,8 @@ const ATTACK_NICENESS: i32 = 10;
 const ATTACK: Duration = Duration::from_secs(300);
 /// The rounds of alice after an attack, so that the end of a short one is covered.
 const ROUNDS_AFTER: usize = 8;
+/// The pause between her rounds: other tests need the processors, too.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Few enough connections and conversations that one user could take all.
 const MAX_SESSIONS: &str = "400";
 
@@ -120,7 +122,7 @@ fn work(door: &Door, ops: &[Op], rounds: &watch::Sender<usize>, over: &AtomicBoo
                 .await;
             }
             rounds.send_modify(|rounds| *rounds += 1);
-            tokio::time::sleep(Duration::from_millis(2)).await;
+            tokio::time::sleep(PAUSE).await;
         }
     });
     work
