@@ -45,15 +45,13 @@ fn round_trip(file: &Path) -> Option<String> {
         main if main == "main" => "discovery".to_owned(),
         name => name,
     };
-    let is_typescript = file.extension().is_some_and(|it| it == "ts");
-    // Without `npx` it starts sooner.
-    let tsx = peers().join("sdk-typescript/node_modules/.bin/tsx");
+    // It runs TypeScript itself, and starts sooner than `tsx`.
+    let node =
+        peers().join("suite/node_modules/.bin/node").canonicalize().expect("please run scripts/setup suite first");
     let file = file.to_string_lossy().into_owned();
     let home = sandbox.path("");
-    let pmcp = |words: &[&str]| {
-        let launch = sandbox.pmcp(words).env("HOME", &home).env("NOTES_USER", "ann");
-        if is_typescript { launch.env("PMCP_RUNTIME", &tsx) } else { launch }
-    };
+    let pmcp =
+        |words: &[&str]| sandbox.pmcp(words).env("HOME", &home).env("NOTES_USER", "ann").env("PROTOMCP_NODE", &node);
     let host = pmcp(&["record", &file, "--to", "trace.jsonl"]).start();
     host.initialize();
     let names = json!({"list": "tools", "expect": {"names": host.names()}});
