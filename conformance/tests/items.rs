@@ -128,8 +128,8 @@ const ITEMS: &[(u32, &str)] = &[
 
 /// Tests of other packages: item, source file, name.
 const ELSEWHERE: &[(u32, &str, &str)] = &[
-    (1, "crates/codec/tests/golden/main.rs", "every_message_of_the_published_sdk_round_trips"),
-    (1, "crates/codec/tests/golden/main.rs", "every_message_of_the_proto_file_round_trips"),
+    (1, "crates/codec/tests/golden.rs", "every_message_of_the_published_sdk_round_trips"),
+    (1, "crates/codec/tests/golden.rs", "every_message_of_the_proto_file_round_trips"),
     (2, "crates/codec/tests/streams.rs", "every_stream_decodes_to_its_frames_split_at_every_byte"),
     (3, "crates/codec/tests/streams.rs", "frames_of_length_zero_are_counted"),
     (5, "crates/codec/tests/limits.rs", "a_frame_of_200_mib_is_skipped_in_little_memory"),

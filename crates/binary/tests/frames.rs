@@ -1,7 +1,5 @@
 //! Frames: however they are split, whatever is in them.
 
-#![allow(clippy::unwrap_used)]
-
 use bytes::{BufMut, BytesMut};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -2,7 +2,6 @@
 
 #[path = "../../../fuzz/properties/messages.rs"]
 mod messages;
-#[path = "fuzzed/variants.rs"]
 mod variants;
 
 /// Item 12 of the checklist: decoding frames and messages never panics.

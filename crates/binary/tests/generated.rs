@@ -1,8 +1,6 @@
 //! The committed code is what the proto file says, and the proto file is what version 1.0 says.
 //!
-//! After an edit of the proto file run `UPDATE_GENERATED=1 cargo test -p protomcp-binary --test generated`.
-
-#![allow(clippy::unwrap_used)]
+//! After an edit of the proto file run `UPDATE_GENERATED=1 cargo test -p protomcp-binary --test binary generated`.
 
 use std::{fmt::Write, fs, path::Path};
 

@@ -1,38 +1,25 @@
 //! Servers as child processes. The server is the example `child_server`, which `cargo test` builds along with the tests.
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_client::{
-    Backoff, Client, ClientSession, CloseReason, Command, CommandTransport, Guardian, RequestError, SpawnError,
-    SpawnedError, StopPolicy,
+    Backoff, CloseReason, Command, CommandTransport, Guardian, RequestError, SpawnError, SpawnedError, StopPolicy,
 };
 use protomcp_testing::{in_time, patience, until};
 use protomcp_transport::Transport;
 use protomcp_types::{JsonObject, ProtocolVersion};
 
+use crate::seed::sample::my_server;
+use crate::sessions::server::{client, text};
+
 fn server() -> Command {
-    let tests = std::env::current_exe().unwrap();
-    let example: PathBuf = tests.parent().unwrap().parent().unwrap().join("examples/child_server");
-    assert!(example.exists(), "run `cargo build -p protomcp-client --examples --all-features` first");
-    Command::new(example).guardian(Guardian::None)
+    Command::new(my_server()).guardian(Guardian::None)
 }
 
 fn shell(script: &str) -> Command {
     Command::new("sh").arg("-c").arg(script).guardian(Guardian::None)
-}
-
-fn client() -> Client {
-    Client::new("host", "1.0")
-}
-
-async fn text(session: &ClientSession, tool: &str) -> Result<String, RequestError> {
-    let result = session.call_tool(tool, &JsonObject::new()).await?;
-    let content: serde_json::Value = result.content.to().unwrap();
-    Ok(content[0]["text"].as_str().unwrap().to_owned())
 }
 
 /// Waits until a process does not exist, or is a zombie.

@@ -1,7 +1,5 @@
 //! The codec behind `tokio_util::codec::Framed`.
 
-#![allow(clippy::unwrap_used)]
-
 use futures_util::{SinkExt, StreamExt};
 use protomcp_codec::{DecodeError, Encoder, Field, Frame, FrameCodec, FramedError, Limits, Raw};
 use protomcp_proto::{CallToolRequest, Envelope, ListToolsRequest};

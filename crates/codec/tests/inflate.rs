@@ -1,7 +1,5 @@
 //! Compressed payloads: honest ones, lies and bombs.
 
-#![allow(clippy::unwrap_used)]
-
 use bytes::Bytes;
 use protomcp_codec::{Field, InflateError, Limits, Raw};
 use protomcp_proto::RawHeader;

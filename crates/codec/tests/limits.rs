@@ -1,7 +1,5 @@
 //! The memory that a peer can occupy never exceeds the limits.
 
-#![allow(clippy::unwrap_used)]
-
 use bytes::{BufMut, Bytes, BytesMut};
 use protomcp_codec::{DecodeError, Decoder, EncodeError, Encoder, Field, Frame, Limits, Raw, TooLarge, TooLargeKind};
 use protomcp_proto::{CallToolResponse, Envelope, ListToolsRequest};

@@ -1,7 +1,5 @@
 //! Properties of all frames, all splits and all bytes.
 
-#![allow(clippy::unwrap_used)]
-
 use bytes::{Bytes, BytesMut};
 use proptest::{collection::vec, prelude::*};
 use prost::Message;

@@ -1,7 +1,5 @@
 //! Sending a result whole, raw and in chunks.
 
-#![allow(clippy::unwrap_used)]
-
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Field, Frame, Limits, Sideband, chunks};
 use protomcp_proto::{CallToolResponse, Msg, StreamChunk, StreamHeader, ToolError};

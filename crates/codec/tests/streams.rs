@@ -2,8 +2,6 @@
 //!
 //! `vectors/streams.txt` says how to read it. What a stream decodes to must not depend on how it arrives.
 
-#![allow(clippy::unwrap_used)]
-
 use bytes::BytesMut;
 use protomcp_codec::{DecodeError, Decoder, Encoder, Frame, Limits, TooLargeKind};
 

@@ -1,12 +1,9 @@
 //! The example tool process behaves like one.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used)]
-
 // Its `main` only reads the environment and connects.
 #[allow(dead_code)]
 #[path = "../examples/tool_peer/main.rs"]
-mod tool_peer;
+mod example;
 
 use std::{
     io::{Read, Write},
@@ -31,7 +28,7 @@ struct Bridge {
 impl Bridge {
     fn start() -> Self {
         let (stream, far) = UnixStream::pair().unwrap();
-        let peer = thread::spawn(move || tool_peer::serve(far).is_ok());
+        let peer = thread::spawn(move || example::serve(far).is_ok());
         Self { stream, decoder: Decoder::new(Limits::default()), src: BytesMut::new(), peer }
     }
 

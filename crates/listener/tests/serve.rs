@@ -1,7 +1,5 @@
 //! A plain tower service on a listener, which knows nothing of MCP.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::convert::Infallible;
 use std::future::{IntoFuture, Ready, ready};
 use std::io;

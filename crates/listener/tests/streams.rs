@@ -1,7 +1,5 @@
 //! A service for plain streams on a listener.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::future::IntoFuture;
 use std::io;
 use std::net::SocketAddr;

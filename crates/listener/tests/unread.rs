@@ -1,7 +1,5 @@
 //! Clients that send and read nothing: their connections end, whatever they send.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use std::convert::Infallible;
 use std::future::{IntoFuture, Ready, ready};
 use std::net::SocketAddr;

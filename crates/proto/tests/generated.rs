@@ -1,7 +1,7 @@
 //! The committed code is what the proto file says.
 //!
 //! Compiles `proto/protomcp.proto` in pure Rust (no `protoc`) and compares with `src/gen/protomcp.rs`. After an edit of the
-//! proto file run `UPDATE_GENERATED=1 cargo test -p protomcp-proto --test generated` to write the new code.
+//! proto file run `UPDATE_GENERATED=1 cargo test -p protomcp-proto --test proto generated` to write the new code.
 
 use std::{fs, path::Path};
 

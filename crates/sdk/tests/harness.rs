@@ -1,7 +1,5 @@
 //! Servers in the process of a test, without a bridge: middleware around calls, and state for the next process.
 
-#![cfg(feature = "harness")]
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 

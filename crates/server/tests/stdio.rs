@@ -1,7 +1,5 @@
 //! Standard input and output as hosts really hand them over: pipes, sockets, files, a terminal. The server is
 //! `examples/echo_server.rs`, as a process of its own.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};

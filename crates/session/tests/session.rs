@@ -1,5 +1,4 @@
 //! The session by itself, without server, time or connection.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

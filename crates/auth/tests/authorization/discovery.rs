@@ -3,7 +3,7 @@
 use protomcp_auth::HttpResponse;
 use serde_json::json;
 
-use crate::world::{
+use super::world::{
     ISSUER, METADATA, PRM, SERVER, World, config, demand, metadata_of, patched, reply, resource_metadata,
     server_metadata, token, unavailable, untrusted, with_header,
 };

@@ -8,7 +8,7 @@ use protomcp_auth::{Credentials, HttpRequest};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use serde_json::{Value, json};
 
-use crate::world::{
+use super::world::{
     SERVER, World, claims, config, demand, patched, reply, resource_metadata, server_metadata, token, unsupported,
     untrusted, with_header,
 };

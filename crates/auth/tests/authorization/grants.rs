@@ -13,7 +13,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::json;
 
-use crate::world::{
+use super::world::{
     ISSUER, World, claims, config, demand, pairs, patched, reply, resource_metadata, server_metadata, unsupported,
 };
 

@@ -8,7 +8,7 @@ use protomcp_auth::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{
+use super::world::{
     ISSUER, METADATA, Outcome, World, config, demand, patched, reply, resource_metadata, server_metadata, token,
 };
 

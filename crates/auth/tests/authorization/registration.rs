@@ -4,7 +4,7 @@
 use protomcp_auth::{ClientSecret, ConfiguredClient, OAuthConfig, Url};
 use serde_json::{Value, json};
 
-use crate::world::{
+use super::world::{
     ISSUER, METADATA, PRM, REDIRECT, World, config, demand, metadata_of, patched, reply, resource_metadata,
     server_metadata, token, unsupported,
 };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protomcp_auth::{AuthorizationError, AuthorizationFlow};
 use serde_json::json;
 
-use crate::world::{World, config, demand, patched, reply, resource_metadata, server_metadata, token};
+use super::world::{World, config, demand, patched, reply, resource_metadata, server_metadata, token};
 
 #[test]
 fn scopes_come_from_the_challenge_or_the_metadata_or_nowhere() {

@@ -3,7 +3,7 @@
 use protomcp_auth::AuthorizationError;
 use serde_json::{Value, json};
 
-use crate::world::{World, patched, resource_metadata, server_metadata, unsupported, untrusted};
+use super::world::{World, patched, resource_metadata, server_metadata, unsupported, untrusted};
 
 /// `auth/iss-supported`, `-not-advertised`, `-supported-missing`, `-wrong-issuer`, `-unexpected`, `-normalized`
 #[test]

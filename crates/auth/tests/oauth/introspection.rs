@@ -8,7 +8,7 @@ use protomcp_auth::{ClientCredentials, HttpClient, Introspection, PeerKey, Token
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::issuer::{Issuer, RESOURCE, Reply, later};
+use super::issuer::{Issuer, RESOURCE, Reply, later};
 
 fn verifier(issuer: &Issuer, client: HttpClient) -> Introspection {
     let endpoint = Url::parse(&format!("{}/introspect", issuer.url)).unwrap();

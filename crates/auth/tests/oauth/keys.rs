@@ -10,7 +10,7 @@ use protomcp_auth::{HttpClient, JwtVerifier, KeySource, TokenError, TokenPolicy,
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::issuer::{Issuer, Key, RESOURCE, Reply, later};
+use super::issuer::{Issuer, Key, RESOURCE, Reply, later};
 
 fn verifier(issuer: &Issuer) -> JwtVerifier {
     let source = KeySource::Issuer(Url::parse(&issuer.url).unwrap());

@@ -8,7 +8,7 @@ use protomcp_auth::{
 };
 use serde_json::json;
 
-use crate::issuer::{Issuer, Key, RESOURCE};
+use super::issuer::{Issuer, Key, RESOURCE};
 
 struct Nobody(TokenError);
 

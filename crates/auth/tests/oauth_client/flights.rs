@@ -14,7 +14,7 @@ use protomcp_testing::{in_time, patience};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use crate::servers::{World, challenge, json_reply};
+use super::servers::{World, challenge, json_reply};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_signs_in_and_carries_its_token() {

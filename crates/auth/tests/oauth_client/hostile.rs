@@ -7,7 +7,7 @@ use http::StatusCode;
 use protomcp_auth::{AuthorizationError, HttpClient};
 use serde_json::json;
 
-use crate::servers::{World, challenge, json_reply, redirect};
+use super::servers::{World, challenge, json_reply, redirect};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_metadata_of_another_issuer_is_not_used() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use protomcp_auth::{BoxFuture, Credentials, FileTokenStore, Keyring, KeyringTokenStore, StoreError, TokenStore};
 use tempfile::TempDir;
 
-use crate::stores::{A, B, check, credentials, received};
+use super::stores::{A, B, check, credentials, received};
 
 const ISSUER: &str = "https://login.example.com";
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use protomcp_auth::{AuthorizationError, Browser, LoopbackUserAgent, RedirectListener, SignInNotice, UserAgent};
 
-use crate::servers::{EagerBrowser, World, get};
+use super::servers::{EagerBrowser, World, get};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_the_redirect_with_the_state_is_taken() {

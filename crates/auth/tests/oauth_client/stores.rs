@@ -9,7 +9,7 @@ use protomcp_auth::{
 use protomcp_testing::in_time;
 use serde_json::json;
 
-use crate::servers::World;
+use super::servers::World;
 
 pub(crate) const A: &str = "https://a.example.com/mcp";
 pub(crate) const B: &str = "https://b.example.com/mcp";

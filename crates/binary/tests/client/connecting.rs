@@ -14,6 +14,8 @@ use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListTools
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::config;
+
 struct Nothing;
 
 impl Handler for Nothing {
@@ -41,10 +43,6 @@ async fn listen<F: Future<Output = ()> + Send + 'static>(serve: impl Fn(TcpStrea
 async fn serve_any(server: BinaryServer<impl protomcp_server::Service>, stream: TcpStream) {
     let (reader, writer) = stream.into_split();
     drop(server.serve_any(reader, writer, BinaryPeer::default(), DetectOptions::NETWORK).await);
-}
-
-fn config() -> BinaryClientConfig {
-    BinaryClientConfig::new("tests", "1.0")
 }
 
 /// The name of the server at the other end of a session of MCP.

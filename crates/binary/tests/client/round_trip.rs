@@ -20,6 +20,8 @@ use protomcp_types::{
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 
+use super::config;
+
 struct Tools;
 
 impl Handler for Tools {
@@ -91,10 +93,6 @@ async fn connect(
     let ((reader, writer), (server_reader, server_writer)) = (split(ours), split(theirs));
     tokio::spawn(async move { server.serve(server_reader, server_writer, BinaryPeer::default()).await });
     BinaryClient::connect(reader, writer, config).await
-}
-
-fn config() -> BinaryClientConfig {
-    BinaryClientConfig::new("tests", "1.0")
 }
 
 /// A client of MCP, with the two conversations between it and the tools.

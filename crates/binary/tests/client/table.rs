@@ -5,12 +5,15 @@ use std::time::{Duration, Instant};
 use bytes::BytesMut;
 use protomcp_binary::message::{
     CallToolRequest, CallToolResponse, Error, ErrorResponse, InitializeRequest, InitializeResponse, ListChanged,
-    ListToolsRequest, ListToolsResponse, McpMessage, Payload, ToolResult, call_tool_response,
+    ListToolsRequest, ListToolsResponse, McpMessage, Payload, call_tool_response,
 };
 use protomcp_binary::{
     BinaryCallError, BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, Fault,
     FrameLimits, Numbering, Unreadable, UnreadableKind, Versions,
 };
+
+use super::config;
+use crate::session::table::done;
 
 struct Table {
     session: BinaryClientSession,
@@ -51,10 +54,6 @@ impl Table {
     }
 }
 
-fn config() -> BinaryClientConfig {
-    BinaryClientConfig::new("tests", "1.0")
-}
-
 fn response(version: &str) -> Payload {
     Payload::InitializeResponse(InitializeResponse { protocol_version: version.into(), ..Default::default() })
 }
@@ -65,11 +64,6 @@ fn call() -> Payload {
 
 fn list() -> Payload {
     Payload::ListToolsRequest(ListToolsRequest::default())
-}
-
-fn done() -> Payload {
-    let result = Some(call_tool_response::Result::Success(ToolResult::default()));
-    Payload::CallToolResponse(CallToolResponse { result, ..CallToolResponse::default() })
 }
 
 fn refusal(supported: &[&str]) -> Payload {

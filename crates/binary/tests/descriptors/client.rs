@@ -14,7 +14,8 @@ use protomcp_types::RawJson;
 use protox::file::{File, FileResolver, GoogleFileResolver};
 use serde_json::{Value, json};
 
-use crate::stage::{Spy, config, open_with, schemas, search};
+use super::stage::{Spy, open_with, schemas, search};
+use crate::client::config;
 
 async fn session(spy: &Arc<Spy>) -> ClientSession {
     let knows = BinaryClientConfig { wkt_builtin: true, ..config() };

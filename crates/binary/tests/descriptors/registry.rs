@@ -8,8 +8,9 @@ use protomcp_binary::{Any, BinaryClientConfig, ToolSchemas};
 use protomcp_bsr::registry::CacheTimes;
 use serde_json::{Value, json};
 
-use crate::stage::{Spy, config, inline, open_with, refused, request, schemas, tool};
-use crate::stand_in::{Fault, StandIn, one_message};
+use super::stage::{Spy, inline, open_with, refused, request, schemas, tool};
+use super::stand_in::{Fault, StandIn, one_message};
+use crate::client::config;
 
 const REFERENCE: &str = "registry.test/acme/tools/acme.v1.Request:v1";
 

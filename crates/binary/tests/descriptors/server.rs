@@ -5,7 +5,8 @@ use protomcp_binary::message::{call_tool_response, tool_content::Content};
 use protomcp_binary::{Any, BinaryClientConfig};
 use serde_json::{Value, json};
 
-use crate::stage::{Spy, config, inline, only_tool, open, open_with, pack, refused, request, schemas, search, unpack};
+use super::stage::{Spy, inline, only_tool, open, open_with, pack, refused, request, schemas, search, unpack};
+use crate::client::config;
 
 #[tokio::test]
 async fn a_tool_brings_a_complete_schema() {

@@ -23,6 +23,8 @@ use protomcp_types::{
 use serde_json::{Value, json};
 use tokio::io::{duplex, split};
 
+use crate::client::config;
+
 /// The calls that have reached the handler, by which it answers with their arguments.
 #[derive(Debug, Default)]
 pub(crate) struct Spy {
@@ -100,10 +102,6 @@ pub(crate) fn search() -> Value {
 
 pub(crate) fn serve(spy: &Arc<Spy>, schemas: impl ToolSchemas) -> BinaryServer<protomcp_server::Router<Spied>> {
     BinaryServer::new(Server::from_handler(Spied(Arc::clone(spy)))).schemas(Arc::new(schemas))
-}
-
-pub(crate) fn config() -> BinaryClientConfig {
-    BinaryClientConfig::new("tests", "1.0")
 }
 
 /// A conversation with a server of these tools, whose messages are made of their schemas.

@@ -10,7 +10,7 @@ use protomcp_server::{Handler, Limits, Router, Server, ServerHandle};
 use protomcp_testing::until;
 use tokio::io::AsyncWriteExt;
 
-use crate::stage::{Actor, Client, Stage, TOOLS, call, initialize, success, text};
+use super::stage::{Actor, Client, Stage, TOOLS, call, initialize, success, text};
 
 fn server(stage: &Arc<Stage>, limits: Limits) -> (BinaryServer<Router<Actor>>, ServerHandle) {
     let actor = Actor(Arc::clone(stage));

@@ -11,7 +11,7 @@ use protomcp_binary::message::{
 use protomcp_binary::{Any, RateLimit, RateLimits, Tokens};
 use protomcp_testing::until;
 
-use crate::stage::{Client, Stage, TOOLS, as_json, call, data, error, initialize, server, success, text};
+use super::stage::{Client, Stage, TOOLS, as_json, call, data, error, initialize, server, success, text};
 
 async fn opened() -> (Client, Arc<Stage>) {
     let stage = Stage::with_tools(TOOLS);

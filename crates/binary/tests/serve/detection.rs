@@ -8,7 +8,7 @@ use protomcp_testing::in_time;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::task::JoinHandle;
 
-use crate::stage::{Actor, Stage, TOOLS, server};
+use super::stage::{Actor, Stage, TOOLS, server};
 
 type Serving = JoinHandle<Result<(), ServeAnyError>>;
 

@@ -8,7 +8,7 @@ use protomcp_binary::{BinaryServeError, FrameTooLarge};
 use protomcp_testing::{in_time, until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::stage::{Client, Stage, TOOLS, call, server, success};
+use super::stage::{Client, Stage, TOOLS, call, server, success};
 
 #[tokio::test]
 async fn the_end_of_input_lets_calls_finish() {
@@ -31,7 +31,7 @@ async fn calls_that_do_not_finish_are_answered_and_dropped() {
     counted(&stage.entered).await;
     client.stream.shutdown().await.unwrap();
     let Some(Payload::CallToolResponse(response)) = client.receive().await.unwrap().payload else { panic!() };
-    assert_eq!(crate::stage::error(response).code, -32603);
+    assert_eq!(super::stage::error(response).code, -32603);
     client.end().await.unwrap();
     assert_eq!(stage.dropped.load(Ordering::SeqCst), 1);
 }

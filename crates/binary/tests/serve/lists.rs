@@ -7,7 +7,7 @@ use protomcp_binary::message::{self, ListResourcesRequest, ListToolsRequest, Pay
 use protomcp_binary::{Numbering, PageLimits, SchemaError, StructSchemas, ToolMessages, ToolSchemas, Unresolved};
 use protomcp_types::Tool;
 
-use crate::stage::{Client, Stage, TOOLS, metadata, server};
+use super::stage::{Client, Stage, TOOLS, metadata, server};
 
 fn from(cursor: &str) -> ListToolsRequest {
     ListToolsRequest { cursor: cursor.into(), ..ListToolsRequest::default() }
@@ -168,7 +168,7 @@ async fn references_are_listed_without_the_registry_and_filter_tools() {
     let page = client.tools(ListToolsRequest { include_schemas: true, ..from("") }).await.unwrap();
     assert_eq!(page.tools[1].metadata["schema_error"], "the registry is down");
     assert_eq!(page.tools[1].schema_source, Some(SchemaSource::BsrRef(reference.into())));
-    let fault = crate::stage::error(client.call("echo", "").await);
+    let fault = super::stage::error(client.call("echo", "").await);
     assert_eq!((fault.code, &*fault.data["cause"]), (-33000, "unavailable"));
 }
 

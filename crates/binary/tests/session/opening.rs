@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protomcp_binary::message::{ListChanged, ListToolsRequest, Payload};
 use protomcp_binary::{BinaryCall, BinaryInbound, Fault, Initialization, SessionConfig, Tokens, Version, Versions};
 
-use crate::table::{Table, call, config, initialize, opened, tools};
+use super::table::{Table, call, config, initialize, opened, tools};
 
 #[test]
 fn a_conversation_begins_with_versions_and_capabilities() {

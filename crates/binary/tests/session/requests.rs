@@ -9,7 +9,7 @@ use protomcp_binary::{
     Any, BinaryCall, Fault, FrameLimits, FrameTooLarge, SessionConfig, SessionLimits, Unreadable, UnreadableKind,
 };
 
-use crate::table::{Table, call, config, done, initialize, tools};
+use super::table::{Table, call, config, done, initialize, tools};
 
 #[test]
 fn answers_come_in_any_order_with_their_ids() {

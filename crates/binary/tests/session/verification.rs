@@ -12,7 +12,7 @@ use protomcp_binary::{
 };
 use protomcp_server::Extensions;
 
-use crate::table::{Table, call, config, initialize, tools};
+use super::table::{Table, call, config, initialize, tools};
 
 /// Tokens that this test verifies.
 struct Elsewhere;

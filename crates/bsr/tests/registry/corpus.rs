@@ -17,7 +17,7 @@ use protomcp_bsr::registry::{Api, Codec, ModuleVersion, Resolver};
 use protomcp_bsr::{EntryPart, MessageLimits, Protovalidate, Schema, SchemaRef, ValidationError, Validator};
 use protox::file::{ChainFileResolver, DescriptorSetFileResolver, File, FileResolver, GoogleFileResolver};
 
-use crate::stand_in::{APIS, StandIn};
+use super::stand_in::{APIS, StandIn};
 
 #[derive(Clone, PartialEq, prost::Message)]
 struct ResultSet {

@@ -11,9 +11,9 @@ use serde_json::json;
 use tower::layer::layer_fn;
 use tower::{ServiceExt, service_fn};
 
-use crate::sessions::{connect, things};
-use crate::transports::Peer;
-use crate::{greeter, text};
+use super::sessions::{connect, things};
+use super::transports::Peer;
+use super::{greeter, text};
 
 type Lines = Arc<Mutex<Vec<String>>>;
 

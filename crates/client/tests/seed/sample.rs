@@ -7,7 +7,7 @@ use protomcp_testing::run_paused;
 use protomcp_transport::memory;
 use serde_json::json;
 
-use crate::{greeter, text};
+use super::{greeter, text};
 
 /// `mcp.NewClient`, `client.Connect`, `session.CallTool`, `session.Close`, over a pair of transports in memory.
 #[test]

@@ -11,8 +11,8 @@ use protomcp_types::{CreateMessageResult, Progress, RawJson, Reference, Role};
 use serde_json::json;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::transports::Peer;
-use crate::{Greet, greeter, text};
+use super::transports::Peer;
+use super::{Greet, greeter, text};
 
 const MINUTE: Duration = Duration::from_secs(60);
 

@@ -11,7 +11,7 @@ use protomcp_types::{Incoming, Message, RequestId};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::{greeter, text};
+use super::{greeter, text};
 
 // A custom transport begins here: texts over two channels.
 struct Texts(mpsc::UnboundedReceiver<String>, mpsc::UnboundedSender<String>);
@@ -133,7 +133,7 @@ async fn choose(kind: &str) -> Option<Boxed> {
         #[cfg(all(target_os = "linux", feature = "command"))]
         "command" => {
             use protomcp_client::{Command, CommandTransport, Guardian};
-            let server = CommandTransport::new(Command::new(crate::sample::my_server()).guardian(Guardian::None));
+            let server = CommandTransport::new(Command::new(super::sample::my_server()).guardian(Guardian::None));
             Some(Boxed::new(server.spawn().await.unwrap()))
         }
         _ => None,

@@ -5,8 +5,8 @@ use protomcp_testing::run_paused;
 use protomcp_types::{JsonObject, ListTools, ReadResource};
 use tokio::task::JoinHandle;
 
-use crate::script::Script;
-use crate::server::client;
+use super::script::Script;
+use super::server::client;
 
 fn list(session: &ClientSession) -> JoinHandle<usize> {
     let session = session.clone();

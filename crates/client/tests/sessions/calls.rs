@@ -6,7 +6,7 @@ use std::time::Duration;
 use protomcp_client::{CallError, ClientLimits, RequestError};
 use protomcp_types::{ErrorObject, JsonObject, ListTools, RawJson, Reference, code};
 
-use crate::server::{client, in_both_eras};
+use super::server::{client, in_both_eras};
 
 #[test]
 fn each_request_has_its_answer() {

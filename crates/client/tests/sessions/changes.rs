@@ -9,7 +9,7 @@ use protomcp_testing::{Seen, run_paused};
 use protomcp_typed::Tool;
 use protomcp_types::{CallTool, JsonObject, Level, Params, method};
 
-use crate::server::{Stage, client, in_both_eras};
+use super::server::{Stage, client, in_both_eras};
 
 #[test]
 fn list_changes_are_announced() {

@@ -7,8 +7,8 @@ use protomcp_testing::{Seen, run_paused, until};
 use protomcp_transport::memory;
 use protomcp_types::{JsonObject, ProtocolVersion};
 
-use crate::script::Script;
-use crate::server::{Stage, client, connect, in_both_eras, registry};
+use super::script::Script;
+use super::server::{Stage, client, connect, in_both_eras, registry};
 
 #[test]
 fn each_revision_is_negotiated() {

@@ -8,8 +8,8 @@ use protomcp_testing::run_paused;
 use protomcp_types::{CallToolResult, JsonObject, code};
 use tokio::task::JoinHandle;
 
-use crate::script::Script;
-use crate::server::client;
+use super::script::Script;
+use super::server::client;
 
 const TOOLS: &str = r#"{"ttlMs":0,"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}},{"name":"bad","inputSchema":{"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}}},{"name":"plain","inputSchema":{"type":"object"}}]}"#;
 const DONE: &str = r#"{"resultType":"complete","content":[]}"#;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use protomcp_client::{Client, ClientSession, CloseReason, Mode, RequestError};
+use protomcp_client::{Client, ClientSession, CloseReason, Mode};
 use protomcp_http::{Config, StreamableHttp};
 use protomcp_http_client::HttpTransport;
 use protomcp_listener::Listener;
@@ -11,7 +11,7 @@ use protomcp_testing::{Seen, patience, until};
 use protomcp_typed::{Registry, Tool};
 use protomcp_types::{ElicitAction, ElicitResult, JsonObject, ProtocolVersion};
 
-use crate::server::{client, registry};
+use super::server::{client, registry, text};
 
 struct Site {
     registry: Registry,
@@ -33,12 +33,6 @@ impl Site {
     async fn connect(&self, client: &Client, mode: Mode) -> ClientSession {
         client.clone().mode(mode).connect(HttpTransport::new(&self.url).unwrap()).await.unwrap()
     }
-}
-
-async fn text(session: &ClientSession, tool: &str) -> Result<String, RequestError> {
-    let result = session.call_tool(tool, &JsonObject::new()).await?;
-    let content: serde_json::Value = result.content.to().unwrap();
-    Ok(content[0]["text"].as_str().unwrap().to_owned())
 }
 
 const ERAS: [Mode; 3] = [Mode::Auto, Mode::Stateful, Mode::Stateless];

@@ -7,8 +7,8 @@ use protomcp_client::{ClientSession, MAX_PAGES, Mode, RequestError};
 use protomcp_testing::run_paused;
 use protomcp_types::{JsonObject, RawJson, ToolName, code};
 
-use crate::script::Script;
-use crate::server::{client, in_both_eras};
+use super::script::Script;
+use super::server::{client, in_both_eras};
 
 #[test]
 fn all_pages_come_in_order() {

@@ -6,7 +6,7 @@ use protomcp_client::{ClientLimits, Mode, RequestError};
 use protomcp_testing::{JsonPeer, run_paused};
 use protomcp_transport::lines::Lines;
 
-use crate::server::client;
+use super::server::client;
 
 const DISCOVERED: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}"#;
 const PIPE: usize = 64 * 1024;

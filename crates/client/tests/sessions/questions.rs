@@ -9,7 +9,7 @@ use protomcp_types::{
     Progress, RawJson, Role,
 };
 
-use crate::server::{Stage, client, connect, in_both_eras};
+use super::server::{Stage, client, connect, in_both_eras};
 
 fn answers(action: ElicitAction) -> Client {
     client().on_elicit(move |form, server| async move {

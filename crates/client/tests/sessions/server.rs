@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use protomcp_client::{Client, ClientSession, Mode};
+use protomcp_client::{Client, ClientSession, Mode, RequestError};
 use protomcp_server::Context;
 use protomcp_testing::{Seen, run_paused};
 use protomcp_transport::memory;
 use protomcp_typed::{Builder, Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError, schemars};
 use protomcp_types::{
-    CreateMessage, Elicit, ElicitAction, Level, ListRoots, Progress, PromptMessage, RawJson, Role, TaskSupport,
+    CreateMessage, Elicit, ElicitAction, JsonObject, Level, ListRoots, Progress, PromptMessage, RawJson, Role,
+    TaskSupport,
 };
 use serde::{Deserialize, Serialize};
 
@@ -60,6 +61,13 @@ pub(crate) fn in_both_eras(client: impl Fn() -> Client, test: impl AsyncFn(Stage
 
 pub(crate) fn client() -> Client {
     Client::new("host", "1.0")
+}
+
+/// Calls a tool; the first text of its result.
+pub(crate) async fn text(session: &ClientSession, tool: &str) -> Result<String, RequestError> {
+    let result = session.call_tool(tool, &JsonObject::new()).await?;
+    let content: serde_json::Value = result.content.to().unwrap();
+    Ok(content[0]["text"].as_str().unwrap().to_owned())
 }
 
 pub(crate) fn registry(seen: &Seen) -> Registry {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protomcp_types::{ElicitAction, ElicitResult, JsonObject, TaskStatus};
 
-use crate::server::{client, in_both_eras};
+use super::server::{client, in_both_eras};
 
 #[test]
 fn a_task_is_one_future() {

@@ -17,13 +17,8 @@ use protomcp_proto::{
 use tokio::io::{AsyncReadExt, BufStream};
 use tokio::time::Instant;
 
-use crate::peer::{connected, heard, join, serve, soon};
-
-const SECOND: Duration = Duration::from_secs(1);
-
-fn result(text: &'static str) -> CallToolResponse {
-    CallToolResponse { result_json: text.into(), ..Default::default() }
-}
+use super::peer::{connected, heard, join, serve, soon};
+use crate::machine::talk::{SECOND, result};
 
 #[tokio::test(start_paused = true)]
 async fn a_call_returns_the_message_its_request_is_owed() {

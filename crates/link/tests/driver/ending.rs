@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream as Blocking;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use protomcp_codec::{Encoder, Limits};
 use protomcp_link::{CallError, Closed, Config, Endpoint, Event, drive};
@@ -13,9 +12,8 @@ use protomcp_proto::{Envelope, ListPromptsRequest, LogMessage, PromptListRespons
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::UnixStream;
 
-use crate::peer::{Peer, connected, heard, join, serve, soon};
-
-const SECOND: Duration = Duration::from_secs(1);
+use super::peer::{Peer, connected, heard, join, serve, soon};
+use crate::machine::talk::SECOND;
 
 fn reason(outcome: Result<PromptListResponse, CallError>) -> Closed {
     match outcome {

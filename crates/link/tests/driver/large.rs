@@ -9,7 +9,7 @@ use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse, Envelope};
 use protomcp_testing::patience;
 use tokio::net::UnixStream;
 
-use crate::peer::{Events, Peer, serve, soon};
+use super::peer::{Events, Peer, serve, soon};
 
 async fn connected() -> (Link, Events, Peer<UnixStream>) {
     let (ours, theirs) = UnixStream::pair().unwrap();

@@ -106,7 +106,7 @@ pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
 /// `tokio::join!`, [`soon`].
 macro_rules! join {
     ($($future:expr),+ $(,)?) => {
-        $crate::peer::soon(async { tokio::join!($($future),+) }).await
+        $crate::driver::peer::soon(async { tokio::join!($($future),+) }).await
     };
 }
 pub(crate) use join;

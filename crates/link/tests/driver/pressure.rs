@@ -1,7 +1,5 @@
 //! A process that does not read, and an owner that does not listen.
 
-use std::time::Duration;
-
 use protomcp_codec::{Encoder, Limits};
 use protomcp_link::{CallError, Config};
 use protomcp_proto::{
@@ -10,9 +8,8 @@ use protomcp_proto::{
 };
 use tokio::io::AsyncWriteExt;
 
-use crate::peer::{Peer, connected, heard, join, line, soon};
-
-const SECOND: Duration = Duration::from_secs(1);
+use super::peer::{Peer, connected, heard, join, line, soon};
+use crate::machine::talk::SECOND;
 
 fn large(bytes: usize) -> CallToolRequest {
     CallToolRequest { arguments_json: vec![b' '; bytes].into(), ..Default::default() }

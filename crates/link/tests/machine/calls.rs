@@ -8,7 +8,7 @@ use protomcp_proto::{
     CallToolRequest, CallToolResponse, CreateTaskResponse, PromptListResponse, StreamChunk, StreamHeader,
 };
 
-use crate::talk::{SECOND, Talk, result};
+use super::talk::{SECOND, Talk, result};
 
 const MOMENT: Duration = Duration::from_millis(1);
 

@@ -4,7 +4,7 @@ use protomcp_codec::{Field, Raw};
 use protomcp_link::{Closed, Config};
 use protomcp_proto::{ListPromptsRequest, LogMessage, RegisterMiddlewareRequest};
 
-use crate::talk::{SECOND, Talk, call_tool, done, result, tools};
+use super::talk::{SECOND, Talk, call_tool, done, result, tools};
 
 #[test]
 fn closing_fails_every_call_once_and_says_so_last() {

@@ -8,7 +8,7 @@ use protomcp_proto::{
     SamplingRequest, SamplingResponse, SdkInfo,
 };
 
-use crate::talk::{SECOND, Talk, done, result, tools};
+use super::talk::{SECOND, Talk, done, result, tools};
 
 fn middleware(name: &str) -> RegisterMiddlewareRequest {
     RegisterMiddlewareRequest { name: name.into(), priority: 5 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use protomcp_link::{Closed, Config};
 use protomcp_proto::{Ping, Pong};
 
-use crate::talk::{SECOND, Talk, done, result, tools};
+use super::talk::{SECOND, Talk, done, result, tools};
 
 /// A process that answers pings is in service.
 fn watched() -> Talk {

@@ -1,4 +1,4 @@
-//! The steps that random lives of a link are made of, see [`crate::world`].
+//! The steps that random lives of a link are made of, see [`super::world`].
 
 use std::time::Duration;
 

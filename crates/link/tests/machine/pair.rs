@@ -11,7 +11,7 @@ use protomcp_proto::{
     RegisterMiddlewareRequest,
 };
 
-use crate::talk::{SECOND, call_tool, done, event_line, result, tools};
+use super::talk::{SECOND, call_tool, done, event_line, result, tools};
 
 /// The bridge's machine and a tool process of one thread.
 struct Pair {

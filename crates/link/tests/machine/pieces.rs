@@ -4,7 +4,7 @@ use protomcp_codec::{Field, Limits, Raw, chunks};
 use protomcp_link::{Config, Event};
 use protomcp_proto::{CallToolResponse, StreamChunk, StreamHeader};
 
-use crate::talk::{SECOND, Talk, result};
+use super::talk::{SECOND, Talk, result};
 
 fn called(calls: usize) -> Talk {
     called_with(calls, Config::default())

@@ -8,7 +8,7 @@ use protomcp_proto::{
     ToolListResponse,
 };
 
-use crate::talk::{SECOND, Talk, done, result, tools};
+use super::talk::{SECOND, Talk, done, result, tools};
 
 const MANY: usize = 20_000;
 

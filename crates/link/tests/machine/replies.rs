@@ -7,7 +7,7 @@ use protomcp_proto::{
     SamplingResponse,
 };
 
-use crate::talk::{SECOND, Talk};
+use super::talk::{SECOND, Talk};
 
 fn active(names: &[&str]) -> ActiveToolsResponse {
     ActiveToolsResponse { tool_names: names.iter().map(|name| (*name).into()).collect() }

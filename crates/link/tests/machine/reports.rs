@@ -5,7 +5,7 @@ use protomcp_proto::{
     ResourceListChanged, SdkInfo,
 };
 
-use crate::talk::{SECOND, Talk, result};
+use super::talk::{SECOND, Talk, result};
 
 fn progress(token: &str, progress: i64) -> ProgressNotification {
     ProgressNotification { progress_token: token.into(), progress, total: 9, message: "step".into() }

@@ -8,7 +8,7 @@ use protomcp_proto::{
     StreamHeader,
 };
 
-use crate::talk::{SECOND, Talk, call_tool, done, result, tools};
+use super::talk::{SECOND, Talk, call_tool, done, result, tools};
 
 fn tool() -> Talk {
     Talk::on(Side::Tool, Config::default())

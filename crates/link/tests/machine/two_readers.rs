@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protomcp_proto::{ActiveToolsResponse, EnableToolsRequest, SamplingRequest, SamplingResponse};
 
-use crate::talk::{SECOND, Talk, done, result, tools};
+use super::talk::{SECOND, Talk, done, result, tools};
 
 const EVERY: Duration = Duration::from_millis(10);
 

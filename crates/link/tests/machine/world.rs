@@ -17,8 +17,8 @@ use protomcp_proto::{
     SamplingRequest, SamplingResponse, StreamChunk, StreamHeader, ToolListResponse,
 };
 
-use crate::end::{End, mark};
-use crate::operations::Operation;
+use super::end::{End, mark};
+use super::operations::Operation;
 
 /// Lives through some operations, then lets everything come to its end.
 pub(crate) fn live(operations: impl IntoIterator<Item = Operation>) {

@@ -8,8 +8,8 @@ use protomcp_link::{CallId, CallIds, Config, Connection, Event, Side};
 use protomcp_proto::{Envelope, Msg};
 use serde_json::{Value, json};
 
-use crate::form::Form;
-use crate::{bytes, name, read, vectors};
+use super::form::Form;
+use super::{bytes, name, read, vectors};
 
 /// The frame of a step.
 fn frame(step: &Value) -> Value {

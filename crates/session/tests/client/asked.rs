@@ -3,7 +3,7 @@
 use protomcp_session::Channel;
 use protomcp_types::{ClientCapabilities, JsonBuf, Params};
 
-use crate::wire::Wire;
+use super::wire::Wire;
 
 #[test]
 fn the_server_asks_only_for_declared_capabilities() {

@@ -8,7 +8,7 @@ use protomcp_session::{
 };
 use protomcp_types::{ErrorObject, Level, Params, RequestId};
 
-use crate::wire::{DISCOVERED, INITIALIZED, Wire};
+use super::wire::{DISCOVERED, INITIALIZED, Wire};
 
 #[test]
 fn answers_belong_to_calls_by_their_id() {

@@ -3,7 +3,7 @@
 use protomcp_session::NoAnswer;
 use protomcp_types::SubscriptionFilter;
 
-use crate::wire::Wire;
+use super::wire::Wire;
 
 #[test]
 fn a_subscription_changes_without_a_gap() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use protomcp_session::{AnswerFacts, Channel, NoAnswer, Pings};
 use protomcp_types::JsonBuf;
 
-use crate::wire::{INITIALIZED, Wire};
+use super::wire::{INITIALIZED, Wire};
 
 /// The answer to the handshake with this id.
 fn opened(id: u64) -> String {

@@ -3,7 +3,7 @@
 use protomcp_session::{AnswerFacts, Channel, CloseReason, HttpStatus, Mode, NoAnswer};
 use protomcp_types::ProtocolVersion;
 
-use crate::wire::{DISCOVER, DISCOVERED, INITIALIZE, INITIALIZED, Wire};
+use super::wire::{DISCOVER, DISCOVERED, INITIALIZE, INITIALIZED, Wire};
 
 #[test]
 fn a_stateless_server_is_discovered() {

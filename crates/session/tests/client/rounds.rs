@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use protomcp_types::{ErrorObject, RawJson};
 
-use crate::wire::Wire;
+use super::wire::Wire;
 
 #[test]
 fn the_type_of_a_stateless_result_counts() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use protomcp_session::{NoAnswer, TaskWish};
 use protomcp_types::RawJson;
 
-use crate::wire::Wire;
+use super::wire::Wire;
 
 #[test]
 fn a_task_of_a_session_is_one_call() {
@@ -204,7 +204,7 @@ fn a_task_survives_the_loss_of_its_session() {
     wire.wait(5);
     let sent = wire.sent();
     assert!(sent.len() == 1 && sent[0].contains("initialize"), "nothing else before the answer: {sent:?}");
-    wire.server(&crate::wire::INITIALIZED.replace(r#""id":1"#, r#""id":4"#));
+    wire.server(&super::wire::INITIALIZED.replace(r#""id":1"#, r#""id":4"#));
     wire.wait(1);
     assert_eq!(wire.sent().last().unwrap(), r#"{"id":5,"method":"tasks/get","params":{"taskId":"t"}}"#);
     wire.server(r#""id":5,"error":{"code":-32602,"message":"unknown task"}"#);

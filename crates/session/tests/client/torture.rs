@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use protomcp_session::{AnswerFacts, CallId, ClientEvent, CloseReason, Mode, NoAnswer, TaskWish};
 use protomcp_types::{Incoming, RawJson};
 
-use crate::wire::{DISCOVERED, INITIALIZED, Wire};
+use super::wire::{DISCOVERED, INITIALIZED, Wire};
 
 #[derive(Debug, Clone)]
 enum Move {

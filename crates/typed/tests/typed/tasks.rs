@@ -11,7 +11,7 @@ use protomcp_types::{Elicit, ErrorObject, Progress, RawJson, TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::host::{Host, with};
+use crate::host::{Host, with};
 
 fn builder() -> Builder {
     Registry::builder("tasks", "1")

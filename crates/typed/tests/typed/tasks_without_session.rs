@@ -9,7 +9,7 @@ use protomcp_types::{Elicit, RawJson, TaskSupport};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::host::Host;
+use crate::host::Host;
 
 fn builder() -> Builder {
     Registry::builder("tasks", "1")

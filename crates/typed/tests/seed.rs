@@ -2,12 +2,6 @@
 //!
 //! The names in the comments are those of the design; conformance/SEED.md maps its rows to tests.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
-#[path = "../typed/host.rs"]
-#[allow(dead_code, reason = "shared with another test")]
-mod host;
-
 mod logging;
 mod middleware;
 mod prompts;

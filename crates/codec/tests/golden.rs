@@ -4,8 +4,6 @@
 //! file; both by `scripts/golden-envelopes.py`, which also fixes what each field holds. Each message appears once with
 //! every field set.
 
-#![allow(clippy::unwrap_used)]
-
 mod rest;
 mod tools;
 

@@ -1,7 +1,5 @@
 //! The vectors of the envelope protocol: bytes beside JSON, for any implementation (`conformance/vectors/README.md`).
 
-#![allow(clippy::unwrap_used)]
-
 mod conversation;
 mod form;
 

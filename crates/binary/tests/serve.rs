@@ -1,7 +1,5 @@
 //! A server of MCP, used by a client of proto-mcp over a stream of bytes.
 
-#![allow(clippy::unwrap_used)]
-
 mod budgets;
 mod calls;
 mod detection;

@@ -1,7 +1,5 @@
 //! The OAuth client over real sockets, beside servers that misbehave: each test looks at the requests on the wire.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 mod flights;
 mod hostile;
 mod keyrings;

@@ -1,7 +1,11 @@
 //! The client's end of a conversation: the machine as tables, and the client with servers of this crate.
 
-#![allow(clippy::unwrap_used)]
-
 mod connecting;
 mod round_trip;
 mod table;
+
+use protomcp_binary::BinaryClientConfig;
+
+pub(crate) fn config() -> BinaryClientConfig {
+    BinaryClientConfig::new("tests", "1.0")
+}

@@ -2,10 +2,8 @@
 //!
 //! The names in the comments are those of the design; conformance/SEED.md maps its rows to tests.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 mod layers;
-mod sample;
+pub(crate) mod sample;
 mod sessions;
 mod transports;
 

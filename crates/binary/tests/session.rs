@@ -1,8 +1,6 @@
 //! The server's end of a conversation, as tables of messages.
 
-#![allow(clippy::unwrap_used)]
-
 mod opening;
 mod requests;
-mod table;
+pub(crate) mod table;
 mod verification;

@@ -1,7 +1,5 @@
 //! Conversations with a server, as transcripts: one file per topic. See `transcript` for how to read them.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 mod admission;
 mod ask;
 mod batch;

@@ -1,5 +1,4 @@
 //! The client's machine by itself, as transcripts: without a transport, and with a made-up time.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod asked;
 mod calls;

@@ -1,0 +1,10 @@
+//! The tests of this crate: each module is one topic, and all are one program, so that they are linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[cfg(feature = "oauth")]
+mod authorization;
+#[cfg(feature = "client")]
+mod oauth;
+#[cfg(feature = "oauth-driver")]
+mod oauth_client;

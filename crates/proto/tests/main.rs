@@ -1,0 +1,4 @@
+//! The tests of this crate: each module is one topic, and all are one program, so that they are linked once.
+
+mod generated;
+mod rpc;

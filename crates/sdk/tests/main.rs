@@ -1,0 +1,5 @@
+//! The tests of this crate: each module is one topic, and all are one program, so that they are linked once.
+
+#[cfg(feature = "harness")]
+mod harness;
+mod link;

@@ -1,0 +1,6 @@
+//! The tests of this crate: each module is one topic, and all are one program, so that they are linked once.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod client;
+mod session;
