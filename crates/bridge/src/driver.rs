@@ -430,6 +430,7 @@ impl Driver {
     /// removes its socket and its process.
     async fn shut_down(mut self) {
         self.dispatcher.close();
+        self.snapshot.close();
         self.tasks.abort_all();
         for process in self.processes.values() {
             process.shut_down();

@@ -17,6 +17,7 @@ use crate::catalog::resources_and_prompts::Kind;
 use crate::catalog::snapshot::Snapshot;
 use crate::catalog::tool::Tool;
 use crate::diagnostics::failure::Failure;
+use crate::handler::catalog::{RESOURCES, unless_cancelled};
 use crate::pool::{Pool, Route};
 
 /// The parts that every request uses.
@@ -44,7 +45,7 @@ impl Handler for Backend {
         let route = tokio::select! {
             biased;
             () = context.cancelled() => return self.failed(Failure::ShuttingDown, &context),
-            route = self.pool.route(&context, has_tool(&call.name)) => route?,
+            route = self.pool.route(&context, &[], has_tool(&call.name)) => route?,
         };
         let tool = self.find(&route, &call.name, &context)?;
         if tool.task_support() == TaskSupport::Required && !context.can_be_task() {
@@ -57,7 +58,7 @@ impl Handler for Backend {
     }
 
     async fn call_tool_as_task(&self, call: CallTool, context: Context) -> Result<CreateTaskResult, ErrorObject> {
-        let route = self.pool.route(&context, has_tool(&call.name)).await?;
+        let route = self.pool.route(&context, &[], has_tool(&call.name)).await?;
         let tool = self.find(&route, &call.name, &context)?;
         if tool.task_support() == TaskSupport::Forbidden {
             return Err(ErrorObject::method_not_found(&format!("tools/call of \"{}\" as a task", call.name)));
@@ -84,7 +85,7 @@ impl Handler for Backend {
         context: Context,
     ) -> Result<ListResourcesResult, ErrorObject> {
         let lists = self.pool.lists(context.session());
-        let page = lists.list(Kind::Resources, request.cursor.as_deref()).await?;
+        let page = unless_cancelled(&context, lists.list(Kind::Resources, request.cursor.as_deref())).await?;
         Ok(ListResourcesResult { resources: page.items, next_cursor: page.next, meta: None })
     }
 
@@ -94,19 +95,20 @@ impl Handler for Backend {
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorObject> {
         let lists = self.pool.lists(context.session());
-        let page = lists.list(Kind::Templates, request.cursor.as_deref()).await?;
+        let page = unless_cancelled(&context, lists.list(Kind::Templates, request.cursor.as_deref())).await?;
         Ok(ListResourceTemplatesResult { resource_templates: page.items, next_cursor: page.next, meta: None })
     }
 
     async fn read_resource(&self, read: ReadResource, context: Context) -> Result<ReadResourceResult, ErrorObject> {
         let knows = |snapshot: &Snapshot| snapshot.catalog().media_type(&read.uri).is_some();
-        let route = self.pool.route(&context, knows).await?;
-        route.worker.read(read, &context).await
+        let route = unless_cancelled(&context, self.pool.route(&context, &RESOURCES, knows)).await?;
+        unless_cancelled(&context, route.worker.read(read, &context)).await
     }
 
     /// The session stores the subscription.
     async fn subscribe(&self, subscribe: Subscribe, context: Context) -> Result<(), ErrorObject> {
-        self.pool.lists(context.session()).media_type(&subscribe.uri).await.map(|_| ())
+        let lists = self.pool.lists(context.session());
+        unless_cancelled(&context, lists.media_type(&subscribe.uri)).await.map(|_| ())
     }
 
     async fn unsubscribe(&self, _: Unsubscribe, _: Context) -> Result<(), ErrorObject> {
@@ -114,14 +116,15 @@ impl Handler for Backend {
     }
 
     async fn list_prompts(&self, request: ListPrompts, context: Context) -> Result<ListPromptsResult, ErrorObject> {
-        let page = self.pool.lists(context.session()).list(Kind::Prompts, request.cursor.as_deref()).await?;
+        let lists = self.pool.lists(context.session());
+        let page = unless_cancelled(&context, lists.list(Kind::Prompts, request.cursor.as_deref())).await?;
         Ok(ListPromptsResult { prompts: page.items, next_cursor: page.next, meta: None })
     }
 
     async fn get_prompt(&self, get: GetPrompt, context: Context) -> Result<GetPromptResult, ErrorObject> {
         let knows = |snapshot: &Snapshot| snapshot.catalog().prompt(&get.name).is_some();
-        let route = self.pool.route(&context, knows).await?;
-        route.worker.prompt(get, &context).await
+        let route = unless_cancelled(&context, self.pool.route(&context, &[Kind::Prompts], knows)).await?;
+        unless_cancelled(&context, route.worker.prompt(get, &context)).await
     }
 
     async fn complete(&self, complete: Complete, context: Context) -> Result<CompleteResult, ErrorObject> {
@@ -129,8 +132,12 @@ impl Handler for Backend {
             Reference::Prompt { name } => snapshot.catalog().prompt(name).is_some(),
             Reference::Resource { uri } => snapshot.catalog().has_template_or_uri(uri),
         };
-        let route = self.pool.route(&context, knows).await?;
-        route.worker.completion(complete, &context).await
+        let lists: &[Kind] = match &complete.reference {
+            Reference::Prompt { .. } => &[Kind::Prompts],
+            Reference::Resource { .. } => &RESOURCES,
+        };
+        let route = unless_cancelled(&context, self.pool.route(&context, lists, knows)).await?;
+        unless_cancelled(&context, route.worker.completion(complete, &context)).await
     }
 
     fn session_closed(&self, session: SessionId) {

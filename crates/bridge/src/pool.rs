@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use protomcp_server::{Context, ServerHandle, SessionId};
 use protomcp_types::ErrorObject;
 
+use crate::catalog::resources_and_prompts::Kind;
 use crate::catalog::snapshot::Snapshot;
 use crate::pool::affinity::WorkerAffinity;
 use crate::pool::assignment::Assignment;
@@ -62,14 +63,16 @@ impl Pool {
         }
     }
 
-    /// The worker for a request that needs an entry of the lists: it `knows` the entry, unless no worker does. During a
-    /// reload only the first ones have the new list.
+    /// The worker for a request that needs an entry of these lists beside the tools, or a tool: it `knows` the entry, or its
+    /// process has still to send one of the lists, unless that is so for no worker. During a reload only the first ones
+    /// have the new list.
     ///
     /// # Errors
     /// If its tool process did not start.
     pub(crate) async fn route(
         &self,
         context: &Context,
+        lists: &[Kind],
         knows: impl Fn(&Snapshot) -> bool,
     ) -> Result<Route<'_>, ErrorObject> {
         if self.is_single() {
@@ -78,7 +81,7 @@ impl Pool {
         }
         if self.affinity == WorkerAffinity::None {
             self.first().started().await?;
-            return Ok(self.spread(knows));
+            return Ok(self.spread(lists, knows));
         }
         let session = context.session();
         if session != SessionId::STATELESS {
@@ -90,7 +93,10 @@ impl Pool {
         context.caller().owner.hash(&mut hasher);
         let own = self.worker(usize::try_from(hasher.finish() % (self.workers.len() as u64)).unwrap_or_default());
         own.started().await?;
-        Ok(Route::to(if knows(&own.snapshot.load()) { own } else { self.first() }))
+        let knows = |worker: &Worker| knows(&worker.snapshot.load());
+        let may_know = |worker: &Worker| worker.snapshot.load().catalog().awaits(lists);
+        let is_own = knows(own) || (may_know(own) && !knows(self.first()));
+        Ok(Route::to(if is_own { own } else { self.first() }))
     }
 
     /// The worker of this session, which is no longer assigned to it.
@@ -108,11 +114,12 @@ impl Pool {
         self.workers.len() == 1
     }
 
-    fn spread(&self, knows: impl Fn(&Snapshot) -> bool) -> Route<'_> {
+    fn spread(&self, lists: &[Kind], knows: impl Fn(&Snapshot) -> bool) -> Route<'_> {
         let knows = |worker: usize| knows(&self.worker(worker).snapshot.load());
+        let may_know = |worker: usize| self.worker(worker).snapshot.load().catalog().awaits(lists);
         let mut assignment = self.lock();
         let open = assignment.spread(|worker| knows(worker) && self.worker(worker).calls.dispatcher.is_open());
-        let worker = open.or_else(|| assignment.spread(knows)).or_else(|| assignment.spread(|_| true));
+        let worker = open.or_else(|| assignment.spread(knows)).or_else(|| assignment.spread(may_know));
         drop(assignment);
         match worker {
             Some(worker) => Route { worker: self.worker(worker), _counted: Some(Counted { pool: self, worker }) },

@@ -1,6 +1,7 @@
 //! The snapshot that requests read, and waits for its next one.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
@@ -18,6 +19,8 @@ pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct Published {
     snapshot: ArcSwap<Snapshot>,
     replaced: Notify,
+    /// The bridge ends, so that it stays.
+    is_last: AtomicBool,
 }
 
 impl Published {
@@ -34,6 +37,12 @@ impl Published {
         self.replaced.notify_waiters();
     }
 
+    /// Nothing is awaited from now on: the bridge ends.
+    pub(crate) fn close(&self) {
+        self.is_last.store(true, Ordering::Release);
+        self.replaced.notify_waiters();
+    }
+
     /// Looks something up in these lists. While the process in service has still to send one of them, an entry that is
     /// not found is waited for, for [`START_TIMEOUT`] at most.
     pub(crate) async fn look_up<T>(&self, lists: &[Kind], find: impl Fn(&Catalog) -> Option<T>) -> Option<T> {
@@ -43,7 +52,8 @@ impl Published {
                 {
                     let snapshot = self.load();
                     let found = find(snapshot.catalog());
-                    if found.is_some() || !snapshot.catalog().awaits(lists) {
+                    let may_come = snapshot.catalog().awaits(lists) && !self.is_last.load(Ordering::Acquire);
+                    if found.is_some() || !may_come {
                         return found;
                     }
                 }

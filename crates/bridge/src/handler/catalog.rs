@@ -24,7 +24,7 @@ use protomcp_schema::Page;
 const CONVERT_INLINE: usize = 1 << 20;
 
 /// The lists in which a URI is looked up.
-const RESOURCES: [Kind; 2] = [Kind::Resources, Kind::Templates];
+pub(super) const RESOURCES: [Kind; 2] = [Kind::Resources, Kind::Templates];
 
 impl Worker {
     pub(crate) async fn list(&self, kind: Kind, cursor: Option<&str>) -> Result<Page, ErrorObject> {
@@ -95,20 +95,6 @@ impl Worker {
 
     /// Sends a request to the process in service. `what` begins the text of a failure.
     async fn ask<R: Rpc + Clone>(&self, what: &str, request: R, context: &Context) -> Result<R::Response, ErrorObject> {
-        tokio::select! {
-            biased;
-            // Dropping the request withdraws it.
-            () = context.cancelled() => Err(internal(&Failure::ShuttingDown)),
-            answer = self.ask_serving(what, request, context) => answer,
-        }
-    }
-
-    async fn ask_serving<R: Rpc + Clone>(
-        &self,
-        what: &str,
-        request: R,
-        context: &Context,
-    ) -> Result<R::Response, ErrorObject> {
         let (timeout, owner) = (self.calls.timeout, &context.caller().owner);
         let mut process = tokio::time::timeout(timeout, self.calls.dispatcher.serving(owner))
             .await
@@ -138,6 +124,18 @@ impl Worker {
         let known = request_context::for_process(process.sdk(), context, self.calls.timeout);
         let options = Options::default().named(running.name()).context(known);
         process.link().call_with(request, self.calls.timeout, options).await
+    }
+}
+
+/// The outcome of a request, unless its client cancels it or the server ends. Dropping a request to a process withdraws it.
+pub(super) async fn unless_cancelled<T>(
+    context: &Context,
+    request: impl Future<Output = Result<T, ErrorObject>>,
+) -> Result<T, ErrorObject> {
+    tokio::select! {
+        biased;
+        () = context.cancelled() => Err(internal(&Failure::ShuttingDown)),
+        outcome = request => outcome,
     }
 }
 

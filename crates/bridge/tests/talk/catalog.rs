@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_bridge::ReloadMode;
+use protomcp_bridge::{Builder, ReloadMode, WorkerAffinity};
 use protomcp_proto::{
     Envelope, GetActiveToolsRequest, GetPromptResponse, Msg, PromptDefinition, PromptListResponse, PromptMessage,
     ReadResourceResponse, ResourceContent, ResourceDefinition, ResourceListChanged, ResourceListResponse,
@@ -171,13 +171,8 @@ async fn unlisted() -> (Stage, Tool, Vec<Envelope>, JsonPeer, StoppedClock) {
     (stage, tool, requests, host, clock)
 }
 
-#[tokio::test]
-async fn an_unknown_entry_waits_for_the_first_lists() {
-    let (_stage, mut tool, requests, mut host, _clock) = unlisted().await;
-    let get = host.request("prompts/get", json!({"name": "p"})).await;
-    let list = host.request("prompts/list", json!({})).await;
-    let read = host.request("resources/read", json!({"uri": MEMO})).await;
-    host.hears_nothing().await;
+/// Answers requests for lists: there is one prompt.
+async fn send_prompt(tool: &mut Tool, requests: Vec<Envelope>) {
     for request in requests {
         let answer: Msg = match request.msg {
             Some(Msg::ListPromptsRequest(_)) => {
@@ -189,10 +184,25 @@ async fn an_unknown_entry_waits_for_the_first_lists() {
         };
         tool.send(&request.request_id, answer).await;
     }
+}
+
+/// Answers the next envelope, which must request the prompt.
+async fn say_hi(tool: &mut Tool) {
     let asked = tool.next().await;
     assert!(matches!(asked.msg, Some(Msg::GetPromptRequest(_))), "{asked:?}");
     let message = PromptMessage { role: "user".into(), content_json: r#"{"type":"text","text":"hi"}"#.into() };
     tool.send(&asked.request_id, GetPromptResponse { messages: vec![message], ..Default::default() }).await;
+}
+
+#[tokio::test]
+async fn an_unknown_entry_waits_for_the_first_lists() {
+    let (_stage, mut tool, requests, mut host, _clock) = unlisted().await;
+    let get = host.request("prompts/get", json!({"name": "p"})).await;
+    let list = host.request("prompts/list", json!({})).await;
+    let read = host.request("resources/read", json!({"uri": MEMO})).await;
+    host.hears_nothing().await;
+    send_prompt(&mut tool, requests).await;
+    say_hi(&mut tool).await;
     let (found, mut before) = host.until(get).await;
     assert_eq!(found["result"]["messages"][0]["content"]["text"], "hi", "{found}");
     let mut answer =
@@ -211,4 +221,32 @@ async fn an_unknown_entry_waits_five_seconds_for_a_silent_process() {
     assert_eq!(host.answer(get).await["error"]["code"], -32602);
     let list = host.request("resources/list", json!({})).await;
     assert_eq!(host.answer(list).await["result"]["resources"], json!([]), "nothing more is awaited");
+}
+
+#[tokio::test]
+async fn an_unknown_entry_waits_at_the_worker_whose_lists_are_awaited() {
+    let pool = |builder: Builder| builder.workers(2).worker_affinity(WorkerAffinity::None);
+    let (stage, mut first) = Stage::silent(pool).await;
+    first.handshake(vec![Tool::definition("a")]).await;
+    first.has_nothing_else().await;
+    let mut second = stage.second_worker().await;
+    let mut host = stage.host("{}").await;
+    let clock = StoppedClock::new();
+    second.handshake(vec![Tool::definition("a")]).await;
+    let requests = vec![second.next().await, second.next().await, second.next().await];
+    clock.advance(Duration::from_millis(250)).await;
+    // The process is in service when every task waits again.
+    clock.advance(Duration::ZERO).await;
+    let gets = [
+        host.request("prompts/get", json!({"name": "p"})).await,
+        host.request("prompts/get", json!({"name": "p"})).await,
+    ];
+    host.hears_nothing().await;
+    send_prompt(&mut second, requests).await;
+    say_hi(&mut second).await;
+    say_hi(&mut second).await;
+    for _ in gets {
+        let found = host.next().await;
+        assert_eq!(found["result"]["messages"][0]["content"]["text"], "hi", "{found}");
+    }
 }

@@ -51,9 +51,18 @@ impl Stage {
 
     /// The next process that the bridge starts.
     pub(crate) async fn process(&self) -> Tool {
+        self.process_at("socket").await
+    }
+
+    /// The next process of the second worker.
+    pub(crate) async fn second_worker(&self) -> Tool {
+        self.process_at("socket.2").await
+    }
+
+    async fn process_at(&self, socket: &str) -> Tool {
         let connect = async {
             loop {
-                match UnixStream::connect(self.folder.path().join("socket")).await {
+                match UnixStream::connect(self.folder.path().join(socket)).await {
                     Ok(stream) => return Tool::new(stream),
                     Err(_) => tokio::time::sleep(Duration::from_millis(2)).await,
                 }
