@@ -238,12 +238,16 @@ impl Reply {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body as JSON.
+    /// The body as JSON. Of a stream of events, which the response to a request becomes after a second without an answer,
+    /// the last one with data.
     ///
     /// # Panics
     ///
-    /// If the body is not JSON.
+    /// If it is not JSON.
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+        let is_stream = self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
+        let mut data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        let last = if is_stream { data.rfind(|data| !data.is_empty()) } else { None };
+        serde_json::from_str(last.unwrap_or(&self.body)).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 }

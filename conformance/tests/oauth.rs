@@ -106,8 +106,7 @@ fn call_without_session() -> Value {
 
 /// The caller of a call of the tool `meta`, as the tool process sees it.
 fn principal(reply: &Reply) -> Value {
-    let event = reply.body.lines().find_map(|line| line.strip_prefix("data: ").filter(|data| !data.is_empty()));
-    let answer: Value = serde_json::from_str(event.unwrap_or(&reply.body)).unwrap_or_else(|_| panic!("{reply:?}"));
+    let answer = reply.json();
     let known = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{reply:?}"));
     serde_json::from_str::<Value>(known).expect("it is JSON")["context"]["principal"].take()
 }

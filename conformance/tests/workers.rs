@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use protomcp_conformance::{Host, Sandbox, Web, eventually, living};
+use protomcp_conformance::{Host, Reply, Sandbox, Web, eventually, living};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -60,15 +60,14 @@ impl<'a> Session<'a> {
         session
     }
 
-    fn send(&self, method: &str, body: &str) -> String {
-        self.web.send(method, "/mcp", &[("mcp-session-id", &self.id)], body).body
+    fn send(&self, method: &str, body: &str) -> Reply {
+        self.web.send(method, "/mcp", &[("mcp-session-id", &self.id)], body)
     }
 
     fn call(&self, tool: &str) -> Value {
         let params = json!({"name": tool, "arguments": {}});
-        let body = self
-            .send("POST", &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string());
-        serde_json::from_str::<Value>(&body).expect("an answer")["result"].take()
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+        self.send("POST", &call.to_string()).json()["result"].take()
     }
 
     /// The process of the session and the number of its calls there.
