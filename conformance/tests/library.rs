@@ -97,6 +97,8 @@ fn late_lists_do_not_delay_tools_and_are_waited_for() {
     host.answer(call);
     let place = host.now();
     let list = host.request("resources/list", &json!({}));
+    host.ask("ping", &json!({}));
+    assert!(host.answered(list).is_none(), "it waits for the process");
     peer.resources = vec![resource("memo://late")];
     for question in questions {
         peer.answer_list(question);

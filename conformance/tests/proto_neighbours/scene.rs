@@ -8,7 +8,7 @@ use std::time::Duration;
 use protomcp_binary::message::{CallToolRequest, ListToolsRequest};
 use protomcp_binary::{BinaryClient, DescriptorSchemas, ToolSchemas};
 use protomcp_conformance::neighbours::{User, peak};
-use protomcp_conformance::{Host, Sandbox, hostile_tools};
+use protomcp_conformance::{Host, Sandbox, hostile_tools, tier};
 use protomcp_types::RawJson;
 use rustix::process::setpriority_process;
 use tokio::sync::watch;
@@ -31,8 +31,11 @@ const ATTACK_NICENESS: i32 = 10;
 const ATTACK: Duration = Duration::from_secs(300);
 /// The rounds of alice after an attack, so that the end of a short one is covered.
 const ROUNDS_AFTER: usize = 8;
-/// The pause between her rounds: other tests need the processors, too.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The pause between her rounds. In the short tier other tests need the processors.
+fn pause() -> Duration {
+    tier(Duration::from_millis(20), Duration::from_millis(2))
+}
+
 /// Few enough connections and conversations that one user could take all.
 const MAX_SESSIONS: &str = "400";
 
@@ -122,7 +125,7 @@ fn work(door: &Door, ops: &[Op], rounds: &watch::Sender<usize>, over: &AtomicBoo
                 .await;
             }
             rounds.send_modify(|rounds| *rounds += 1);
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(pause()).await;
         }
     });
     work
