@@ -32,7 +32,7 @@ test("the package serves the first example of the README, and has its types", as
   assert.equal(stdout, "3\n");
 
   const options = ["--strict", "--checkJs", "--allowJs", "--noEmit", "--target", "es2022", "--module", "nodenext"];
-  const compiler = [resolve("typescript/bin/tsc"), ...options, "--skipLibCheck", "tools.mjs"];
+  const compiler = [here("../node_modules/typescript/bin/tsc"), ...options, "--skipLibCheck", "tools.mjs"];
   const types = await run(process.execPath, compiler, { cwd: folder }).catch((error) => error);
   assert.equal(types.stdout, "");
 });
