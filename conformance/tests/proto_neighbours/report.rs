@@ -25,6 +25,10 @@ pub(crate) enum Op {
     Arrive,
 }
 
+impl Op {
+    pub(crate) const ALL: [Self; 3] = [Self::List, Self::Call, Self::Arrive];
+}
+
 /// The results of alice's work.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
@@ -88,7 +92,7 @@ impl Report {
         let mut text = String::from(
             "| under attack | count | p50, ms | p99, ms | max, ms |\n| --- | ---: | ---: | ---: | ---: |\n",
         );
-        for op in [Op::List, Op::Call, Op::Arrive] {
+        for op in Op::ALL {
             let mut took: Vec<_> = self.work.took.iter().filter(|(of, _)| *of == op).map(|(_, took)| *took).collect();
             took.sort_unstable();
             if took.is_empty() {
