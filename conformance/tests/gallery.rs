@@ -1,7 +1,10 @@
 //! Runs the examples, each with the official Python client as its host.
 
+use std::cell::RefCell;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::{fs, iter};
 
 use protomcp_conformance::{Sandbox, eventually, living, peers, pmcp, sdk_example};
 use serde_json::{Value, json};
@@ -35,20 +38,62 @@ fn visit(language: Language, example: &str, script: &Value) -> Visit {
         Language::OwnRust => sdk_example(example),
     };
     let sandbox = Sandbox::new();
-    let prepared = sandbox.pmcp(&[]).command();
-    let mut host = Command::new(peers().join("mcp/bin/python"));
-    host.arg(root.join("conformance/hosts/script.py")).arg(script.to_string()).arg(pmcp()).arg("run").arg(file);
-    host.current_dir(prepared.get_current_dir().expect("a launch has a working directory"));
-    host.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let launch = sandbox.pmcp(&[]).command();
+    let variables =
+        launch.get_envs().filter_map(|(name, value)| Some(format!("{}={}", name.display(), value?.display())));
     // The SDK writes the numbers of sidecars below the home directory.
-    host.env("HOME", sandbox.path("")).env("NOTES_USER", "ann").stdin(Stdio::null());
-    let output = host.output().expect("the host starts");
-    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{example}: {stderr}");
+    let home = format!("HOME={}", sandbox.path("").display());
+    let command: Vec<String> = iter::once("env".to_owned())
+        .chain(variables)
+        .chain([home, "NOTES_USER=ann".into(), pmcp().display().to_string(), "run".into(), file.display().to_string()])
+        .collect();
+    let stderr = sandbox.path("stderr");
+    let cwd = launch.get_current_dir().expect("a launch has a working directory");
+    let wish = json!({"id": example, "script": script, "command": command, "env": null, "cwd": cwd, "stderr": stderr});
+    let mut answer = HOST.with_borrow_mut(|host| host.get_or_insert_with(VisitingHost::start).ask(&wish));
+    let stderr = fs::read_to_string(stderr).expect("the server has written its log");
+    let Value::Array(given) = answer["given"].take() else { panic!("{example}: {}\n{stderr}", answer["error"]) };
     eventually("everything to be gone", || living(sandbox.marker()).is_empty().then_some(()));
-    let given: Vec<Value> = serde_json::from_slice(&output.stdout).expect("a JSON array");
     assert_eq!(given.len(), script.as_array().expect("an array").len());
     Visit { given, stderr }
+}
+
+thread_local! {
+    /// The host of this test, for all of its visits: it takes longer to start than a visit.
+    static HOST: RefCell<Option<VisitingHost>> = const { RefCell::new(None) };
+}
+
+/// The official Python client, which visits one server after the other.
+struct VisitingHost {
+    child: Child,
+    wishes: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl VisitingHost {
+    fn start() -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts/script.py");
+        let mut host = Command::new(peers().join("mcp/bin/python"));
+        host.arg(script).arg("--visits").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = host.spawn().expect("the host starts");
+        let answers = BufReader::new(child.stdout.take().expect("it is piped"));
+        Self { wishes: child.stdin.take(), answers, child }
+    }
+
+    fn ask(&mut self, wish: &Value) -> Value {
+        let wishes = self.wishes.as_mut().expect("it is open until the end");
+        writeln!(wishes, "{wish}").expect("the host reads");
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).expect("the host answers");
+        serde_json::from_str(&answer).expect("an answer is JSON")
+    }
+}
+
+impl Drop for VisitingHost {
+    fn drop(&mut self) {
+        self.wishes = None;
+        drop(self.child.wait());
+    }
 }
 
 fn text(result: &Value) -> &str {
@@ -64,7 +109,7 @@ fn every_example_runs_in_a_test() {
     let here = concat!(include_str!("gallery.rs"), include_str!("rust_sdk.rs"), include_str!("apps.rs"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
     for (folder, quote) in [("examples/python", ""), ("examples/rust/src/bin", "\""), ("crates/sdk/examples", "\"")] {
-        let entries = std::fs::read_dir(root.join(folder)).expect("the examples are there");
+        let entries = fs::read_dir(root.join(folder)).expect("the examples are there");
         let paths: Vec<_> = entries.map(|entry| entry.expect("an entry can be read").path()).collect();
         assert!(paths.len() > 5, "{folder}: {paths:?}");
         for path in paths {
