@@ -15,6 +15,7 @@ mod registries;
 mod remote;
 mod schema;
 mod serve;
+mod text_file;
 mod trace;
 
 use std::process::ExitCode;

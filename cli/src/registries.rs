@@ -1,13 +1,14 @@
 //! Schema registries: the way to them, and the messages of tools behind their references. A process has one resolver, so
 //! that it keeps to its rate towards a registry.
 
+use std::env;
 use std::path::PathBuf;
-use std::{env, fs};
 
 use protomcp_binary::DescriptorSchemas;
 use protomcp_bsr::registry::{Credentials, DiskCache, Endpoint, Resolver, ResolverBuilder};
 
 use crate::args::{Registry, RegistryFlags};
+use crate::text_file;
 
 /// The resolver of this process, if registries are named.
 pub(crate) fn resolver(flags: &RegistryFlags) -> Option<Resolver> {
@@ -56,7 +57,7 @@ fn credentials() -> Credentials {
     }
     let netrc = env::var_os("NETRC").map(PathBuf::from);
     let netrc = netrc.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".netrc")));
-    if let Some(Ok(text)) = netrc.map(fs::read_to_string) {
+    if let Some(Ok(text)) = netrc.map(|path| text_file::read(&path)) {
         credentials = credentials.netrc(&text);
     }
     credentials

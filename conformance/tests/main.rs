@@ -38,6 +38,7 @@ mod host_habits;
 mod hosts;
 mod http;
 mod init;
+mod inputs;
 mod install;
 mod items;
 mod lazy_tools;

@@ -27,7 +27,7 @@ fn suffer<A: Future<Output = ()> + Send>(attack: impl Fn(Door) -> A, bound: u64)
 }
 
 /// Carries out an attack on what all carriers have in common: over this one, and in the long tier over each. She does only
-/// this meanwhile.
+/// these operations.
 fn suffer_behind<A: Future<Output = ()> + Send>(carrier: Carrier, ops: &[Op], attack: impl Fn(Door) -> A, bound: u64) {
     suffer_over(tier::<&[Carrier]>(&[carrier], &Carrier::ALL), ops, attack, bound);
 }

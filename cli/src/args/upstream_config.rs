@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::args::address::Address;
 use crate::exit::Failure;
-use crate::json_names;
+use crate::{json_names, text_file};
 
 /// A server with its name.
 #[derive(Debug, PartialEq, Eq)]
@@ -72,8 +72,8 @@ struct Written {
 /// The servers of a file, in its order.
 pub(super) fn read(path: &Path, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, Failure> {
     let invalid = |why: String| Failure::usage(format!("invalid --config {}: {why}", path.display()));
-    let text = std::fs::read(path).map_err(|error| invalid(error.to_string()))?;
-    let entries = parse(text, variable).map_err(invalid)?;
+    let text = text_file::read(path).map_err(|error| invalid(error.to_string()))?;
+    let entries = parse(text.into_bytes(), variable).map_err(invalid)?;
     if entries.is_empty() { Err(invalid("it names no server".into())) } else { Ok(entries) }
 }
 

@@ -2,13 +2,13 @@
 //!
 //! Values stay the text that was typed, so that numbers keep all their digits.
 
-use std::io::{self, Read};
+use std::io;
 
 use protomcp_types::RawJson;
 use serde_json::Value;
 
 use crate::exit::Failure;
-use crate::json_names;
+use crate::{json_names, text_file};
 
 /// The arguments of a call.
 #[derive(Debug)]
@@ -24,13 +24,12 @@ impl Arguments {
     pub(super) fn read(words: &[String]) -> Result<Self, Failure> {
         if let [word] = words {
             if word == "-" {
-                let mut text = String::new();
-                let read = io::stdin().lock().read_to_string(&mut text);
-                read.map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
-                return object(text);
+                let text = text_file::read_all(io::stdin().lock());
+                return object(text.map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?);
             }
+            let word = text_file::without_mark(word);
             if word.trim_start().starts_with('{') {
-                return object(word.clone());
+                return object(word.to_owned());
             }
         }
         let mut all: Vec<(String, String)> = Vec::new();

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::files::{unreadable, unwritable};
 use crate::args::schema::ToProto;
 use crate::exit::{self, Failure, printable};
+use crate::text_file;
 
 /// The schemas of one tool.
 struct Definition {
@@ -44,7 +45,7 @@ pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
 }
 
 fn read_lock(path: &Path) -> Result<FieldLock, Failure> {
-    match fs::read_to_string(path) {
+    match text_file::read(path) {
         Ok(text) => FieldLock::parse(&text).map_err(|error| Failure::usage(format!("{}: {error}", path.display()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(FieldLock::default()),
         Err(error) => Err(unreadable(path, &error)),
@@ -103,7 +104,7 @@ impl Made {
 
 /// The tools in a file.
 fn read(path: &Path) -> Result<Vec<Definition>, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| unreadable(path, &error))?;
+    let text = text_file::read(path).map_err(|error| unreadable(path, &error))?;
     let invalid = |reason: &str| Failure::usage(format!("{}: {reason}", path.display()));
     let read: Value = serde_json::from_str(&text).map_err(|error| invalid(&format!("not JSON: {error}")))?;
     let list = read.get("tools").or_else(|| read.pointer("/result/tools")).unwrap_or(&read);

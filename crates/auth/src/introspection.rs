@@ -18,6 +18,7 @@ use crate::fair_slots::{Slot, SlotQueue};
 use crate::form::encode;
 use crate::http_client::{HttpClient, Outgoing};
 use crate::identity::Identity;
+use crate::json;
 use crate::jwt::cache_ttl;
 use crate::peer::PeerKey;
 use crate::url::Url;
@@ -175,7 +176,7 @@ impl Inner {
         };
         let answer = self.client.send(&self.endpoint, outgoing).await;
         let answer = answer.map_err(|error| TokenError::Unavailable(error.to_string()))?;
-        let claims = serde_json::from_slice::<Map<String, Value>>(&answer);
+        let claims = json::parse::<Map<String, Value>>(&answer);
         let claims =
             claims.map_err(|error| TokenError::Unavailable(format!("{} answers nonsense: {error}", self.endpoint)))?;
         let outcome = if claims.get("active") == Some(&Value::Bool(true)) {

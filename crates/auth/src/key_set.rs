@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::algorithm::{Algorithm, Shape};
+use crate::json;
 
 /// The most keys of one issuer. Further keys are ignored, with a line in the log.
 const MAX_KEYS: usize = 64;
@@ -106,8 +107,7 @@ impl KeySet {
     /// # Errors
     /// If the document is not a key set, or has no key that can check a signature.
     pub fn parse(document: &[u8]) -> Result<Self, KeySetError> {
-        let document: Document =
-            serde_json::from_slice(document).map_err(|error| KeySetError::Malformed(error.to_string()))?;
+        let document: Document = json::parse(document).map_err(|error| KeySetError::Malformed(error.to_string()))?;
         let mut known = document.keys.into_iter().filter_map(|key| Key::of(&serde_json::from_value(key).ok()?));
         let keys: Vec<_> = known.by_ref().take(MAX_KEYS).collect();
         if known.next().is_some() {

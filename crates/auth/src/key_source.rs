@@ -11,6 +11,7 @@ use tokio::time::Instant;
 
 use crate::freshness::{Freshness, Step, Wanted};
 use crate::http_client::HttpClient;
+use crate::json;
 use crate::key_set::{KeySet, Verdict};
 use crate::url::Url;
 
@@ -213,7 +214,7 @@ async fn discover(client: &HttpClient, issuer: &Url) -> Result<Url, String> {
                 continue;
             }
         };
-        let Ok(description) = serde_json::from_slice::<Description>(&found) else {
+        let Ok(description) = json::parse::<Description>(&found) else {
             failures.push(format!("{place} does not describe an authorization server"));
             continue;
         };

@@ -21,6 +21,8 @@ mod http_client;
 mod identity;
 #[cfg(feature = "client")]
 mod introspection;
+#[cfg(any(feature = "jwt", feature = "oauth"))]
+mod json;
 #[cfg(feature = "jwt")]
 mod jws;
 #[cfg(feature = "client")]

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use protomcp_types::without_byte_order_mark;
+
 /// The most bytes of a file that are searched.
 const SEARCHED: u64 = 1 << 20;
 
@@ -33,7 +35,9 @@ impl PythonFile {
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(SEARCHED).read_to_end(&mut bytes));
         match read {
-            Ok(length) if (length as u64) < SEARCHED => Self::of(&String::from_utf8_lossy(&bytes)),
+            Ok(length) if (length as u64) < SEARCHED => {
+                Self::of(&String::from_utf8_lossy(without_byte_order_mark(&bytes)))
+            }
             _ => Self::default(),
         }
     }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use hyper::body::Incoming;
+use protomcp_types::without_byte_order_mark;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::failure::chain;
@@ -80,7 +81,9 @@ pub(crate) async fn read_message(
             text.extend_from_slice(&data);
         }
     };
-    timeout(limits.message_timeout, reading).await.unwrap_or(Err(BodyError::TimedOut(limits.message_timeout)))
+    let read = timeout(limits.message_timeout, reading).await;
+    let (text, taken) = read.unwrap_or(Err(BodyError::TimedOut(limits.message_timeout)))?;
+    Ok((text.slice_ref(without_byte_order_mark(&text)), taken))
 }
 
 /// Reads the beginning of a body that is not a message, for an error.
@@ -97,7 +100,8 @@ pub(crate) async fn read_beginning(mut body: Incoming, limits: &Limits) -> Bytes
     };
     // The beginning is enough.
     timeout(limits.head_timeout, reading).await.unwrap_or_default();
-    text.freeze()
+    let text = text.freeze();
+    text.slice_ref(without_byte_order_mark(&text))
 }
 
 /// Reads to the end of a body if that is near, so that the connection can be used again.

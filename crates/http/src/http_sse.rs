@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use protomcp_types::{Incoming, Message};
+use protomcp_types::{Incoming, Message, without_byte_order_mark};
 
 use crate::auth::valid_until;
 use crate::body::SourceRequest;
@@ -56,7 +56,7 @@ pub(crate) async fn post(endpoint: &Endpoint, source: &SourceRequest, body: Byte
     let Some(session) = session.filter(|session| is_legacy(session) && session.belongs_to(principal)) else {
         return gone();
     };
-    match Incoming::parse(&body) {
+    match Incoming::parse(&body.slice_ref(without_byte_order_mark(&body))) {
         Ok(Incoming::Batch(_)) => reply::bad_request(None, "batches are for MCP 2025-03-26 only"),
         Ok(Incoming::One(Message::Request(request))) => match endpoint.authorize(parts, &request) {
             Ok(()) => deliver(&session, request.into(), source).await,

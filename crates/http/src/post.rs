@@ -12,6 +12,7 @@ use http::{HeaderName, HeaderValue, Response, StatusCode};
 use protomcp_server::{Limits, Reserved};
 use protomcp_types::{
     ErrorObject, Incoming, Initialize, Malformed, Message, Method, ProtocolVersion, Request, RequestId,
+    without_byte_order_mark,
 };
 
 use crate::auth::{authorize_tasks, valid_until};
@@ -35,7 +36,7 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
     let parts = Arc::clone(&source.head);
     let parts = &parts;
     let is_ambiguous = repeated(&parts.headers).is_some();
-    match Incoming::parse(&body) {
+    match Incoming::parse(&body.slice_ref(without_byte_order_mark(&body))) {
         Ok(Incoming::One(Message::Request(request))) => match endpoint.authorize(parts, &request) {
             Ok(()) => handle_request(endpoint, &source, request).await,
             Err(refusal) => *refusal,

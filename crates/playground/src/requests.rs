@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use protomcp_http::BoxBody;
-use protomcp_types::JsonObject;
+use protomcp_types::{JsonObject, without_byte_order_mark};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -112,7 +112,8 @@ async fn read<T: DeserializeOwned>(body: BoxBody) -> Result<T, Answer> {
         }
         Err(why) => return Err(error(StatusCode::BAD_REQUEST, &format!("the body did not arrive: {why}"))),
     };
-    serde_json::from_slice(&body).map_err(|why| error(StatusCode::BAD_REQUEST, &format!("invalid body: {why}")))
+    serde_json::from_slice(without_byte_order_mark(&body))
+        .map_err(|why| error(StatusCode::BAD_REQUEST, &format!("invalid body: {why}")))
 }
 
 fn array(items: &[impl Serialize]) -> Result<String, String> {

@@ -88,11 +88,12 @@ impl Recording {
         self.entries.iter().fold(self.header(), |text, entry| text + &entry.line())
     }
 
-    /// Reads a trace. Blank lines are passed over.
+    /// Reads a trace. Blank lines are passed over, and so is a byte order mark at the beginning.
     ///
     /// # Errors
     /// If the text is not a trace. The error names the line.
     pub fn parse(text: &str) -> Result<Self, TraceError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let header = lines.next().and_then(|(_, line)| serde_json::from_str::<Value>(line).ok());
         let header = header.filter(|header| header["trace"] == FORMAT).ok_or(TraceError::NoHeader)?;
@@ -153,6 +154,7 @@ mod tests {
         assert_eq!(text.lines().count(), 3);
         assert!(text.starts_with("{\"trace\":\"mcp\",\"version\":1,"), "{text}");
         assert_eq!(Recording::parse(&text), Ok(trace.clone()));
+        assert_eq!(Recording::parse(&format!("\u{feff}{text}")), Ok(trace.clone()));
         assert_eq!(Recording::parse(&text.replace('\n', "\r\n\n")), Ok(trace));
     }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod byte_order_mark;
 mod cache;
 mod call;
 mod capability;
@@ -41,6 +42,7 @@ mod ui;
 mod uri_template;
 mod version;
 
+pub use byte_order_mark::{BYTE_ORDER_MARK, without_byte_order_mark};
 pub use cache::{CacheHint, CacheScope};
 pub use call::{CallTool, CallToolResult};
 pub use capability::{

@@ -259,6 +259,13 @@ fn a_key_is_used_only_for_its_declared_purpose() {
 }
 
 #[test]
+fn a_key_set_may_begin_with_a_byte_order_mark() {
+    let keys = json!({"keys": [Signer::p384().jwk()]});
+    assert!(KeySet::parse(format!("\u{feff}{keys}").as_bytes()).is_ok());
+    assert!(KeySet::parse(format!("\u{feff}\u{feff}{keys}").as_bytes()).is_err());
+}
+
+#[test]
 fn a_malformed_key_set_is_rejected() {
     for bad in ["", "[]", "{}", r#"{"keys": 7}"#, "<html>"] {
         assert!(matches!(KeySet::parse(bad.as_bytes()), Err(KeySetError::Malformed(_))), "{bad}");

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::authorizer::AuthorizationError;
 use crate::exchange::{HttpResponse, MAX_DOCUMENT};
+use crate::json;
 use crate::scopes::Scopes;
 use crate::url::{Url, UrlError, brief_url, is_shown};
 
@@ -62,7 +63,7 @@ pub(crate) fn json_object(response: &HttpResponse) -> Option<Map<String, Value>>
     if response.body.len() > MAX_DOCUMENT {
         return None;
     }
-    serde_json::from_slice(&response.body).ok()
+    json::parse(&response.body).ok()
 }
 
 /// The meaning of the response to a request for a document.

@@ -35,6 +35,22 @@ fn a_whole_authorization_in_order() {
     );
 }
 
+#[test]
+fn documents_may_begin_with_a_byte_order_mark() {
+    let mut world = World::new();
+    for (request, document) in [
+        (format!("GET {PRM}/mcp"), resource_metadata()),
+        (format!("GET {METADATA}"), server_metadata()),
+        (format!("POST {ISSUER}/register"), json!({"client_id": "registered"})),
+        (format!("POST {ISSUER}/token"), token("t1")),
+    ] {
+        let mut response = reply(200, &document);
+        response.body = format!("\u{feff}{document}").into_bytes();
+        world.on(&request, response);
+    }
+    assert_eq!(world.authorize().unwrap().authorization(), "Bearer t1");
+}
+
 /// `auth/metadata-default`
 #[test]
 fn the_metadata_url_of_the_challenge_comes_first() {

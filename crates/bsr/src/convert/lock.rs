@@ -31,7 +31,9 @@ impl FieldLock {
     ///
     /// Fails if the text is not a lock file, or uses a number twice in one message.
     pub fn parse(text: &str) -> Result<Self, LockError> {
-        let lock: Self = serde_json::from_str(text).map_err(|error| LockError(error.to_string()))?;
+        // Without a byte order mark at the beginning (RFC 8259, section 8.1).
+        let lock: Self = serde_json::from_str(text.strip_prefix('\u{feff}').unwrap_or(text))
+            .map_err(|error| LockError(error.to_string()))?;
         for (message, fields) in &lock.messages {
             let mut numbers: Vec<u32> = fields.values().copied().collect();
             numbers.sort_unstable();

@@ -221,7 +221,7 @@ impl Api {
 
     fn json_response(self, body: &Bytes) -> Result<(Bytes, String), ResolveError> {
         let malformed = || unusable("the answer of the registry is malformed");
-        let mut read: Value = serde_json::from_slice(body).map_err(|_| malformed())?;
+        let mut read: Value = serde_json::from_slice(without_byte_order_mark(body)).map_err(|_| malformed())?;
         let commit = match self {
             Self::Module => read.pointer("/commit/id"),
             Self::Reflect => read.get("version"),
@@ -235,6 +235,11 @@ impl Api {
         })?;
         Ok((set.encode_to_vec().into(), commit))
     }
+}
+
+/// RFC 8259, section 8.1.
+fn without_byte_order_mark(json: &[u8]) -> &[u8] {
+    json.strip_prefix("\u{feff}".as_bytes()).unwrap_or(json)
 }
 
 impl Codec {
@@ -252,7 +257,7 @@ fn unusable(message: impl Into<String>) -> ResolveError {
 
 /// The failure that a status stands for. The text of the registry is quoted, without the request.
 fn refusal(response: &HttpResponse) -> ResolveError {
-    let read: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+    let read: Value = serde_json::from_slice(without_byte_order_mark(&response.body)).unwrap_or_default();
     let code = read.get("code").and_then(Value::as_str).unwrap_or_default();
     let cause = match (code, response.status) {
         ("not_found" | "failed_precondition", _) | (_, 404) => Cause::NotFound,

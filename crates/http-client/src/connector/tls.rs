@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::Uri;
 use hyper_util::rt::TokioIo;
+use protomcp_types::without_byte_order_mark;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -74,7 +75,7 @@ impl Tls {
     /// If the certificate or the key is missing.
     pub fn with_identity_pem(mut self, certificate: &[u8], key: &[u8]) -> Result<Self, TlsError> {
         let chain = certificates(certificate)?;
-        let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| TlsError::NoKey)?;
+        let key = PrivateKeyDer::from_pem_slice(without_byte_order_mark(key)).map_err(|_| TlsError::NoKey)?;
         self.parts()?.identity = Some(Arc::new((chain, key)));
         Ok(self)
     }
@@ -141,7 +142,7 @@ impl From<Arc<ClientConfig>> for Tls {
 }
 
 fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(without_byte_order_mark(pem)).collect();
     read.ok().filter(|certificates| !certificates.is_empty()).ok_or(TlsError::NoCertificate)
 }
 

@@ -94,6 +94,24 @@ async fn a_silent_stream_waits_for_its_answer() {
 }
 
 #[tokio::test]
+async fn a_body_may_begin_with_a_byte_order_mark() {
+    let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"full"}}"#;
+    for (parts, expected) in [
+        (json(&format!("\u{feff}{}", result(1, "{}"))), "a result"),
+        (vec![stream(), text("\u{feff}"), event("1", &result(1, "{}")), Part::Close], "a result"),
+        (response(400, "content-type: application/json\r\n", &format!("\u{feff}{error}")), "full"),
+    ] {
+        let script = Script::new(move |_| parts.clone()).await;
+        let mut peer = Peer::quick(&script.url());
+        peer.request(1, "tools/list", params("{}")).await;
+        let (message, _) = peer.next().await;
+        let protomcp_types::Message::Response(response) = message else { panic!("{message:?}") };
+        let outcome = response.outcome.map_or_else(|error| error.message.to_string(), |_| "a result".to_owned());
+        assert_eq!(outcome, expected);
+    }
+}
+
+#[tokio::test]
 async fn a_response_of_another_kind_does_not_answer() {
     let status = NoAnswer::Status;
     for (parts, reason) in [

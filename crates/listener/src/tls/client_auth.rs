@@ -13,6 +13,7 @@ use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, 
 
 use super::alternative_names;
 use super::error::TlsError;
+use super::pair::without_mark;
 use crate::client_name::ClientName;
 
 /// The clients that may connect.
@@ -27,7 +28,7 @@ impl ClientAuth {
     pub(super) fn new(authority: &[u8], place: &str, names: Vec<String>) -> Result<Self, TlsError> {
         let place = || place.to_owned();
         let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(authority) {
+        for certificate in CertificateDer::pem_slice_iter(without_mark(authority)) {
             let certificate =
                 certificate.map_err(|error| TlsError::Damaged { place: place(), why: error.to_string() })?;
             roots.add(certificate).map_err(|error| TlsError::Unusable { place: place(), error })?;

@@ -18,6 +18,7 @@ pub(super) fn read(
     certificate_place: &str,
     key_place: &str,
 ) -> Result<CertifiedKey, TlsError> {
+    let (certificate, key) = (without_mark(certificate), without_mark(key));
     let place = || certificate_place.to_owned();
     let chain: Vec<_> = CertificateDer::pem_slice_iter(certificate)
         .collect::<Result<_, _>>()
@@ -48,6 +49,11 @@ pub(super) fn read(
         tracing::warn!("{certificate_place}: {why}; clients will refuse it");
     }
     Ok(pair)
+}
+
+/// A text without a byte order mark at its beginning, which editors on Windows write.
+pub(super) fn without_mark(pem: &[u8]) -> &[u8] {
+    pem.strip_prefix("\u{feff}".as_bytes()).unwrap_or(pem)
 }
 
 /// Recognises an encrypted key, in PKCS #8 or the older form.

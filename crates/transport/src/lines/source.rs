@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::{Buf, BytesMut};
 use memchr::memchr;
-use protomcp_types::{Incoming, Malformed};
+use protomcp_types::{BYTE_ORDER_MARK, Incoming, Malformed, without_byte_order_mark};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::transport::{Received, Source, TransportError};
@@ -38,6 +38,8 @@ pub struct LinesSource<R> {
     /// Behind the header of a frame as editors send them.
     frame: Option<Frame>,
     ended: bool,
+    /// True once the beginning of the stream is read, where a byte order mark may be.
+    begun: bool,
 }
 
 /// The place in a frame with headers. MCP has lines; some hosts try such frames if a server is slow to answer.
@@ -62,6 +64,7 @@ impl<R> LinesSource<R> {
             skipping: false,
             frame: None,
             ended: false,
+            begun: false,
         }
     }
 
@@ -77,17 +80,32 @@ impl<R> LinesSource<R> {
         self.other_text = Some(handler);
     }
 
+    /// Skips a byte order mark at the beginning of the stream. `None` if the rest of it may still arrive.
+    fn begin(&mut self) -> Option<()> {
+        let has_part = self.buffer.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(&self.buffer);
+        if has_part && !self.ended {
+            return None;
+        }
+        let mark = self.buffer.len() - without_byte_order_mark(&self.buffer).len();
+        self.buffer.advance(mark);
+        self.begun = true;
+        Some(())
+    }
+
     /// The next line that the buffer holds whole, and is not blank.
     fn line(&mut self) -> Option<Received> {
+        if !self.begun {
+            self.begin()?;
+        }
         loop {
             if let Some(Frame::Body(length)) = self.frame {
                 if self.buffer.len() < length && !self.ended {
                     return None;
                 }
                 self.frame = None;
-                let body = self.buffer.split_to(length.min(self.buffer.len()));
+                let body = self.buffer.split_to(length.min(self.buffer.len())).freeze();
                 self.line_len = body.len();
-                return Some(Incoming::parse(&body.freeze()));
+                return Some(Incoming::parse(&body.slice_ref(without_byte_order_mark(&body))));
             }
             let end = memchr(b'\n', &self.buffer[self.searched..]).map(|at| self.searched + at);
             let line = match end {
@@ -219,6 +237,8 @@ impl<R: AsyncRead + Unpin + Send + 'static> Source for LinesSource<R> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt;
+
     use super::*;
 
     #[tokio::test]
@@ -236,6 +256,37 @@ mod tests {
         let mut cut = LinesSource::new(std::io::Cursor::new(framed.as_bytes()[..framed.len() - 1].to_vec()), 1000);
         assert!(matches!(cut.next().await, Ok(Some(Err(_)))));
         assert!(matches!(cut.next().await, Ok(None)));
+    }
+
+    #[tokio::test]
+    async fn a_byte_order_mark_is_skipped_where_a_text_begins() {
+        const MARK: &str = "\u{feff}";
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        let body = format!("{MARK}Content-Length: {}\r\n\r\n{MARK}{ping}{ping}\n", ping.len() + MARK.len());
+        for (text, expected) in [
+            (format!("{MARK}{ping}\n{ping}\n"), vec![true, true]),
+            (format!("{MARK}\n{ping}"), vec![true]),
+            (body, vec![true, true]),
+            (format!("{MARK}{MARK}{ping}\n{MARK}{ping}\n"), vec![false, false]),
+            (MARK.to_owned(), vec![]),
+            ("\u{f000}\n".to_owned(), vec![false]),
+        ] {
+            // Byte by byte, and all at once.
+            for size in [1, text.len()] {
+                let (mut sender, receiver) = tokio::io::duplex(size);
+                let bytes = text.clone().into_bytes();
+                let sending = tokio::spawn(async move { sender.write_all(&bytes).await });
+                let mut source = LinesSource::new(receiver, 1000);
+                let mut seen = Vec::new();
+                while let Some(received) = source.next().await.expect("the text can be read") {
+                    seen.push(received.is_ok());
+                }
+                assert_eq!(seen, expected, "{text:?} in pieces of {size}");
+                sending.await.expect("it does not panic").expect("all is read");
+            }
+        }
+        let mut cut = LinesSource::new(&b"\xef\xbb"[..], 1000);
+        assert!(matches!(cut.next().await, Ok(Some(Err(_)))));
     }
 
     #[tokio::test]

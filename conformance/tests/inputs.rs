@@ -1,0 +1,4 @@
+//! Classes of input that are odd and right, everywhere where they enter: `conformance/INPUTS.md`.
+
+#[path = "inputs/byte_order_marks.rs"]
+mod byte_order_marks;
