@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto";
 
 import { isContent, isPlain } from "../content.js";
 import { ToolError } from "../errors.js";
+import { objectJson, stringify } from "../json.js";
 import { ToolResult } from "../result.js";
 import { compileInput } from "../schema/schema.js";
 import { callHandler } from "../values.js";
@@ -139,11 +140,12 @@ function withNext(value, run, next) {
   const workflow = { handle: run.handle, next };
   const blocks = [result.content ?? []]
     .flat()
-    .map((part) => (isContent(part) || typeof part === "string" ? part : JSON.stringify(part)));
+    .map((part) => (isContent(part) || typeof part === "string" ? part : stringify(part)));
+  const json = isPlain(value) && !(value instanceof ToolResult) ? objectJson(value) : "";
   return Object.assign(result, {
     content: [...blocks, { type: "text", text: hint }],
     meta: { ...result.meta, "protomcp/workflow": workflow },
-    structured: isPlain(value) && !(value instanceof ToolResult) ? { ...value, workflow } : result.structured,
+    structured: json ? { ...JSON.parse(json), workflow } : result.structured,
   });
 }
 
@@ -213,7 +215,9 @@ class Runs {
   async guard(run, work) {
     run.busy = true;
     try {
-      return await work();
+      const value = await work();
+      if (value instanceof Error) throw value;
+      return value;
     } catch (error) {
       if (!run.next.length) this.#runs.delete(run.handle);
       throw error;

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { stringify } from "../json.js";
 import { at, complaints, unknownName } from "./check.js";
 
 /** @import { Issue, JsonSchema, Schema, StandardSchema } from "../types.js" */
@@ -76,9 +77,10 @@ export function compileInput(schema, about) {
  */
 export function compileOutput(schema, about) {
   const json = toJson(schema, "output", about);
-  const check = isStandard(schema)
-    ? (/** @type {unknown} */ value) => checkStandard(schema, value)
-    : compilePlain(json).check;
+  const plain = compilePlain(json);
+  const check = (/** @type {unknown} */ value) =>
+    // A library knows the types of JavaScript; JSON Schema is about the JSON of a value.
+    isStandard(schema) ? checkStandard(schema, value) : plain.check(JSON.parse(stringify(value)));
   const whole = asObject(json);
   if (whole) return { json: whole, check, wraps: false };
   return { json: { type: "object", properties: { result: json }, required: ["result"] }, check, wraps: true };

@@ -6,7 +6,9 @@
 
 import { isContent, isPlain } from "../content.js";
 import { describeError, ResultError } from "../errors.js";
+import { objectJson, stringify } from "../json.js";
 import { ToolResult } from "../result.js";
+import { quote } from "../schema/check.js";
 
 /** @import { CallToolResponse, Like } from "../wire/message-types.js" */
 /** @import { ToolEntry } from "../registry.js" */
@@ -21,14 +23,15 @@ import { ToolResult } from "../result.js";
  */
 export function toWire(tool, value) {
   if (value instanceof ToolResult) return ofResult(tool, value);
+  // An error that is returned, as by some libraries, is one.
+  if (value instanceof Error) throw value;
   if (tool.output) return structured(tool, value, undefined);
   if (typeof value === "string") return { resultJson: JSON.stringify(value) };
   if (isOfficial(value)) {
     const { content, structuredContent, isError, _meta } = value;
     return ofResult(tool, new ToolResult({ content, structured: structuredContent, isError, meta: _meta }));
   }
-  const resultJson = contentJson(value);
-  return isPlain(value) ? { resultJson, structuredContentJson: stringify(value) } : { resultJson };
+  return ofValue(value);
 }
 
 /**
@@ -45,16 +48,53 @@ export function failure(error) {
  *
  * @param {unknown} value
  */
-export function contentJson(value) {
+export const contentJson = (value) => saidJson(value) ?? JSON.stringify(stringify(value));
+
+/**
+ * The JSON of a value that is content by itself; nothing for others.
+ *
+ * @param {unknown} value
+ */
+function saidJson(value) {
   if (value === undefined || value === null) return "[]";
   if (typeof value === "string") return JSON.stringify(value);
   if (isContent(value)) return stringify([value]);
   if (isBlocks(value)) return stringify(value);
+  if (value instanceof Error) return JSON.stringify(describeError(value).message);
   if (value instanceof Uint8Array)
     throw new TypeError(
       "bytes are not content by themselves: return image(bytes), audio(bytes) or embedded(uri, bytes)",
     );
-  return JSON.stringify(stringify(value));
+  return undefined;
+}
+
+/**
+ * A value as text and, if it is an object in JSON, as structured content: a date is an object in JavaScript alone.
+ *
+ * @param {unknown} value
+ * @returns {WireResult}
+ */
+function ofValue(value) {
+  const said = saidJson(value);
+  if (said !== undefined) return { resultJson: said };
+  const json = stringify(value);
+  return { resultJson: JSON.stringify(json), structuredContentJson: json.startsWith("{") ? json : "" };
+}
+
+/**
+ * Content with structured content beside it; a value that is not an object in JSON is text behind the content.
+ *
+ * @param {unknown} content
+ * @param {unknown} structured
+ * @returns {WireResult}
+ */
+function ofParts(content, structured) {
+  const isAlone = content === undefined || content === null;
+  const whole = structured instanceof Uint8Array ? "" : objectJson(structured);
+  if (whole) return { resultJson: contentJson(isAlone ? structured : content), structuredContentJson: whole };
+  const own = contentJson(structured);
+  if (isAlone) return { resultJson: own };
+  return { resultJson: JSON.stringify([JSON.parse(contentJson(content)), JSON.parse(own)].flat()) };
 }
 
 /**
@@ -74,22 +114,17 @@ function ofResult(tool, result) {
     const wire = structured(tool, given, result.content);
     return wire instanceof Promise ? wire.then((wire) => ({ ...wire, ...rest })) : { ...wire, ...rest };
   }
-  if (given === undefined) {
-    const value = result.content;
-    return { ...rest, resultJson: contentJson(value), structuredContentJson: isPlain(value) ? stringify(value) : "" };
-  }
-  if (!isPlain(given)) throw new TypeError("structured content is an object");
-  return { ...rest, resultJson: contentJson(result.content ?? given), structuredContentJson: stringify(given) };
+  return { ...rest, ...(given === undefined ? ofValue(result.content) : ofParts(result.content, given)) };
 }
 
 /** @param {ToolResult} result */
 function ofError({ content, structured, errorCode, message, suggestion, retryable }) {
-  const said = content ?? message ?? structured;
+  const said = content ?? message;
+  const isSaid = structured === undefined || structured === null;
   const error = errorCode || message || suggestion || retryable;
   return {
     isError: true,
-    resultJson: contentJson(said),
-    structuredContentJson: isPlain(structured) ? stringify(structured) : "",
+    ...(isSaid ? { resultJson: contentJson(said) } : ofParts(said, structured)),
     error: error ? { errorCode: errorCode ?? "TOOL_ERROR", message: message ?? "", suggestion, retryable } : undefined,
   };
 }
@@ -103,14 +138,9 @@ function ofError({ content, structured, errorCode, message, suggestion, retryabl
 function structured(tool, value, content) {
   const output = /** @type {NonNullable<ToolEntry["output"]>} */ (tool.output);
   const finish = (/** @type {Outcome} */ outcome) => {
-    if (outcome.complaints) {
-      const list = outcome.complaints.map((complaint) => `\n- ${complaint}`).join("");
-      throw new ResultError(
-        `the result of tool ${JSON.stringify(tool.name)} does not fit its own output schema:${list}`,
-        { code: "OUTPUT_SCHEMA_MISMATCH" },
-      );
-    }
+    if (outcome.complaints) throw mismatch(tool, outcome.complaints);
     const whole = stringify(output.wraps ? { result: outcome.value } : outcome.value);
+    if (!whole.startsWith("{")) throw mismatch(tool, [`expected object, got ${quote(JSON.parse(whole))}`]);
     // A client that knows no structured content reads the same as text.
     const mirror =
       content === undefined ? JSON.stringify(output.wraps ? stringify(outcome.value) : whole) : contentJson(content);
@@ -118,6 +148,16 @@ function structured(tool, value, content) {
   };
   const outcome = output.check(value);
   return outcome instanceof Promise ? outcome.then(finish) : finish(outcome);
+}
+
+/**
+ * @param {ToolEntry} tool
+ * @param {string[]} complaints
+ */
+function mismatch(tool, complaints) {
+  const list = complaints.map((complaint) => `\n- ${complaint}`).join("");
+  const text = `the result of tool ${JSON.stringify(tool.name)} does not fit its own output schema:${list}`;
+  return new ResultError(text, { code: "OUTPUT_SCHEMA_MISMATCH" });
 }
 
 /** @param {unknown} content */
@@ -142,25 +182,3 @@ const isOfficial = (value) =>
 /** @param {unknown} value */
 const isBlocks = (value) =>
   Array.isArray(value) && value.some(isContent) && value.every((one) => isContent(one) || typeof one === "string");
-
-/**
- * JSON text; bigints become numbers where they fit, else text.
- *
- * @param {unknown} value
- * @returns {string}
- */
-function stringify(value) {
-  try {
-    return JSON.stringify(value) ?? "null";
-  } catch (error) {
-    try {
-      // With a replacer it takes several times as long.
-      return JSON.stringify(value, (_, one) =>
-        typeof one !== "bigint" ? one : Number.isSafeInteger(Number(one)) ? Number(one) : String(one),
-      );
-    } catch {
-      const { message } = describeError(error);
-      throw new ResultError(`the result has no form in JSON: ${message}`, { code: "INVALID_RESULT" });
-    }
-  }
-}
