@@ -12,6 +12,7 @@ import { callHandler } from "../values.js";
 import { parseObject } from "./context.js";
 import { promptSchema } from "./definitions.js";
 import { matchTemplate } from "./template.js";
+import { encoded } from "./uri.js";
 
 /** @import { PromptEntry, Registry } from "../registry.js" */
 /** @import { Completer, ResourcePart, Suggestions } from "../types.js" */
@@ -25,7 +26,7 @@ import { matchTemplate } from "./template.js";
  * @returns {Promise<Like<ReadResourceResponse>>}
  */
 export async function readResource(registry, uri, context) {
-  const options = registry.resources.get(uri);
+  const options = registry.resources.get(uri) ?? sameResource(registry, uri);
   if (options) return resourceAnswer(await callHandler(options, uri, context, {}), uri, options.mimeType, context);
   for (const template of registry.templates.values()) {
     const params = matchTemplate(template.uriTemplate, uri);
@@ -35,6 +36,18 @@ export async function readResource(registry, uri, context) {
     return resourceAnswer(body, uri, template.mimeType, context);
   }
   return {};
+}
+
+/**
+ * The resource whose URI is the same in another form, as clients encode it.
+ *
+ * @param {Registry} registry
+ * @param {string} uri
+ */
+function sameResource(registry, uri) {
+  const form = encoded(uri);
+  for (const [known, options] of registry.resources) if (encoded(known) === form) return options;
+  return undefined;
 }
 
 /**
