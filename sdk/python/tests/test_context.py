@@ -40,7 +40,7 @@ from protomcp import (
     tool,
     workflow,
 )
-from protomcp._requests import match
+from protomcp._uris import match
 from protomcp.prompt import get_registered_prompts
 from protomcp.testing import Harness
 

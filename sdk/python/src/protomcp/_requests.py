@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import unquote
 
 from ._dependencies import Dependencies, context_as
 from ._input import Input
@@ -13,6 +11,7 @@ from ._json import dump, parse
 from ._output import block, text_of_error
 from ._signature import is_async
 from ._types import Field
+from ._uris import encoded, match
 from ._wire import (
     CompletionRequest,
     CompletionResponse,
@@ -90,9 +89,13 @@ def error_of(error: BaseException) -> WireError:
 
 def reader_of(uri: str) -> tuple[Handler, str] | None:
     """The handler that reads a resource, and the media type of its definition."""
-    for each in get_registered_resources():
-        if each.uri == uri:
-            return Handler(each.handler, _resource_arguments(each, uri)), each.mime_type
+    resources, form = get_registered_resources(), encoded(uri)
+    found = next((each for each in resources if each.uri == uri), None)
+    if found is None:
+        # Clients encode URIs.
+        found = next((each for each in resources if encoded(each.uri) == form), None)
+    if found is not None:
+        return Handler(found.handler, _resource_arguments(found, uri)), found.mime_type
     for template in get_registered_resource_templates():
         values = match(template.uri_template, uri)
         if values is not None:
@@ -129,42 +132,6 @@ def _number_in(field: Field, text: str) -> Any:
         except ValueError:
             return text
     return text
-
-
-_EXPRESSION = re.compile(r"\{([^{}]*)\}")
-
-
-def match(template: str, uri: str) -> dict[str, str] | None:
-    """The values of the variables of an RFC 6570 template in a URI; None if it does not match.
-
-    `{name}` takes what has no slash, `{+name}` and `{#name}` anything, and `{name*}` any number of segments.
-    """
-    pattern, names, at = "", [], 0
-    for found in _EXPRESSION.finditer(template):
-        pattern += re.escape(template[at : found.start()])
-        at = found.end()
-        expression = found[1]
-        operator = expression[:1] if expression[:1] in "+#./;?&" else ""
-        if operator in ("?", "&"):
-            listed = [name.strip("*") for name in expression[1:].split(",")]
-            names += [f"{operator}{name}" for name in listed]
-            pattern += "".join(rf"(?:[?&]{re.escape(name)}=([^&#]*))?" for name in listed)
-            continue
-        parts = []
-        for name in expression[len(operator) :].split(","):
-            is_open = operator in ("+", "#") or name.endswith("*")
-            names.append(name.rstrip("*").partition(":")[0])
-            parts.append("(.+)" if is_open else "([^/?#]+)")
-        pattern += {"#": "#", ".": r"\.", "/": "/"}.get(operator, "") + ",".join(parts)
-    pattern += re.escape(template[at:])
-    result = re.fullmatch(pattern, uri)
-    if result is None:
-        return None
-    return {
-        name.lstrip("?&"): unquote(value)
-        for name, value in zip(names, result.groups(), strict=True)
-        if value is not None
-    }
 
 
 def contents(value: Any, uri: str, mime_type: str) -> Envelope:
