@@ -58,7 +58,7 @@ def impatient(a: int = Depends(later)) -> None: ...
         ),
         (nested, "the parameter items: Plain has no form in JSON"),
         (missing, "name 'Missing' is not defined"),
-        (positional, "the arguments of positional are passed by name: leave out the `/`"),
+        (positional, "the parameter a is positional-only, and arguments are passed by name: leave out the `/`"),
         (dependent, "nothing fills in size: give it a default, or `Depends`"),
         (produces, "it yields, and a call has one result: return a list"),
         (produces_later, "it yields"),
@@ -73,10 +73,22 @@ def test_a_wrong_handler_is_named_with_its_place(handler: Any, message: str) -> 
     assert re.match(rf"{re.escape(__file__)}:\d+: tool '{handler.__name__}': ", text) and re.search(message, text), text
 
 
-def test_the_log_has_the_message_alone(tmp_path: Any) -> None:
+@pytest.mark.parametrize(
+    ("declaration", "message"),
+    [
+        ("@tool\ndef f(a: type) -> str: ...", "tool 'f': the parameter a: type has no form in JSON"),
+        (
+            "@prompt\ndef f(a, /) -> str: ...",
+            "prompt 'f': the parameter a is positional-only, and arguments are passed",
+        ),
+        ("@resource_template('a://{a}')\ndef f(a, /) -> str: ...", "resource template 'a://{a}': the parameter a is"),
+        ("@tool(meta={'x': 1e999})\ndef f() -> str: ...", "tool 'f': meta['x'] has no form in JSON: "),
+    ],
+)
+def test_the_log_has_the_message_alone(tmp_path: Any, declaration: str, message: str) -> None:
     """No traceback through the SDK: the place in the file says more."""
     file = tmp_path / "tools.py"
-    file.write_text("from protomcp import tool\n\n@tool\ndef f(a: type) -> str:\n    return ''\n")
+    file.write_text(f"from protomcp import prompt, resource_template, tool\n\n{declaration}\n")
     code = (
         "import os, runpy, socket, threading\n"
         "listener = socket.socket(socket.AF_UNIX); listener.bind('s'); listener.listen()\n"
@@ -94,7 +106,7 @@ def test_the_log_has_the_message_alone(tmp_path: Any) -> None:
         timeout=60,
     )
     assert done.returncode == 1
-    assert done.stderr == "protomcp: tools.py:3: tool 'f': the parameter a: type has no form in JSON\n"
+    assert done.stderr.startswith(f"protomcp: tools.py:3: {message}") and done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(

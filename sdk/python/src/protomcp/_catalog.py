@@ -6,7 +6,8 @@ import sys
 from typing import Any
 
 from . import _registry
-from ._json import dump
+from ._input import input_of
+from ._json import dump_exact, has_form
 from ._plan import Plan
 from ._signature import place_of
 from ._wire import (
@@ -20,8 +21,11 @@ from ._wire import (
     ToolDefinition,
     ToolListResponse,
 )
+from .completion import _completion_registry
+from .errors import DeclarationError
 from .group import get_registered_groups
 from .local_middleware import get_local_middleware
+from .middleware import get_registered_middleware
 from .prompt import PromptDef, get_registered_prompts
 from .resource import get_registered_resource_templates, get_registered_resources
 from .tool import ToolDef, get_registered_tools
@@ -88,22 +92,62 @@ class Tools:
         return ToolListResponse([_tool(each) for each in self.all()])
 
 
+def check(tools: Tools) -> None:
+    """Raises DeclarationError for a part of the file that could not be listed, or not be used; plans check tools."""
+    for each in tools.all():
+        about = _About("tool", each)
+        for name in ("annotations", "icons", "meta"):
+            about.json(name)
+    for fixed in get_registered_resources():
+        _check(fixed.handler, f"resource {fixed.uri!r}", 1)
+    for template in get_registered_resource_templates():
+        _check(template.handler, f"resource template {template.uri_template!r}")
+    for prompt in get_registered_prompts():
+        _check(prompt.handler, f"prompt {prompt.name!r}")
+    for (_, name, argument), handler in _completion_registry.items():
+        _check(handler, f"completion of {argument!r} of {name!r}", 2)
+    for wrap in get_registered_middleware():
+        _check(wrap.handler, f"middleware {wrap.name!r}")
+    resources()
+    resource_templates()
+    prompts()
+
+
+def _check(handler: Any, about: str, most: int | None = None) -> None:
+    """`most` is the number of parameters that get a value, if it is not each of them."""
+    try:
+        required = [each.name for each in input_of(handler).fields[most:] if each.is_required]
+        if most is not None and required:
+            raise DeclarationError(f"nothing fills in {', '.join(required)}: give it a default")
+    except DeclarationError as error:
+        raise DeclarationError(f"{place_of(handler)}: {about}: {error}") from None
+
+
 def _tool(each: ToolDef) -> ToolDefinition:
+    try:
+        schemas = each.input_schema_json, each.output_schema_json
+    except DeclarationError:
+        raise
+    except (TypeError, ValueError, RecursionError) as error:
+        raise DeclarationError(
+            f"{place_of(each.handler)}: tool {each.name!r}: a schema has no form in JSON: {error}"
+        ) from None
+    about = _About("tool", each)
     return ToolDefinition(
         name=each.name,
         description=each.description,
-        input_schema_json=each.input_schema_json,
-        output_schema_json=each.output_schema_json,
+        input_schema_json=schemas[0],
+        output_schema_json=schemas[1],
         title=each.title,
         read_only_hint=each.read_only_hint,
         destructive_hint=each.destructive_hint,
         idempotent_hint=each.idempotent_hint,
         open_world_hint=each.open_world_hint,
         task_support=each.task_support,
-        annotations_json=_json(each.annotations),
-        icons_json=_json(each.icons),
+        annotations_json=about.json("annotations"),
+        icons_json=about.json("icons"),
         task_required=each.task_required,
-        metadata_json=_json(each.meta),
+        metadata_json=about.json("meta"),
     )
 
 
@@ -117,11 +161,12 @@ def resources() -> ResourceListResponse:
                 mime_type=each.mime_type,
                 size=each.size,
                 title=each.title,
-                icons_json=_json(each.icons),
-                annotations_json=_json(each.annotations),
-                metadata_json=_json(each.meta),
+                icons_json=about.json("icons"),
+                annotations_json=about.json("annotations"),
+                metadata_json=about.json("meta"),
             )
             for each in get_registered_resources()
+            for about in [_About("resource", each)]
         ]
     )
 
@@ -135,11 +180,12 @@ def resource_templates() -> ResourceTemplateListResponse:
                 description=each.description,
                 mime_type=each.mime_type,
                 title=each.title,
-                icons_json=_json(each.icons),
-                annotations_json=_json(each.annotations),
-                metadata_json=_json(each.meta),
+                icons_json=about.json("icons"),
+                annotations_json=about.json("annotations"),
+                metadata_json=about.json("meta"),
             )
             for each in get_registered_resource_templates()
+            for about in [_About("resource template", each)]
         ]
     )
 
@@ -149,6 +195,7 @@ def prompts() -> PromptListResponse:
 
 
 def _prompt(each: PromptDef) -> PromptDefinition:
+    about = _About("prompt", each)
     return PromptDefinition(
         name=each.name,
         description=each.description,
@@ -156,11 +203,27 @@ def _prompt(each: PromptDef) -> PromptDefinition:
             PromptArgument(one.name, one.description, one.required, getattr(one, "title", "")) for one in each.arguments
         ],
         title=each.title,
-        icons_json=_json(each.icons),
-        metadata_json=_json(each.meta),
+        icons_json=about.json("icons"),
+        metadata_json=about.json("meta"),
     )
 
 
-def _json(value: Any) -> str:
-    """A value as JSON; empty if there is none."""
-    return dump(value) if value else ""
+class _About:
+    """The parts of a definition that are JSON."""
+
+    def __init__(self, kind: str, definition: Any) -> None:
+        self.kind = kind
+        self.definition = definition
+
+    def json(self, name: str) -> str:
+        """A part as JSON, empty if there is none; raises DeclarationError."""
+        each = self.definition
+        value = getattr(each, name)
+        try:
+            return dump_exact(value) if value else ""
+        except (TypeError, ValueError, RecursionError) as error:
+            keys = [f"[{key!r}]" for key in value if not has_form(value[key])] if isinstance(value, dict) else []
+            part = name + (keys[0] if keys else "")
+            raise DeclarationError(
+                f"{place_of(each.handler)}: {self.kind} {each.name!r}: {part} has no form in JSON: {error}"
+            ) from None

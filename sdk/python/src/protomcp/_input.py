@@ -11,6 +11,7 @@ from ._faults import Faults, InvalidArguments
 from ._signature import Signature, doc_of
 from ._types import REQUIRED, Field, Kind, Schema, Types, UnknownType, accepts_null, load_members, missing, with_default
 from .depends import Dependency
+from .errors import DeclarationError
 
 _EXACT = (str, bool)
 """Types whose JSON values need no conversion."""
@@ -49,6 +50,10 @@ class Input:
         for name in signature.names:
             hint, default = signature.hints.get(name, Any), signature.defaults.get(name, REQUIRED)
             if name in ("self", "cls"):
+                if default is REQUIRED:
+                    raise DeclarationError(
+                        f"nothing fills in {name}: register a function, a staticmethod, or the method of an object"
+                    )
                 continue
             if name in exposed or name in hidden:
                 self.injected.append(name)
@@ -128,6 +133,17 @@ class Input:
             else:
                 known = [Field(each.name, each.kind, is_required=False) for each in self.fields]
                 load_members(known, {name: value}, "", faults)
+
+
+_inputs: dict[Any, Input] = {}
+
+
+def input_of(function: Callable[..., Any]) -> Input:
+    """The input of a handler that is not a tool."""
+    found = _inputs.get(function)
+    if found is None:
+        found = _inputs[function] = Input(function, set(), set())
+    return found
 
 
 def context_type_of(hint: Any) -> Any:

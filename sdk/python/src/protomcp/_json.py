@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import Any
 
@@ -53,6 +54,58 @@ def dump(value: Any) -> str:
     except UnicodeEncodeError:
         return json.dumps(value, allow_nan=False, default=to_plain, separators=(",", ":"))
     return text
+
+
+_LONG = re.compile(r"\d{309}")
+
+
+def dump_exact(value: Any) -> str:
+    """The same, for strict readers: halves of surrogate pairs, and numbers beyond a double, are a ValueError, too."""
+    text = _encode(value)
+    text.encode()
+    if _LONG.search(text):
+        json.loads(text, parse_int=_in_range)
+    return text
+
+
+def _in_range(digits: str) -> None:
+    if float(digits) in (float("inf"), float("-inf")):
+        raise ValueError("an integer is beyond the range of numbers in JSON")
+
+
+def has_form(value: Any) -> bool:
+    """True if a value has a form in JSON that every reader takes."""
+    try:
+        dump_exact(value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def dump_schema(schema: Any) -> str:
+    """The JSON text of a schema, without values and bounds that have no form in JSON, such as an infinite default."""
+    return dump_exact(schema if has_form(schema) else _pruned(schema))
+
+
+_NAMES = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
+_DATA = ("default", "const", "enum", "examples")
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+
+
+def _pruned(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    kept: dict[str, Any] = {}
+    for name, each in schema.items():
+        if name in _NAMES and isinstance(each, dict):
+            kept[name] = {key: _pruned(value) for key, value in each.items()}
+        elif name not in _DATA and isinstance(each, dict):
+            kept[name] = _pruned(each)
+        elif name not in _DATA and isinstance(each, list):
+            kept[name] = [_pruned(one) for one in each]
+        elif name not in _DATA + _BOUNDS or has_form(each):
+            kept[name] = each
+    return kept
 
 
 def to_plain(value: Any) -> Any:

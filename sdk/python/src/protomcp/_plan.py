@@ -35,12 +35,18 @@ class Plan:
     )
 
     def __init__(
-        self, name: str, handler: Callable[..., Any], output_type: Any = None, *, concurrent: bool | None = None
+        self,
+        name: str,
+        handler: Callable[..., Any],
+        output_type: Any = None,
+        *,
+        concurrent: bool | None = None,
+        tool: str = "",
     ) -> None:
         try:
             self._fill(name, handler, output_type, concurrent)
         except DeclarationError as error:
-            raise DeclarationError(f"{place_of(handler)}: tool {name!r}: {error}") from None
+            raise DeclarationError(f"{place_of(handler)}: tool {tool or name!r}: {error}") from None
 
     def _fill(self, name: str, handler: Callable[..., Any], output_type: Any, concurrent: bool | None) -> None:
         contexts = get_registered_contexts()

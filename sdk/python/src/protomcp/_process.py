@@ -154,6 +154,7 @@ class Process:
         try:
             if get_config().get("hot_reload"):
                 discover_handlers()
+            _catalog.check(self.tools)
             found = self.tools.list()
         except Exception as error:
             self._send("reload_response", ReloadResponse(False, f"{type(error).__name__}: {error}"), envelope)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._dependencies import Dependencies, context_as
-from ._input import Input
+from ._input import input_of
 from ._json import dump, parse
 from ._output import block, text_of_error
 from ._signature import is_async
@@ -40,8 +40,6 @@ from .resource import (
     get_registered_resources,
 )
 
-_inputs: dict[Any, Input] = {}
-
 
 class Handler:
     """A handler of such a request, with its arguments. `call` runs it."""
@@ -69,13 +67,6 @@ class Handler:
         if self.is_async:
             return dependencies.call_async(self._function, arguments, context)
         return dependencies.call(self._function, arguments, context)
-
-
-def input_of(function: Callable[..., Any]) -> Input:
-    found = _inputs.get(function)
-    if found is None:
-        found = _inputs[function] = Input(function, set(), set())
-    return found
 
 
 def error_of(error: BaseException) -> WireError:

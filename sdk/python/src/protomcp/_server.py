@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from . import _lifespan, discovery
+from . import _catalog, _lifespan, discovery
 from ._link import Link
 from ._logging import forward_logging
 from ._main_thread import MainThread
@@ -35,6 +35,7 @@ class Server:
         discovery.discover_handlers()
         self.link = Link(stream)
         self.process = Process(self.link, self._submit, self._wait)
+        _catalog.check(self.process.tools)
         main = _loop_class() if _needs_loop(self.process) else MainThread
         self.main: MainThread = main(stream, self.process.receive, discovery.concurrency())
         self.main.on_queue = self._queued

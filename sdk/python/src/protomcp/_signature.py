@@ -45,7 +45,8 @@ def place_of(function: Callable[..., Any]) -> str:
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", None) or type(function).__name__
+    inner = function if callable(function) else _function(function)
+    return getattr(inner, "__name__", None) or type(function).__name__
 
 
 def doc_of(function: Callable[..., Any]) -> str:
@@ -53,7 +54,7 @@ def doc_of(function: Callable[..., Any]) -> str:
 
 
 def _function(function: Any) -> Any:
-    """The function behind methods, partial objects, objects that can be called, and decorators with functools.wraps."""
+    """The function behind methods, properties, partial objects, objects that can be called, and functools.wraps."""
     for _ in range(64):
         if hasattr(function, "__wrapped__"):
             function = function.__wrapped__
@@ -61,6 +62,8 @@ def _function(function: Any) -> Any:
             function = function.__func__
         elif hasattr(function, "func") and hasattr(function, "keywords"):
             function = function.func
+        elif not callable(function) and (inner := _getter(function)) is not None:
+            function = inner
         elif not hasattr(function, "__code__") and hasattr(type(function).__call__, "__code__"):
             function = type(function).__call__
         else:
@@ -68,14 +71,45 @@ def _function(function: Any) -> Any:
     return function
 
 
+def _getter(function: Any) -> Any:
+    """The function of a property, plain or cached."""
+    return getattr(function, "fget", None) or getattr(function, "func", None)
+
+
+def set_mark(function: Any, name: str, value: Any) -> None:
+    """Sets an attribute on the function of a static method, a class method or a property, where `marked` finds it."""
+    inner = getattr(function, "__func__", None) or (None if callable(function) else _getter(function)) or function
+    try:
+        setattr(inner, name, value)
+    except AttributeError:
+        raise DeclarationError(f"{place_of(function)} takes no marks: wrap it in a function") from None
+
+
+def marked(instance: Any, name: str) -> list[tuple[Any, Any]]:
+    """The methods of an object that have this mark, with its value. Properties stand as they are, not evaluated."""
+    found = []
+    for attribute in dir(instance):
+        own = next((vars(cls)[attribute] for cls in type(instance).__mro__ if attribute in vars(cls)), None)
+        is_property = not callable(own) and not hasattr(own, "__func__") and _getter(own) is not None
+        method = own if is_property else getattr(instance, attribute, None)
+        if (mark := getattr(_getter(own) if is_property else method, name, None)) is not None:
+            found.append((method, mark))
+    return found
+
+
 def _parameters(function: Any) -> tuple[list[str], dict[str, Any], bool]:
     """The names, the defaults, and whether any other name is taken, too."""
+    while isinstance(function, staticmethod):
+        function = function.__func__
+    if not callable(function):
+        kind = type(function).__name__
+        raise DeclarationError(f"a {kind} cannot be called by itself: register a function, or a staticmethod")
     plain = getattr(function, "__func__", function)
     code = getattr(plain, "__code__", None)
     if code is None or hasattr(plain, "__wrapped__"):
         return _inspected(function)
     if code.co_posonlyargcount > (plain is not function):
-        raise DeclarationError(f"the arguments of {name_of(function)} are passed by name: leave out the `/`")
+        raise _positional_only(code.co_varnames[plain is not function])
     positional = code.co_argcount
     names = list(code.co_varnames[: positional + code.co_kwonlyargcount])
     given = plain.__defaults__ or ()
@@ -87,8 +121,14 @@ def _parameters(function: Any) -> tuple[list[str], dict[str, Any], bool]:
 def _inspected(function: Any) -> tuple[list[str], dict[str, Any], bool]:
     import inspect
 
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        raise DeclarationError("its parameters are not known to Python: wrap it in a function") from None
     names, defaults, takes_any = [], {}, False
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in parameters.items():
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            raise _positional_only(name)
         if parameter.kind is parameter.VAR_KEYWORD:
             takes_any = True
         elif parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -96,6 +136,11 @@ def _inspected(function: Any) -> tuple[list[str], dict[str, Any], bool]:
             if parameter.default is not parameter.empty:
                 defaults[name] = parameter.default
     return names, defaults, takes_any
+
+
+def _positional_only(name: str) -> DeclarationError:
+    text = f"the parameter {name} is positional-only, and arguments are passed by name"
+    return DeclarationError(f"{text}: leave out the `/`, or wrap it in a function")
 
 
 def _hints(function: Any) -> dict[str, Any]:

@@ -326,7 +326,8 @@ def with_default(schema: Schema, default: Any) -> Schema:
 
     try:
         return schema | {"default": to_plain(default)}
-    except (TypeError, ValueError):
+    except Exception:
+        # Any code of its type may have run. A default that holds itself is a RecursionError.
         return schema
 
 

@@ -11,7 +11,7 @@ from ._faults import nearest
 from ._json import dump
 from ._plan import Plan, PlanCache
 from ._registry import check_text
-from ._signature import doc_of, is_async
+from ._signature import doc_of, is_async, marked, set_mark
 from .result import ToolResult
 from .tool import ToolDef
 
@@ -42,7 +42,9 @@ class ActionDef:
         self.enum_fields = enum_fields or {}
         self.cross_rules = cross_rules or []
         self.hints = hints or {}
-        self.plan = PlanCache(lambda: Plan(self.name, self.handler))
+        # The name of the tool, for errors.
+        self.tool = name
+        self.plan = PlanCache(lambda: Plan(self.name, self.handler, tool=self.tool))
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -107,7 +109,7 @@ def action(
     check_text("action", "a name", name)
 
     def decorator(func: _F) -> _F:
-        func._action_def = {  # type: ignore[attr-defined]
+        mark = {
             "name": name,
             "description": description or _docstring.summary(doc_of(func)),
             "requires": requires,
@@ -115,6 +117,7 @@ def action(
             "cross_rules": cross_rules,
             "hints": hints,
         }
+        set_mark(func, "_action_def", mark)
         return func
 
     return decorator
@@ -143,11 +146,11 @@ def tool_group(
 
     def decorator(cls: _C) -> _C:
         instance = cls()
-        actions = []
-        for attribute in dir(instance):
-            method = getattr(instance, attribute, None)
-            if (found := getattr(method, "_action_def", None)) is not None:
-                actions.append(ActionDef(handler=method, input_schema={}, **found))  # type: ignore[arg-type]
+        actions = [
+            ActionDef(handler=method, input_schema={}, **found) for method, found in marked(instance, "_action_def")
+        ]
+        for each in actions:
+            each.tool = f"{name}{separator}{each.name}"
         group = GroupDef(
             name,
             description,

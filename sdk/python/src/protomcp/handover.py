@@ -75,7 +75,7 @@ async def resume(data: bytes) -> None:
 
 def _typed(func: Callable[..., Any], value: Any) -> Any:
     from ._faults import Faults
-    from ._requests import input_of
+    from ._input import input_of
 
     fields = input_of(func).fields
     if not fields:

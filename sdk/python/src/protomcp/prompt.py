@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from . import _docstring
-from ._signature import Signature, doc_of, name_of
+from ._signature import doc_of, name_of
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _prompt_registry: list[PromptDef] = []
@@ -60,10 +60,23 @@ class PromptDef:
         self.name = name
         self.description = description
         self.handler = handler
-        self.arguments = [] if arguments is None else arguments
+        self._arguments = [] if arguments is None else arguments
+        # True for those of the handler, which are not known before it is first looked at.
+        self._is_open = False
         self.title = title
         self.icons = icons
         self.meta = meta
+
+    @property
+    def arguments(self) -> list[PromptArg]:
+        """The arguments that a client fills in."""
+        if self._is_open:
+            self._arguments, self._is_open = _arguments(self.handler), False
+        return self._arguments
+
+    @arguments.setter
+    def arguments(self, arguments: list[PromptArg]) -> None:
+        self._arguments, self._is_open = arguments, False
 
 
 @overload
@@ -90,30 +103,25 @@ def prompt(
     """Registers a prompt. The function is called with the arguments by name; without `arguments` they are those of the
     function. It returns text, a PromptMessage, a list of both, or a PromptResult. `@prompt` alone works, too.
     """
-    if callable(description):
+    if callable(description) or hasattr(type(description), "__get__"):
         return prompt()(description)
 
     def decorator(func: _F) -> _F:
         text = description or _docstring.summary(doc_of(func))
-        found = _arguments(func) if arguments is None else arguments
-        _prompt_registry.append(PromptDef(name or name_of(func), text, func, found, title, icons, meta))
+        found = PromptDef(name or name_of(func), text, func, arguments, title, icons, meta)
+        found._is_open = arguments is None
+        _prompt_registry.append(found)
         return func
 
     return decorator
 
 
 def _arguments(func: Callable[..., Any]) -> list[PromptArg]:
-    from ._input import context_type_of, provider_of
+    from ._input import input_of
 
-    signature, notes = Signature(func), _docstring.parameters(doc_of(func))
-    names = [
-        each
-        for each in signature.names
-        if each not in ("ctx", "self")
-        and context_type_of(signature.hints.get(each)) is None
-        and provider_of(signature.hints.get(each), signature.defaults.get(each)) is None
-    ]
-    return [PromptArg(each, notes.get(each, ""), each not in signature.defaults) for each in names]
+    found, notes = input_of(func), _docstring.parameters(doc_of(func))
+    defaults = found.signature.defaults
+    return [PromptArg(each.name, notes.get(each.name, ""), each.name not in defaults) for each in found.fields]
 
 
 def get_registered_prompts() -> list[PromptDef]:

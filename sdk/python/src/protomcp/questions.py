@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from ._faults import Faults
-from ._json import dump, parse, to_plain
+from ._json import dump, dump_schema, parse, to_plain
 from ._types import Kind, Types
 from ._wire import ElicitationRequest, Envelope, ListRootsRequest, SamplingRequest
 from .errors import Refused
@@ -94,7 +94,7 @@ class Form(Question):
             self._loads, self._form = _flat(form)
 
     def _message(self) -> ElicitationRequest:
-        return ElicitationRequest("form", self.message, dump(self._form))
+        return ElicitationRequest("form", self.message, dump_schema(self._form))
 
     def _read(self, message: Any) -> Answer[Any]:
         if message.action != "accept":

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from . import _docstring, _registry
-from ._json import dump, parse
+from ._json import dump_schema, parse
 from ._plan import Plan, PlanCache
 from ._signature import doc_of, name_of
 
@@ -58,7 +58,7 @@ class ToolDef:
     @property
     def input_schema_json(self) -> str:
         """The JSON Schema of the arguments."""
-        return self._input_schema_json or dump(self.schema() if self.schema else self.plan().input.schema)
+        return self._input_schema_json or dump_schema(self.schema() if self.schema else self.plan().input.schema)
 
     @input_schema_json.setter
     def input_schema_json(self, text: str) -> None:
@@ -68,7 +68,7 @@ class ToolDef:
     @property
     def output_schema_json(self) -> str:
         """The JSON Schema of the structured content; empty if none is promised."""
-        return self._output_schema_json or (dump(schema) if (schema := self.plan().output.schema) else "")
+        return self._output_schema_json or (dump_schema(schema) if (schema := self.plan().output.schema) else "")
 
     @output_schema_json.setter
     def output_schema_json(self, text: str) -> None:
@@ -134,16 +134,15 @@ def tool(
     `task_required` say that calls may, or must, run as tasks of MCP. `input_schema` replaces the schema. `app` is the
     app that shows the result, see `protomcp.app`. `annotations`, `icons` and `meta` are those of MCP.
     """
-    if callable(description) and not isinstance(description, str):
+    if not isinstance(description, str) and (callable(description) or hasattr(type(description), "__get__")):
         return tool()(description)
 
     def decorator(func: _F) -> _F:
         text = description or _docstring.summary(doc_of(func))
-        schema = input_schema if isinstance(input_schema, str) else dump(input_schema) if input_schema else ""
         found = ToolDef(
             name or name_of(func),
             text,
-            schema,
+            input_schema if isinstance(input_schema, str) else "",
             func,
             title=title,
             destructive_hint=destructive,
@@ -153,6 +152,8 @@ def tool(
             task_support=task_support or task_required,
             hidden=hidden,
         )
+        if input_schema and not isinstance(input_schema, str):
+            found.schema = lambda: input_schema
         found.task_required = task_required
         found.concurrent = concurrent
         found.output_type = output_type

@@ -18,7 +18,7 @@ from ._json import dump
 from ._output import report, text_of
 from ._plan import Plan, PlanCache
 from ._registry import check_text
-from ._signature import doc_of, is_async, name_of
+from ._signature import doc_of, is_async, marked, name_of, set_mark
 from .result import ToolResult
 from .tool import ToolDef, get_registered_tools
 
@@ -80,7 +80,9 @@ class StepDef:
         self.on_error = on_error
         self.requires = requires
         self.enum_fields = enum_fields
-        self.plan = PlanCache(lambda: Plan(self.name, self.handler))
+        # The name of the tool, for errors.
+        self.tool = name
+        self.plan = PlanCache(lambda: Plan(self.name, self.handler, tool=self.tool))
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -168,7 +170,7 @@ def step(
     """
 
     def decorator(func: _F) -> _F:
-        func._step_def = {  # type: ignore[attr-defined]
+        mark = {
             "name": name if name is not None else name_of(func),
             "description": description or _docstring.summary(doc_of(func)),
             "initial": initial,
@@ -181,6 +183,7 @@ def step(
             "requires": requires,
             "enum_fields": enum_fields,
         }
+        set_mark(func, "_step_def", mark)
         return func
 
     return decorator
@@ -205,11 +208,9 @@ def workflow(
 
     def decorator(cls: _C) -> _C:
         instance = cls()
-        steps = []
-        for attribute in dir(instance):
-            method = getattr(instance, attribute, None)
-            if (found := getattr(method, "_step_def", None)) is not None:
-                steps.append(StepDef(handler=method, input_schema={}, **found))  # type: ignore[arg-type]
+        steps = [StepDef(handler=method, input_schema={}, **found) for method, found in marked(instance, "_step_def")]
+        for each in steps:
+            each.tool = f"{name}.{each.name}"
         hooks = [getattr(instance, each, None) for each in ("on_cancel", "on_complete")]
         on_cancel, on_complete = (each if callable(each) else None for each in hooks)
         made = WorkflowDef(name, description, steps, instance, allow_during, block_during, on_cancel, on_complete)
