@@ -4,10 +4,8 @@
 //! directory that only this user may enter, under a name that cannot be guessed, and it is unlinked as soon as a
 //! process of this user has connected. A crash leaves nothing behind but an empty directory.
 
-use std::collections::hash_map::RandomState;
 use std::ffi::OsString;
 use std::fs;
-use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixDatagram;
@@ -41,6 +39,9 @@ pub enum EndpointError {
     /// A file that is not a stale socket has the name of the socket.
     #[error("{} is in use by another file or program", .0.display())]
     InUse(PathBuf),
+    /// The system gives no random numbers for a name.
+    #[error("the system gives no random numbers: {0}")]
+    NoRandom(#[from] getrandom::Error),
     /// The system call failed.
     #[error("cannot listen on {}: {source}", path.display())]
     Io {
@@ -160,19 +161,23 @@ impl Drop for Endpoint {
 
 /// `$XDG_RUNTIME_DIR/pmcp/<pid>-<random>.sock`, or the same below `pmcp-<uid>` in the system's temporary directory,
 /// where the name `pmcp` alone could be taken by any user first. A relative `XDG_RUNTIME_DIR` is invalid by its
-/// specification and counts as absent.
-pub fn default_socket_path() -> PathBuf {
+/// specification and counts as absent. Directories whose paths are too long for a socket are passed over; the last one is
+/// `/tmp`.
+///
+/// # Errors
+/// [`EndpointError::NoRandom`].
+pub fn default_socket_path() -> Result<PathBuf, EndpointError> {
     socket_path(std::env::var_os("XDG_RUNTIME_DIR"), &std::env::temp_dir())
 }
 
-fn socket_path(runtime: Option<OsString>, temporary: &Path) -> PathBuf {
-    let directory = match runtime.map(PathBuf::from).filter(|path| path.is_absolute()) {
-        Some(runtime) => runtime.join("pmcp"),
-        None => temporary.join(format!("pmcp-{}", own_user())),
-    };
-    // The hasher's keys come from the system's random source; the name has to be unguessable, not uniform.
-    let random = RandomState::new().build_hasher().finish();
-    directory.join(format!("{}-{random:016x}.sock", std::process::id()))
+fn socket_path(runtime: Option<OsString>, temporary: &Path) -> Result<PathBuf, EndpointError> {
+    let runtime = runtime.map(PathBuf::from).filter(|path| path.is_absolute()).map(|path| path.join("pmcp"));
+    let shared = |directory: &Path| directory.join(format!("pmcp-{}", own_user()));
+    let directories = [runtime, Some(shared(temporary)), Some(shared(Path::new("/tmp")))];
+    let name = format!("{}-{:016x}.sock", std::process::id(), getrandom::u64()?);
+    let paths: Vec<_> = directories.into_iter().flatten().map(|directory| directory.join(&name)).collect();
+    let fitting = paths.iter().find(|path| path.as_os_str().len() <= PATH_MAX);
+    Ok(fitting.unwrap_or(&paths[0]).clone())
 }
 
 /// Creates a directory that only this user may enter; an existing one is left as it is.

@@ -126,7 +126,10 @@ impl Launcher {
         handover: &Handover,
     ) -> Result<Started, StartError> {
         let (socket, generation) = (&self.settings.socket, handover.generation());
-        let path = socket.clone().unwrap_or_else(default_socket_path);
+        let path = match socket {
+            Some(path) => path.clone(),
+            None => default_socket_path()?,
+        };
         let (command, lent) = self.lend(command).await?;
         let command = command.env_socket(SOCKET_VARIABLE, &path);
         // The guardian, which removes the socket file in the worst case, starts before the file exists.

@@ -28,14 +28,29 @@ fn the_default_path_follows_the_runtime_directory() {
     let table: &[(Option<&str>, &str)] =
         &[(Some("/run/user/1"), "/run/user/1/pmcp"), (None, &own), (Some(""), &own), (Some("relative/run"), &own)];
     for (runtime, directory) in table {
-        let path = socket_path(runtime.map(OsString::from), Path::new("/temporary"));
+        let path = socket_path(runtime.map(OsString::from), Path::new("/temporary")).unwrap();
         assert_eq!(path.parent().unwrap(), Path::new(directory), "{runtime:?}");
     }
 }
 
 #[test]
+fn directories_that_are_too_long_for_a_socket_are_passed_over() {
+    let (last, own) = (format!("/tmp/pmcp-{}", own_user()), format!("pmcp-{}", own_user()));
+    for bytes in 1..200 {
+        let (long, short) = (format!("/{}", "x".repeat(bytes - 1)), Path::new("/t"));
+        let path = socket_path(None, Path::new(&long)).unwrap();
+        assert!(path.as_os_str().len() <= PATH_MAX, "{path:?}");
+        let found = path.parent().unwrap();
+        assert!(found == Path::new(&long).join(&own) || bytes > 60 && found == Path::new(&last), "{found:?}");
+        let path = socket_path(Some(long.clone().into()), short).unwrap();
+        let found = path.parent().unwrap();
+        assert!(found == Path::new(&long).join("pmcp") || bytes > 60 && found == short.join(&own), "{found:?}");
+    }
+}
+
+#[test]
 fn the_name_begins_with_the_pid_and_cannot_be_guessed() {
-    let name = || socket_path(None, Path::new("/t")).file_name().unwrap().to_str().unwrap().to_owned();
+    let name = || socket_path(None, Path::new("/t")).unwrap().file_name().unwrap().to_str().unwrap().to_owned();
     let (one, other) = (name(), name());
     assert_ne!(one, other);
     let random = one.strip_prefix(&format!("{}-", std::process::id())).unwrap().strip_suffix(".sock").unwrap();
@@ -45,7 +60,7 @@ fn the_name_begins_with_the_pid_and_cannot_be_guessed() {
 
 #[test]
 fn the_default_path_fits_in_this_environment() {
-    let path = default_socket_path();
+    let path = default_socket_path().unwrap();
     assert!(path.is_absolute());
     assert!(path.to_str().unwrap().ends_with(".sock"));
 }

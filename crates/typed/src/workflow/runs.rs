@@ -1,7 +1,6 @@
 //! The runs of a workflow as a value: the steps that can follow, and the handles of clients.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use protomcp_server::{Conversation, Owner, SessionId};
@@ -45,7 +44,6 @@ pub(crate) struct Caller {
 pub(crate) struct Runs {
     plan: Plan,
     state: Mutex<State>,
-    random: [RandomState; 2],
 }
 
 #[derive(Debug, Default)]
@@ -87,7 +85,7 @@ pub(crate) enum After {
 
 impl Runs {
     pub(crate) fn new(plan: Plan) -> Self {
-        Self { plan, state: Mutex::default(), random: [RandomState::new(), RandomState::new()] }
+        Self { plan, state: Mutex::default() }
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -127,7 +125,7 @@ impl Runs {
             }
             _ => {}
         }
-        Ok(self.open(&mut state, step, caller))
+        Self::open(&mut state, step, caller)
     }
 
     /// A step of this run has ended.
@@ -167,11 +165,11 @@ impl Runs {
         is_own
     }
 
-    fn open(&self, state: &mut State, step: Position, caller: &Caller) -> String {
-        let number = state.uses;
-        let [left, right] = &self.random;
-        // It cannot be guessed: each half is keyed with random numbers of the process.
-        let handle = format!("{:016x}{:016x}", left.hash_one(number), right.hash_one(number));
+    fn open(state: &mut State, step: Position, caller: &Caller) -> Result<String, Refusal> {
+        let mut bits = [0; 16];
+        let no_random = |error| refusal("UNAVAILABLE", format!("the system gives no random numbers: {error}"), true);
+        getrandom::fill(&mut bits).map_err(no_random)?;
+        let handle = format!("{:032x}", u128::from_le_bytes(bits));
         if state.runs.len() >= RUNS_MAX {
             let oldest = state.runs.iter().filter(|(_, run)| !run.is_busy).min_by_key(|(_, run)| run.used);
             if let Some(oldest) = oldest.map(|(handle, _)| handle.clone()) {
@@ -183,13 +181,13 @@ impl Runs {
             session: caller.session,
             allowed: vec![step],
             is_busy: true,
-            used: number,
+            used: state.uses,
         };
         state.runs.insert(handle.clone(), run);
         if let Some(session) = caller.session {
             state.sessions.insert(session, handle.clone());
         }
-        handle
+        Ok(handle)
     }
 
     fn first(&self) -> String {
