@@ -119,8 +119,9 @@ Flags can also be set by variables (PMCP_CALL_TIMEOUT=30s) and in the file pmcp.
 prints them.
 
 pmcp lends Python and JavaScript files its SDKs if they have none (--sdk). Python runs as PROTOMCP_PYTHON says, with \
-uv in a project or for a file with script metadata, otherwise as python3; JavaScript and TypeScript as PROTOMCP_NODE \
-says, otherwise with node, or tsx where that is needed; --runtime sets the program for any file.
+uv in a project or for a file with script metadata, with the .venv beside or above the file, otherwise as python3; \
+JavaScript and TypeScript as PROTOMCP_NODE says, otherwise with node, or tsx where that is needed; --runtime sets the \
+program for any file.
 
 Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it names.";
 

@@ -30,6 +30,8 @@ pub(crate) struct Launch {
     pub(crate) lending: Lending,
     /// A warning for the author.
     pub(crate) warning: Option<String>,
+    /// A note for the author, about a choice that was made for the file.
+    pub(crate) note: Option<String>,
 }
 
 /// The command for a file that the first one turned out not to serve.
@@ -73,8 +75,9 @@ pub(crate) enum Lent {
 impl Launch {
     /// The usual expectations of a command.
     pub(crate) fn of(command: Command, connect_timeout: Duration) -> Self {
-        let (lending, warning) = (Lending::default(), None);
-        Self { command, fallback: None, connect_timeout, concurrency: CONCURRENT, python: false, lending, warning }
+        let (fallback, warning, note) = (None, None, None);
+        let (concurrency, lending) = (CONCURRENT, Lending::default());
+        Self { command, fallback, connect_timeout, concurrency, python: false, lending, warning, note }
     }
 }
 

@@ -22,6 +22,7 @@ mod launch;
 mod metrics;
 mod pool;
 mod process;
+mod python_environment;
 mod python_file;
 mod run;
 mod status;

@@ -12,6 +12,7 @@ use protomcp_watch::{Filter, Watch};
 use crate::cargo_project::CargoProject;
 use crate::compat::python_bootstrap;
 use crate::launch::{Fallback, Launch, Lending, Reason, TYPES_ARE_READ};
+use crate::python_environment;
 use crate::python_file::{Metadata, PythonFile, WITHOUT_UV};
 
 /// Interpreters connect within a second or two; this allows for a machine under load.
@@ -149,8 +150,12 @@ impl ToolFile {
                 self.python(Command::new("uv").args(["run", "python"]), only_declares, PATIENT)
             }
             (None, metadata) => {
-                let launch = self.python(Command::new("python3"), only_declares, SOON);
-                Launch { warning: metadata.map(|_| WITHOUT_UV.to_owned()), ..launch }
+                let is_active = (around.variable)("VIRTUAL_ENV").is_some();
+                let own = if is_active { None } else { python_environment::interpreter(self.folders()) };
+                let note = own.as_ref().map(|python| format!("{} runs {}", python.display(), self.path.display()));
+                let python = Command::new(own.unwrap_or_else(|| "python3".into()));
+                let launch = self.python(python, only_declares, SOON);
+                Launch { warning: metadata.map(|_| WITHOUT_UV.to_owned()), note, ..launch }
             }
         }
     }
@@ -197,7 +202,7 @@ impl ToolFile {
     /// `node` with the tsx that is installed for the file; otherwise `node` alone, or `npx tsx` if it cannot read the file.
     fn typescript(&self) -> Launch {
         let node = Command::new("node").arg("--import");
-        if let Some(loader) = self.absolute().ancestors().skip(1).find_map(tsx_loader) {
+        if let Some(loader) = self.folders().iter().find_map(|folder| tsx_loader(folder)) {
             return self.javascript(node.arg(loader), SOON);
         }
         let tsx = self.javascript(Command::new("npx").arg("tsx"), PATIENT);
@@ -219,11 +224,17 @@ impl ToolFile {
     }
 
     fn has_ancestor(&self, name: &str) -> bool {
-        self.absolute().ancestors().skip(1).any(|directory| directory.join(name).is_file())
+        self.folders().iter().any(|folder| folder.join(name).is_file())
     }
 
-    fn absolute(&self) -> PathBuf {
-        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
+    /// The folders from the file upwards; for a link, then those of the file that it leads to.
+    fn folders(&self) -> Vec<PathBuf> {
+        let named = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
+        let real = self.path.canonicalize().unwrap_or_else(|_| named.clone());
+        let above = |path: &Path| path.ancestors().skip(1).map(Path::to_owned).collect::<Vec<_>>();
+        let mut folders = above(&named);
+        folders.extend(above(&real).into_iter().filter(|folder| !named.starts_with(folder)));
+        folders
     }
 }
 
@@ -380,6 +391,27 @@ mod tests {
         check(&ToolFile::new("t.js").runtime("deno"), &[], false, "deno run --allow-all t.js");
         check(&ToolFile::new("t.py").runtime("pypy 3"), variables, true, "pypy 3 t.py");
         check(&ToolFile::new("t.rb").runtime("ruby"), &[], false, "ruby t.rb");
+    }
+
+    #[test]
+    fn the_environment_beside_or_above_the_file_is_used() {
+        let project = tempfile::tempdir().unwrap();
+        let (linked, real) = (project.path().join("linked"), project.path().join("real"));
+        std::fs::create_dir_all(real.join("in")).unwrap();
+        std::fs::create_dir_all(real.join(".venv/bin")).unwrap();
+        std::fs::create_dir_all(&linked).unwrap();
+        for name in ["in/t.py", ".venv/pyvenv.cfg", ".venv/bin/python"] {
+            std::fs::write(real.join(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink(real.join("in/t.py"), linked.join("t.py")).unwrap();
+        let python = real.canonicalize().unwrap().join(".venv/bin/python");
+        for file in [real.canonicalize().unwrap().join("in/t.py"), linked.join("t.py")] {
+            let (shown, file) = (file.display(), ToolFile::new(&file));
+            check(&file, &[], false, &format!("{} {shown}", python.display()));
+            check(&file, &[("VIRTUAL_ENV", "/active")], false, &format!("python3 {shown}"));
+            check(&file, &[("PROTOMCP_PYTHON", "py")], false, &format!("py {shown}"));
+            assert!(launch(&file, &[], false).note.is_some_and(|note| note.contains(".venv/bin/python runs ")));
+        }
     }
 
     #[test]

@@ -57,6 +57,9 @@ impl Builder {
         if let Some(warning) = &self.process.launch.warning {
             tracing::warn!("{warning}");
         }
+        if let Some(note) = &self.process.launch.note {
+            tracing::info!("{note}");
+        }
         // A later save may come too late for the process, and before the first scan of the watcher.
         let watch = self.watch.take().map(Watch::from_now);
         let info = std::mem::take(&mut self.info).with_capabilities(capabilities());

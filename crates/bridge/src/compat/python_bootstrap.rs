@@ -11,7 +11,7 @@ const PYTHON_BOOTSTRAP: &str = "\
 import os, sys
 path = sys.argv[1]
 sys.argv = sys.argv[1:]
-sys.path[0] = os.path.dirname(os.path.abspath(path))
+sys.path[0] = os.path.dirname(os.path.realpath(path))
 scope = sys.modules['__main__'].__dict__
 scope['__file__'] = path
 with open(path, 'rb') as source:
