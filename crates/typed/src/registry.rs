@@ -13,7 +13,7 @@ use protomcp_types::{
     CallTool, CallToolResult, Complete, CompleteResult, CreateTaskResult, ErrorObject, GetPrompt, GetPromptResult,
     JsonObject, ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
     ListResourcesResult, ListTools, ListToolsResult, Notification, RawJson, ReadResource, ReadResourceResult,
-    Reference, Subscribe, method,
+    Reference, Subscribe, is_same_uri, method,
 };
 
 use crate::builder::{Builder, OnRoots};
@@ -119,7 +119,7 @@ impl Registry {
     }
 
     fn is_known(&self, uri: &str) -> bool {
-        self.0.resources.contains(uri)
+        self.0.resources.snapshot().keys().any(|known| is_same_uri(known, uri))
             || self.0.templates.snapshot().contents().any(|template| template.stands_for(uri))
     }
 }
@@ -178,7 +178,9 @@ impl Handler for Registry {
 
     async fn read_resource(&self, request: ReadResource, context: Context) -> Result<ReadResourceResult, ErrorObject> {
         let resources = self.0.resources.snapshot();
-        if let Some(resource) = resources.find(&request.uri) {
+        // Clients encode URIs.
+        let same = || resources.entries().find(|(known, _)| is_same_uri(known, &request.uri)).map(|(_, found)| found);
+        if let Some(resource) = resources.find(&request.uri).or_else(same) {
             return resource.read(request.uri, context).await;
         }
         let templates = self.0.templates.snapshot();

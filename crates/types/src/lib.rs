@@ -86,5 +86,5 @@ pub use task::{CancelTask, CreateTaskResult, GetTask, GetTaskPayload, Task, Task
 pub use task_extension::TaskRequest;
 pub use tool::{Tool, ToolAnnotations};
 pub use ui::{UI_EXTENSION, UI_MIME_TYPE, UI_SCHEME, UiCsp, UiPermissions, UiResource, UiTool, UiVisibility};
-pub use uri_template::{UriTemplate, UriTemplateError, UriVariables};
+pub use uri_template::{UriTemplate, UriTemplateError, UriVariables, is_same_uri};
 pub use version::ProtocolVersion;

@@ -9,12 +9,14 @@ mod error;
 mod expand;
 mod graph;
 mod parse;
+mod unit;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 pub use self::error::UriTemplateError;
+pub use self::unit::is_same_uri;
 use crate::uri_template::graph::Graph;
 use crate::uri_template::parse::Part;
 

@@ -98,6 +98,19 @@ fn a_gap_is_one_or_more_characters_of_one_segment() {
 }
 
 #[test]
+fn literals_are_compared_in_their_encoded_form() {
+    for uri in ["docs://café/a.txt", "docs://caf%C3%A9/a.txt", "docs://caf%c3%a9/a.txt", "d%6Fcs://café/a.txt"] {
+        check("docs://café/{name}", uri, Some(&["name=a.txt"]));
+        check("docs://caf%C3%A9/{name}", uri, Some(&["name=a.txt"]));
+    }
+    check("a://x y/{n}.[b]", "a://x%20y/%41.%5bb%5D", Some(&["n=%41"]));
+    check("a://x%2Fy/{n}", "a://x/y/1", None);
+    check("a://x/y/{n}", "a://x%2Fy/1", None);
+    check("a://{n}é", "a://1%C3%A9", Some(&["n=1"]));
+    check("a://{n}é", "a://%C3%A9%C3%A9", Some(&["n=%C3%A9"]));
+}
+
+#[test]
 fn each_operator_finds_its_values() {
     check("file:///{+path}", "file:///a/b?c#d", Some(&["path=a/b?c#d"]));
     check("file:///{+path}", "file:///", None);

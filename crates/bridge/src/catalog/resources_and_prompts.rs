@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
-use protomcp_types::{ErrorObject, RawJson};
+use protomcp_types::{ErrorObject, RawJson, is_same_uri};
 
 pub(crate) use crate::catalog::definition::Prompt;
 use crate::catalog::definition::{Resource, Template};
@@ -101,8 +101,10 @@ impl Catalog {
 
     /// The media type of this URI, perhaps empty; `None` if neither a resource nor a template matches it.
     pub(crate) fn media_type(&self, uri: &str) -> Option<&str> {
-        let resource = self.resources.items.get(uri).map(|resource| resource.mime_type.as_str());
-        resource.or_else(|| {
+        // Clients encode URIs.
+        let same = || self.resources.items.iter().find(|(known, _)| is_same_uri(known, uri)).map(|(_, found)| found);
+        let resource = self.resources.items.get(uri).or_else(same);
+        resource.map(|resource| resource.mime_type.as_str()).or_else(|| {
             let mut templates = self.templates.items.values();
             templates.find(|template| template.matches_uri(uri)).map(|template| template.mime_type.as_str())
         })

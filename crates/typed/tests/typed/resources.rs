@@ -95,6 +95,8 @@ fn variables_are_parsed_as_their_types_require() {
             ("db://guests/7", "any guests/7"),
             ("db://a/b%20c/d", "any a/b c/d"),
             ("fixed://anything", "whatever"),
+            ("db://%75sers/0", "the first"),
+            ("fix%65d://anything", "whatever"),
         ] {
             assert_eq!(read(&mut host, uri).await.unwrap()[0]["text"], text, "{uri}");
             assert_eq!(read(&mut host, uri).await.unwrap()[0]["uri"], uri);

@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::uri_template::expand::{encoded_byte, literal};
 use crate::uri_template::parse::{Modifier, Operator, Part, Variable};
+use crate::uri_template::unit::prefix_len;
 
 /// The graph of one template.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Graph {
         let mut next = END;
         for part in parts.iter().rev() {
             next = match part {
-                Part::Literal(text) => graph.literal(text, next),
+                Part::Literal(text) => graph.text(text, next),
                 Part::Expression { operator, variables } => {
                     variable -= variables.len();
                     match operator {
@@ -92,17 +93,6 @@ impl Graph {
 
     fn text(&mut self, text: &str, next: Id) -> Id {
         self.add(Node::Literal { text: text.into(), next })
-    }
-
-    /// Text of the template, as it is or percent-encoded.
-    fn literal(&mut self, text: &str, next: Id) -> Id {
-        let plain = self.text(text, next);
-        let encoded = literal(text);
-        if encoded == text {
-            return plain;
-        }
-        let encoded = self.text(&encoded, next);
-        self.add(Node::Either(plain, encoded))
     }
 
     /// The first value has to be there; the others follow commas.
@@ -181,7 +171,7 @@ impl Graph {
     pub(super) fn run(&self, uri: &str) -> Option<Vec<(usize, Range<usize>)>> {
         // Most URIs differ from most templates in the first letters.
         if let Node::Literal { text, .. } = &self.nodes[self.start]
-            && !uri.starts_with(&**text)
+            && prefix_len(text.as_bytes(), uri.as_bytes()).is_none()
         {
             return None;
         }
@@ -193,7 +183,10 @@ impl Graph {
         loop {
             match &self.nodes[id] {
                 Node::End => return Some(found),
-                Node::Literal { text, next } => (id, at) = (*next, at + text.len()),
+                Node::Literal { text, next } => {
+                    at += prefix_len(text.as_bytes(), &uri.as_bytes()[at..])?;
+                    id = *next;
+                }
                 Node::Either(first, second) => id = if table.can(*first, at) { *first } else { *second },
                 Node::Gap(gap) => {
                     // An expression that can be there is there, even if the gap before it could hold it.
@@ -225,8 +218,9 @@ impl<'u> Table<'u> {
             match node {
                 Node::End => table.rows[row + uri.len()] = true,
                 Node::Literal { text, next } => {
-                    for at in (0..width).filter(|at| table.uri[*at..].starts_with(text.as_bytes())) {
-                        table.rows[row + at] = table.can(*next, at + text.len());
+                    for at in 0..width {
+                        let length = prefix_len(text.as_bytes(), &table.uri[at..]);
+                        table.rows[row + at] = length.is_some_and(|length| table.can(*next, at + length));
                     }
                 }
                 Node::Either(first, second) => {
