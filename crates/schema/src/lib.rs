@@ -15,6 +15,8 @@ mod pages;
 #[cfg(feature = "validation")]
 mod quote;
 #[cfg(feature = "validation")]
+mod reference;
+#[cfg(feature = "validation")]
 mod text;
 mod tool_error;
 #[cfg(feature = "validation")]
@@ -31,6 +33,8 @@ pub use nearest::{did_you_mean, nearest};
 pub use pages::{PAGE_SIZE, Page, Pages};
 #[cfg(feature = "validation")]
 pub use quote::Quote;
+#[cfg(feature = "validation")]
+pub use reference::local_fragment;
 pub use tool_error::{ERROR_META, ErrorMeta, INVALID_ARGUMENTS, OUTPUT_SCHEMA_MISMATCH, mismatched_result};
 #[cfg(feature = "validation")]
 pub use validator::Validator;

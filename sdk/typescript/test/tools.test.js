@@ -10,6 +10,8 @@ import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
 
+import { complaints } from "../src/schema/check.js";
+
 const PNG = Buffer.from("89504e470d0a1a0a", "hex");
 let client;
 before(async () => {
@@ -147,6 +149,19 @@ test("every kind of schema is listed and checked", async () => {
     assert.deepEqual([wrong.isError, wrong.error.code], [true, "INVALID_ARGUMENTS"], name);
     assert.match(wrong.text, /^invalid arguments for tool "\w+":\n- at \/n: /, name);
   }
+});
+
+test("references are decoded as fragments of a URI", () => {
+  for (const [reference, name] of [
+    ["#/$defs/%C3%BC", "ü"],
+    ["#/%24defs/a%7E1b", "a/b"],
+    ["#/$defs/x%2520y", "x%20y"],
+    ["#/$defs/%zz", "%zz"],
+  ]) {
+    const schema = { properties: { a: { $ref: reference } }, $defs: { [name]: { type: "string" } } };
+    assert.deepEqual(complaints(schema, { a: 1 }), ["at /a: expected string, got 1"], reference);
+  }
+  assert.deepEqual(complaints({ properties: { a: { $ref: "#anchor" } } }, { a: 1 }), []);
 });
 
 test("complaints are those that a model can act on", async () => {

@@ -1,5 +1,6 @@
 //! Schemas without the parts that hosts refuse.
 
+use protomcp_schema::local_fragment;
 use serde_json::{Map, Value, json};
 
 use crate::check::Check;
@@ -195,7 +196,7 @@ fn resolve(root: &Value, schema: &mut Value, inside: &mut Vec<String>, left: &mu
             };
             members.remove("$ref");
             let is_known = inside.contains(&reference) || *left == 0;
-            let target = reference.strip_prefix('#').filter(|_| !is_known).and_then(|pointer| root.pointer(pointer));
+            let target = local_fragment(&reference).filter(|_| !is_known).and_then(|pointer| root.pointer(&pointer));
             let mut target = target.and_then(Value::as_object).cloned().unwrap_or_else(|| {
                 if is_known { Map::from_iter([("type".to_owned(), json!("object"))]) } else { Map::new() }
             });

@@ -1,5 +1,6 @@
 //! References between schemas.
 
+use protomcp_schema::local_fragment;
 use serde_json::Value;
 
 use super::walk::{first, walk};
@@ -59,7 +60,7 @@ fn leads_back(root: &Value, reference: &str) -> bool {
 
 /// The schema of a reference within the same document.
 fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    match reference.strip_prefix('#')? {
+    match &*local_fragment(reference)? {
         "" => Some(root),
         pointer if pointer.starts_with('/') => root.pointer(pointer),
         // An anchor may be anywhere.
@@ -90,6 +91,9 @@ mod tests {
         let flat = json!({"properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}}, "$defs": {"a": {}}});
         assert!(recursion(&flat).is_none() && dangling(&flat).is_none());
         assert!(dangling(&json!({"items": {"$ref": "#/$defs/a"}})).is_some());
+        for (reference, name) in [("#/%24defs/%C3%BC", "ü"), ("#/$defs/a%7E1b", "a/b"), ("#/$defs/x%2520y", "x%20y")] {
+            assert!(dangling(&json!({"items": {"$ref": reference}, "$defs": {name: {}}})).is_none(), "{reference}");
+        }
         assert!(dangling(&json!({"items": {"$ref": "#a"}, "$defs": {"x": {"$anchor": "a"}}})).is_none());
     }
 }

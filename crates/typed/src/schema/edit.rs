@@ -1,6 +1,6 @@
 //! Changes of an inferred schema.
 
-use protomcp_schema::did_you_mean;
+use protomcp_schema::{did_you_mean, local_fragment};
 use serde_json::{Map, Value, json};
 
 use crate::definition::DefinitionError;
@@ -218,8 +218,8 @@ fn alternatives(schema: &Value, place: &str) -> Vec<String> {
         next += 1;
         let Some(Value::Object(object)) = schema.pointer(&place) else { continue };
         let mut more = Vec::new();
-        if let Some(target) = object.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#')) {
-            more.push(target.to_owned());
+        if let Some(target) = object.get("$ref").and_then(Value::as_str).and_then(local_fragment) {
+            more.push(target.into_owned());
         }
         for keyword in ["allOf", "anyOf", "oneOf"] {
             let branches = object.get(keyword).and_then(Value::as_array).map_or(0, Vec::len);

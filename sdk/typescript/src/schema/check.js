@@ -110,11 +110,12 @@ class Check {
 
   /** @param {string} ref */
   resolve(ref) {
-    if (!ref.startsWith("#")) return true;
+    if (ref !== "#" && !ref.startsWith("#/")) return true;
     /** @type {any} */
     let here = this.root;
-    for (const step of ref.slice(1).split("/").filter(Boolean)) {
-      here = here?.[decodeURIComponent(step).replace(/~1/g, "/").replace(/~0/g, "~")];
+    // A pointer in a URI is decoded before it is split (RFC 6901, section 6).
+    for (const step of decoded(ref.slice(1)).split("/").slice(1)) {
+      here = here?.[step.replace(/~1/g, "/").replace(/~0/g, "~")];
     }
     return here ?? true;
   }
@@ -278,6 +279,19 @@ function isType(type, value) {
  * @param {unknown} b
  */
 const same = (a, b) => a === b || (typeof a === "object" && JSON.stringify(a) === JSON.stringify(b));
+
+/**
+ * A fragment of a URI without its escapes.
+ *
+ * @param {string} text
+ */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 /** @type {Map<string, RegExp | undefined>} */
 const patterns = new Map();
