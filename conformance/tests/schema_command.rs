@@ -1,9 +1,9 @@
 //! `pmcp schema`: JSON Schemas as .proto files and back, and references to registries.
 
 use std::fs;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
-use protomcp_conformance::Sandbox;
+use protomcp_conformance::{Sandbox, peers};
 use serde_json::{Value, json};
 
 /// Runs `pmcp schema` in the folder, without a folder for caches outside of it.
@@ -76,15 +76,11 @@ fn a_single_schema_is_named_like_its_file() {
 #[test]
 fn files_that_cannot_be_converted_write_nothing() {
     let sandbox = Sandbox::new();
-    let nested = tool("a", &json!({"b_request": {"type": "object", "properties": {"c": {}}}}));
-    let collision = json!([nested, tool("a_request_b", &json!({}))]).to_string();
-    let same_file = json!([tool("getURL", &json!({})), tool("getUrl", &json!({}))]).to_string();
     for (content, words) in [
         ("{", "tools.json"),
         (r#"{"type": "string"}"#, "object"),
         (r#"[{"name": "x"}]"#, "inputSchema"),
-        (collision.as_str(), "ARequestBRequest"),
-        (same_file.as_str(), "get_url.proto"),
+        (r#"[{"name": "x", "inputSchema": {"type": "array"}}]"#, "x: the schema of a tool is one of an object"),
     ] {
         sandbox.write("tools.json", content);
         let (code, text) = error(&sandbox, &["to-proto", "tools.json", "--out", "proto"]);
@@ -96,6 +92,76 @@ fn files_that_cannot_be_converted_write_nothing() {
         ["to-proto", "tools.json", "--out", "proto", "--package", "a..b"],
     ] {
         assert_eq!(error(&sandbox, &args).0, Some(2), "{args:?}");
+    }
+}
+
+#[test]
+fn a_tool_that_cannot_be_converted_leaves_the_others_alone() {
+    let nested = tool("a", &json!({"b_request": {"type": "object", "properties": {"c": {}}}}));
+    let list = json!({"name": "list", "inputSchema": {"type": "array"}});
+    for (tools, refused, words) in [
+        (json!([nested, tool("a_request_b", &json!({}))]), "a_request_b", "a needs the message ARequestBRequest, too"),
+        (json!([tool("getURL", &json!({})), tool("getUrl", &json!({}))]), "getUrl", "get_url.proto, too"),
+        (json!([list, tool("ping", &json!({}))]), "list", "one of an object"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write("tools.json", tools.to_string());
+        let output = run(&sandbox, &["to-proto", "tools.json", "--out", "proto"]);
+        let (table, text) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("one tool is not converted: ") && text.contains(words), "{text}");
+        assert!(table.contains(&format!("refused   {refused}\n")) && table.contains("lossless"), "{table}");
+        let report = fs::read_to_string(sandbox.path("proto/report.json")).expect("it is written");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        assert_eq!(report[refused]["verdict"], "refused");
+        assert_eq!(report.as_object().map(serde_json::Map::len), Some(2));
+    }
+}
+
+/// The runtimes of protobuf check more than its compiler: names and JSON names are in one table.
+#[test]
+fn files_for_any_names_load_in_a_runtime_of_protobuf() {
+    const LOAD: &str = "import sys\n\
+        from google.protobuf import descriptor_pb2, descriptor_pool\n\
+        pool = descriptor_pool.DescriptorPool()\n\
+        for file in descriptor_pb2.FileDescriptorSet.FromString(open(sys.argv[1], 'rb').read()).file:\n\
+        \u{20}   pool.Add(file)\n\
+        \u{20}   for message in file.message_type:\n\
+        \u{20}       pool.FindMessageTypeByName(f'{file.package}.{message.name}')\n";
+    let keys: [&[&str]; 9] = [
+        &["foo-bar", "foo_bar"],
+        &["fooBar", "foo_bar"],
+        &["foo.bar", "foo bar", "foo_bar_2", "foo_bar"],
+        &["a-b", "a.b", "a_b", "aB", "a_b_2"],
+        &["f", "", "ü", "f_2"],
+        &["a", "A", "a_", "_a"],
+        &["_id"],
+        &["id", "_id", "__id"],
+        &["foo1", "foo_1", "message", "repeated", "[a]", "class", "items", "itemsList"],
+    ];
+    let sandbox = Sandbox::new();
+    let tools = keys.iter().enumerate().map(|(number, keys)| {
+        let properties: Value = keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
+        let inner = json!({"type": "object", "properties": properties});
+        let mut all = properties.clone();
+        all["inner"] = inner;
+        tool(&format!("t{number}"), &all)
+    });
+    sandbox.write("tools.json", json!(tools.collect::<Vec<_>>()).to_string());
+    printed(&sandbox, &["to-proto", "tools.json", "--out", "proto"]);
+    sandbox.write("load.py", LOAD);
+    for (number, keys) in keys.iter().enumerate() {
+        let file = format!("tools/v1/t{number}.proto");
+        let compiled = Command::new("protoc")
+            .args(["-I", "proto", "--include_imports", "-o", "set.binpb", &file])
+            .current_dir(sandbox.path(""))
+            .output()
+            .expect("protoc starts");
+        assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+        let python = peers().join("py/bin/python");
+        let loaded = Command::new(python).args(["load.py", "set.binpb"]).current_dir(sandbox.path("")).output();
+        let loaded = loaded.expect("Python starts");
+        assert!(loaded.status.success(), "{keys:?}: {}", String::from_utf8_lossy(&loaded.stderr));
     }
 }
 

@@ -20,7 +20,7 @@ struct Definition {
     output: Option<Value>,
 }
 
-/// Converts all tools of a file. Nothing is written unless all of them can be converted.
+/// Converts all tools of a file. One that cannot be converted leaves the others alone.
 pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
     let definitions = read(&options.file)?;
     let converter =
@@ -31,17 +31,26 @@ pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
     let mut made = Made::default();
     for definition in definitions {
         let name = printable(&definition.name);
-        let converted = converter
-            .convert(&definition.name, &definition.input, definition.output.as_ref(), &mut lock)
-            .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
-        made.add(&name, &converted)?;
+        let converted = converter.convert(&definition.name, &definition.input, definition.output.as_ref(), &mut lock);
+        let added = converted.map_err(|error| error.to_string()).and_then(|converted| made.add(&name, &converted));
+        if let Err(why) = added {
+            made.refuse(&name, &why);
+        }
+    }
+    if made.files.is_empty() && !made.refused.is_empty() {
+        return Err(Failure::usage(made.refused.join("\n")));
     }
     for (file, text) in &made.files {
         write(&options.out.join(file), text)?;
     }
     write(&lock_path, &lock.to_text())?;
     write(&options.out.join("report.json"), &format!("{:#}\n", Value::Object(made.reports)))?;
-    exit::print(&made.table)
+    exit::print(&made.table)?;
+    match made.refused.len() {
+        0 => Ok(()),
+        1 => Err(Failure::failed(format!("one tool is not converted: {}", made.refused[0]))),
+        count => Err(Failure::failed(format!("{count} tools are not converted:\n{}", made.refused.join("\n")))),
+    }
 }
 
 fn read_lock(path: &Path) -> Result<FieldLock, Failure> {
@@ -63,21 +72,21 @@ struct Made {
     file_owners: BTreeMap<String, String>,
     reports: Map<String, Value>,
     table: String,
+    /// The tools that cannot be converted, each with the reason.
+    refused: Vec<String>,
 }
 
 impl Made {
-    fn add(&mut self, name: &str, converted: &Converted) -> Result<(), Failure> {
-        for message in converted.messages() {
-            if let Some(other) = self.owners.insert(message.to_owned(), name.to_owned()) {
-                return Err(Failure::usage(format!(
-                    "{other} and {name} both need the message {message}: rename a tool"
-                )));
-            }
-        }
+    fn add(&mut self, name: &str, converted: &Converted) -> Result<(), String> {
         let file = converted.file_name();
-        if let Some(other) = self.file_owners.insert(file.clone(), name.to_owned()) {
-            return Err(Failure::usage(format!("{other} and {name} both need the file {file}: rename a tool")));
+        if let Some((message, other)) = converted.messages().find_map(|name| self.owners.get_key_value(name)) {
+            return Err(format!("{other} needs the message {message}, too: rename a tool"));
         }
+        if let Some(other) = self.file_owners.get(&file) {
+            return Err(format!("{other} needs the file {file}, too: rename a tool"));
+        }
+        self.owners.extend(converted.messages().map(|message| (message.to_owned(), name.to_owned())));
+        self.file_owners.insert(file.clone(), name.to_owned());
         let report = converted.report();
         let verdict = match report.verdict() {
             Verdict::Lossless => "lossless",
@@ -99,6 +108,12 @@ impl Made {
         self.reports.insert(name.to_owned(), entry);
         self.files.insert(file, converted.text());
         Ok(())
+    }
+
+    fn refuse(&mut self, name: &str, why: &str) {
+        let _ = writeln!(self.table, "refused   {name}");
+        self.reports.insert(name.to_owned(), json!({"verdict": "refused", "reason": why}));
+        self.refused.push(format!("{name}: {why}"));
     }
 }
 

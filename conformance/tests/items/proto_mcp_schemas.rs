@@ -235,7 +235,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (BUF, "sets_of_either_compiler_give_the_same_json_schemas"),
         ],
     ),
-    ("73", "recursive messages", &[(CONVERSION, "recursion_becomes_a_message_of_its_own")]),
+    ("73", "recursive messages", &[(CONVERSION_REFERENCES, "recursion_becomes_a_message_of_its_own")]),
     (
         "74",
         "a client of JSON-RPC in front of a server of proto-mcp",

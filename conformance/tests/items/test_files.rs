@@ -27,6 +27,7 @@ pub(crate) const MESSAGES: &str = "crates/bsr/tests/messages.rs";
 pub(crate) const HOSTILE: &str = "crates/bsr/tests/hostile_sets.rs";
 pub(crate) const REGISTRY: &str = "crates/bsr/tests/registry.rs";
 pub(crate) const CONVERSION: &str = "crates/bsr/tests/conversion.rs";
+pub(crate) const CONVERSION_REFERENCES: &str = "crates/bsr/tests/conversion_references.rs";
 pub(crate) const FIELD_LOCK: &str = "crates/bsr/tests/field_lock.rs";
 pub(crate) const SAMPLES: &str = "crates/bsr/tests/conversion_samples.rs";
 pub(crate) const CORPUS: &str = "crates/bsr/tests/registry/corpus.rs";

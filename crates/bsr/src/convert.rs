@@ -7,6 +7,7 @@
 //! empty, and values that may be null, are reported: protobuf does not tell these from missing ones.
 
 mod descriptor_set;
+mod field_names;
 mod from_json;
 mod json_schema;
 mod keywords;
@@ -15,6 +16,7 @@ mod lock;
 mod model;
 mod names;
 mod read_rules;
+mod reference;
 mod regex;
 mod report;
 mod rules;
@@ -25,4 +27,5 @@ mod text;
 pub use from_json::{ConvertError, Converted, Converter, Style};
 pub use json_schema::to_json_schema;
 pub use lock::{FieldLock, LockError};
+pub use reference::local_pointer;
 pub use report::{Loss, Report, Verdict};

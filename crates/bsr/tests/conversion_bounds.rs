@@ -8,8 +8,6 @@ fn schemas_that_do_not_end_are_refused() {
     let converter = Converter::new("p").expect("a package");
     let refused =
         |schema: Value| converter.convert("t", &schema, None, &mut FieldLock::default()).expect_err("refused");
-    let lists = json!({"properties": {"a": {"$ref": "#/$defs/l"}}, "$defs": {"l": {"type": "array", "items": {"$ref": "#/$defs/l"}}}});
-    assert_eq!(refused(lists), ConvertError::TooLarge);
     let many: serde_json::Map<_, _> = (0..5000).map(|index| (format!("p{index}"), json!({}))).collect();
     assert_eq!(refused(json!({"properties": many})), ConvertError::TooLarge);
     for schema in [json!(true), json!([]), json!({"type": "string"}), json!({"$ref": "#"}), json!({"type": 5})] {

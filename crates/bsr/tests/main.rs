@@ -2,6 +2,7 @@
 
 mod conversion;
 mod conversion_bounds;
+mod conversion_references;
 #[cfg(feature = "validation")]
 mod conversion_samples;
 mod field_lock;

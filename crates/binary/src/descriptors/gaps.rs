@@ -2,6 +2,7 @@
 //!
 //! A JSON Schema can require them. They are put back where it does, so that the tool gets arguments that fit its schema.
 
+use protomcp_bsr::convert::local_pointer;
 use serde_json::{Map, Value};
 
 /// The references that are followed one after the other.
@@ -96,7 +97,7 @@ fn lost(schema: &Value) -> Option<Value> {
 fn dereference<'a>(root: &'a Value, mut schema: &'a Value) -> Option<&'a Value> {
     for _ in 0..MAX_REFERENCES {
         let Some(reference) = schema.get("$ref") else { return Some(schema) };
-        schema = root.pointer(reference.as_str()?.strip_prefix('#')?)?;
+        schema = root.pointer(&local_pointer(reference.as_str()?)?)?;
     }
     None
 }

@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use crate::convert::descriptor_set::encode_set;
+use crate::convert::field_names::field_names;
 use crate::convert::keywords::Kind;
 use crate::convert::lock::FieldLock;
 use crate::convert::model::{FieldType, ProtoField, ProtoFile, ProtoMessage, Shape};
-use crate::convert::names::{folded, pascal_case, snake_case};
+use crate::convert::names::{pascal_case, snake_case};
 use crate::convert::report::Report;
 use crate::convert::rules::Rules;
 use crate::convert::text::file_text;
@@ -170,11 +171,20 @@ impl Converted {
         self.is_open
     }
 
-    /// The path of the source file, such as `acme/tools/v1/web_search.proto`.
+    /// The path of the source file, such as `acme/tools/v1/web_search.proto`. A long name is cut and ends in a hash, so that
+    /// file systems take it.
     #[must_use]
     pub fn file_name(&self) -> String {
+        const LONG: usize = 100;
         let name = self.input.rsplit('.').next().unwrap_or_default();
-        let stem = snake_case(name.strip_suffix("Request").unwrap_or(name));
+        let mut stem = snake_case(name.strip_suffix("Request").unwrap_or(name));
+        if stem.len() > LONG {
+            // FNV-1a: stable for all versions, and no secret.
+            let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+            let hash = name.bytes().fold(0x811c_9dc5, mix);
+            stem.truncate(LONG);
+            stem = format!("{stem}_{hash:08x}");
+        }
         format!("{}/{stem}.proto", self.file.package.replace('.', "/"))
     }
 
@@ -219,6 +229,8 @@ struct Reading<'a> {
     messages: Vec<ProtoMessage>,
     /// The messages of references, by JSON pointer.
     by_pointer: BTreeMap<String, String>,
+    /// The references that are being read, of which one inside itself has no message.
+    open: Vec<String>,
     taken: BTreeSet<String>,
     depth: usize,
     fields: usize,
@@ -276,6 +288,7 @@ impl<'a> Reading<'a> {
             report: Report::default(),
             messages: Vec::new(),
             by_pointer: BTreeMap::new(),
+            open: Vec::new(),
             taken: BTreeSet::new(),
             depth: 0,
             fields: 0,
@@ -328,16 +341,17 @@ impl<'a> Reading<'a> {
             self.lossy(place, "required", &format!("{name:?} has no schema"));
         }
         let mut fields = Vec::new();
-        let mut names = BTreeSet::new();
+        let keys: Vec<&str> = properties.keys().take(MAX_FIELDS + 1).map(String::as_str).collect();
+        let names = field_names(&keys);
         for (key, property) in properties {
             self.fields += 1;
             self.is_too_large |= self.fields > MAX_FIELDS;
             if self.is_too_large {
                 break;
             }
-            let name = unique(&snake_case(key), &mut names, folded);
+            let Some(name) = names.get(key.as_str()) else { break };
             let presence = if required.contains(&key.as_str()) { Presence::Required } else { Presence::Optional };
-            let field = self.field((key, &name), property, presence, place);
+            let field = self.field((key, name), property, presence, place);
             fields.push(field);
         }
         let rules = self.dependent_required(schema, properties, &fields, place);
@@ -381,17 +395,6 @@ fn takes_keys(schema: &Map<String, Value>) -> bool {
 enum Presence {
     Required,
     Optional,
-}
-
-/// A name that is not taken; a number tells it from others.
-fn unique(name: &str, taken: &mut BTreeSet<String>, form: impl Fn(&str) -> String) -> String {
-    let mut chosen = name.to_owned();
-    let mut number = 2;
-    while !taken.insert(form(&chosen)) {
-        chosen = format!("{name}_{number}");
-        number += 1;
-    }
-    chosen
 }
 
 fn description(schema: &Map<String, Value>) -> String {

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{MAX_DEPTH, Mapped, Place, Reading};
 use crate::convert::keywords::{Kind, unread};
 use crate::convert::model::{FieldType, Shape};
+use crate::convert::reference::local_pointer;
 use crate::convert::rules::{RuleValue, Rules, Step};
 use crate::convert::scalars::{integer_rules, key_rules, number_rules, string_rules};
 use crate::convert::size::text_size;
@@ -97,7 +98,7 @@ impl<'a> Reading<'a> {
         let (mut schema, mut pointer) = (schema, pointer.to_owned());
         for _ in 0..MAX_REFERENCES {
             let Some(reference) = schema.get("$ref") else { return Some((schema, pointer)) };
-            pointer = reference.as_str()?.strip_prefix('#')?.to_owned();
+            pointer = local_pointer(reference.as_str()?)?.into_owned();
             schema = self.root.pointer(&pointer)?;
         }
         None
@@ -105,20 +106,27 @@ impl<'a> Reading<'a> {
 
     /// A reference. Objects with properties become messages that are shared.
     fn referenced(&mut self, schema: &Map<String, Value>, place: &Place) -> Mapped {
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|text| text.strip_prefix('#'));
-        let found = target.and_then(|pointer| self.root.pointer(pointer).map(|schema| (schema, pointer)));
-        let Some((found, pointer)) = found.and_then(|(schema, pointer)| self.dereference(schema, pointer)) else {
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(local_pointer);
+        let found = target.and_then(|pointer| Some((self.root.pointer(&pointer)?, pointer)));
+        let Some((found, pointer)) = found.and_then(|(schema, pointer)| self.dereference(schema, &pointer)) else {
             self.fallback(place, "$ref", "the reference leads nowhere in this schema");
             return Mapped::any("Value");
         };
         if let Some(name) = self.by_pointer.get(&pointer) {
             return Mapped::new(FieldType::Message(name.clone()), Rules::default());
         }
+        if self.open.contains(&pointer) {
+            self.fallback(place, "$ref", "a map or list inside itself is any value");
+            return any_of(found);
+        }
         let last = pointer.rsplit('/').next().unwrap_or_default();
         let root = self.messages.first().map(|message| message.name.clone()).unwrap_or_default();
         let name = format!("{root}{}", crate::convert::names::pascal_case(last));
         self.copy(text_size(found) + pointer.len() + name.len());
-        self.mapped(found, &Place { pointer, name })
+        self.open.push(pointer.clone());
+        let mapped = self.mapped(found, &Place { pointer, name });
+        self.open.pop();
+        mapped
     }
 
     /// `allOf` merged into the schema around it.
@@ -128,10 +136,10 @@ impl<'a> Reading<'a> {
         for part in &parts {
             let part = match part.get("$ref") {
                 None => Some(part.clone()),
-                Some(_) => self
-                    .root
-                    .pointer(part["$ref"].as_str().and_then(|text| text.strip_prefix('#')).unwrap_or("/?"))
-                    .cloned(),
+                Some(reference) => {
+                    let pointer = reference.as_str().and_then(local_pointer);
+                    pointer.and_then(|pointer| self.root.pointer(&pointer)).cloned()
+                }
             };
             self.copy(part.as_ref().map_or(0, text_size));
             if self.is_too_large {
@@ -287,6 +295,16 @@ const MAP_COUNTS: Counts = (("map", 19), [("minProperties", ("min_pairs", 1)), (
 const STRING_KEYWORDS: &[&str] =
     &["minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType", "contentSchema"];
 const NUMBER_KEYWORDS: &[&str] = &["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
+
+/// The message that holds whatever a schema allows.
+fn any_of(schema: &Value) -> Mapped {
+    let (types, nullable) = schema.as_object().map(types).unwrap_or_default();
+    match types[..] {
+        ["object"] if !nullable => Mapped::any("Struct"),
+        ["array"] if !nullable => Mapped::any("ListValue"),
+        _ => Mapped::any("Value"),
+    }
+}
 
 /// The types of a schema without null, and if null is one of them. `properties` and `items` imply a type.
 pub(super) fn types(schema: &Map<String, Value>) -> (Vec<&str>, bool) {
