@@ -183,7 +183,14 @@ class Silent(Exception):
         raise RuntimeError("there is no text")
 
 
-@pytest.mark.parametrize("error", [Silent(), KeyboardInterrupt("stop"), GeneratorExit(), asyncio.CancelledError()])
+class Leaving(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    "error", [Silent(), Leaving(), KeyboardInterrupt("stop"), GeneratorExit(), asyncio.CancelledError()]
+)
 @pytest.mark.parametrize("kind", ["plain", "concurrent", "async"])
 def test_any_exception_is_an_answer(error: BaseException, kind: str) -> None:
     @tool(concurrent=kind == "concurrent")

@@ -57,21 +57,31 @@ const HERE = new URL(".", import.meta.url).href;
  * @param {unknown} error
  */
 export function logError(about, error) {
-  if (error instanceof ResultError) console.error(`${about} failed: ${error.message}`);
-  else if (error instanceof ToolError) return;
-  else if (error instanceof Error && typeof error.stack === "string") {
-    const { stack } = error;
-    const lines = stack.split("\n");
-    const first = lines.findIndex((line) => line.startsWith("    at ") && line.includes(HERE));
-    try {
-      if (first > 0) error.stack = lines.slice(0, first).join("\n");
-      console.error(`${about} failed:`, error);
-      error.stack = stack;
-    } catch {
-      // A frozen one.
-      console.error(`${about} failed:`, error);
-    }
-  } else console.error(`${about} failed:`, error);
+  try {
+    if (error instanceof ResultError) console.error(`${about} failed: ${error.message}`);
+    else if (!(error instanceof ToolError)) logUnexpected(about, error);
+  } catch {
+    // Its members may throw, and so may its own form for the log.
+    console.error(`${about} failed: ${describeError(error).message}`);
+  }
+}
+
+/**
+ * @param {string} about
+ * @param {unknown} error
+ */
+function logUnexpected(about, error) {
+  if (!(error instanceof Error) || typeof error.stack !== "string") return console.error(`${about} failed:`, error);
+  const { stack } = error;
+  const lines = stack.split("\n");
+  const first = lines.findIndex((line) => line.startsWith("    at ") && line.includes(HERE));
+  try {
+    if (first > 0) error.stack = lines.slice(0, first).join("\n");
+  } catch {
+    // A frozen one.
+  }
+  console.error(`${about} failed:`, error);
+  if (first > 0 && !Object.isFrozen(error)) error.stack = stack;
 }
 
 /**
@@ -80,16 +90,16 @@ export function logError(about, error) {
  * @param {unknown} error
  */
 export function describeError(error) {
-  if (error instanceof ToolError) {
-    const { code, message, suggestion, retryable } = error;
-    return {
-      errorCode: String(code),
-      message: String(message),
-      suggestion: String(suggestion),
-      retryable: Boolean(retryable),
-    };
-  }
   try {
+    if (error instanceof ToolError) {
+      const { code, message, suggestion, retryable } = error;
+      return {
+        errorCode: String(code),
+        message: String(message),
+        suggestion: String(suggestion),
+        retryable: Boolean(retryable),
+      };
+    }
     const { code, message } = /** @type {{ code?: unknown, message?: unknown }} */ (Object(error));
     const text = typeof message === "string" && message ? message : String(error);
     return { errorCode: typeof code === "string" ? code : "TOOL_ERROR", message: text };

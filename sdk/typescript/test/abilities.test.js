@@ -72,6 +72,33 @@ throws("throws_getter", {
     throw new Error("no text");
   },
 });
+const hostile = {
+  message: Object.defineProperty(new Error("x"), "message", { get: raise }),
+  stack: Object.defineProperty(new Error("x"), "stack", { get: raise }),
+  name: Object.defineProperty(new Error("x"), "name", { get: raise }),
+  inspect: Object.assign(new Error("x"), { [Symbol.for("nodejs.util.inspect.custom")]: raise }),
+  cause: new Error("x", { cause: Object.defineProperty({}, Symbol.toStringTag, { get: raise }) }),
+  tool: Object.defineProperty(new ToolError("x"), "message", { get: raise }),
+  suggestion: new ToolError("x", { suggestion: /** @type {any} */ ({ toString: raise }) }),
+  revoked: revokedProxy(),
+  traps: new Proxy({}, { get: raise, getPrototypeOf: raise }),
+};
+for (const [name, value] of Object.entries(hostile)) {
+  throws(`hostile_${name}`, value);
+  const fails = () => {
+    throw value;
+  };
+  resource({ uri: `hostile://${name}`, handler: fails });
+  prompt({ name: `hostile_${name}`, handler: fails });
+}
+function raise() {
+  throw new Error("no text");
+}
+function revokedProxy() {
+  const { proxy, revoke } = Proxy.revocable({}, {});
+  revoke();
+  return proxy;
+}
 throws("throws_number", new ToolError(5, { code: 7 }));
 tool({ name: "wrong_names", handler: () => new ToolResult({ content: "x", enable: [5] }) });
 tool({ name: "wrong_question", handler: (_, { ask }) => ask("?", { type: "object", properties: {} }, { key: 5 }) });
@@ -171,6 +198,14 @@ test("whatever a handler throws or returns, the call is answered", async () => {
   assert.equal((await client.call("agrees")).text, "true");
   await assert.rejects(client.prompt("wrong"), /a text was expected/);
   await assert.rejects(client.read("wrong://text"), /a text was expected/);
+});
+
+test("no error of a handler ends the process", async () => {
+  for (const name of Object.keys(hostile)) {
+    assert.equal((await client.call(`hostile_${name}`)).isError, true, name);
+    await assert.rejects(client.read(`hostile://${name}`), name);
+    await assert.rejects(client.prompt(`hostile_${name}`), name);
+  }
 });
 
 test("a cancelled call is answered when its handler ends", async () => {

@@ -110,8 +110,8 @@ class Work:
             report(error, self.about())
         try:
             self.fail(error)
-        except Exception:
-            # Its text cannot be sent.
+        except BaseException:
+            # Its text cannot be sent: making it has raised something else, perhaps an exit.
             self.fail(RuntimeError(f"{type(error).__name__}, which cannot be written as text"))
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise error

@@ -149,7 +149,7 @@ export class Calls {
   #fail(call, error) {
     call._events?.report("error", { error });
     if (!call.cancelled) logError(`tool ${JSON.stringify(call.tool)}`, error);
-    this.#end(call, failure(error), error instanceof TaskError ? error.message : undefined);
+    this.#end(call, failure(error), taskMessage(error));
   }
 
   /**
@@ -280,3 +280,17 @@ export function sendResult({ output, features, rawAbove }, requestId, wire) {
  * @returns {value is Promise<unknown>}
  */
 const isPromise = (value) => typeof (/** @type {any} */ (value)?.then) === "function";
+
+/**
+ * The text for a task that has failed, if the handler has one for it.
+ *
+ * @param {unknown} error
+ */
+function taskMessage(error) {
+  try {
+    return error instanceof TaskError ? error.message : undefined;
+  } catch {
+    // A proxy that is revoked.
+    return undefined;
+  }
+}

@@ -206,7 +206,7 @@ export class Session {
     try {
       this.output.send(kind, answer, { requestId });
     } catch (error) {
-      console.error(`the answer to ${envelope.kind} cannot be sent:`, error);
+      logError(`the answer to ${envelope.kind}`, error);
       this.output.send(kind, failedAnswer(kind, error), { requestId });
     }
   }
