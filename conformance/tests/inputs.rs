@@ -2,3 +2,7 @@
 
 #[path = "inputs/byte_order_marks.rs"]
 mod byte_order_marks;
+#[path = "inputs/escapes.rs"]
+mod escapes;
+#[path = "inputs/links.rs"]
+mod links;
