@@ -41,10 +41,11 @@ pub(super) struct PolicyFlags {
 impl PolicyFlags {
     /// The policy; `None` without a flag.
     pub(super) fn policy(&self) -> Option<ToolPolicy> {
+        let trimmed = |names: &[String]| names.iter().map(|name| name.trim().to_owned()).collect::<Vec<_>>();
         match (self.allow_tools.as_slice(), self.block_tools.as_slice()) {
             ([], []) => None,
-            ([], blocked) => Some(ToolPolicy::block(blocked)),
-            (allowed, _) => Some(ToolPolicy::allow(allowed)),
+            ([], blocked) => Some(ToolPolicy::block(trimmed(blocked))),
+            (allowed, _) => Some(ToolPolicy::allow(trimmed(allowed))),
         }
     }
 }

@@ -20,8 +20,9 @@ pub async fn detect<R: AsyncRead + Unpin>(mut reader: R) -> io::Result<(Detectio
     let mut head = BytesMut::with_capacity(FIRST_READ);
     loop {
         let detection = Detection::of(&head);
-        if detection != Detection::Undecided || reader.read_buf(&mut head).await? == 0 {
-            return Ok((detection, Rewound { head, reader }));
+        let has_ended = detection == Detection::Undecided && reader.read_buf(&mut head).await? == 0;
+        if has_ended || detection != Detection::Undecided {
+            return Ok((detection, Rewound { head, reader, has_ended }));
         }
         head.reserve(FIRST_READ);
     }
@@ -32,12 +33,17 @@ pub async fn detect<R: AsyncRead + Unpin>(mut reader: R) -> io::Result<(Detectio
 pub struct Rewound<R> {
     head: BytesMut,
     reader: R,
+    /// The end was read, too. A terminal tells it once, and goes on afterwards.
+    has_ended: bool,
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Rewound<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.head.is_empty() {
-            return Pin::new(&mut self.reader).poll_read(cx, buf);
+            return match self.has_ended {
+                true => Poll::Ready(Ok(())),
+                false => Pin::new(&mut self.reader).poll_read(cx, buf),
+            };
         }
         let count = self.head.len().min(buf.remaining());
         buf.put_slice(&self.head[..count]);
@@ -51,3 +57,32 @@ impl<R: AsyncRead + Unpin> AsyncRead for Rewound<R> {
 
 /// The size of the first reads: most first messages arrive whole.
 const FIRST_READ: usize = 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A terminal: each end of its input is an empty read, and there is more behind it.
+    struct Terminal(Vec<&'static [u8]>);
+
+    impl AsyncRead for Terminal {
+        fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+            if self.0.is_empty() {
+                return Poll::Pending;
+            }
+            buf.put_slice(self.0.remove(0));
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_terminal_is_read_once() {
+        for (pieces, expected) in [(vec![&b""[..], b"more"], &b""[..]), (vec![b" ", b"", b"more"], b" ")] {
+            let (detection, mut stream) = detect(Terminal(pieces)).await.unwrap();
+            assert_eq!(detection, Detection::Undecided);
+            let mut read = Vec::new();
+            stream.read_to_end(&mut read).await.unwrap();
+            assert_eq!(read, expected);
+        }
+    }
+}

@@ -23,7 +23,7 @@ use protomcp_session::{ServerRequest, ServerResult};
 pub enum ToolPolicy {
     /// These and no others.
     Allow(BTreeSet<String>),
-    /// All but these.
+    /// All but these, and others whose names differ in case or blanks around them alone: a server may take them for the same.
     Block(BTreeSet<String>),
 }
 
@@ -43,7 +43,7 @@ impl ToolPolicy {
     pub fn allows(&self, tool: &str) -> bool {
         match self {
             Self::Allow(names) => names.contains(tool),
-            Self::Block(names) => !names.contains(tool),
+            Self::Block(names) => !names.iter().any(|name| folded(name) == folded(tool)),
         }
     }
 
@@ -146,8 +146,15 @@ impl<S> WithToolPolicy<S> {
 
 /// The names of a policy that no tool has.
 fn unknown<'a>(policy: &'a ToolPolicy, tools: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let tools: BTreeSet<_> = tools.collect();
-    policy.names().iter().map(String::as_str).filter(|name| !tools.contains(name)).collect()
+    let blocks = matches!(policy, ToolPolicy::Block(_));
+    let form = |name: &str| if blocks { folded(name) } else { name.to_owned() };
+    let tools: BTreeSet<_> = tools.map(form).collect();
+    policy.names().iter().map(String::as_str).filter(|name| !tools.contains(&form(name))).collect()
+}
+
+/// A name without case and without blanks around it.
+fn folded(name: &str) -> String {
+    name.trim().to_lowercase()
 }
 
 #[cfg(test)]
@@ -181,6 +188,17 @@ mod tests {
         let found = |policy: &ToolPolicy| unknown(policy, ["a", "b"].into_iter()).join(" ");
         assert_eq!(found(&ToolPolicy::block(["a", "drop_tabel"])), "drop_tabel");
         assert_eq!(found(&ToolPolicy::allow(["a", "b"])), "");
+        assert_eq!((found(&ToolPolicy::block([" A"])), found(&ToolPolicy::allow(["A"]))), (String::new(), "A".into()));
+    }
+
+    #[test]
+    fn no_spelling_of_a_blocked_name_passes() {
+        let policy = ToolPolicy::block(["Delete", "löschen"]);
+        for name in ["Delete", "delete", "DELETE", " Delete", "Delete ", "\tdelete\n", "LÖSCHEN"] {
+            assert!(!policy.allows(name), "{name:?}");
+        }
+        assert!(policy.allows("Delete_all") && policy.allows("De lete"));
+        assert!(!ToolPolicy::allow(["Delete"]).allows("delete"));
     }
 
     #[tokio::test]
