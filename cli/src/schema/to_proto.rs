@@ -122,7 +122,7 @@ fn read(path: &Path) -> Result<Vec<Definition>, Failure> {
     let text = text_file::read(path).map_err(|error| unreadable(path, &error))?;
     let invalid = |reason: &str| Failure::usage(format!("{}: {reason}", path.display()));
     let read: Value = serde_json::from_str(&text).map_err(|error| invalid(&format!("not JSON: {error}")))?;
-    let list = read.get("tools").or_else(|| read.pointer("/result/tools")).unwrap_or(&read);
+    let list = member(&read, "tools").or_else(|| member(read.get("result")?, "tools")).unwrap_or(&read);
     if let Some(tools) = list.as_array() {
         let tools: Option<Vec<_>> = tools.iter().map(definition).collect();
         return tools.ok_or_else(|| invalid("each tool needs a name and an inputSchema"));
@@ -136,11 +136,46 @@ fn read(path: &Path) -> Result<Vec<Definition>, Failure> {
 
 fn definition(tool: &Value) -> Option<Definition> {
     let name = tool.get("name")?.as_str()?.to_owned();
-    Some(Definition { name, input: tool.get("inputSchema")?.clone(), output: tool.get("outputSchema").cloned() })
+    Some(Definition {
+        name,
+        input: member(tool, "inputSchema")?.clone(),
+        output: member(tool, "outputSchema").cloned(),
+    })
+}
+
+/// A member of an object. One that is null counts as absent.
+fn member<'a>(object: &'a Value, name: &str) -> Option<&'a Value> {
+    object.get(name).filter(|value| !value.is_null())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     fs::write(path, text).map_err(|error| unwritable(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_that_are_null_count_as_absent() {
+        let tool = r#"{"name":"add","inputSchema":{"type":"object"},"outputSchema":null}"#;
+        for text in [
+            tool.to_owned(),
+            format!(r#"{{"tools":[{tool}]}}"#),
+            format!(r#"{{"tools":null,"result":{{"tools":[{tool}]}}}}"#),
+            format!(r#"{{"result":null,"tools":[{tool}]}}"#),
+            r#"{"name":"add","inputSchema":{"type":"object"},"tools":null}"#.to_owned(),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("tools.json");
+            fs::write(&path, &text).unwrap();
+            let definitions = read(&path).unwrap_or_else(|_| panic!("{text}"));
+            assert_eq!(definitions.len(), 1, "{text}");
+            let Definition { name, input, output } = &definitions[0];
+            assert_eq!((name.as_str(), input, output), ("add", &json!({"type": "object"}), &None), "{text}");
+        }
+        assert!(definition(&json!({"name": "add", "inputSchema": null})).is_none());
+    }
 }

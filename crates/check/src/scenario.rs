@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use serde::Deserialize;
+use protomcp_types::null_as_default;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 pub use expectation::Expectation;
@@ -35,10 +36,10 @@ pub struct Scenario {
     #[serde(default)]
     pub name: Option<String>,
     /// The time of each step that has none of its own.
-    #[serde(default = "usual", deserialize_with = "duration_text::read")]
+    #[serde(default = "usual", deserialize_with = "timeout")]
     pub timeout: Duration,
     /// Values for `{{name}}` in the steps.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub variables: BTreeMap<String, Value>,
     /// The steps, in order. The first that fails is the last that runs.
     pub steps: Vec<Step>,
@@ -76,13 +77,13 @@ pub struct Step {
     #[serde(default)]
     params: Option<Value>,
     /// The time of the step.
-    #[serde(default, deserialize_with = "duration_text::read_some")]
+    #[serde(default, deserialize_with = "duration_text::read")]
     timeout: Option<Duration>,
     /// The expected outcome.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     expect: Expectation,
     /// Variables for later steps: the text of the result, or a pointer into it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     save: BTreeMap<String, String>,
 }
 
@@ -218,6 +219,10 @@ fn usual() -> Duration {
     STEP
 }
 
+fn timeout<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    Ok(duration_text::read(deserializer)?.unwrap_or(STEP))
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -251,6 +256,38 @@ steps:
         assert_eq!(changed.variables["city"], json!("Ulm"));
         let unknown = scenario.with_variables([("town".to_owned(), json!(""))]).unwrap_err();
         assert_eq!(unknown.to_string(), "it has no variable \"town\"");
+    }
+
+    #[test]
+    fn members_that_are_null_count_as_absent() {
+        let text = "
+name:
+timeout: null
+variables: ~
+steps:
+  - call: add
+    read: null
+    arguments:
+    params:
+    timeout:
+    expect: null
+    save: null
+  - list: tools
+    expect: {text: null, at: null, notifications: null, changes: null}
+  - call: add
+    expect: {at: {/a: null}}
+";
+        let scenario = Scenario::parse(text).unwrap();
+        assert_eq!((scenario.name.as_deref(), scenario.timeout), (None, STEP));
+        assert!(scenario.variables.is_empty() && scenario.steps[0].saved().is_empty());
+        let call = Action::Call { tool: "add".into(), arguments: json!({}) };
+        assert_eq!(scenario.steps[0].action(), Ok(call));
+        assert_eq!(scenario.steps[0].timeout(Duration::from_secs(5)), Duration::from_secs(5));
+        let expected = |step: usize| format!("{:?}", scenario.steps[step].expectation());
+        let nothing = format!("{:?}", Expectation::default());
+        assert_eq!((expected(0), expected(1)), (nothing.clone(), nothing));
+        // A value by its pointer is expected to be null.
+        assert!(expected(2).contains("Equals(Null)"), "{}", expected(2));
     }
 
     #[test]

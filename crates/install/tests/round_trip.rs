@@ -69,8 +69,8 @@ fn value(rules: Rules) -> BoxedStrategy<String> {
 fn file(rules: Rules) -> impl Strategy<Value = String> {
     let server = ("[a-c]", value(rules)).prop_map(|(name, value)| format!("\"{name}\": {value}")).boxed();
     let other = ("[d-f]", value(rules)).prop_map(|(name, value)| format!("\"{name}\":{value}"));
-    let some = (filler(rules.comments), items(rules, '{', '}', server))
-        .prop_map(|(space, object)| format!("\"mcp\":{space}{object}"));
+    let servers = prop_oneof![9 => items(rules, '{', '}', server), 1 => Just("null".to_owned()).boxed()];
+    let some = (filler(rules.comments), servers).prop_map(|(space, object)| format!("\"mcp\":{space}{object}"));
     let member = prop_oneof![3 => other.boxed(), 1 => some.boxed()].boxed();
     let object = items(rules, '{', '}', member);
     let mark = prop_oneof![9 => Just(""), 1 => Just("\u{feff}")];
@@ -109,6 +109,34 @@ fn check(text: &str, format: Format) -> Result<(), TestCaseError> {
         prop_assert_eq!(none.as_deref(), Ok(text), "{:?} of {:?}", order, second.text);
     }
     Ok(())
+}
+
+#[test]
+fn null_in_the_place_of_servers_is_filled() {
+    let keys: &[&str] = &["of", "mcp"];
+    for (text, filled) in [
+        (r#"{"of":null}"#, r#"{"of":{"mcp": {"new": {"command": "x"}}}}"#),
+        (r#"{"of":{"a":1,"mcp":null}}"#, r#"{"of":{"a":1,"mcp":{"new": {"command": "x"}}}}"#),
+        (
+            "{\n  \"of\": null,\n  \"a\": 1\n}",
+            "{\n  \"of\": {\n    \"mcp\": {\n      \"new\": {\n        \"command\": \"x\"\n      }\n    }\n  },\n  \"a\": 1\n}",
+        ),
+    ] {
+        assert_eq!(servers(text, Format::Json, keys), Ok(vec![]), "{text}");
+        let value = Value::Object(vec![("command".into(), "x".into())]);
+        let edited = insert(text, Format::Json, keys, "new", &value).expect(text);
+        assert_eq!(edited.text, filled);
+        let back = remove(&edited.text, Format::Json, keys, "new", Some(&edited.origin));
+        assert_eq!(back.as_deref(), Ok(text));
+    }
+}
+
+#[test]
+fn a_server_that_is_null_gives_way_to_one() {
+    let text = r#"{"mcp":{"new":null,"a":{}}}"#;
+    assert_eq!(names(text, Format::Json), Some(vec!["a".to_owned()]));
+    let edited = insert(text, Format::Json, &["mcp"], "new", &entry()).expect("the name is free");
+    assert_eq!(names(&edited.text, Format::Json), Some(vec!["new".to_owned(), "a".to_owned()]));
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use protomcp_http::BoxBody;
-use protomcp_types::{JsonObject, without_byte_order_mark};
+use protomcp_types::{JsonObject, null_as_default, without_byte_order_mark};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -36,7 +36,7 @@ pub(crate) type Answer = (StatusCode, String);
 #[derive(Deserialize)]
 struct Call {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     args: JsonObject,
 }
 
@@ -48,7 +48,7 @@ struct Read {
 #[derive(Deserialize)]
 struct Prompt {
     name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     arguments: JsonObject,
 }
 
@@ -122,4 +122,17 @@ fn array(items: &[impl Serialize]) -> Result<String, String> {
 
 pub(crate) fn error(status: StatusCode, why: &str) -> Answer {
     (status, json!({"error": why}).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_that_are_null_are_none() {
+        let call: Call = serde_json::from_str(r#"{"name":"a","args":null}"#).unwrap();
+        assert!(call.args.is_empty());
+        let prompt: Prompt = serde_json::from_str(r#"{"name":"a","arguments":null}"#).unwrap();
+        assert!(prompt.arguments.is_empty());
+    }
 }

@@ -2,15 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::null_as_default;
+
 /// The caching hint of a result; since 2026-07-28.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheHint {
     /// Milliseconds for which the answer is fresh; 0 means that each use needs a new request.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub ttl_ms: u64,
     /// The caches that may keep it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub cache_scope: CacheScope,
 }
 

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::null_as_default;
 use crate::empty::Empty;
 use crate::json_object::JsonObject;
 use crate::raw::{Kind, RawJson};
@@ -81,19 +82,19 @@ impl ClientCapabilities {
     #[must_use]
     pub fn has_sampling_with_tools(&self) -> bool {
         let modes = self.capability("sampling").and_then(|modes| JsonObject::from_raw(modes).ok());
-        modes.is_some_and(|modes| modes.member("tools").is_some())
+        modes.is_some_and(|modes| has(&modes, "tools"))
     }
 
     /// True if the client shows forms. An `elicitation` without modes means forms (MCP 2025-11-25, client/elicitation).
     #[must_use]
     pub fn has_form_elicitation(&self) -> bool {
-        self.elicitation_modes().is_some_and(|modes| modes.is_empty() || modes.member("form").is_some())
+        self.elicitation_modes().is_some_and(|modes| has(&modes, "form") || modes.iter().all(|(_, mode)| is_null(mode)))
     }
 
     /// True if the client opens URLs.
     #[must_use]
     pub fn has_url_elicitation(&self) -> bool {
-        self.elicitation_modes().is_some_and(|modes| modes.member("url").is_some())
+        self.elicitation_modes().is_some_and(|modes| has(&modes, "url"))
     }
 
     fn elicitation_modes(&self) -> Option<JsonObject> {
@@ -135,10 +136,10 @@ pub struct ServerCapabilities {
 #[serde(rename_all = "camelCase")]
 pub struct ListCapability {
     /// The server notifies when the list changes.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "is_false")]
     pub list_changed: bool,
     /// The server notifies when an element changes (resources only).
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, deserialize_with = "null_as_default", skip_serializing_if = "is_false")]
     pub subscribe: bool,
 }
 
@@ -199,7 +200,7 @@ impl ServerCapabilities {
     #[must_use]
     pub fn has_extension(&self, name: &str) -> bool {
         let extensions = self.extensions.as_ref().and_then(|extensions| JsonObject::from_raw(extensions).ok());
-        extensions.is_some_and(|extensions| extensions.member(name).is_some())
+        extensions.is_some_and(|extensions| has(&extensions, name))
     }
 
     /// Adds tool calls as tasks, with listing and cancelling.
@@ -245,6 +246,15 @@ impl ServerCapabilities {
     }
 }
 
+/// True if there is a member that is not null.
+fn has(members: &JsonObject, name: &str) -> bool {
+    members.member(name).is_some_and(|value| !is_null(value))
+}
+
+fn is_null(value: &RawJson) -> bool {
+    value.kind() == Kind::Null
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn is_false(value: &bool) -> bool {
     !value
@@ -262,6 +272,9 @@ mod tests {
             (r#"{"sampling":{},"elicitation":{}}"#, false, true, true, false),
             (r#"{"elicitation":{"url":{}}}"#, false, false, false, true),
             (r#"{"elicitation":{"form":{},"url":{}},"sampling":null}"#, false, false, true, true),
+            (r#"{"elicitation":{"form":null,"url":{}}}"#, false, false, false, true),
+            (r#"{"elicitation":{"form":{},"url":null}}"#, false, false, true, false),
+            (r#"{"elicitation":{"form":null,"url":null}}"#, false, false, true, false),
         ] {
             let can: ClientCapabilities = serde_json::from_str(text).unwrap();
             let seen = (can.has_roots(), can.has_sampling(), can.has_form_elicitation(), can.has_url_elicitation());

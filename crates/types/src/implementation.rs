@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::null_as_default;
 use crate::raw::RawJson;
 
 /// `clientInfo` and `serverInfo` (MCP 2025-11-25, basic/lifecycle). Peers ignore optional members that their revision
@@ -12,7 +13,7 @@ pub struct Implementation {
     /// The programmatic name.
     pub name: String,
     /// Any text.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     pub version: String,
     /// The display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::absent::null_as_default;
 use crate::capability::{ClientCapabilities, ServerCapabilities};
 use crate::empty::Empty;
 use crate::implementation::Implementation;
@@ -15,6 +16,7 @@ pub struct Initialize {
     /// The date of the revision that the client prefers.
     pub protocol_version: String,
     /// The capabilities of the client.
+    #[serde(default, deserialize_with = "null_as_default")]
     pub capabilities: ClientCapabilities,
     /// The identity of the client.
     pub client_info: Implementation,
@@ -27,6 +29,7 @@ pub struct InitializeResult {
     /// The date of the negotiated revision.
     pub protocol_version: String,
     /// The capabilities of the server.
+    #[serde(default, deserialize_with = "null_as_default")]
     pub capabilities: ServerCapabilities,
     /// The identity of the server.
     pub server_info: Implementation,

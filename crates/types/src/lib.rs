@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod absent;
 mod byte_order_mark;
 mod cache;
 mod call;
@@ -42,6 +43,7 @@ mod ui;
 mod uri_template;
 mod version;
 
+pub use absent::null_as_default;
 pub use byte_order_mark::{BYTE_ORDER_MARK, without_byte_order_mark};
 pub use cache::{CacheHint, CacheScope};
 pub use call::{CallTool, CallToolResult};

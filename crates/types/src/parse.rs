@@ -61,11 +61,11 @@ impl Incoming {
         let shape: Shape<'_> = serde_json::from_str(text).map_err(Malformed::unreadable)?;
         let deep = deeper_than(line, MAX_DEPTH);
         match shape {
-            Shape::Object(envelope) => envelope.message(line, deep).map(Self::One),
+            Shape::Object(envelope) => envelope.without_nulls().message(line, deep).map(Self::One),
             Shape::Batch { .. } if deep => Err(Malformed::invalid(None, format!("nested deeper than {MAX_DEPTH}"))),
             Shape::Batch { elements, more: false } if !elements.is_empty() => {
                 let message = |element| match element {
-                    Shape::Object(envelope) => envelope.message(line, deep),
+                    Shape::Object(envelope) => envelope.without_nulls().message(line, deep),
                     Shape::Batch { .. } | Shape::Other => Err(Malformed::invalid(None, "a message is an object")),
                 };
                 Ok(Self::Batch(elements.into_iter().map(message).collect()))
@@ -129,6 +129,23 @@ enum ParamsShape<'a> {
 }
 
 impl Envelope<'_> {
+    /// Without the members that are null beside the one that makes the message: some programs write all of them. A
+    /// result alone may be null.
+    fn without_nulls(mut self) -> Self {
+        let is_value = |raw: &&RawValue| raw.get() != "null";
+        if self.method.as_ref().is_some_and(is_value) {
+            (self.result, self.error) = (self.result.filter(is_value), self.error.filter(is_value));
+        } else if self.result.is_some() || self.error.is_some() {
+            self.method = None;
+        }
+        if self.error.as_ref().is_some_and(is_value) {
+            self.result = self.result.filter(is_value);
+        } else if self.result.is_some() {
+            self.error = None;
+        }
+        self
+    }
+
     fn message(self, line: &Bytes, deep: bool) -> Result<Message, Malformed> {
         let id = self.id.map(|raw| RequestId::parse(raw.get()));
         let readable = id.clone().flatten();

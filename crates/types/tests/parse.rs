@@ -103,6 +103,29 @@ fn a_bad_response_is_answered_without_the_id_of_our_own_request() {
 }
 
 #[test]
+fn members_that_are_null_count_as_absent() {
+    for (with_nulls, without) in [
+        (r#""id":7,"result":{},"error":null"#, r#""id":7,"result":{}"#),
+        (r#""error":null,"id":7,"result":null,"method":null,"params":null"#, r#""id":7,"result":null"#),
+        (r#""id":7,"error":{"code":1,"message":""},"result":null"#, r#""id":7,"error":{"code":1,"message":""}"#),
+        (r#""id":7,"method":null,"result":{}"#, r#""id":7,"result":{}"#),
+        (r#""method":null,"error":{"code":1,"message":""}"#, r#""error":{"code":1,"message":""}"#),
+        (r#""id":7,"method":"ping","params":null,"result":null,"error":null"#, r#""id":7,"method":"ping""#),
+        (r#""method":"notifications/initialized","error":null"#, r#""method":"notifications/initialized""#),
+    ] {
+        let read = |members: &str| message(&format!(r#"{{"jsonrpc":"2.0",{members}}}"#));
+        assert_eq!(read(with_nulls), read(without), "{with_nulls}");
+    }
+    for text in [
+        r#"{"jsonrpc":"2.0","id":7,"error":null}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":null,"error":null}"#,
+        r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{},"error":null}"#,
+    ] {
+        assert!(parse(text.to_owned()).is_err(), "{text}");
+    }
+}
+
+#[test]
 fn nesting_is_limited_and_costs_no_stack() {
     let nested = |depth: usize| {
         let (open, close) = ("[".repeat(depth), "]".repeat(depth));

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// The highest field number (protobuf, "Assigning Field Numbers").
 const LAST: u32 = (1 << 29) - 1;
@@ -15,7 +15,7 @@ const LAST: u32 = (1 << 29) - 1;
 pub struct FieldLock {
     messages: BTreeMap<String, BTreeMap<String, u32>>,
     /// The names of the messages inside others, by the name of the outermost message and the JSON pointer.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, deserialize_with = "names", skip_serializing_if = "BTreeMap::is_empty")]
     names: BTreeMap<String, BTreeMap<String, String>>,
 }
 
@@ -111,7 +111,28 @@ impl FieldLock {
     }
 }
 
+/// Reads the names of messages. A member that is null counts as absent.
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, BTreeMap<String, String>>, D::Error> {
+    let names: Option<BTreeMap<String, Option<BTreeMap<String, String>>>> = Option::deserialize(deserializer)?;
+    let names = names.unwrap_or_default().into_iter();
+    Ok(names.filter_map(|(root, names)| Some((root, names?))).collect())
+}
+
 /// The numbers that belong to protobuf itself.
 fn is_reserved(number: u32) -> bool {
     (19_000..=19_999).contains(&number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_null_count_as_absent() {
+        let expected = FieldLock::parse(r#"{"messages":{"M":{"a":1}}}"#).unwrap();
+        for names in ["null", r#"{"M":null}"#] {
+            let text = format!(r#"{{"messages":{{"M":{{"a":1}}}},"names":{names}}}"#);
+            assert_eq!(FieldLock::parse(&text).as_ref(), Ok(&expected), "{names}");
+        }
+    }
 }

@@ -4,14 +4,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
-pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
+/// Reads a duration. One that is null counts as absent.
+pub(super) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let wrong = || serde::de::Error::custom(format!("invalid duration {text:?}: use 300ms, 90s or 1m30s"));
-    parse(&text).ok_or_else(wrong)
-}
-
-pub(super) fn read_some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
-    read(deserializer).map(Some)
+    parse(&text).map(Some).ok_or_else(wrong)
 }
 
 fn parse(text: &str) -> Option<Duration> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use protomcp_types::null_as_default;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,7 +23,7 @@ pub struct Expectation {
     #[serde(default)]
     fails: Option<Matcher>,
     /// Values in the result, by JSON pointers.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     at: BTreeMap<String, Matcher>,
     /// The names in a list, in any order.
     #[serde(default)]
@@ -31,10 +32,10 @@ pub struct Expectation {
     #[serde(default)]
     result: Option<Matcher>,
     /// Notifications that arrive in the time of the step, by their methods, with their parameters.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     notifications: BTreeMap<String, Matcher>,
     /// Lists that the server says have changed: tools, resources, prompts.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     changes: Vec<String>,
 }
 

@@ -26,6 +26,9 @@ pub struct Origin {
     /// The whole text, if it had no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) without_value: Option<String>,
+    /// True if the key after these existed and was null.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) was_null: bool,
 }
 
 /// A text with a new entry.

@@ -69,10 +69,15 @@ impl Blanked<'_> {
     pub(crate) fn container(&self, keys: &[&str]) -> Result<Option<Object>, EditError> {
         let Some(mut object) = self.root()? else { return Ok(None) };
         for key in keys {
-            let Some(member) = object.member(key)? else { return Ok(None) };
+            let Some(member) = object.member(key)?.filter(|member| !self.is_null(member)) else { return Ok(None) };
             object = self.object(member.value.clone(), &format!("\"{key}\""))?;
         }
         Ok(Some(object))
+    }
+
+    /// True if the value of a member is null, which counts as absent.
+    pub(crate) fn is_null(&self, member: &Member) -> bool {
+        self.json.get(member.value.clone()) == Some("null")
     }
 
     fn span(&self, raw: &RawValue) -> Range<usize> {
@@ -112,7 +117,7 @@ pub(crate) fn servers(
         })?;
         Ok((member.key, value))
     };
-    container.members.into_iter().map(entry).collect()
+    container.members.into_iter().filter(|member| !blanked.is_null(member)).map(entry).collect()
 }
 
 /// The position of a line and a column.

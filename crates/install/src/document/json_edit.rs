@@ -2,15 +2,15 @@
 //!
 //! A member is inserted behind the last one and the comments on its line, or behind the comments of an empty object:
 //! always directly behind something that is not white space. So the white space before a member is what was inserted with
-//! it, and removing both, with the one comma that the member needs, gives back the text before. Two things cannot be seen
-//! in the result, and are kept in the [`Origin`]: the objects on the way that were missing, and the white space before the
-//! bracket of an object that was empty.
+//! it, and removing both, with the one comma that the member needs, gives back the text before. Three things cannot be seen
+//! in the result, and are kept in the [`Origin`]: the objects on the way that were missing, the white space before the
+//! bracket of an object that was empty, and a null in the place of an object.
 
 use std::ops::Range;
 
 use crate::document::comments::Blanked;
 use crate::document::edit::{EditError, Edited, Format, Origin};
-use crate::document::json::Object;
+use crate::document::json::{Member, Object};
 use crate::value::{Layout, Value, quoted};
 
 pub(crate) fn insert(
@@ -27,12 +27,22 @@ pub(crate) fn insert(
     let mut depth = 0;
     for key in keys {
         let Some(member) = object.member(key)? else { break };
+        if file.is_null(member) {
+            let text = replace_null(&file, member, depth, &nested(&path_below(keys, depth, name), value));
+            return Ok(Edited { text, origin: Origin { depth, was_null: true, ..Origin::default() } });
+        }
         object = file.object(member.value.clone(), &format!("\"{key}\""))?;
         depth += 1;
     }
     let missing = &keys[depth..];
-    if missing.is_empty() && object.member(name)?.is_some() {
-        return Err(EditError::Exists(name.to_owned()));
+    if missing.is_empty()
+        && let Some(member) = object.member(name)?
+    {
+        if !file.is_null(member) {
+            return Err(EditError::Exists(name.to_owned()));
+        }
+        let text = replace_null(&file, member, depth, value);
+        return Ok(Edited { text, origin: Origin { depth, ..Origin::default() } });
     }
     let path: Vec<&str> = missing.iter().copied().chain([name]).collect();
     let (key, value) = (path[0], nested(&path[1..], value));
@@ -40,7 +50,7 @@ pub(crate) fn insert(
         true => insert_first(&file, &object, depth, (key, &value)),
         false => (insert_last(&file, &object, depth, (key, &value)), String::new()),
     };
-    Ok(Edited { text, origin: Origin { depth, padding, without_value: None } })
+    Ok(Edited { text, origin: Origin { depth, padding, ..Origin::default() } })
 }
 
 pub(crate) fn remove(
@@ -71,6 +81,10 @@ pub(crate) fn remove(
     }
     let last = path.pop().ok_or_else(not_found)?;
     let object = file.container(&path)?.ok_or_else(not_found)?;
+    if origin.was_null && path.len() == origin.depth {
+        let member = object.member(last)?.ok_or_else(not_found)?;
+        return Ok(replaced(text, member, "null"));
+    }
     let is_only = object.members.len() == 1;
     let removed = remove_member(&file, &object, last);
     if !is_only || path.len() != origin.depth {
@@ -116,13 +130,33 @@ fn whole(file: &Blanked<'_>, keys: &[&str], name: &str, value: &Value) -> Edited
     let comments = file.text.trim_end_matches(['\n', '\r', ' ', '\t']);
     let separator = if file.comments.is_empty() { "" } else { newline };
     let text = format!("{comments}{separator}{}{newline}", nested(&path, value).render(&layout));
-    let origin = Origin { depth: 0, padding: String::new(), without_value: Some(file.text.to_owned()) };
+    let origin = Origin { without_value: Some(file.text.to_owned()), ..Origin::default() };
     Edited { text, origin }
 }
 
 /// The value inside objects with one member each.
 fn nested(path: &[&str], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |value, key| Value::Object(vec![((*key).to_owned(), value)]))
+}
+
+/// The keys behind the one at this depth, and the name.
+fn path_below<'a>(keys: &[&'a str], depth: usize, name: &'a str) -> Vec<&'a str> {
+    keys[depth + 1..].iter().copied().chain([name]).collect()
+}
+
+/// Writes a value in the place of a null.
+fn replace_null(file: &Blanked<'_>, member: &Member, depth: usize, value: &Value) -> String {
+    let space = &file.text[file.space_before(member.key_start)..member.key_start];
+    let layout = match space.rsplit_once('\n') {
+        Some((_, indent)) => lines(file.text, indent, depth + 1),
+        None => Layout::Line,
+    };
+    replaced(file.text, member, &value.render(&layout))
+}
+
+/// The text with another value of a member.
+fn replaced(text: &str, member: &Member, value: &str) -> String {
+    format!("{}{value}{}", &text[..member.value.start], &text[member.value.end..])
 }
 
 /// Inserts a member behind the last one of an object.

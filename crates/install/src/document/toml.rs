@@ -32,7 +32,7 @@ pub(crate) fn insert(text: &str, keys: &[&str], name: &str, value: &Value) -> Re
     if !contents(&edited).is_ok_and(|contents| has(&contents, keys, name)) {
         return Err(EditError::Unsupported(format!("{} has no place for a table of its own", keys.join("."))));
     }
-    Ok(Edited { text: edited, origin: Origin { depth: keys.len(), padding, without_value: None } })
+    Ok(Edited { text: edited, origin: Origin { depth: keys.len(), padding, ..Origin::default() } })
 }
 
 pub(crate) fn remove(text: &str, keys: &[&str], name: &str, origin: Option<&Origin>) -> Result<String, EditError> {

@@ -283,6 +283,6 @@ fn read_discovery(version: ProtocolVersion, body: JsonBuf) -> Option<(Vec<String
     let meta = members.member("_meta").and_then(|meta| JsonObject::from_raw(meta).ok());
     let implementation = meta.as_ref().and_then(|meta| meta.member(meta::SERVER_INFO)).and_then(|raw| raw.to().ok());
     let instructions = members.member("instructions").and_then(|raw: &RawJson| raw.to().ok());
-    let capabilities = Some(members.member("capabilities")?.to().ok()?);
+    let capabilities = Some(members.member("capabilities")?.to::<Option<_>>().ok()?.unwrap_or_default());
     Some((supported, ServerView { version, implementation, capabilities, instructions }))
 }

@@ -18,6 +18,13 @@ fn a_stateless_server_is_discovered() {
 }
 
 #[test]
+fn capabilities_that_are_null_are_none() {
+    let mut wire = Wire::new(|_| {});
+    wire.server(&DISCOVERED.replace(r#"{"tools":{}}"#, "null"));
+    assert_eq!(wire.events(), ["opened 2026-07-28"]);
+}
+
+#[test]
 fn the_era_follows_from_the_answer_to_discover() {
     let error = |code: i64, data: &str| format!(r#""id":1,"error":{{"code":{code},"message":"no"{data}}}"#);
     let supported = |list: &str| format!(r#","data":{{"supported":[{list}],"requested":"2026-07-28"}}"#);
