@@ -1,4 +1,4 @@
-//! The file that names servers: the `mcpServers` object that hosts read.
+//! The file that names servers: the `mcpServers` object that hosts read, with the comments that some of them allow.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use protomcp_http_client::HttpTransport;
-use protomcp_types::{JsonObject, RawJson};
-use serde::Deserialize;
+use protomcp_install::without_comments;
+use protomcp_types::{JsonObject, Kind, RawJson};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 use crate::args::address::Address;
 use crate::exit::Failure;
@@ -49,37 +51,89 @@ pub(crate) enum CommandProtocol {
     Proto,
 }
 
-/// An entry as it is written. Members that only matter to hosts are ignored.
+/// An entry as it is written. Members that only matter to hosts are ignored, and one that is null counts as absent.
 #[derive(Debug, Deserialize)]
 struct Written {
     /// `proto-mcp` is ours. Hosts write others, which follow from the members.
     #[serde(rename = "type")]
     kind: Option<String>,
     command: Option<String>,
-    #[serde(default)]
-    args: Vec<String>,
-    #[serde(default)]
-    env: BTreeMap<String, String>,
+    args: Option<Vec<Word>>,
+    env: Option<BTreeMap<String, Option<Word>>>,
     cwd: Option<String>,
-    #[serde(alias = "serverUrl")]
     url: Option<String>,
-    #[serde(default)]
-    headers: BTreeMap<String, String>,
-    #[serde(default)]
-    disabled: bool,
+    #[serde(rename = "serverUrl")]
+    server_url: Option<String>,
+    #[serde(rename = "httpUrl")]
+    http_url: Option<String>,
+    headers: Option<BTreeMap<String, Option<Word>>>,
+    disabled: Option<bool>,
+    enabled: Option<bool>,
+    #[serde(rename = "isActive")]
+    is_active: Option<bool>,
 }
+
+/// A text, or a number or a boolean as its text.
+#[derive(Debug)]
+struct Word(String);
+
+impl<'de> Deserialize<'de> for Word {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = RawJson::deserialize(deserializer)?;
+        match value.kind() {
+            Kind::String => value.to().map(Self).map_err(D::Error::custom),
+            Kind::Number | Kind::Boolean => Ok(Self(value.as_str().to_owned())),
+            Kind::Object | Kind::Array | Kind::Null => {
+                Err(D::Error::custom(format!("expected a string, a number or a boolean, got {}", value.as_str())))
+            }
+        }
+    }
+}
+
+impl Written {
+    fn is_off(&self) -> bool {
+        self.disabled == Some(true) || self.enabled == Some(false) || self.is_active == Some(false)
+    }
+
+    /// The URL, which hosts give different names.
+    fn url(&mut self) -> Result<Option<String>, String> {
+        let mut urls = [self.url.take(), self.server_url.take(), self.http_url.take()].into_iter().flatten();
+        let url = urls.next();
+        if urls.next().is_some() {
+            return Err("it has more than one of \"url\", \"serverUrl\" and \"httpUrl\"".into());
+        }
+        Ok(url)
+    }
+}
+
+/// Variables of hosts, which know them without a prefix.
+const OF_HOSTS: &[&str] = &[
+    "cwd",
+    "extensionInstallFolder",
+    "extensionPath",
+    "file",
+    "pathSeparator",
+    "userHome",
+    "workspaceFolder",
+    "workspaceFolderBasename",
+    "workspacePath",
+    "workspaceRoot",
+    "/",
+];
 
 /// The servers of a file, in its order.
 pub(super) fn read(path: &Path, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, Failure> {
     let invalid = |why: String| Failure::usage(format!("invalid --config {}: {why}", path.display()));
     let text = text_file::read(path).map_err(|error| invalid(error.to_string()))?;
-    let entries = parse(text.into_bytes(), variable).map_err(invalid)?;
+    let entries = parse(&text, variable).map_err(invalid)?;
     if entries.is_empty() { Err(invalid("it names no server".into())) } else { Ok(entries) }
 }
 
-fn parse(text: Vec<u8>, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, String> {
-    let file = RawJson::parse(text).and_then(|raw| JsonObject::from_raw(&raw)).map_err(|error| error.to_string())?;
-    let servers = file.member("mcpServers").or_else(|| file.member("servers"));
+fn parse(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, String> {
+    let json = without_comments(text).map_err(|error| error.to_string())?;
+    let file = RawJson::parse(json).and_then(|raw| JsonObject::from_raw(&raw)).map_err(|error| error.to_string())?;
+    let is_value = |value: &&RawJson| value.kind() != Kind::Null;
+    let servers = file.member("mcpServers").filter(is_value).or_else(|| file.member("servers").filter(is_value));
     let servers = servers.ok_or("it has no object \"mcpServers\"")?;
     let no_object = |_| "\"mcpServers\" is not an object";
     if let Some(name) = json_names::repeated(servers.as_str()).map_err(no_object)? {
@@ -87,12 +141,12 @@ fn parse(text: Vec<u8>, variable: &impl Fn(&str) -> Option<String>) -> Result<Ve
     }
     let servers = JsonObject::from_raw(servers).map_err(no_object)?;
     let mut entries = Vec::new();
-    for (name, entry) in servers.iter() {
+    for (name, entry) in servers.iter().filter(|(_, entry)| is_value(entry)) {
         if name.is_empty() {
             return Err("a server has an empty name".into());
         }
         let entry: Written = entry.to().map_err(|error| format!("server \"{name}\": {error}"))?;
-        if entry.disabled {
+        if entry.is_off() {
             continue;
         }
         let location = location(entry, variable).map_err(|why| format!("server \"{name}\": {why}"))?;
@@ -101,15 +155,22 @@ fn parse(text: Vec<u8>, variable: &impl Fn(&str) -> Option<String>) -> Result<Ve
     Ok(entries)
 }
 
-fn location(entry: Written, variable: &impl Fn(&str) -> Option<String>) -> Result<Location, String> {
+fn location(mut entry: Written, variable: &impl Fn(&str) -> Option<String>) -> Result<Location, String> {
     let fill = |text: String| expand(&text, variable);
-    let pairs = |pairs: BTreeMap<String, String>| {
-        pairs.into_iter().map(|(name, value)| Ok((name, fill(value)?))).collect::<Result<Vec<_>, String>>()
+    let pairs = |pairs: Option<BTreeMap<String, Option<Word>>>| {
+        let pairs = pairs.unwrap_or_default().into_iter().filter_map(|(name, value)| Some((name, value?.0)));
+        pairs.map(|(name, value)| Ok((name, fill(value)?))).collect::<Result<Vec<_>, String>>()
     };
-    let location = match (entry.command, entry.url) {
+    let url = entry.url()?;
+    let location = match (entry.command, url) {
         (Some(program), None) => Location::Command(StdioCommand {
             program: fill(program)?.into(),
-            arguments: entry.args.into_iter().map(|word| fill(word).map(OsString::from)).collect::<Result<_, _>>()?,
+            arguments: entry
+                .args
+                .unwrap_or_default()
+                .into_iter()
+                .map(|Word(word)| fill(word).map(OsString::from))
+                .collect::<Result<_, _>>()?,
             environment: pairs(entry.env)?,
             directory: entry.cwd.map(fill).transpose()?.map(PathBuf::from),
             protocol: match entry.kind.as_deref() {
@@ -124,19 +185,31 @@ fn location(entry: Written, variable: &impl Fn(&str) -> Option<String>) -> Resul
     Ok(location)
 }
 
-/// Replaces `${NAME}` and `${NAME:-default}` by environment variables, as hosts do.
+/// Replaces `${NAME}`, `${NAME:-default}` and `${env:NAME}` by environment variables, as hosts do.
 pub(super) fn expand(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
     let (mut filled, mut rest) = (String::new(), text);
     while let Some((before, after)) = rest.split_once("${") {
         let Some((inner, behind)) = after.split_once('}') else { break };
-        let (name, default) = inner.split_once(":-").map_or((inner, None), |(name, default)| (name, Some(default)));
-        let value = variable(name).or_else(|| default.map(str::to_owned));
         filled.push_str(before);
-        filled.push_str(&value.ok_or_else(|| format!("the environment variable {name} is not set"))?);
+        filled.push_str(&value(inner, variable)?);
         rest = behind;
     }
     filled.push_str(rest);
     Ok(filled)
+}
+
+/// The value for the text between the brackets.
+fn value(inner: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<String, String> {
+    let (name, default) = inner.split_once(":-").map_or((inner, None), |(name, default)| (name, Some(default)));
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    let is_of_host = name.contains(':');
+    let found = if is_of_host { None } else { variable(name).or_else(|| default.map(str::to_owned)) };
+    found.ok_or_else(|| match is_of_host || OF_HOSTS.contains(&name) {
+        true => {
+            format!("${{{inner}}} cannot be filled in: only environment variables can, as ${{NAME}} or ${{env:NAME}}")
+        }
+        false => format!("the environment variable {name} is not set"),
+    })
 }
 
 impl Location {
@@ -182,7 +255,102 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Vec<Entry>, String> {
-        parse(text.into(), &|name| (name == "TOKEN").then(|| "secret".into()))
+        parse(text, &|name| (name == "TOKEN").then(|| "secret".into()))
+    }
+
+    fn command(text: &str) -> StdioCommand {
+        let entries = parsed(&format!(r#"{{"mcpServers":{{"a":{text}}}}}"#)).unwrap();
+        match &entries[0].location {
+            Location::Command(command) => command.clone(),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn of_url(text: &str) -> (String, Vec<(String, String)>) {
+        let entries = parsed(&format!(r#"{{"mcpServers":{{"a":{text}}}}}"#)).unwrap();
+        match &entries[0].location {
+            Location::Url { url, headers } => (url.clone(), headers.clone()),
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn pair(name: &str, value: &str) -> (String, String) {
+        (name.to_owned(), value.to_owned())
+    }
+
+    #[test]
+    fn members_that_are_null_count_as_absent() {
+        let nulls = r#""type":null,"args":null,"env":null,"cwd":null,"url":null,"serverUrl":null,"headers":null"#;
+        let flags = r#""disabled":null,"enabled":null,"isActive":null"#;
+        let plain = command(r#"{"command":"x"}"#);
+        assert_eq!(command(&format!(r#"{{"command":"x",{nulls},{flags}}}"#)), plain);
+        let command = command(r#"{"command":"x","env":{"A":null,"B":"b"}}"#);
+        assert_eq!(command.environment, [pair("B", "b")]);
+        let web = of_url(r#"{"command":null,"url":"http://a/","serverUrl":null,"headers":{"X":null,"Y":"y"}}"#);
+        assert_eq!(web, ("http://a/".to_owned(), vec![pair("Y", "y")]));
+        for text in [
+            r#"{"mcpServers":null,"servers":{"a":{"command":"x"}}}"#,
+            r#"{"mcpServers":{"b":null,"a":{"command":"x"}},"servers":null}"#,
+        ] {
+            let entries = parsed(text).unwrap();
+            assert_eq!(entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["a"], "{text}");
+        }
+    }
+
+    #[test]
+    fn comments_and_commas_after_the_last_member_are_skipped() {
+        let entries = parsed("{ // mine\n \"servers\": { /* a */ \"a\": {\"url\": \"http://a//b\",},\n },\n}").unwrap();
+        let url = Location::Url { url: "http://a//b".into(), headers: vec![] };
+        assert_eq!(entries, [Entry { name: "a".into(), location: url }]);
+    }
+
+    #[test]
+    fn numbers_and_booleans_become_their_text() {
+        let command = command(r#"{"command":"x","args":["-p",8080,1.50,true],"env":{"A":1e3,"B":false}}"#);
+        assert_eq!(command.arguments, ["-p", "8080", "1.50", "true"].map(OsString::from));
+        assert_eq!(command.environment, [pair("A", "1e3"), pair("B", "false")]);
+        let (_, headers) = of_url(r#"{"url":"http://a/","headers":{"X-N":12345678901234567890123}}"#);
+        assert_eq!(headers, [pair("X-N", "12345678901234567890123")]);
+    }
+
+    #[test]
+    fn servers_that_are_off_are_left_out() {
+        for flag in [r#""disabled":true"#, r#""enabled":false"#, r#""isActive":false"#] {
+            let entries = parsed(&format!(r#"{{"mcpServers":{{"a":{{"command":"x",{flag}}}}}}}"#)).unwrap();
+            assert!(entries.is_empty(), "{flag}");
+        }
+        command(r#"{"command":"x","disabled":false,"enabled":true,"isActive":true}"#);
+    }
+
+    #[test]
+    fn a_url_has_one_of_several_names() {
+        for name in ["url", "serverUrl", "httpUrl"] {
+            assert_eq!(of_url(&format!(r#"{{"{name}":"http://a/"}}"#)).0, "http://a/");
+        }
+    }
+
+    #[test]
+    fn only_environment_variables_are_filled_in() {
+        let expand = |text: &str| expand(text, &|name| (name == "TOKEN").then(|| "secret".into()));
+        for (text, filled) in [
+            ("${TOKEN}-${env:TOKEN}", "secret-secret"),
+            ("${A:-http://x:1}${env:A:-b}", "http://x:1b"),
+            ("${workspaceFolder:-.}", "."),
+            ("$TOKEN ${", "$TOKEN ${"),
+        ] {
+            assert_eq!(expand(text).as_deref(), Ok(filled), "{text}");
+        }
+        for (text, why) in [
+            ("${input:key}", "${input:key} cannot be filled in"),
+            ("${input:key:-x}", "${input:key:-x} cannot be filled in"),
+            ("a/${workspaceFolder}", "${workspaceFolder} cannot be filled in"),
+            ("${workspaceFolder:one}", "${workspaceFolder:one} cannot be filled in"),
+            ("${env:A}", "the environment variable A is not set"),
+            ("${A}", "the environment variable A is not set"),
+        ] {
+            let error = expand(text).unwrap_err();
+            assert!(error.starts_with(why), "{text}: {error}");
+        }
     }
 
     #[test]
@@ -243,6 +411,11 @@ mod tests {
             (r#"{"mcpServers":{"a":{}}}"#, "server \"a\": it needs either \"command\" or \"url\""),
             (r#"{"mcpServers":{"a":{"command":"x","url":"y"}}}"#, "either"),
             (r#"{"mcpServers":{"a":{"command":5}}}"#, "server \"a\": "),
+            (r#"{"mcpServers":{"a":{"command":"x","args":[null]}}}"#, "server \"a\": expected a string"),
+            (r#"{"mcpServers":{"a":{"command":"x","env":{"A":[1]}}}}"#, "server \"a\": expected a string"),
+            (r#"{"mcpServers":{"a":{"url":"http://a","httpUrl":"http://b"}}}"#, "it has more than one of \"url\""),
+            (r#"{"mcpServers":null}"#, "it has no object \"mcpServers\""),
+            ("{ /* x", "line 1, column 3: this comment has no end"),
             (r#"{"mcpServers":{"a":{"command":"${MISSING}"}}}"#, "the environment variable MISSING is not set"),
             (r#"{"mcpServers":{"a":{"url":"ftp://x"}}}"#, "server \"a\": "),
             (r#"{"mcpServers":{"a":{"url":"proto://x"}}}"#, "server \"a\": expected proto://HOST:PORT"),

@@ -9,6 +9,7 @@ mod json;
 mod json_edit;
 mod toml;
 
+use crate::document::comments::Blanked;
 use crate::value::Value;
 
 pub use edit::{EditError, Edited, Format, Origin};
@@ -44,7 +45,7 @@ pub fn remove(
     }
 }
 
-/// The servers of a text, in its order: the name and the entry as JSON.
+/// The servers of a text, in its order: the name and the entry as JSON. An entry that is null counts as absent.
 ///
 /// # Errors
 ///
@@ -54,4 +55,14 @@ pub fn servers(text: &str, format: Format, keys: &[&str]) -> Result<Vec<(String,
         Format::Toml => toml::servers(text, keys),
         _ => json::servers(text, format, keys),
     }
+}
+
+/// The JSON of a text that may have comments, and commas after the last member: both become white space, so that the
+/// positions are those of the text.
+///
+/// # Errors
+///
+/// A comment has no end.
+pub fn without_comments(text: &str) -> Result<String, EditError> {
+    Blanked::new(text, Format::Jsonc).map(|blanked| blanked.json)
 }

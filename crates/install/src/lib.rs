@@ -15,7 +15,7 @@ mod value;
 
 pub use bundle::{Archive, ArchiveError, ArchiveFile, BundleManifest, BundleSetting, archive, registry_entry};
 pub use diff::diff;
-pub use document::{EditError, Edited, Format, Origin, insert, remove, servers};
+pub use document::{EditError, Edited, Format, Origin, insert, remove, servers, without_comments};
 pub use entry::{Server, snippet};
 pub use environment::{Environment, Os};
 pub use file::FileError;
