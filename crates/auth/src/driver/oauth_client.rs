@@ -105,7 +105,7 @@ impl OAuthClient {
                     (_, Some(running)) => running.clone(),
                     (ChallengeStep::Load, None) => self.0.start(&mut state, Job::Load),
                     (ChallengeStep::Authorize { may_refresh }, None) => {
-                        state.session.begin_round(Instant::now())?;
+                        state.session.begin_round(&challenge, Instant::now())?;
                         let current = state.session.held().cloned().map(Box::new);
                         let (demand, rejected) = (demand.clone(), challenge.authorization.clone());
                         self.0.start(&mut state, Job::Challenge { demand, current, rejected, may_refresh })

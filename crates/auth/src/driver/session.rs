@@ -25,6 +25,7 @@ const DECLINED: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(crate) struct Session {
     held: Option<SessionCredentials>,
+    usage: Usage,
     /// The number of times that the credentials were replaced by others.
     context: u64,
     is_loaded: bool,
@@ -34,6 +35,18 @@ pub(crate) struct Session {
     refresh_failed: Option<FailedRefresh>,
     /// The last answer of a user who did not sign in.
     declined: Option<(Instant, AuthorizationError)>,
+}
+
+/// The use of a token so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Usage {
+    /// It is known from the store, or was presented during its life.
+    #[default]
+    Usual,
+    /// It was issued in this session and not presented yet.
+    New,
+    /// It was over when it was presented for the first time.
+    Late,
 }
 
 /// The last refresh, if it has failed.
@@ -67,11 +80,18 @@ pub(crate) enum ChallengeStep {
 }
 
 impl Session {
-    pub(crate) fn request(&self, now: SystemTime, instant: Instant) -> RequestStep {
+    pub(crate) fn request(&mut self, now: SystemTime, instant: Instant) -> RequestStep {
         if !self.is_loaded {
             return RequestStep::Load;
         }
-        let Some(credentials) = self.credentials() else { return RequestStep::Present(None) };
+        let Some(credentials) = self.credentials().cloned() else { return RequestStep::Present(None) };
+        // Some servers issue tokens with a life of no length. If it is over, it is up to the MCP server to refuse them.
+        if self.usage == Usage::New && self.is_usable(&credentials, now) {
+            self.usage = if credentials.has_expired(now) { Usage::Late } else { Usage::Usual };
+            if self.usage == Usage::Late {
+                return RequestStep::Present(Some(Box::new(credentials)));
+            }
+        }
         let has_expired = credentials.has_expired(now);
         let may_refresh = match &self.refresh_failed {
             None => true,
@@ -80,7 +100,7 @@ impl Session {
         if credentials.is_due(now) && credentials.has_refresh_token() && may_refresh {
             return RequestStep::Refresh;
         }
-        RequestStep::Present((!has_expired).then(|| Box::new(credentials.clone())))
+        RequestStep::Present(self.is_usable(&credentials, now).then(|| Box::new(credentials)))
     }
 
     pub(crate) fn challenge(
@@ -90,13 +110,13 @@ impl Session {
         now: SystemTime,
     ) -> Result<ChallengeStep, AuthorizationError> {
         if challenge.attempt > MAX_ATTEMPTS {
-            return Err(AuthorizationError::Rejected(format!("{MAX_ATTEMPTS} attempts have not been enough")));
+            return Err(refused(challenge, format!("{MAX_ATTEMPTS} attempts have not been enough")));
         }
         if !self.is_loaded {
             return Ok(ChallengeStep::Load);
         }
         let nonce = self.record_nonce(challenge.dpop_nonce.as_deref());
-        let current = self.valid(now);
+        let current = self.credentials().filter(|credentials| self.is_usable(credentials, now));
         let is_current = challenge.authorization == current.map(Credentials::authorization);
         if current.is_some() && !is_current {
             return Ok(ChallengeStep::Repeat);
@@ -117,7 +137,7 @@ impl Session {
     }
 
     /// Allows a flow that an MCP server has caused, or rejects it.
-    pub(crate) fn begin_round(&mut self, now: Instant) -> Result<(), AuthorizationError> {
+    pub(crate) fn begin_round(&mut self, challenge: &Challenge, now: Instant) -> Result<(), AuthorizationError> {
         match &self.declined {
             Some((since, error)) if now < *since + DECLINED => return Err(error.clone()),
             _ => self.declined = None,
@@ -125,8 +145,7 @@ impl Session {
         if self.rounds.take(now) {
             return Ok(());
         }
-        let reason = "it has caused too many authorizations; try again in a minute".to_owned();
-        Err(AuthorizationError::Rejected(reason))
+        Err(refused(challenge, "it has caused too many authorizations; try again in a minute".to_owned()))
     }
 
     /// Records the nonce of a response. True if it is one.
@@ -162,6 +181,11 @@ impl Session {
         self.credentials().filter(|credentials| !credentials.has_expired(now))
     }
 
+    /// True for a token to present: one that has not expired, or that was over before it could be used.
+    fn is_usable(&self, credentials: &Credentials, now: SystemTime) -> bool {
+        !credentials.has_expired(now) || self.usage != Usage::Usual && credentials.is_short_lived()
+    }
+
     /// Replaces the credentials.
     pub(crate) fn replace(&mut self, held: Option<SessionCredentials>) {
         self.is_loaded = true;
@@ -169,6 +193,8 @@ impl Session {
         if self.credentials() != held.as_ref().map(|held| &held.credentials) {
             self.context += 1;
         }
+        let is_new = held.as_ref().is_some_and(|held| held.origin != Origin::Stored);
+        self.usage = if is_new { Usage::New } else { Usage::Usual };
         self.held = held;
     }
 
@@ -188,6 +214,14 @@ impl Session {
         let is_final = !matches!(error, AuthorizationError::Unavailable(_) | AuthorizationError::Store(_));
         self.refresh_failed = Some(FailedRefresh { since: now, is_final });
         is_final
+    }
+}
+
+/// The end of the attempts to satisfy a challenge. Only a token that was sent can be rejected.
+fn refused(challenge: &Challenge, reason: String) -> AuthorizationError {
+    match challenge.authorization {
+        Some(_) => AuthorizationError::Rejected(reason),
+        None => AuthorizationError::Unavailable(reason),
     }
 }
 

@@ -148,6 +148,13 @@ impl Credentials {
         self.token.expires.is_some_and(|expires| seconds(now) >= expires)
     }
 
+    /// True if the token may be over before it is used: it lives for less than a minute.
+    #[cfg(feature = "oauth-driver")]
+    pub(crate) fn is_short_lived(&self) -> bool {
+        let received = self.token.received;
+        self.token.expires.is_some_and(|expires| expires.saturating_sub(received) < REFRESH_AHEAD.as_secs())
+    }
+
     /// True if the token expires within a minute, or within the last tenth of its life: time for a refresh.
     #[must_use]
     pub fn is_due(&self, now: SystemTime) -> bool {

@@ -11,7 +11,7 @@ use protomcp_auth::{
     PendingRedirect, StoreError, StoreGuard, TokenStore, UserAgent,
 };
 use protomcp_testing::{in_time, patience};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::servers::{World, challenge, json_reply};
@@ -47,6 +47,52 @@ async fn requests_at_once_share_one_sign_in_and_one_refresh() {
     assert!(outcomes.iter().all(|outcome| *outcome == Ok(200)), "{outcomes:?}");
     assert_eq!((world.browser.count(), world.issuer.count("grant_type=refresh_token")), (1, 1));
     world.check_destinations();
+}
+
+/// An authorization server whose tokens have this life, with or without a refresh token.
+fn issue(world: &World, life: Value, has_refresh: bool) {
+    let mut answer = world.issuer_script();
+    let valid = Arc::clone(&world.valid);
+    world.issuer.on(move |request| {
+        let reply = answer(request);
+        if request.target != "/token" || reply.status() != StatusCode::OK {
+            return reply;
+        }
+        let newest = valid.lock().unwrap()[0].clone();
+        let mut token = json!({"access_token": newest, "token_type": "Bearer", "expires_in": life});
+        if has_refresh {
+            token["refresh_token"] = json!(newest.replace('t', "r"));
+        }
+        json_reply(200, &token)
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_with_a_life_of_no_length_is_used() {
+    for (life, has_refresh) in [(json!(0), false), (json!("0"), false), (json!(0), true), (json!("0"), true)] {
+        let world = World::start().await;
+        issue(&world, life.clone(), has_refresh);
+        let client = world.client();
+        for _ in 0..3 {
+            assert_eq!(world.call(&client).await, Ok(200), "{life} {has_refresh}");
+        }
+        let refreshes = if has_refresh { 2 } else { 0 };
+        assert_eq!((world.browser.count(), world.issuer.count("grant_type=refresh_token")), (1, refreshes), "{life}");
+        world.check_destinations();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_token_of_no_length_costs_one_sign_in() {
+    let world = World::start().await;
+    issue(&world, json!(0), false);
+    let mut answer = world.mcp_script();
+    world.mcp.on(move |request| if request.target == "/mcp" { challenge(401, "Bearer") } else { answer(request) });
+    let outcome = world.call(&world.client()).await;
+    assert!(matches!(outcome, Err(AuthorizationError::Rejected(_))), "{outcome:?}");
+    assert_eq!(world.browser.count(), 1);
+    let sent = world.mcp.log().iter().filter(|request| request.authorization() == Some("Bearer t1")).count();
+    assert_eq!(sent, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -158,9 +158,65 @@ fn another_token_is_another_context() {
 fn a_user_who_declines_is_not_asked_again_at_once() {
     let (mut session, start) = (session(None), Instant::now());
     let declined = AuthorizationError::Refused { code: "access_denied".to_owned(), description: None };
+    let unsent = challenge(1, None, "Bearer", None);
     session.flow_failed(&AuthorizationError::Unavailable(String::new()), start);
-    assert_eq!(session.begin_round(start), Ok(()));
+    assert_eq!(session.begin_round(&unsent, start), Ok(()));
     session.flow_failed(&declined, start);
-    assert_eq!(session.begin_round(start + Duration::from_millis(1999)), Err(declined));
-    assert_eq!(session.begin_round(start + Duration::from_secs(2)), Ok(()));
+    assert_eq!(session.begin_round(&unsent, start + Duration::from_millis(1999)), Err(declined));
+    assert_eq!(session.begin_round(&unsent, start + Duration::from_secs(2)), Ok(()));
+}
+
+#[test]
+fn a_token_is_rejected_only_if_it_was_sent() {
+    let start = Instant::now();
+    for (authorization, is_rejected) in [(None, false), (Some("Bearer t"), true)] {
+        let mut session = session(None);
+        let challenged = challenge(1, authorization, "Bearer", None);
+        for _ in 0..3 {
+            assert_eq!(session.begin_round(&challenged, start), Ok(()));
+        }
+        let error = session.begin_round(&challenged, start).unwrap_err();
+        assert_eq!(matches!(error, AuthorizationError::Rejected(_)), is_rejected, "{error}");
+        let error = decide(&mut session, &challenge(6, authorization, "Bearer", None)).unwrap_err();
+        assert_eq!(error.to_string().contains("rejects"), is_rejected, "{error}");
+    }
+}
+
+/// A token that was received at 1,000, with a life of some seconds.
+fn brief(life: u64, refresh_token: Option<&str>, origin: Origin) -> Session {
+    let mut credentials = credentials("t", refresh_token);
+    credentials.token.expires = Some(1000 + life);
+    let mut session = Session::default();
+    session.replace(Some(SessionCredentials { credentials, origin, is_saved: true }));
+    session
+}
+
+#[test]
+fn a_token_that_is_over_on_arrival_is_presented() {
+    let start = Instant::now();
+    for (life, arrival) in [(0, 1000), (1, 1001), (5, 1020)] {
+        for origin in [Origin::Granted, Origin::Refreshed] {
+            let mut session = brief(life, None, origin);
+            // Requests that were sent without it are repeated with it.
+            let unsent = challenge(1, None, "Bearer", None);
+            let step = session.challenge(&unsent, &TokenDemand::read(&unsent).unwrap(), at(arrival));
+            assert_eq!(step, Ok(ChallengeStep::Repeat));
+            for seconds in [arrival, arrival + 1] {
+                assert!(matches!(session.request(at(seconds), start), RequestStep::Present(Some(_))), "{life}");
+            }
+
+            let mut session = brief(life, Some("r"), origin);
+            assert!(matches!(session.request(at(arrival), start), RequestStep::Present(Some(_))), "{life}");
+            assert_eq!(session.request(at(arrival), start), RequestStep::Refresh, "{life}");
+        }
+        let mut stored = brief(life, None, Origin::Stored);
+        assert_eq!(stored.request(at(arrival), start), RequestStep::Present(None));
+    }
+    let mut used = brief(5, None, Origin::Granted);
+    assert!(matches!(used.request(at(1004), start), RequestStep::Present(Some(_))));
+    assert_eq!(used.request(at(1005), start), RequestStep::Present(None), "its life was long enough");
+    let mut refused = brief(0, None, Origin::Granted);
+    refused.request(at(1000), start);
+    let outcome = decide(&mut refused, &challenge(2, Some("Bearer t"), "Bearer", None));
+    assert!(matches!(outcome, Err(AuthorizationError::Rejected(_))), "{outcome:?}");
 }
