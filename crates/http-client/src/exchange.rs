@@ -4,7 +4,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use http::StatusCode;
 use protomcp_transport::NoAnswer;
 use tokio::time::Instant;
 
@@ -14,7 +13,7 @@ use crate::failure::Failure;
 use crate::old_sse;
 use crate::reply;
 use crate::request::SESSION;
-use crate::response::may_be_old;
+use crate::response::{may_be_old, may_mean_lost_session};
 
 /// Sends a request and delivers its answer, or an error in place of it. Ends early if the request is closed.
 pub(crate) async fn run(conversation: Arc<Conversation>, request: ClientRequest) {
@@ -63,7 +62,7 @@ async fn streamable(conversation: &Arc<Conversation>, request: &ClientRequest) -
     if status.is_success() {
         return reply::accepted(conversation, request, response).await;
     }
-    if status == StatusCode::NOT_FOUND && request.names_session() {
+    if may_mean_lost_session(status) && request.names_session() {
         return reply::session_lost(conversation, request, response).await;
     }
     let is_old = request.kind == Kind::Handshake && may_be_old(status);
@@ -78,7 +77,7 @@ async fn streamable(conversation: &Arc<Conversation>, request: &ClientRequest) -
 async fn fall_back(conversation: &Arc<Conversation>, request: &ClientRequest, failure: Failure) -> Result<(), Failure> {
     match old_sse::open(conversation).await {
         Ok(connection) => old_sse::exchange(conversation, request, &connection).await,
-        Err(Failure { reason: NoAnswer::Unauthorized, text }) => Err(Failure::new(NoAnswer::Unauthorized, text)),
+        Err(Failure { reason: NoAnswer::Unauthorized, text, .. }) => Err(Failure::new(NoAnswer::Unauthorized, text)),
         Err(second) => {
             let text = format!("{}; as a server of HTTP+SSE: {}", failure.text, second.text);
             Err(Failure::new(failure.reason, text))

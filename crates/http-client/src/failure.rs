@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use protomcp_session::Extensions;
-use protomcp_transport::NoAnswer;
+use protomcp_transport::{HttpStatus, NoAnswer};
 use protomcp_types::{ErrorObject, Message, RequestId, code};
 
 /// A request without an answer: the reason for programs, and a sentence for people.
@@ -13,11 +13,13 @@ use protomcp_types::{ErrorObject, Message, RequestId, code};
 pub(crate) struct Failure {
     pub(crate) reason: NoAnswer,
     pub(crate) text: String,
+    /// The status of a reply that may mean a lost session.
+    status: Option<HttpStatus>,
 }
 
 impl Failure {
     pub(crate) fn new(reason: NoAnswer, text: impl Into<String>) -> Self {
-        Self { reason, text: text.into() }
+        Self { reason, text: text.into(), status: None }
     }
 
     /// The connection failed before a response came.
@@ -34,6 +36,16 @@ impl Failure {
         Self::new(NoAnswer::SessionLost, "the server does not know the session any longer")
     }
 
+    /// The same for a reply by which the server may have forgotten the session of the request.
+    pub(crate) fn guessed_loss(self) -> Self {
+        match self.reason {
+            NoAnswer::Status(status) => {
+                Self { reason: NoAnswer::SessionLost, status: Some(HttpStatus(status)), text: self.text }
+            }
+            _ => self,
+        }
+    }
+
     /// The error in place of the answer, and the facts about it.
     pub(crate) fn answer(self, id: RequestId) -> (Message, Extensions) {
         self.message(Some(id))
@@ -46,7 +58,11 @@ impl Failure {
 
     fn message(self, id: Option<RequestId>) -> (Message, Extensions) {
         let message = Message::error(id, ErrorObject::new(code::INTERNAL_ERROR, self.text));
-        (message, Extensions::default().with(Arc::new(self.reason)))
+        let extensions = Extensions::default().with(Arc::new(self.reason));
+        match self.status {
+            Some(status) => (message, extensions.with(Arc::new(status))),
+            None => (message, extensions),
+        }
     }
 }
 

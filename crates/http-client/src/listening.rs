@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 use crate::conversation::{Conversation, Session};
 use crate::reply::random;
 use crate::request;
-use crate::response::Resumed;
+use crate::response::{Resumed, may_mean_lost_session};
 use crate::response_body::{BodyError, EventStream};
 use crate::resumption::{Resumption, Step, StreamKind};
 use crate::sse::EventKind;
@@ -64,7 +64,7 @@ async fn listen(conversation: &Conversation, session: &Session) {
                         resumption.forget_position();
                     }
                     // A server that had the stream and knows it no longer may have lost the session.
-                    Resumed::Never if was_open && status == StatusCode::NOT_FOUND && session.fields.id.is_some() => {
+                    Resumed::Never if was_open && may_mean_lost_session(status) && session.fields.id.is_some() => {
                         return conversation.deliver_session_lost().await;
                     }
                     Resumed::Never if was_open => {

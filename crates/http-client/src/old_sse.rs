@@ -90,6 +90,9 @@ pub(crate) async fn exchange(
     let response = conversation.client.send(outgoing).await?;
     match response.status() {
         StatusCode::NOT_FOUND if request.kind != Kind::Handshake => Err(Failure::session_lost()),
+        StatusCode::BAD_REQUEST | StatusCode::GONE if request.kind == Kind::Stateful => {
+            reply::session_lost(conversation, request, response).await
+        }
         status if status.is_success() => {
             drop(response);
             connection.lost.cancelled().await;

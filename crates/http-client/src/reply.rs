@@ -124,7 +124,7 @@ async fn resume(
                     return Err(Failure::incomplete(why));
                 }
             },
-            Err(Failure { reason: NoAnswer::Connection | NoAnswer::NotSent, text }) => text,
+            Err(Failure { reason: NoAnswer::Connection | NoAnswer::NotSent, text, .. }) => text,
             Err(failure) => return Err(Failure::incomplete(failure.text)),
         };
     }
@@ -155,25 +155,24 @@ pub(crate) async fn refused(
     Err(refusal.failure())
 }
 
-/// Reads the reply of a server that does not know the session. Some servers reply with 404 to unknown methods, too.
+/// Reads the reply of a server that may not know the session. Some servers reply with 404 to unknown methods, too, and
+/// with 400 to requests of other faults.
 pub(crate) async fn session_lost(
     conversation: &Conversation,
     request: &ClientRequest,
     response: Reply,
 ) -> Result<(), Failure> {
     let refusal = Refusal::read(conversation, response).await;
-    let is_unknown_method = |message: &Message| {
-        let Message::Response(response) = message else { return false };
-        let error = response.outcome.as_ref().err();
-        response.id.as_ref() == Some(&request.id) && error.is_some_and(|error| error.code == code::METHOD_NOT_FOUND)
-    };
     if let Some(text) = refusal.error()
-        && matches!(Incoming::parse(&text), Ok(Incoming::One(message)) if is_unknown_method(&message))
+        && matches!(Incoming::parse(&text), Ok(Incoming::One(message)) if refusal.concerns(request, &message))
     {
         let extensions = Extensions::default().with(Arc::new(HttpStatus(refusal.status.as_u16())));
         if conversation.deliver(text, Taken::default(), Some(&request.id), extensions).await == Ok(true) {
             return Ok(());
         }
+    }
+    if refusal.status != StatusCode::NOT_FOUND {
+        return Err(refusal.failure().guessed_loss());
     }
     if let Some(session) = &request.session {
         session.over.cancel();
@@ -200,6 +199,20 @@ impl Refusal {
         match Incoming::parse(&self.body) {
             Ok(Incoming::One(Message::Response(response))) if response.outcome.is_err() => Some(self.body.clone()),
             _ => None,
+        }
+    }
+
+    /// True if a message is the answer to a request, and says nothing of a session that is not known.
+    fn concerns(&self, request: &ClientRequest, message: &Message) -> bool {
+        let Message::Response(response) = message else { return false };
+        let Err(error) = &response.outcome else { return false };
+        if response.id.as_ref() != Some(&request.id) {
+            return false;
+        }
+        let text = error.message.to_ascii_lowercase();
+        match self.status {
+            StatusCode::NOT_FOUND => error.code == code::METHOD_NOT_FOUND,
+            _ => !text.contains("session") && !text.contains("not initialized"),
         }
     }
 

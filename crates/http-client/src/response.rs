@@ -58,6 +58,12 @@ pub(crate) fn may_be_old(status: StatusCode) -> bool {
     [StatusCode::BAD_REQUEST, StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED].contains(&status)
 }
 
+/// True if a server may reply with this status to a request in a session that it does not know any longer. MCP 2025-11-25,
+/// basic/transports, session management, has 404; some servers have one of the others.
+pub(crate) fn may_mean_lost_session(status: StatusCode) -> bool {
+    [StatusCode::NOT_FOUND, StatusCode::BAD_REQUEST, StatusCode::GONE].contains(&status)
+}
+
 #[cfg(test)]
 mod tests {
     use http::HeaderValue;

@@ -9,7 +9,8 @@ pub enum NoAnswer {
     Status(u16),
     /// The session is not known to the server (404): a handshake begins another one. The request was not executed.
     /// In an error without an id it concerns no request: the stream of the session has ended, and a ping shows whether
-    /// the session has.
+    /// the session has. Beside an [`HttpStatus`] it is a guess: some servers reply with 400 or 410 to a session that they
+    /// have forgotten, and reply so to other requests, too. Such a request is repeated once.
     SessionLost,
     /// The request was not sent: the server cannot be reached, or a header field cannot be sent. It was not executed.
     NotSent,
@@ -33,7 +34,7 @@ impl NoAnswer {
     }
 }
 
-/// The HTTP status of a JSON-RPC error that a server has sent. A transport returns it among the `Extensions` of that
+/// The HTTP status of a JSON-RPC error that a server has sent, or of a reply that may mean a lost session. A transport returns it among the `Extensions` of that
 /// message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpStatus(pub u16);

@@ -125,13 +125,15 @@ async fn a_server_without_it_is_asked_once() {
 
 #[tokio::test]
 async fn the_loss_of_the_session_is_passed_on() {
-    let (_script, mut peer) = listening(|count, _| match count {
-        0 => vec![stream(), event("e1", NOTE), Part::Close],
-        _ => response(404, "", ""),
-    })
-    .await;
-    assert!(peer.next_text().await.contains("list_changed"));
-    let (message, facts) = peer.next().await;
-    assert!(message.to_text().contains(r#""id":null"#), "{}", message.to_text());
-    assert_eq!(facts.find::<NoAnswer>(), Some(&NoAnswer::SessionLost));
+    for status in [404, 400, 410] {
+        let (_script, mut peer) = listening(move |count, _| match count {
+            0 => vec![stream(), event("e1", NOTE), Part::Close],
+            _ => response(status, "", ""),
+        })
+        .await;
+        assert!(peer.next_text().await.contains("list_changed"));
+        let (message, facts) = peer.next().await;
+        assert!(message.to_text().contains(r#""id":null"#), "{}", message.to_text());
+        assert_eq!(facts.find::<NoAnswer>(), Some(&NoAnswer::SessionLost), "{status}");
+    }
 }

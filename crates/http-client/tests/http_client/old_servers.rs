@@ -151,6 +151,21 @@ async fn the_end_of_the_stream_loses_the_session() {
 }
 
 #[tokio::test]
+async fn an_old_server_may_forget_its_session() {
+    for status in [400, 404, 410] {
+        let old = Old::new("/messages");
+        let script = Script::new(move |request| match request.method.as_str() {
+            "POST" if request.body.contains("tools/call") => response(status, "", "no session"),
+            _ => old.reply(request),
+        })
+        .await;
+        let mut peer = Peer::quick(&script.url());
+        peer.initialize(ProtocolVersion::V2024_11_05).await;
+        assert_eq!(peer.fails(1, "tools/call").await.0, NoAnswer::SessionLost, "{status}");
+    }
+}
+
+#[tokio::test]
 async fn the_old_transport_of_this_project_is_spoken() {
     let config = Config::default().with_legacy_sse();
     let server = OwnServer::with(config, Listener::bind(("127.0.0.1", 0)).await.unwrap()).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use protomcp_http_client::HttpTransport;
-use protomcp_transport::{NoAnswer, RequestStreams};
+use protomcp_transport::{HttpStatus, NoAnswer, RequestStreams};
 use protomcp_types::ProtocolVersion;
 use tokio::sync::Notify;
 
@@ -67,6 +67,39 @@ async fn an_unknown_session_is_distinguished_from_other_failures() {
     peer.initialize(ProtocolVersion::V2025_11_25).await;
     peer.request(1, "x", params("{}")).await;
     assert_eq!(peer.refusal().await, (404, -32601));
+}
+
+#[tokio::test]
+async fn a_forgotten_session_has_other_statuses_as_well() {
+    let error = |id: &str, message: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32000,"message":"{message}"}}}}"#)
+    };
+    for body in [
+        String::new(),
+        "No valid session ID provided".to_owned(),
+        error("null", "Bad Request"),
+        error("1", "Bad Request: No valid Session ID provided"),
+        error("1", "Bad Request: Server not initialized"),
+        r#"{"error":"unknown"}"#.to_owned(),
+    ] {
+        for status in [400, 410] {
+            let reply = response(status, "content-type: application/json\r\n", &body);
+            let script = Script::new(in_session(move |_| reply.clone())).await;
+            let mut peer = Peer::quick(&script.url());
+            peer.initialize(ProtocolVersion::V2025_11_25).await;
+            peer.request(1, "tools/list", params("{}")).await;
+            let (message, facts) = peer.next().await;
+            assert_eq!(facts.find::<NoAnswer>(), Some(&NoAnswer::SessionLost), "{}", message.to_text());
+            assert_eq!(facts.find::<HttpStatus>(), Some(&HttpStatus(status)));
+            assert!(message.to_text().contains(&status.to_string()), "{}", message.to_text());
+        }
+    }
+    let answer = error("1", "unknown tool");
+    let script = Script::new(in_session(move |_| response(400, "", &answer))).await;
+    let mut peer = Peer::quick(&script.url());
+    peer.initialize(ProtocolVersion::V2025_11_25).await;
+    peer.request(1, "tools/call", params("{}")).await;
+    assert_eq!(peer.refusal().await, (400, -32000));
 }
 
 #[tokio::test]

@@ -100,6 +100,36 @@ async fn a_lost_session_is_begun_again_for_a_call() {
     assert_eq!(handshakes, 2);
 }
 
+/// A server that has forgotten the first session when the call comes.
+#[tokio::test]
+async fn a_session_that_is_forgotten_with_400_is_begun_again() {
+    for status in [400, 410] {
+        let script = Script::new(in_session(move |request| match request.method.as_str() {
+            "POST" if request.index < 5 => response(status, "", "unknown session"),
+            "POST" => json(&result(request.id(), r#"{"content":[]}"#)),
+            _ => response(405, "", ""),
+        }))
+        .await;
+        let client = client().mode(Mode::Stateful);
+        let session = client.connect(transport(&script.url()).limits(quick())).await.unwrap();
+        session.call_tool("echo", &JsonObject::new()).await.unwrap();
+        assert_eq!(handshakes(&script), 2, "{status}");
+    }
+    // In the new session the reply is that to the request.
+    let script = Script::new(in_session(|_| response(400, "", "no such thing"))).await;
+    let client = client().mode(Mode::Stateful);
+    let session = client.connect(transport(&script.url()).limits(quick())).await.unwrap();
+    let error = session.call_tool("echo", &JsonObject::new()).await.unwrap_err();
+    assert!(error.to_string().contains("no such thing") && !error.is_retryable(), "{error}");
+    assert_eq!(handshakes(&script), 2);
+    let calls = script.requests().iter().filter(|request| request.body.contains("tools/call")).count();
+    assert_eq!(calls, 2);
+}
+
+fn handshakes(script: &Script) -> usize {
+    script.requests().iter().filter(|request| request.body.contains("\"initialize\"")).count()
+}
+
 #[tokio::test]
 async fn a_failure_says_if_it_may_succeed_later() {
     for (parts, is_retryable) in [

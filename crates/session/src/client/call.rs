@@ -19,6 +19,10 @@ use protomcp_types::{Amount, JsonObject, Params, RawJson};
 use crate::caller::CallerKey;
 use crate::outgoing::CallId;
 
+/// The times that a request is sent again after a reply that may mean a lost session, and may concern the request: in the
+/// new session it shows.
+pub(super) const MAX_GUESSES: u32 = 1;
+
 /// A request for the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingCall {

@@ -4,7 +4,7 @@ use protomcp_types::ErrorObject;
 
 use crate::client::error::{OpenError, RequestError};
 use crate::client::event::AnswerFacts;
-use crate::no_answer::NoAnswer;
+use crate::no_answer::{HttpStatus, NoAnswer};
 
 /// An error of the server, or of the transport in its place.
 #[derive(Debug, Clone)]
@@ -34,11 +34,24 @@ impl Failure {
     pub(super) fn is_session_lost(&self) -> bool {
         self.facts.no_answer == Some(NoAnswer::SessionLost)
     }
+
+    /// True if the session may be lost, and the reply may as well concern the request alone.
+    pub(super) fn is_guessed_loss(&self) -> bool {
+        self.is_session_lost() && self.facts.status.is_some()
+    }
+}
+
+/// The reason for the caller. A reply that was not the loss of the session concerned the request.
+fn reason(facts: AnswerFacts) -> Option<NoAnswer> {
+    match (facts.no_answer, facts.status) {
+        (Some(NoAnswer::SessionLost), Some(HttpStatus(status))) => Some(NoAnswer::Status(status)),
+        (no_answer, _) => no_answer,
+    }
 }
 
 impl From<Failure> for RequestError {
     fn from(Failure { error, facts, is_unreadable }: Failure) -> Self {
-        match facts.no_answer {
+        match reason(facts) {
             _ if is_unreadable => Self::InvalidAnswer(error.message.into_owned()),
             Some(why) => Self::Unanswered { why, error },
             None => Self::Refused(error),
@@ -48,7 +61,7 @@ impl From<Failure> for RequestError {
 
 impl From<Failure> for OpenError {
     fn from(Failure { error, facts, is_unreadable }: Failure) -> Self {
-        match facts.no_answer {
+        match reason(facts) {
             _ if is_unreadable => Self::InvalidAnswer(error.message.into_owned()),
             Some(why) => Self::Unanswered { why, error },
             None => Self::Refused(error),

@@ -8,7 +8,7 @@ use protomcp_types::{
 };
 
 use crate::client::ClientConnection;
-use crate::client::call::CallState;
+use crate::client::call::{CallState, MAX_GUESSES};
 use crate::client::config::Channel;
 use crate::client::event::{AnswerFacts, ClientEvent, ServerQuestion, Transmit};
 use crate::client::exchange::Purpose;
@@ -53,7 +53,7 @@ impl ClientConnection {
         match outcome {
             Ok(body) if is_stateful => self.stateful_result(now, id, body),
             Ok(body) => self.stateless_result(now, id, body),
-            Err(failure) if failure.is_session_lost() && is_stateful && self.may_repeat(id) => {
+            Err(failure) if failure.is_session_lost() && is_stateful && self.may_repeat(id, &failure) => {
                 self.calls.change(id, |call| {
                     call.state = CallState::Waiting;
                     call.repeats += 1;
@@ -66,8 +66,9 @@ impl ClientConnection {
     }
 
     /// A request that was not executed is sent again, but not for ever to a server that loses each session.
-    fn may_repeat(&self, id: CallId) -> bool {
-        self.calls.get(id).is_some_and(|call| call.repeats < MAX_REPEATS && call.task.is_none())
+    fn may_repeat(&self, id: CallId, failure: &Failure) -> bool {
+        let most = if failure.is_guessed_loss() { MAX_GUESSES } else { MAX_REPEATS };
+        self.calls.get(id).is_some_and(|call| call.repeats < most && call.task.is_none())
     }
 
     /// False if there are no requests of the server (MCP 2026-07-28, basic/transports).

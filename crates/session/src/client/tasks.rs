@@ -12,7 +12,7 @@ use protomcp_types::{
 };
 
 use crate::client::ClientConnection;
-use crate::client::call::{CallState, TaskRef};
+use crate::client::call::{Call, CallState, MAX_GUESSES, TaskRef};
 use crate::client::error::RequestError;
 use crate::client::event::{ClientEvent, TaskNotice};
 use crate::client::exchange::{Draft, Purpose};
@@ -116,6 +116,13 @@ impl ClientConnection {
     /// refused.
     pub(super) fn task_unanswered(&mut self, now: Instant, number: u64, id: CallId, failure: Failure) {
         let is_lost = failure.is_session_lost();
+        let count = |call: &mut Call| {
+            call.repeats += 1;
+            call.repeats > MAX_GUESSES
+        };
+        if failure.is_guessed_loss() && self.calls.change(id, count) == Some(true) {
+            return self.finish(id, Err(failure.into()));
+        }
         if is_lost {
             self.session_lost(now, number);
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_session::{AnswerFacts, Channel, NoAnswer, Pings};
+use protomcp_session::{AnswerFacts, Channel, HttpStatus, NoAnswer, Pings, TaskWish};
 use protomcp_types::JsonBuf;
 
 use super::wire::{INITIALIZED, Wire};
@@ -29,6 +29,35 @@ fn a_late_loss_of_the_session_before_opens_no_other() {
     wire.server(&opened(8));
     assert_eq!(wire.sent()[2..].len(), 2);
     assert_eq!(wire.events(), ["opened 2025-11-25", "opened 2025-11-25"]);
+}
+
+#[test]
+fn a_guessed_loss_repeats_a_request_once() {
+    let guess = AnswerFacts { no_answer: Some(NoAnswer::SessionLost), status: Some(HttpStatus(400)) };
+    let bad = |id: u64| format!(r#""id":{id},"error":{{"code":-32603,"message":"bad"}}"#);
+    let mut wire = Wire::stateful(|config| config.channel = Channel::Exchanges);
+    wire.call("a");
+    wire.sent();
+    wire.server_with(&bad(2), guess);
+    assert!(wire.sent()[0].contains("initialize"));
+    wire.server(&opened(3));
+    assert_eq!(wire.sent().last().unwrap(), r#"{"id":4,"method":"tools/call","params":{"name":"a"}}"#);
+    assert_eq!(wire.events(), ["opened 2025-11-25"]);
+    wire.server_with(&bad(4), guess);
+    assert_eq!(wire.events(), ["call 1 failed: the server did not answer: bad"]);
+    assert!(wire.sent().is_empty(), "the new session stays");
+
+    // The same for a request about a task.
+    let mut wire = Wire::stateful(|config| config.channel = Channel::Exchanges);
+    wire.call_with("a", |call| call.task = Some(TaskWish::default()));
+    wire.server(r#""id":2,"result":{"task":{"taskId":"t","status":"working"}}"#);
+    wire.wait(1);
+    wire.server_with(&bad(3), guess);
+    wire.server(&opened(4));
+    wire.events();
+    wire.wait(5);
+    wire.server_with(&bad(5), guess);
+    assert_eq!(wire.events(), ["call 1 failed: the server did not answer: bad"]);
 }
 
 #[test]
