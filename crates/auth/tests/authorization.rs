@@ -3,6 +3,7 @@
 mod discovery;
 mod dpop;
 mod grants;
+mod imprecise;
 mod refresh;
 mod registration;
 mod scopes;

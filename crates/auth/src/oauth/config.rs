@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::authorizer::AuthorizationError;
 use crate::oauth::credentials::{ClientSource, Credentials};
+use crate::oauth::metadata::is_same_issuer;
 use crate::oauth::signing::Es256Key;
 use crate::scopes::Scopes;
 use crate::url::{Url, UrlError, brief_url};
@@ -172,7 +173,8 @@ impl OAuthConfig {
     /// trusted to name it. A client's own assertion names the issuer, so that it is of no use elsewhere.
     pub(crate) fn check_issuer(&self, issuer: &str) -> Result<(), AuthorizationError> {
         let has_secret = matches!(&self.client, Some(ConfiguredClient { secret: ClientSecret::Secret(_), .. }));
-        let is_known = self.issuer.as_ref().map_or(self.trusts_named_issuer, |known| known.as_str() == issuer);
+        let is_known =
+            self.issuer.as_ref().map_or(self.trusts_named_issuer, |known| is_same_issuer(known.as_str(), issuer));
         if is_known || !(has_secret || matches!(self.grant, Grant::JwtBearer | Grant::EnterpriseManaged(_))) {
             return Ok(());
         }
@@ -193,7 +195,7 @@ impl OAuthConfig {
             (Some(_), ClientSource::Url | ClientSource::Registered) => false,
         };
         credentials.resource == self.resource()
-            && self.issuer.as_ref().is_none_or(|issuer| issuer.as_str() == credentials.issuer)
+            && self.issuer.as_ref().is_none_or(|issuer| is_same_issuer(issuer.as_str(), &credentials.issuer))
             && is_same_client
     }
 

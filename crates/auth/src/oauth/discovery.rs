@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::authorizer::AuthorizationError;
 use crate::exchange::{HttpRequest, HttpResponse};
-use crate::oauth::metadata::{Document, ResourceMetadata, ServerMetadata, foreign_url, untrusted};
+use crate::oauth::metadata::{Document, ResourceMetadata, ServerMetadata, foreign_url, is_same_issuer, untrusted};
 use crate::oauth::step::Step;
 use crate::oauth::well_known;
 use crate::url::{Url, brief_url};
@@ -50,8 +50,8 @@ pub(crate) struct Discovery {
     is_named: bool,
     /// True while that URL is asked.
     is_at_named: bool,
-    /// The first refusal of a document of this stage.
-    withheld: Option<String>,
+    /// The reason for which the first document of this stage that may be there is of no use.
+    withheld: Option<AuthorizationError>,
 }
 
 #[derive(Debug)]
@@ -65,7 +65,7 @@ enum Stage {
 /// The issuer that a document must name.
 #[derive(Debug)]
 enum Issuer {
-    /// Exactly this text.
+    /// This text, up to a slash at its end.
     Named(String),
     /// The origin of an MCP server without metadata, which nothing spells: with or without a slash.
     Origin(String),
@@ -113,9 +113,12 @@ impl Discovery {
             Document::Absent => self.next(),
             // The URL of the challenge is asked first, and the other URLs are guesses.
             Document::Page if !self.is_at_named => self.next(),
-            Document::Page | Document::Broken => Err(untrusted(format!("the document at {url} cannot be read"))),
+            Document::Page | Document::Broken => {
+                self.unusable(untrusted(format!("the document at {url} cannot be read")))
+            }
             Document::Withheld => {
-                self.withheld.get_or_insert_with(|| format!("{url} answers with {status}"));
+                let reason = || AuthorizationError::Unavailable(format!("{url} answers with {status}"));
+                self.withheld.get_or_insert_with(reason);
                 self.next()
             }
             Document::Failing => Err(AuthorizationError::Unavailable(format!("{url} answers with {status}"))),
@@ -125,15 +128,36 @@ impl Discovery {
     fn found(&mut self, document: &Map<String, Value>) -> Result<Step<Discovered>, AuthorizationError> {
         match &mut self.stage {
             Stage::Resource => {
+                let server = self.server.brief();
+                if !ResourceMetadata::names_resource(document) {
+                    return self.unusable(untrusted(format!("the metadata of {server} names no resource")));
+                }
+                // The document of another resource stops the flow wherever it is.
                 let resource = ResourceMetadata::read(document, &self.server)?;
+                if resource.issuers.is_empty() {
+                    return self.unusable(untrusted(format!("the metadata of {server} names no authorization server")));
+                }
                 self.choose(resource)
             }
             Stage::Server { issuer, resource } => {
                 let server = ServerMetadata::read(document, &self.server);
                 issuer.check(document.get("issuer").and_then(|issuer| issuer.as_str()))?;
-                Ok(Step::Done(Discovered { resource: resource.take(), server: server? }))
+                let mut server = server?;
+                server.named = issuer.other_spelling(&server.issuer);
+                Ok(Step::Done(Discovered { resource: resource.take(), server }))
             }
         }
+    }
+
+    /// Handles a document that says nothing. At a URL that was guessed for the MCP server it may be that of something else,
+    /// and another URL may have the right one.
+    fn unusable(&mut self, error: AuthorizationError) -> Result<Step<Discovered>, AuthorizationError> {
+        let is_guess = matches!(self.stage, Stage::Resource) && !self.is_at_named;
+        if !is_guess {
+            return Err(error);
+        }
+        self.withheld.get_or_insert(error);
+        self.next()
     }
 
     /// Follows a redirect within the origin of the document: a document from elsewhere proves nothing about its issuer.
@@ -159,18 +183,22 @@ impl Discovery {
         if self.is_at_named || self.redirects > MAX_REDIRECTS {
             return Err(refusal);
         }
-        self.withheld.get_or_insert_with(|| format!("{from} redirects elsewhere"));
+        let reason = || AuthorizationError::Unavailable(format!("{from} redirects elsewhere"));
+        self.withheld.get_or_insert_with(reason);
         self.next()
     }
 
     /// Chooses the issuer of a resource: one with known credentials, or else the first.
     fn choose(&mut self, resource: ResourceMetadata) -> Result<Step<Discovered>, AuthorizationError> {
-        let known = resource.issuers.iter().find(|issuer| self.issuers.known.contains(issuer));
+        let is_known = |issuer: &&String| self.issuers.known.iter().any(|known| is_same_issuer(known, issuer));
+        let known = resource.issuers.iter().find(is_known);
         let issuer = match &self.issuers.only {
-            Some(only) => resource.issuers.iter().find(|issuer| *issuer == only.as_str()).ok_or_else(|| {
-                let (server, only) = (self.server.brief(), only.brief());
-                untrusted(format!("{server} does not use the issuer {only} that this client is configured for"))
-            })?,
+            Some(only) => {
+                resource.issuers.iter().find(|issuer| is_same_issuer(issuer, only.as_str())).ok_or_else(|| {
+                    let (server, only) = (self.server.brief(), only.brief());
+                    untrusted(format!("{server} does not use the issuer {only} that this client is configured for"))
+                })?
+            }
             None => known.or(resource.issuers.first()).ok_or_else(|| {
                 untrusted(format!("the metadata of {} names no authorization server", self.server.brief()))
             })?,
@@ -237,7 +265,7 @@ impl Discovery {
     }
 
     fn check_nothing_withheld(&self) -> Result<(), AuthorizationError> {
-        self.withheld.clone().map_or(Ok(()), |reason| Err(AuthorizationError::Unavailable(reason)))
+        self.withheld.clone().map_or(Ok(()), Err)
     }
 }
 
@@ -248,14 +276,22 @@ impl Issuer {
         }
     }
 
-    /// RFC 8414, section 3.3: compared as texts. Anything else would accept the document of another issuer.
+    /// The spelling of the MCP server, if it has another one.
+    fn other_spelling(&self, found: &str) -> Option<String> {
+        match self {
+            Self::Named(text) => Some(text.clone()).filter(|text| text != found),
+            Self::Origin(_) => None,
+        }
+    }
+
+    /// RFC 8414, section 3.3: compared as texts, up to a slash. Anything else would accept the document of another issuer.
     fn check(&self, found: Option<&str>) -> Result<(), AuthorizationError> {
         let found = found.unwrap_or_default();
-        let is_same = match self {
-            Self::Named(text) => found == text,
-            Self::Origin(text) => found.strip_suffix('/').unwrap_or(found) == text,
-        };
-        if is_same {
+        if is_same_issuer(found, self.text()) {
+            if let Some(named) = self.other_spelling(found) {
+                let (issuer, named) = (brief_url(found), brief_url(&named));
+                tracing::warn!(%issuer, %named, "the issuer is named with a slash at its end in one place, and without in another");
+            }
             return Ok(());
         }
         let (expected, found) = (brief_url(self.text()), brief_url(found));

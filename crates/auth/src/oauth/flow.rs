@@ -23,6 +23,7 @@ use crate::oauth::demand::TokenDemand;
 use crate::oauth::discovery::{Discovered, Discovery, Issuers};
 use crate::oauth::flow_event::{FlowAction, FlowEvent};
 use crate::oauth::grants;
+use crate::oauth::metadata::is_same_issuer;
 use crate::oauth::sign_in::{SignIn, SignInParams};
 use crate::oauth::signing::Es256Key;
 use crate::oauth::step::Step;
@@ -197,13 +198,18 @@ impl AuthorizationFlow {
     fn discovered(&mut self, discovered: Discovered, now: SystemTime) -> Result<FlowAction, AuthorizationError> {
         let Discovered { resource, server } = discovered;
         self.config.check_issuer(&server.issuer)?;
-        let (known, others): (Vec<_>, _) =
-            std::mem::take(&mut self.known).into_iter().partition(|known| known.issuer == server.issuer);
+        let (known, others): (Vec<_>, _) = std::mem::take(&mut self.known)
+            .into_iter()
+            .partition(|known| is_same_issuer(&known.issuer, &server.issuer));
         self.check_client_moves(&others, &server.issuer)?;
         // Credentials of an issuer that the MCP server no longer names are of no use there, and must not be sent
         // anywhere else.
         let stale = match &resource {
-            Some(resource) => others.into_iter().filter(|other| !resource.issuers.contains(&other.issuer)).collect(),
+            Some(resource) => {
+                let is_named =
+                    |other: &Credentials| resource.issuers.iter().any(|issuer| is_same_issuer(issuer, &other.issuer));
+                others.into_iter().filter(|other| !is_named(other)).collect()
+            }
             None => Vec::new(),
         };
         let target = Target::new(&self.config, &self.demand, (resource, server), known.into_iter().next())?;

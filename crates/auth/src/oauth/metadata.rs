@@ -21,7 +21,7 @@ pub(crate) const MAX_TEXT: usize = 2048;
 pub(crate) struct ResourceMetadata {
     /// As published: it is sent back exactly so.
     pub(crate) resource: String,
-    /// As published: issuers are compared as texts.
+    /// As published: issuers are compared as texts, see [`is_same_issuer`].
     pub(crate) issuers: Vec<String>,
     pub(crate) scopes: Option<Scopes>,
     /// True if only tokens that are bound to a key are accepted.
@@ -34,6 +34,8 @@ pub(crate) struct ResourceMetadata {
 pub(crate) struct ServerMetadata {
     /// As published.
     pub(crate) issuer: String,
+    /// The same as the MCP server spells it, if that differs.
+    pub(crate) named: Option<String>,
     pub(crate) authorization_endpoint: Option<Url>,
     pub(crate) token_endpoint: Url,
     pub(crate) registration_endpoint: Option<Url>,
@@ -47,6 +49,12 @@ pub(crate) struct ServerMetadata {
     /// True if a client may be a URL (Client ID Metadata Documents).
     pub(crate) takes_client_urls: bool,
     pub(crate) source: Source,
+}
+
+/// True for two spellings of one issuer. RFC 8414, section 3.3, compares texts; many issuers are named with a slash at the
+/// end in one document and without in another, and no two parties share an origin and a path.
+pub(crate) fn is_same_issuer(one: &str, other: &str) -> bool {
+    one.strip_suffix('/').unwrap_or(one) == other.strip_suffix('/').unwrap_or(other)
 }
 
 /// The source of a description.
@@ -111,6 +119,11 @@ fn is_page(response: &HttpResponse) -> bool {
 }
 
 impl ResourceMetadata {
+    /// True if a document names a resource at all.
+    pub(crate) fn names_resource(document: &Map<String, Value>) -> bool {
+        text(document, "resource").is_some()
+    }
+
     /// Reads the description of `server`.
     pub(crate) fn read(document: &Map<String, Value>, server: &Url) -> Result<Self, AuthorizationError> {
         let resource = text(document, "resource")
@@ -154,6 +167,7 @@ impl ServerMetadata {
             takes_client_urls: flag(document, "client_id_metadata_document_supported"),
             source: Source::Published,
             issuer,
+            named: None,
         })
     }
 
@@ -163,6 +177,7 @@ impl ServerMetadata {
         let endpoint = |name: &str| foreign_url(&format!("{origin}/{name}"), resource);
         Ok(Self {
             issuer: origin.to_owned(),
+            named: None,
             authorization_endpoint: Some(endpoint("authorize")?),
             token_endpoint: endpoint("token")?,
             registration_endpoint: Some(endpoint("register")?),

@@ -23,6 +23,8 @@ pub(crate) struct SignIn {
     state: String,
     verifier: String,
     issuer: String,
+    /// The spelling of the MCP server, if it is another.
+    named: Option<String>,
     sends_iss: bool,
 }
 
@@ -51,7 +53,8 @@ impl SignIn {
         let separator = if endpoint.as_str().contains('?') { '&' } else { '?' };
         let url = format!("{endpoint}{separator}{}", encode_pairs(pairs));
         let url = Url::parse(&url).map_err(|error| untrusted(error.to_string()))?;
-        Ok(Self { url, state, verifier, issuer: server.issuer.clone(), sends_iss: server.sends_iss })
+        let (issuer, named) = (server.issuer.clone(), server.named.clone());
+        Ok(Self { url, state, verifier, issuer, named, sends_iss: server.sends_iss })
     }
 
     /// The URL to open.
@@ -81,9 +84,10 @@ impl SignIn {
         if param("state")? != Some(&self.state) {
             return Err(untrusted("the redirect has another state than the request".to_owned()));
         }
-        // Before anything else of the response is used, its errors included (RFC 9207, section 2.4).
+        // Before anything else of the response is used, its errors included (RFC 9207, section 2.4). The texts are compared
+        // as they are: with the spellings that the documents have.
         match param("iss")? {
-            Some(issuer) if issuer != self.issuer => {
+            Some(issuer) if issuer != self.issuer && self.named.as_deref() != Some(issuer) => {
                 let (found, expected) = (brief_url(issuer), brief_url(&self.issuer));
                 return Err(untrusted(format!("the redirect is of the issuer {found:?}, not of {expected:?}")));
             }

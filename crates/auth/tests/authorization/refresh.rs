@@ -143,7 +143,7 @@ fn credentials_of_another_issuer_or_client_are_not_refreshed() {
     let elsewhere = json!({"issuer": "https://other.example.com", "token_endpoint": "https://other.example.com/token"});
     for (known, id) in [
         (patch(&elsewhere), "my-id"),
-        (patch(&json!({"issuer": "https://login.example.com/"})), "my-id"),
+        (patch(&json!({"issuer": "https://login.example.com/other"})), "my-id"),
         (own.clone(), "another-id"),
         (registered, "my-id"),
     ] {

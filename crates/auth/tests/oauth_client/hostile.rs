@@ -13,7 +13,7 @@ use super::servers::{World, challenge, json_reply, redirect};
 async fn the_metadata_of_another_issuer_is_not_used() {
     let world = World::start().await;
     let mut metadata = world.metadata();
-    metadata["issuer"] = format!("{}/", world.issuer.url).into();
+    metadata["issuer"] = format!("{}/other", world.issuer.url).into();
     metadata["token_endpoint"] = format!("{}/token", world.stranger.url).into();
     world.issuer.on(move |_| json_reply(200, &metadata));
     let outcome = world.call(&world.client()).await;
