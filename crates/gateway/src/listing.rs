@@ -15,6 +15,7 @@ use crate::list::{self, ListKind, Merged, ServerList};
 use crate::owed_lists;
 use crate::pool::Pool;
 use crate::reach::now;
+use crate::translate;
 use crate::upstream_session::UpstreamSession;
 
 /// The elements of one server; `None` if it has no such list.
@@ -42,10 +43,11 @@ impl Inner {
             if !has_more {
                 self.unread().remove(&key);
             }
-            return Ok(page);
+            return Ok(shown(page, context));
         }
         let merged = self.merged(kind, context).await?;
         let (page, has_more) = merged.page(kind, cursor.as_deref())?;
+        let page = shown(page, context);
         // Without room the next page is cut out of a fresh list: its cursor names the last element of this one.
         let interned = has_more.then(|| self.environment.merged.share(merged)).filter(|merged| merged.has_room());
         let mut unread = self.unread();
@@ -152,4 +154,9 @@ async fn pages(upstream: &Arc<UpstreamSession>, kind: ListKind) -> Result<Listed
         Err(RequestError::Refused(ErrorObject { code: code::METHOD_NOT_FOUND, .. })) => Ok(None),
         Err(error) => Err(upstream.reach.failure(Why::Request(error))),
     }
+}
+
+/// A page as the revision of the client has it.
+fn shown(page: ServerResult, context: &Context) -> ServerResult {
+    if context.is_stateless() { page } else { translate::listed(page) }
 }

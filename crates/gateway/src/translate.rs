@@ -3,8 +3,8 @@
 
 use protomcp_server::ServerResult;
 use protomcp_types::{
-    CacheHint, CallToolResult, ClientCapabilities, Elicit, ErrorObject, Implementation, JsonObject, Level, Method,
-    ProtocolVersion, RawJson, code, meta,
+    CacheHint, CallToolResult, ClientCapabilities, Elicit, ErrorObject, Implementation, JsonObject, Kind, Level,
+    Method, ProtocolVersion, RawJson, array, code, meta,
 };
 
 /// Members of a request's `_meta` that are for its receiver alone. The gateway writes its own.
@@ -59,24 +59,56 @@ pub(crate) fn result(raw: &RawJson) -> Result<JsonObject, ErrorObject> {
     Ok(members)
 }
 
-/// The result of a tool: as it was written, but typed if it says that the tool has failed, which layers count.
+/// The result of a tool: as it was written, but typed if it says that the tool has failed, which layers count, or if its
+/// structured content is not an object, which only the newest revision has.
 pub(crate) fn tool_result(raw: &RawJson) -> Result<ServerResult, ErrorObject> {
     let members = result(raw)?;
     let is_known = |name: &str| matches!(name, "content" | "structuredContent" | "isError" | "_meta");
     let has_failed = members.member("isError").is_some_and(|is_error| is_error.as_str() == "true");
-    match members.member("content") {
-        Some(content) if has_failed && members.iter().all(|(name, _)| is_known(name)) => {
-            let (structured, meta) = (members.member("structuredContent").cloned(), members.member("_meta").cloned());
-            let result = CallToolResult {
-                structured_content: structured,
-                is_error: true,
-                meta,
-                ..CallToolResult::new(content.clone())
-            };
+    let is_odd = members.member("structuredContent").is_some_and(|structured| structured.kind() != Kind::Object);
+    let content = members.member("content").cloned().or_else(|| is_odd.then_some(RawJson::EMPTY_ARRAY));
+    match content {
+        Some(content) if (has_failed || is_odd) && members.iter().all(|(name, _)| is_known(name)) => {
+            let structured = members.member("structuredContent").filter(|value| value.kind() != Kind::Null);
+            let (structured_content, meta) = (structured.cloned(), members.member("_meta").cloned());
+            let result = CallToolResult { content, structured_content, is_error: has_failed, meta };
             Ok(result.into())
         }
         _ => Ok(ServerResult::Body(members.to_body())),
     }
+}
+
+/// A page of a list for clients of the revisions with a session. They refuse a list with an output schema that is not one
+/// of objects (MCP 2025-11-25, server/tools), so that such schemas are left out.
+pub(crate) fn listed(page: ServerResult) -> ServerResult {
+    let mut page = match page {
+        ServerResult::ListTools(page) => page,
+        other => return other,
+    };
+    let Ok(tools) = page.tools.to::<Vec<RawJson>>() else { return page.into() };
+    let mut has_changed = false;
+    let mut fitting = Vec::with_capacity(tools.len());
+    for tool in tools {
+        match without_odd_schema(&tool) {
+            Some(changed) => {
+                has_changed = true;
+                fitting.push(changed);
+            }
+            None => fitting.push(tool),
+        }
+    }
+    if has_changed {
+        page.tools = array(fitting);
+    }
+    page.into()
+}
+
+/// A tool without its output schema, if that is not one of objects.
+fn without_odd_schema(tool: &RawJson) -> Option<RawJson> {
+    let mut members = JsonObject::from_raw(tool).ok()?;
+    let schema = members.take("outputSchema")?;
+    let kind = JsonObject::from_raw(&schema).ok().and_then(|mut schema| schema.take("type"));
+    (kind.as_ref().map(RawJson::as_str) != Some(r#""object""#)).then(|| members.to_body().into_raw())
 }
 
 /// The caching hints of a result (MCP 2026-07-28, server/utilities/caching).
@@ -210,6 +242,38 @@ mod tests {
         let Ok(ServerResult::Body(body)) = tool_result(&raw(later)) else { panic!("a member is unknown") };
         assert_eq!(body.into_raw().as_str(), r#"{"content":[],"later":{ "a":1.50 },"_meta":{"b":2}}"#);
         assert!(tool_result(&raw("[]")).is_err());
+    }
+
+    #[test]
+    fn structured_content_that_is_not_an_object_is_typed() {
+        for (text, content, structured) in [
+            (r#"{"content":[ 1 ],"structuredContent":[1]}"#, "[ 1 ]", Some("[1]")),
+            (r#"{"structuredContent":5}"#, "[]", Some("5")),
+            (r#"{"content":[],"structuredContent":null}"#, "[]", None),
+        ] {
+            let Ok(ServerResult::CallTool(result)) = tool_result(&raw(text)) else { panic!("{text}") };
+            let found = result.structured_content.as_ref().map(RawJson::as_str);
+            assert_eq!((result.content.as_str(), found, result.is_error), (content, structured, false), "{text}");
+        }
+    }
+
+    #[test]
+    fn older_clients_see_output_schemas_of_objects_alone() {
+        let page = |tools: &str| {
+            let tools = RawJson::parse(tools.to_owned()).unwrap();
+            protomcp_types::ListToolsResult { tools, next_cursor: Some("c".into()), meta: None }
+        };
+        let shown = |tools: &str| match listed(page(tools).into()) {
+            ServerResult::ListTools(page) => (page.tools.as_str().to_owned(), page.next_cursor),
+            other => panic!("{other:?}"),
+        };
+        for schema in [r#"{"type":"array"}"#, "{}", "true", "null", r#"{"type":["object","null"]}"#] {
+            let tools = format!(r#"[{{"name":"a","outputSchema":{schema},"title":"A"}},{{ "name":"b" }}]"#);
+            let expected = r#"[{"name":"a","title":"A"},{ "name":"b" }]"#;
+            assert_eq!(shown(&tools), (expected.to_owned(), Some("c".to_owned())), "{schema}");
+        }
+        let tools = r#"[{ "name":"a", "outputSchema":{"type":"object"}}]"#;
+        assert_eq!(shown(tools).0, tools);
     }
 
     #[test]

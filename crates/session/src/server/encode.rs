@@ -1,15 +1,15 @@
 //! Encodes results for a revision: the one place where revisions differ on the way out.
 //!
-//! All stateful revisions share one shape, because clients ignore members that their revision does not have. The
-//! stateless revision adds the kind of the result, the identity of the server, and the time for which the answer may be
+//! All stateful revisions share one shape, because clients ignore members that their revision does not have. Structured
+//! content that is not an object is left out of it: clients refuse the whole result. The stateless revision adds the kind of the result, the identity of the server, and the time for which the answer may be
 //! cached.
 
 use std::time::Duration;
 
 use protomcp_types::{
     CacheHint, CallToolResult, CompleteResult, CreateTaskResult, ErrorObject, GetPromptResult, Implementation, JsonBuf,
-    JsonObject, ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, SHARE_FROM, ServerCapabilities, code, meta,
-    timestamp,
+    JsonObject, Kind, ObjectWriter, ProtocolVersion, RawJson, ReadResourceResult, SHARE_FROM, ServerCapabilities, code,
+    meta, timestamp,
 };
 
 use crate::info::{CacheHints, ServerInfo};
@@ -129,14 +129,26 @@ impl Shape<'_> {
     }
 
     fn call_tool(self, result: &CallToolResult) -> JsonBuf {
-        let copied = [Some(&result.content), result.structured_content.as_ref(), result.meta.as_ref()];
+        let structured = result.structured_content.as_ref().filter(|value| self.takes(value));
+        let text = if structured.is_none() { self.text_in_place(result) } else { None };
+        let content = text.as_ref().unwrap_or(&result.content);
+        let copied = [Some(content), structured, result.meta.as_ref()];
         let copied = copied.into_iter().flatten().map(RawJson::len).filter(|bytes| *bytes < SHARE_FROM).sum();
-        let object = self
-            .begin_for(copied)
-            .raw("content", &result.content)
-            .raw_if("structuredContent", result.structured_content.as_ref());
+        let object = self.begin_for(copied).raw("content", content).raw_if("structuredContent", structured);
         let object = self.meta(object, result.meta.as_ref());
         if result.is_error { object.boolean("isError", true).finish() } else { object.finish() }
+    }
+
+    /// True if a client takes this structured content. Until MCP 2026-07-28 it is an object (2025-11-25, server/tools).
+    fn takes(self, structured: &RawJson) -> bool {
+        matches!(self, Self::Stateless { .. }) || structured.kind() == Kind::Object
+    }
+
+    /// The content in place of a value that a client does not take, if there is no other.
+    fn text_in_place(self, result: &CallToolResult) -> Option<RawJson> {
+        let lost = result.structured_content.as_ref().filter(|value| !self.takes(value))?;
+        let is_all = lost.kind() != Kind::Null && result.content.to::<Vec<RawJson>>().is_ok_and(|all| all.is_empty());
+        is_all.then(|| CallToolResult::text(lost.as_str()).content)
     }
 
     #[expect(clippy::needless_pass_by_value, clippy::too_many_arguments, reason = "the page is taken apart")]
@@ -262,4 +274,31 @@ pub(super) fn discover(info: &ServerInfo, offered: &ServerCapabilities, server: 
         .value("capabilities", offered)
         .text_if("instructions", info.instructions.as_deref());
     shape.meta(cached(object, Some(info.cache.discover)), None).finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structured_content_is_an_object_for_older_clients() {
+        let identity = ServerIdentity::of(&Implementation::new("s", "1"));
+        let text = |text: &str| format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]"#);
+        for (content, structured, stateful) in [
+            ("[]", "[1,2]", format!("{}}}", text("[1,2]"))),
+            ("[ ]", "5", format!("{}}}", text("5"))),
+            ("[]", r#""a""#, format!("{}}}", text(r#"\"a\""#))),
+            ("[1]", "[1,2]", r#"{"content":[1]}"#.to_owned()),
+            ("[]", "null", r#"{"content":[]}"#.to_owned()),
+            ("[]", r#"{"a":1}"#, r#"{"content":[],"structuredContent":{"a":1}}"#.to_owned()),
+        ] {
+            let raw = |text: &str| RawJson::parse(text.to_owned()).unwrap();
+            let given = CallToolResult::new(raw(content)).with_structured(raw(structured));
+            let write = |shape: Shape<'_>| result(ServerResult::CallTool(given.clone()), shape).into_raw();
+            assert_eq!(write(Shape::Stateful).as_str(), stateful, "{content} {structured}");
+            let stateless = write(Shape::Stateless { server: &identity, cache: None });
+            let members = format!(r#""content":{content},"structuredContent":{structured}"#);
+            assert!(stateless.as_str().contains(&members), "{}", stateless.as_str());
+        }
+    }
 }
