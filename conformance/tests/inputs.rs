@@ -2,6 +2,8 @@
 
 #[path = "inputs/byte_order_marks.rs"]
 mod byte_order_marks;
+#[path = "inputs/environments.rs"]
+mod environments;
 #[path = "inputs/escapes.rs"]
 mod escapes;
 #[path = "inputs/links.rs"]

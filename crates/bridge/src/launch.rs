@@ -28,8 +28,8 @@ pub(crate) struct Launch {
     /// The program is Python, of which one published SDK reads its socket from two threads.
     pub(crate) python: bool,
     pub(crate) lending: Lending,
-    /// A warning for the author.
-    pub(crate) warning: Option<String>,
+    /// Warnings for the author.
+    pub(crate) warnings: Vec<String>,
     /// A note for the author, about a choice that was made for the file.
     pub(crate) note: Option<String>,
 }
@@ -75,9 +75,9 @@ pub(crate) enum Lent {
 impl Launch {
     /// The usual expectations of a command.
     pub(crate) fn of(command: Command, connect_timeout: Duration) -> Self {
-        let (fallback, warning, note) = (None, None, None);
+        let (fallback, warnings, note) = (None, Vec::new(), None);
         let (concurrency, lending) = (CONCURRENT, Lending::default());
-        Self { command, fallback, connect_timeout, concurrency, python: false, lending, warning, note }
+        Self { command, fallback, connect_timeout, concurrency, python: false, lending, warnings, note }
     }
 }
 

@@ -12,7 +12,7 @@ use protomcp_watch::{Filter, Watch};
 use crate::cargo_project::CargoProject;
 use crate::compat::python_bootstrap;
 use crate::launch::{Fallback, Launch, Lending, Reason, TYPES_ARE_READ};
-use crate::python_environment;
+use crate::python_environment::{self, Found};
 use crate::python_file::{Metadata, PythonFile, WITHOUT_UV};
 
 /// Interpreters connect within a second or two; this allows for a machine under load.
@@ -151,11 +151,13 @@ impl ToolFile {
             }
             (None, metadata) => {
                 let is_active = (around.variable)("VIRTUAL_ENV").is_some();
-                let own = if is_active { None } else { python_environment::interpreter(self.folders()) };
+                let Found { python: own, unused } =
+                    if is_active { Found::default() } else { python_environment::search(self.folders()) };
                 let note = own.as_ref().map(|python| format!("{} runs {}", python.display(), self.path.display()));
                 let python = Command::new(own.unwrap_or_else(|| "python3".into()));
                 let launch = self.python(python, only_declares, SOON);
-                Launch { warning: metadata.map(|_| WITHOUT_UV.to_owned()), note, ..launch }
+                let warnings = metadata.map(|_| WITHOUT_UV.to_owned()).into_iter().chain(unused).collect();
+                Launch { warnings, note, ..launch }
             }
         }
     }
@@ -227,7 +229,7 @@ impl ToolFile {
         self.folders().iter().any(|folder| folder.join(name).is_file())
     }
 
-    /// The folders from the file upwards; for a link, then those of the file that it leads to.
+    /// The folders above the file, the nearest first. Those above the target of a link follow.
     fn folders(&self) -> Vec<PathBuf> {
         let named = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let real = self.path.canonicalize().unwrap_or_else(|_| named.clone());
@@ -336,9 +338,9 @@ mod tests {
         check(&file, &[("PROTOMCP_PYTHON", "py")], true, &format!("py {shown}"));
         check(&file.clone().runtime("py"), &[], true, &format!("py {shown}"));
         check(&file, &[], false, &format!("python3 {shown}"));
-        let warning = |uv| launch(&file, &[], uv).warning;
-        assert_eq!(warning(true), None);
-        assert!(warning(false).is_some_and(|text| text.contains("uv is not on the path")));
+        let warnings = |uv| launch(&file, &[], uv).warnings;
+        assert!(warnings(true).is_empty());
+        assert!(warnings(false)[0].contains("uv is not on the path"));
         let bootstrap = line(&launch(&file, &[], true).fallback.unwrap().command);
         let packages = format!("uv run --no-project --with-requirements {shown} python -c ");
         assert!(bootstrap.starts_with(&packages), "{bootstrap}");

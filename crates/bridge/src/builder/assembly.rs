@@ -54,7 +54,7 @@ impl Builder {
     /// Starts the tool processes without waiting for them. Clients can be served at once: the handshake is answered, and
     /// requests that need the tools wait for them. Must be called inside a tokio runtime with I/O and timers.
     pub fn launch(mut self) -> (Bridge, Starting) {
-        if let Some(warning) = &self.process.launch.warning {
+        for warning in &self.process.launch.warnings {
             tracing::warn!("{warning}");
         }
         if let Some(note) = &self.process.launch.note {

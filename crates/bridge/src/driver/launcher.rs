@@ -95,12 +95,23 @@ impl Launcher {
     }
 
     /// Starts the process and waits until it takes calls, or until it is `superseded`. All parts of it are gone after
-    /// an error.
+    /// an error. A program that was found for the file and fails is named in the log.
     pub(crate) async fn start(
         &self,
         superseded: &CancellationToken,
         handover: &Handover,
     ) -> Result<Started, StartError> {
+        let outcome = self.attempts(superseded, handover).await;
+        let Err(StartError::Spawn(_) | StartError::Exited(_) | StartError::NoSdk { .. }) = &outcome else {
+            return outcome;
+        };
+        if let Some(note) = &self.settings.launch.note {
+            tracing::warn!("{note}");
+        }
+        outcome
+    }
+
+    async fn attempts(&self, superseded: &CancellationToken, handover: &Handover) -> Result<Started, StartError> {
         let Launch { command, fallback, .. } = &self.settings.launch;
         let Some(Fallback { command: second, reason }) = fallback else {
             return self.attempt(command, superseded, handover).await;
