@@ -118,6 +118,23 @@ fn a_tool_that_cannot_be_converted_leaves_the_others_alone() {
     }
 }
 
+#[test]
+fn the_second_tool_of_a_name_is_refused() {
+    let sandbox = Sandbox::new();
+    let (number, list) = (json!({"n": {"type": "integer"}}), json!({"l": {"type": "array"}}));
+    sandbox.write("tools.json", json!([tool("a", &number), tool("a", &list)]).to_string());
+    for _ in 0..2 {
+        let output = run(&sandbox, &["to-proto", "tools.json", "--out", "proto"]);
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(1) && stderr.contains("a: another tool has this name"), "{stderr}");
+        let report = fs::read_to_string(sandbox.path("proto/report.json")).expect("it is written");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        assert!(report["a"]["file"] == "tools/v1/a.proto" && report["a"]["verdict"] != "refused", "{report}");
+        let file = fs::read_to_string(sandbox.path("proto/tools/v1/a.proto")).expect("it is written");
+        assert!(!file.contains("reserved") && !file.contains(" l = "), "{file}");
+    }
+}
+
 /// The runtimes of protobuf check more than its compiler: names and JSON names are in one table.
 #[test]
 fn files_for_any_names_load_in_a_runtime_of_protobuf() {

@@ -31,6 +31,10 @@ pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
     let mut made = Made::default();
     for definition in definitions {
         let name = printable(&definition.name);
+        if made.has(&name) {
+            made.refuse(&name, "another tool has this name");
+            continue;
+        }
         let converted = converter.convert(&definition.name, &definition.input, definition.output.as_ref(), &mut lock);
         let added = converted.map_err(|error| error.to_string()).and_then(|converted| made.add(&name, &converted));
         if let Err(why) = added {
@@ -77,6 +81,11 @@ struct Made {
 }
 
 impl Made {
+    /// True if a tool of this name is converted.
+    fn has(&self, name: &str) -> bool {
+        self.reports.get(name).is_some_and(|report| report.get("file").is_some())
+    }
+
     fn add(&mut self, name: &str, converted: &Converted) -> Result<(), String> {
         let file = converted.file_name();
         if let Some((message, other)) = converted.messages().find_map(|name| self.owners.get_key_value(name)) {
@@ -112,7 +121,9 @@ impl Made {
 
     fn refuse(&mut self, name: &str, why: &str) {
         let _ = writeln!(self.table, "refused   {name}");
-        self.reports.insert(name.to_owned(), json!({"verdict": "refused", "reason": why}));
+        if !self.has(name) {
+            self.reports.insert(name.to_owned(), json!({"verdict": "refused", "reason": why}));
+        }
         self.refused.push(format!("{name}: {why}"));
     }
 }
