@@ -73,6 +73,9 @@ fn long_names_of_tools_make_names_of_files() {
         converter.convert(tool, &schema, None, &mut lock).expect("an object").file_name()
     };
     let (one, other) = (name(&"a".repeat(300)), name(&format!("{}b", "a".repeat(299))));
-    assert!(one.len() < 130 && one.ends_with(".proto") && one != other, "{one} {other}");
-    assert_eq!(name(&"a".repeat(100)), format!("acme/{}.proto", "a".repeat(100)));
+    assert!(one.len() == "acme/".len() + 255 && one.ends_with(".proto") && one != other, "{one} {other}");
+    for (length, is_kept) in [(101, true), (240, true), (249, true), (250, false)] {
+        let stem = "a".repeat(length);
+        assert_eq!(name(&stem) == format!("acme/{stem}.proto"), is_kept, "{length}");
+    }
 }

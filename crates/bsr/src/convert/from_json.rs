@@ -171,19 +171,19 @@ impl Converted {
         self.is_open
     }
 
-    /// The path of the source file, such as `acme/tools/v1/web_search.proto`. A long name is cut and ends in a hash, so that
-    /// file systems take it.
+    /// The path of the source file, such as `acme/tools/v1/web_search.proto`. A name that file systems refuse is cut and ends
+    /// in a hash.
     #[must_use]
     pub fn file_name(&self) -> String {
-        const LONG: usize = 100;
+        const LONGEST: usize = 255 - ".proto".len();
         let name = self.input.rsplit('.').next().unwrap_or_default();
         let mut stem = snake_case(name.strip_suffix("Request").unwrap_or(name));
-        if stem.len() > LONG {
+        if stem.len() > LONGEST {
             // FNV-1a: stable for all versions, and no secret.
             let mix = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-            let hash = name.bytes().fold(0x811c_9dc5, mix);
-            stem.truncate(LONG);
-            stem = format!("{stem}_{hash:08x}");
+            let hash = format!("_{:08x}", name.bytes().fold(0x811c_9dc5, mix));
+            stem.truncate(LONGEST - hash.len());
+            stem.push_str(&hash);
         }
         format!("{}/{stem}.proto", self.file.package.replace('.', "/"))
     }
