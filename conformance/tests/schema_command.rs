@@ -159,9 +159,10 @@ fn files_for_any_names_load_in_a_runtime_of_protobuf() {
     let sandbox = Sandbox::new();
     let tools = keys.iter().enumerate().map(|(number, keys)| {
         let properties: Value = keys.iter().map(|key| ((*key).to_owned(), json!({"type": "string"}))).collect();
-        let inner = json!({"type": "object", "properties": properties});
+        let lists: Value = keys.iter().map(|key| ((*key).to_owned(), json!({"type": "array"}))).collect();
         let mut all = properties.clone();
-        all["inner"] = inner;
+        all["inner"] = json!({"type": "object", "properties": properties});
+        all["lists"] = json!({"type": "object", "properties": lists});
         tool(&format!("t{number}"), &all)
     });
     sandbox.write("tools.json", json!(tools.collect::<Vec<_>>()).to_string());

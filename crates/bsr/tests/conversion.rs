@@ -308,9 +308,9 @@ fn the_seed_style_reports_what_it_changes() {
         converted.report().losses().iter().map(|loss| (loss.pointer.as_str(), loss.keyword.as_str())).collect();
     let expected = [
         ("/properties/max_results", "type"),
-        ("/properties/max_results", "properties"),
         ("/properties/per-page", "required"),
         ("/properties/ids", "enum"),
+        ("/properties/max_results", "properties"),
     ];
     assert_eq!(found, expected);
     let text = converted.text();

@@ -85,15 +85,13 @@ fn encode_field(field: &ProtoField, message: &str, package: &str, synthetic: &mu
     if !field.rules.is_empty() {
         put_bytes(8, &field.rules.encode(), &mut bytes);
     }
-    // A oneof of its own gives a scalar its presence.
-    let has_oneof = matches!(field.shape, Shape::Optional(_)) && !element.is_message();
-    if has_oneof {
+    if field.shape.has_group() {
         put_varint(9, synthetic.len() as u64, &mut bytes);
         synthetic.push(format!("_{}", field.name));
     }
     let json_name = field.json_name.clone().unwrap_or_else(|| default_json_name(&field.name));
     put_bytes(10, json_name.as_bytes(), &mut bytes);
-    if has_oneof {
+    if field.shape.has_group() {
         put_varint(17, 1, &mut bytes);
     }
     bytes

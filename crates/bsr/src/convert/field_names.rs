@@ -4,29 +4,32 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{folded, snake_case};
 
-/// A name for each key. A key that is a name of a field already keeps it; numbers tell the others apart.
+/// A name for each key. A key that is a name of a field already keeps it; numbers tell the others apart. `true` stands for a
+/// field in a group of its own, see [`Shape::has_group`](super::model::Shape::has_group).
 ///
 /// Runtimes of protobuf look fields up by their names and by their JSON names, which are the keys, in one table, together
 /// with the names of groups: an optional field `id` makes the group `_id`. So the name of a field is not the key of
 /// another one, and its group is not a key.
-pub(crate) fn field_names<'k>(keys: &[&'k str]) -> BTreeMap<&'k str, String> {
-    let all: BTreeSet<&str> = keys.iter().copied().collect();
-    let is_free =
-        |key: &str, name: &str| (name == key || !all.contains(name)) && !all.contains(format!("_{name}").as_str());
+pub(crate) fn field_names<'k>(keys: &[(&'k str, bool)]) -> BTreeMap<&'k str, String> {
+    let all: BTreeSet<&str> = keys.iter().map(|(key, _)| *key).collect();
+    let is_free = |(key, has_group): (&str, bool), name: &str| {
+        (name == key || !all.contains(name)) && !(has_group && all.contains(format!("_{name}").as_str()))
+    };
     let mut taken = BTreeSet::new();
     let mut names = BTreeMap::new();
-    for key in keys.iter().copied().filter(|key| snake_case(key) == *key && is_free(key, key)) {
-        if taken.insert(folded(key)) {
-            names.insert(key, key.to_owned());
+    for field in keys.iter().copied().filter(|field| snake_case(field.0) == field.0 && is_free(*field, field.0)) {
+        if taken.insert(folded(field.0)) {
+            names.insert(field.0, field.0.to_owned());
         }
     }
-    for key in keys.iter().copied() {
+    for field in keys.iter().copied() {
+        let (key, _) = field;
         if names.contains_key(key) {
             continue;
         }
         let first = snake_case(key);
         let others = (2..).map(|number: usize| format!("{first}_{number}"));
-        let mut free = std::iter::once(first.clone()).chain(others).filter(|name| is_free(key, name));
+        let mut free = std::iter::once(first.clone()).chain(others).filter(|name| is_free(field, name));
         if let Some(name) = free.find(|name| taken.insert(folded(name))) {
             names.insert(key, name);
         }
@@ -51,9 +54,27 @@ mod tests {
             (&["id", "_id"], &["id_2", "id_3"]),
             (&["foo1", "foo_1"], &["foo1", "foo_1_2"]),
         ] {
-            let names = field_names(keys);
-            let given: Vec<&str> = keys.iter().map(|key| names[key].as_str()).collect();
-            assert_eq!(given, expected, "{keys:?}");
+            assert_eq!(named(keys, true), expected, "{keys:?}");
         }
+    }
+
+    #[test]
+    fn only_a_field_in_a_group_gives_way_to_the_key_of_it() {
+        for (keys, expected) in [
+            (&["items", "_items"][..], &["items", "items_2"][..]),
+            (&["_id"], &["id"]),
+            (&["a", "_b"], &["a", "b"]),
+            (&["foo-bar", "foo_bar"], &["foo_bar_2", "foo_bar"]),
+        ] {
+            assert_eq!(named(keys, false), expected, "{keys:?}");
+        }
+        let names = field_names(&[("id", true), ("_id", false)]);
+        assert_eq!((names["id"].as_str(), names["_id"].as_str()), ("id_2", "id_3"));
+    }
+
+    fn named(keys: &[&str], has_group: bool) -> Vec<String> {
+        let fields: Vec<(&str, bool)> = keys.iter().map(|key| (*key, has_group)).collect();
+        let names = field_names(&fields);
+        keys.iter().map(|key| names[key].clone()).collect()
     }
 }

@@ -341,19 +341,17 @@ impl<'a> Reading<'a> {
             self.lossy(place, "required", &format!("{name:?} has no schema"));
         }
         let mut fields = Vec::new();
-        let keys: Vec<&str> = properties.keys().take(MAX_FIELDS + 1).map(String::as_str).collect();
-        let names = field_names(&keys);
         for (key, property) in properties {
             self.fields += 1;
             self.is_too_large |= self.fields > MAX_FIELDS;
             if self.is_too_large {
                 break;
             }
-            let Some(name) = names.get(key.as_str()) else { break };
             let presence = if required.contains(&key.as_str()) { Presence::Required } else { Presence::Optional };
-            let field = self.field((key, name), property, presence, place);
+            let field = self.field(key, property, presence, place);
             fields.push(field);
         }
+        self.name(properties, &mut fields, place);
         let rules = self.dependent_required(schema, properties, &fields, place);
         self.note(schema, Kind::Object, OBJECT_KEYWORDS, place);
         let numbers: Vec<u32> = fields.iter().map(|field| field.number).collect();
@@ -362,17 +360,29 @@ impl<'a> Reading<'a> {
         (message.fields, message.reserved, message.rules) = (fields, reserved, rules);
     }
 
-    fn field(&mut self, (key, name): (&str, &str), schema: &Value, presence: Presence, place: &Place) -> ProtoField {
+    /// A field that has no name yet.
+    fn field(&mut self, key: &str, schema: &Value, presence: Presence, place: &Place) -> ProtoField {
         let inner = place.member("properties", key);
         self.copy(inner.pointer.len() + inner.name.len());
         let mut mapped = self.mapped(schema, &inner);
         let number = self.lock.number(&place.name, key);
-        let json_name = self.json_name((key, name), &inner);
         self.present(&mut mapped, presence, &inner);
         self.rules += mapped.rules.size();
         self.is_too_large |= self.rules > MAX_RULES;
         let comment = schema.as_object().map(comment).unwrap_or_default();
-        ProtoField { name: name.to_owned(), json_name, number, shape: mapped.shape, rules: mapped.rules, comment }
+        let (name, json_name) = (String::new(), None);
+        ProtoField { name, json_name, number, shape: mapped.shape, rules: mapped.rules, comment }
+    }
+
+    /// Names the fields, of which each is that of the property at its position.
+    fn name(&mut self, properties: &Map<String, Value>, fields: &mut [ProtoField], place: &Place) {
+        let keys: Vec<(&str, bool)> =
+            properties.keys().zip(&*fields).map(|(key, field)| (key.as_str(), field.shape.has_group())).collect();
+        let mut names = field_names(&keys);
+        for ((key, _), field) in keys.iter().zip(fields) {
+            field.name = names.remove(key).unwrap_or_default();
+            field.json_name = self.json_name((key, &field.name), &place.member("properties", key));
+        }
     }
 }
 

@@ -116,6 +116,11 @@ impl Shape {
             Self::Plain(element) | Self::Optional(element) | Self::Repeated(element) | Self::Map(element) => element,
         }
     }
+
+    /// True for a scalar with presence, which is a group of its own: `_id` for a field `id`.
+    pub(crate) fn has_group(&self) -> bool {
+        matches!(self, Self::Optional(element) if !element.is_message())
+    }
 }
 
 impl ProtoFile {

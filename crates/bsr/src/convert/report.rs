@@ -34,7 +34,7 @@ pub enum Verdict {
 }
 
 impl Report {
-    /// The losses, in the order of the schema.
+    /// The losses of each message: those of its fields in the order of the schema, then those of their names.
     #[must_use]
     pub fn losses(&self) -> &[Loss] {
         &self.losses
