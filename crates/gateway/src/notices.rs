@@ -78,7 +78,7 @@ impl Notices {
         }
     }
 
-    /// A log message goes to the caller that it is taken for, otherwise to a sole owner of everything that is open.
+    /// A log message goes to the caller that it is taken for, otherwise to a sole owner of everything that is open or was.
     fn log(&self, notification: &Notification) {
         let params = &notification.params;
         let level = params.member("level").and_then(|level| Level::parse(&level.to::<String>().ok()?));
@@ -88,7 +88,7 @@ impl Notices {
         match (self.running.caller(), self.client, self.environment.clients()) {
             (Caller::Of(_, context), ..) => context.log(level, logger, data),
             (_, Some(client), Some(clients)) => clients.log(Audience::Session(client), level, logger, data),
-            (_, None, Some(clients)) if clients.sole_owner().is_some() => {
+            (_, None, Some(clients)) if clients.sole_owner().is_some_and(|owner| self.running.are_all_of(&owner)) => {
                 clients.log(Audience::Everyone, level, logger, data);
             }
             _ => self.keep(level, data),

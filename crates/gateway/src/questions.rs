@@ -41,14 +41,17 @@ impl Questions {
         {
             return self.ask_session(client, &question, &server).await;
         }
-        let (number, context) = match (self.running.caller(), self.client) {
+        let caller = if is_of_all { self.running.caller_of_all() } else { self.running.caller() };
+        let (number, context) = match (caller, self.client) {
             (Caller::Of(number, context), _) => (number, context),
             (Caller::None, Some(client)) => return self.ask_session(client, &question, &server).await,
             (Caller::Ended, _) => return Err(refused(AskError::Gone)),
             (Caller::Ambiguous, _) => {
-                return Err(self.refusal("calls of several clients are running, or were cancelled"));
+                return Err(
+                    self.refusal("calls of several clients are running, were cancelled, or have just been answered")
+                );
             }
-            (Caller::None, None) => match self.local_client() {
+            (Caller::None, None) => match self.local_client().filter(|_| self.running.are_all_of(&Owner::Local)) {
                 Some(client) => return self.ask_session(client, &question, &server).await,
                 None => return Err(self.refusal("no call is running")),
             },

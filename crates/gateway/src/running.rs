@@ -1,20 +1,23 @@
 //! The calls that run in one session with a server, to find the client that a message of the server concerns.
 //!
 //! A message of a session names no call. It is never passed to a client of another owner than the one that it may be for.
-//! That includes clients whose calls have ended: a server may work on a call that was cancelled, and ask late. Such calls
-//! are remembered in sessions that clients share.
+//! That includes clients whose calls have ended: a server may work on a call that was cancelled or answered, and send late
+//! messages. Such calls are remembered in sessions that clients share.
 
+mod answered;
 mod ended;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use protomcp_client::ClientSession;
 use protomcp_server::{Context, Owner, SessionId};
 
+use crate::limits::GatewayLimits;
 use crate::reach::now;
+use crate::running::answered::Answered;
 use crate::running::ended::EndedCalls;
 use crate::shares::has_room;
 
@@ -22,8 +25,15 @@ use crate::shares::has_room;
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     calls: Mutex<Calls>,
-    /// The time for which calls without an answer are remembered. `None`: the session has one client.
-    memory: Option<Duration>,
+    /// The time for which calls are remembered. `None`: the session has one client.
+    memory: Option<Memory>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Memory {
+    /// For calls without an answer.
+    ended: Duration,
+    answered: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -33,6 +43,7 @@ struct Calls {
     /// The number of them of each owner.
     shares: HashMap<Owner, usize>,
     ended: EndedCalls,
+    answered: Answered,
     /// The session with the server that is open, by its number.
     connection: u64,
 }
@@ -49,8 +60,9 @@ struct Call {
 pub(crate) struct RunningCall {
     number: u64,
     all: Arc<Running>,
-    /// The session with a stateful server, which may send more messages of the call until it has answered.
+    /// The session with a stateful server, which may send late messages of the call.
     connection: Option<u64>,
+    is_answered: bool,
 }
 
 /// A question of a call. Dropping it ends the question.
@@ -119,8 +131,10 @@ fn choose(calls: &[Candidate]) -> Option<usize> {
 }
 
 impl Running {
-    /// The calls of a session that clients share. Calls without an answer are remembered for so long.
-    pub(crate) fn of_several(memory: Duration) -> Self {
+    /// The calls of a session that clients share. A call without an answer is remembered for as long as a call may take,
+    /// and one with an answer for as long as a server may be silent.
+    pub(crate) fn of_several(limits: &GatewayLimits) -> Self {
+        let memory = Memory { ended: limits.total_timeout, answered: limits.timeout };
         Self { memory: Some(memory), ..Self::default() }
     }
 
@@ -129,6 +143,7 @@ impl Running {
         let mut running = self.lock();
         running.connection = session.id();
         running.ended = EndedCalls::default();
+        running.answered = Answered::default();
     }
 
     /// A call begins in this session with the server, which has room for `max` of them. `None`: its owner has its share.
@@ -149,7 +164,7 @@ impl Running {
         let number = running.last;
         running.calls.insert(number, Call { context, questions: 0 });
         let connection = session.server().is_stateful().then(|| session.id());
-        Some(RunningCall { number, all: Arc::clone(self), connection })
+        Some(RunningCall { number, all: Arc::clone(self), connection, is_answered: false })
     }
 
     /// The client of a call is asked.
@@ -164,10 +179,35 @@ impl Running {
         self.lock().calls.is_empty()
     }
 
-    /// The call that a message of the server is taken for.
+    /// The call that a question about all clients is taken for: the answer is the same for the calls with an answer.
+    pub(crate) fn caller_of_all(&self) -> Caller {
+        self.chosen(&mut self.lock(), now())
+    }
+
+    /// The call that a message of the server is taken for. After an answer for another owner, that is none.
     pub(crate) fn caller(&self) -> Caller {
-        let mut running = self.lock();
-        running.ended.forget(now());
+        let (mut running, now) = (self.lock(), now());
+        match self.chosen(&mut running, now) {
+            Caller::Of(_, ref context) if running.answered.is_of_another(&context.caller().owner, now) => {
+                Caller::Ambiguous
+            }
+            caller => caller,
+        }
+    }
+
+    /// True if each message of the server is for this owner.
+    pub(crate) fn are_all_of(&self, owner: &Owner) -> bool {
+        let (mut running, now) = (self.lock(), now());
+        running.ended.forget(now);
+        let mut owners = running.calls.values().map(|call| &call.context.caller().owner);
+        !running.ended.are_too_many()
+            && running.ended.origins().all(|origin| origin.owner == *owner)
+            && owners.all(|other| other == owner)
+            && !running.answered.is_of_another(owner, now)
+    }
+
+    fn chosen(&self, running: &mut Calls, now: Instant) -> Caller {
+        running.ended.forget(now);
         if running.ended.are_too_many() {
             return Caller::Ambiguous;
         }
@@ -203,9 +243,9 @@ impl Origin {
 }
 
 impl RunningCall {
-    /// The server has answered, so it sends nothing more about the call.
+    /// The server has answered.
     pub(crate) fn answered(mut self) {
-        self.connection = None;
+        self.is_answered = true;
     }
 }
 
@@ -213,16 +253,18 @@ impl Drop for RunningCall {
     fn drop(&mut self) {
         let mut running = self.all.lock();
         let Some(call) = running.calls.remove(&self.number) else { return };
-        if let Entry::Occupied(mut share) = running.shares.entry(call.context.caller().owner.clone()) {
+        let origin = Origin::of(&call.context);
+        if let Entry::Occupied(mut share) = running.shares.entry(origin.owner.clone()) {
             *share.get_mut() -= 1;
             if *share.get() == 0 {
                 share.remove();
             }
         }
-        if let Some(memory) = self.all.memory
-            && self.connection == Some(running.connection)
-        {
-            running.ended.add(Origin::of(&call.context), now() + memory);
+        let Some(memory) = self.all.memory.filter(|_| self.connection == Some(running.connection)) else { return };
+        if self.is_answered {
+            running.answered.add(origin.owner, now() + memory.answered);
+        } else {
+            running.ended.add(origin, now() + memory.ended);
         }
     }
 }

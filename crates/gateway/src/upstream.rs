@@ -48,7 +48,8 @@ pub enum Sharing {
     #[default]
     PerSession,
     /// All clients share one session. A server cannot tell them apart: its questions reach a client only while no call of
-    /// another user is running, or was cancelled within the last [`total_timeout`](crate::GatewayLimits::total_timeout).
+    /// another user is running, was cancelled within the last [`total_timeout`](crate::GatewayLimits::total_timeout), or was
+    /// answered within the last [`timeout`](crate::GatewayLimits::timeout).
     Shared,
 }
 

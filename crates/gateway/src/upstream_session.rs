@@ -116,7 +116,7 @@ impl UpstreamSession {
         };
         let running = match client {
             Some(_) => Running::default(),
-            None => Running::of_several(environment.limits.total_timeout),
+            None => Running::of_several(&environment.limits),
         };
         let running = Arc::new(running);
         let session = client.as_ref().map(|client| client.session);

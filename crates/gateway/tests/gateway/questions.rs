@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use protomcp_client::{Client, ClientSession, Mode, RequestError};
 use protomcp_gateway::{Gateway, GatewayLimits, Sharing};
-use protomcp_server::AskError;
+use protomcp_server::{AskError, Audience};
 use protomcp_testing::Seen;
 use protomcp_types::{
-    CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, RawJson, Role, code,
+    CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, JsonObject, Level, RawJson, Role, code,
 };
 use tokio::sync::Barrier;
 
@@ -174,6 +174,59 @@ fn a_question_ends_with_its_call_and_is_shown_to_no_other_user() {
     }
 }
 
+/// True if a question is refused that its server asks beside a call.
+async fn is_refused(backend: &Backend) -> bool {
+    let sessions = backend.registry.sessions();
+    let form = Elicit::form("Who?", RawJson::parse(r#"{"type":"object"}"#).unwrap());
+    let asked = sessions.ask::<Elicit>(sessions.views()[0].id, &form);
+    matches!(tokio::time::timeout(Duration::from_secs(5), asked).await, Ok(Err(AskError::Refused(_))))
+}
+
+#[test]
+fn what_follows_an_answer_reaches_no_other_user() {
+    for ours in [Mode::Stateful, Mode::Stateless] {
+        run(async {
+            let strange = Seen::default();
+            let heard = strange.clone();
+            let listening = silent(&strange).mode(ours).log_level(Level::Debug).on_log(move |message, _| {
+                heard.push(message.data.to_string());
+                std::future::ready(())
+            });
+            let limits = GatewayLimits { timeout: Duration::from_secs(60), ..GatewayLimits::default() };
+            let (backend, gateway) = shared(limits).await;
+            let late = |text| {
+                let sessions = backend.registry.sessions();
+                sessions.log(Audience::Everyone, Level::Warning, None, &RawJson::text(text));
+            };
+            let ann = connect_as(&gateway, &named("Ann").mode(ours), "ann").await;
+            assert_eq!(call(&ann, "log").await, "logged");
+            assert_eq!(call(&ann, "ask").await, r#"{"name":"Ann"}"#, "an answer does not hide its own user");
+            let bob = connect_as(&gateway, &listening, "bob").await;
+            ann.close(Duration::from_secs(1)).await;
+            // While a call of another user runs, and while none does.
+            for is_busy in [true, false] {
+                let working = is_busy.then(|| begin(&bob, "hang"));
+                if is_busy {
+                    backend.seen.wait().await;
+                }
+                late("of Ann");
+                assert!(is_refused(&backend).await, "{ours:?} {is_busy}");
+                if let Some(working) = working {
+                    working.abort();
+                    backend.seen.wait().await;
+                }
+            }
+            assert_eq!(strange.take(), Vec::<String>::new());
+            tokio::time::sleep(Duration::from_secs(61)).await;
+            let working = begin(&bob, "hang");
+            backend.seen.wait().await;
+            late("of Bob");
+            assert_eq!(strange.wait().await, [r#""of Bob""#]);
+            working.abort();
+        });
+    }
+}
+
 /// The end of a call without an answer of its server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum End {
@@ -200,20 +253,13 @@ fn a_late_question_of_an_ended_call_reaches_no_other_user() {
                     End::Disconnected => drop(ann.close(Duration::from_secs(1)).await),
                 }
                 assert_eq!(backend.seen.wait().await, ["cancelled"]);
-                let late = async || {
-                    let sessions = backend.registry.sessions();
-                    let session = sessions.views()[0].id;
-                    let form = Elicit::form("Who?", RawJson::parse(r#"{"type":"object"}"#).unwrap());
-                    tokio::time::timeout(Duration::from_secs(5), sessions.ask::<Elicit>(session, &form)).await
-                };
                 // While another user's call runs, and while none does.
                 for is_busy in [true, false] {
                     let working = is_busy.then(|| begin(&bob, "hang"));
                     if is_busy {
                         backend.seen.wait().await;
                     }
-                    let refused = late().await;
-                    assert!(matches!(refused, Ok(Err(AskError::Refused(_)))), "{ours:?} {end:?} {refused:?}");
+                    assert!(is_refused(&backend).await, "{ours:?} {end:?}");
                     if let Some(working) = working {
                         working.abort();
                         backend.seen.wait().await;
