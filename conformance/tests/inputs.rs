@@ -8,3 +8,5 @@ mod environments;
 mod escapes;
 #[path = "inputs/links.rs"]
 mod links;
+#[path = "inputs/long_lines.rs"]
+mod long_lines;

@@ -4,6 +4,7 @@
 //! again and again; big parts are kept as they are and written in between. Blank lines are ignored, a carriage return
 //! before the line feed is white space like any other, and the last line may lack its line feed.
 
+mod long_line;
 mod sink;
 mod source;
 
@@ -32,7 +33,7 @@ impl<R, W> Lines<R, W> {
     }
 
     /// Sets how long a line may be, in bytes without its line feed. A longer one is skipped without being kept and
-    /// answered with −32600; the session continues.
+    /// answered with −32600 and its id, or fails the request that it answers; the session continues.
     #[must_use]
     pub fn with_max_line(mut self, max_line: usize) -> Self {
         self.source.set_max_line(max_line);

@@ -43,8 +43,11 @@ fn blank_lines_and_carriage_returns_are_nothing() {
 #[test]
 fn a_line_that_is_too_long_is_skipped_however_it_arrives() {
     // The stage reads lines of up to 1,000 bytes.
-    let refused =
-        r#"← {"id":null,"error":{"code":-32600,"message":"invalid request: a line is longer than 1000 bytes"}}"#;
+    let refusal = |id: &str| {
+        let why = "invalid request: a line is longer than 1000 bytes";
+        format!(r#"← {{"id":{id},"error":{{"code":-32600,"message":"{why}"}}}}"#)
+    };
+    let (refused, unknown) = (refusal("1"), refusal("null"));
     let padded = |length: usize| {
         let text = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
         format!("→ {text}{}", " ".repeat(length - text.len()))
@@ -53,14 +56,19 @@ fn a_line_that_is_too_long_is_skipped_however_it_arrives() {
         check(&[
             "→ hello",
             &padded(length),
-            refused,
+            &refused,
             r#"→ {"id":2,"method":"ping"}"#,
             r#"← {"id":2,"result":{}}"#,
             &padded(1000),
             r#"← {"id":1,"result":{}}"#,
         ]);
     }
-    check(&["→ hello", &padded(5000), refused, "→ end", "← end"]);
+    check(&["→ hello", &padded(5000), &refused, "→ end", "← end"]);
+    let long = "x".repeat(5000);
+    let last = format!(r#"→ {{"jsonrpc":"2.0","params":{{"id":7,"a":"{long}"}},"method":"ping","id":1}}"#);
+    // The refusal of an answer, or of a text that is not a message, has no id.
+    let answer = format!(r#"→ {{"jsonrpc":"2.0","id":1,"result":{{"a":"{long}"}}}}"#);
+    check(&["→ hello", &last, &refused, &answer, &unknown, &format!("→ {long}"), &unknown]);
 }
 
 #[test]

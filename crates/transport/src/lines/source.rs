@@ -8,6 +8,7 @@ use memchr::memchr;
 use protomcp_types::{BYTE_ORDER_MARK, Incoming, Malformed, without_byte_order_mark};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::lines::long_line::LongLine;
 use crate::transport::{Received, Source, TransportError};
 
 /// The least that is read at once. Lines share the buffer they were read into, so a slow call keeps this much.
@@ -33,13 +34,21 @@ pub struct LinesSource<R> {
     other_text: Option<OtherText>,
     /// The length of the last line that was returned.
     line_len: usize,
-    /// Inside a line that is too long.
-    skipping: bool,
+    /// The line that is too long, inside of which the next byte is.
+    long: Option<Long>,
     /// Behind the header of a frame as editors send them.
     frame: Option<Frame>,
     ended: bool,
     /// True once the beginning of the stream is read, where a byte order mark may be.
     begun: bool,
+}
+
+/// A line that is too long.
+#[derive(Debug)]
+enum Long {
+    /// The request that it is about is not known yet.
+    Unknown(LongLine),
+    Refused,
 }
 
 /// The place in a frame with headers. MCP has lines; some hosts try such frames if a server is slow to answer.
@@ -61,7 +70,7 @@ impl<R> LinesSource<R> {
             max_line_name: None,
             other_text: None,
             line_len: 0,
-            skipping: false,
+            long: None,
             frame: None,
             ended: false,
             begun: false,
@@ -121,11 +130,14 @@ impl<R> LinesSource<R> {
                 }
             };
             self.searched = 0;
-            if std::mem::take(&mut self.skipping) {
-                continue;
-            }
-            if line.len() > self.max_line {
-                return Some(Err(self.refusal()));
+            let long = match self.long.take() {
+                Some(Long::Refused) => continue,
+                Some(Long::Unknown(long)) => Some(long),
+                None => (line.len() > self.max_line).then(LongLine::default),
+            };
+            if let Some(mut long) = long {
+                long.read(&line);
+                return Some(Err(self.refusal(&long)));
             }
             if line.len() >= LONG && self.buffer.len() <= line.len() {
                 // Otherwise the rest would keep the memory of the long line for as long as the client is silent.
@@ -152,18 +164,24 @@ impl<R> LinesSource<R> {
         }
     }
 
-    /// Gives up a line that is already too long, with bounded memory: what was read of it is dropped at once.
+    /// Gives up a line that is already too long, with bounded memory: what was read of it is dropped at once. It is refused
+    /// when its request is known.
     fn too_long(&mut self) -> Option<Received> {
-        if self.skipping {
-            self.forget();
-            return None;
-        }
-        if self.buffer.len() <= self.max_line {
-            return None;
-        }
+        let mut long = match self.long.take() {
+            None if self.buffer.len() <= self.max_line => return None,
+            None => LongLine::default(),
+            Some(Long::Unknown(long)) => long,
+            Some(Long::Refused) => {
+                self.long = Some(Long::Refused);
+                self.forget();
+                return None;
+            }
+        };
+        long.read(&self.buffer);
         self.forget();
-        self.skipping = true;
-        Some(Err(self.refusal()))
+        let refusal = long.is_known().then(|| Err(self.refusal(&long)));
+        self.long = Some(if refusal.is_some() { Long::Refused } else { Long::Unknown(long) });
+        refusal
     }
 
     fn forget(&mut self) {
@@ -172,9 +190,11 @@ impl<R> LinesSource<R> {
         self.searched = 0;
     }
 
-    fn refusal(&self) -> Malformed {
+    fn refusal(&self, long: &LongLine) -> Malformed {
         let name = self.max_line_name.map(|name| format!("; raise {name}")).unwrap_or_default();
-        Malformed::invalid(None, format!("a line is longer than {} bytes{name}", self.max_line))
+        let (id, answers) = long.ids();
+        let why = format!("a line is longer than {} bytes{name}", self.max_line);
+        Malformed { id, answers, ..Malformed::invalid(None, why) }
     }
 }
 
@@ -318,6 +338,34 @@ mod tests {
         source.set_max_line_name("--long");
         let Some(Err(malformed)) = source.next().await.unwrap() else { panic!("it is too long") };
         assert!(malformed.error.message.ends_with("longer than 100 bytes; raise --long"));
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_has_the_id_of_its_request() {
+        let long = "x".repeat(100);
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        for (line, request, answer) in [
+            (format!(r#"{{"jsonrpc":"2.0","id":5,"method":"{long}"}}"#), Some("5"), None),
+            (format!(r#"{{"result":{{"a":"{long}"}},"jsonrpc":"2.0","id":"a"}}"#), None, Some("\"a\"")),
+            (long.clone(), None, None),
+        ] {
+            let id = |text: Option<&str>| text.and_then(protomcp_types::RequestId::parse);
+            let text = format!("{line}\n{ping}\n{line}");
+            for size in [1, 90, text.len()] {
+                let (mut sender, receiver) = tokio::io::duplex(size);
+                let bytes = text.clone().into_bytes();
+                let sending = tokio::spawn(async move { sender.write_all(&bytes).await });
+                let mut source = LinesSource::new(receiver, 90);
+                for is_long in [true, false, true] {
+                    match source.next().await.unwrap().expect("a message") {
+                        Ok(_) => assert!(!is_long),
+                        Err(refused) => assert_eq!((refused.id, refused.answers), (id(request), id(answer)), "{line}"),
+                    }
+                }
+                assert!(source.next().await.unwrap().is_none());
+                sending.await.unwrap().unwrap();
+            }
+        }
     }
 
     #[tokio::test]
