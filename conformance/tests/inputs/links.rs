@@ -1,4 +1,4 @@
-//! A tool file that is a symbolic link, in a folder without its modules.
+//! A tool file that is a symbolic link, in a folder without its modules, or behind one.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -37,6 +37,51 @@ fn a_linked_tool_file_finds_its_modules() {
             let host = sandbox.pmcp(&["run", file]).start();
             host.initialize();
             assert_eq!(host.text("loud", &json!({"text": "hi"})), "HI", "{file}");
+        }
+    }
+}
+
+/// A server with one tool.
+const SERVER: &str = r#"import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message:
+        continue
+    if message["method"] == "initialize":
+        info = {"name": "linked", "version": "1"}
+        answer = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}}
+    elif message["method"] == "tools/list":
+        answer = {"result": {"tools": [{"name": "NAME", "inputSchema": {"type": "object"}}]}}
+    else:
+        answer = {"error": {"code": -32601, "message": "unknown"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer}), flush=True)
+"#;
+
+#[test]
+fn a_link_that_leads_to_another_release_is_a_save() {
+    let file = "from protomcp import tool\n\n@tool('Does it.')\ndef NAME() -> str:\n    return ''\n";
+    for (text, words) in [
+        (file, &["dev", "cur/tools.py"][..]),
+        (SERVER, &["dev", "--", "python3", "cur/tools.py"]),
+        (SERVER, &["dev", "--watch", "cur", "--", "python3", "cur/tools.py"]),
+    ] {
+        let sandbox = Sandbox::new();
+        for release in ["one", "two"] {
+            fs::create_dir_all(sandbox.path("releases").join(release)).expect("the sandbox can be written");
+            let path = sandbox.path("releases").join(release).join("tools.py");
+            fs::write(path, text.replace("NAME", release)).expect("the sandbox can be written");
+        }
+        let lead = |release: &str| {
+            symlink(format!("releases/{release}"), sandbox.path("next")).expect("the sandbox can be written");
+            fs::rename(sandbox.path("next"), sandbox.path("cur")).expect("the sandbox can be written");
+        };
+        lead("one");
+        let host = sandbox.pmcp(words).start();
+        host.initialize();
+        host.until_names(&["one"]);
+        for release in ["two", "one"] {
+            lead(release);
+            host.until_names(&[release]);
         }
     }
 }

@@ -17,9 +17,12 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Follows links, because a reader of the file does.
+    /// Follows links, because a reader of the file does. Files that come and go in a directory leave its stamp as it is.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
+        if metadata.is_dir() {
+            return Ok(Self { modified: None, length: 0, identity: identity(&metadata) });
+        }
         Ok(Self { modified: metadata.modified().ok(), length: metadata.len(), identity: identity(&metadata) })
     }
 }
@@ -50,10 +53,11 @@ pub(crate) fn file_time() -> SystemTime {
     SystemTime::now()
 }
 
-/// True if the file was written, replaced or moved here at this time or later.
+/// True if the file, or the link to a directory, was written, replaced or moved here at this time or later.
 pub(crate) fn is_newer(path: &Path, moment: SystemTime) -> bool {
-    fs::metadata(path)
-        .is_ok_and(|metadata| [metadata.modified().ok(), moved(&metadata)].iter().flatten().any(|at| *at >= moment))
+    let file = fs::metadata(path).ok().filter(|metadata| !metadata.is_dir());
+    file.or_else(|| fs::symlink_metadata(path).ok())
+        .is_some_and(|metadata| [metadata.modified().ok(), moved(&metadata)].iter().flatten().any(|at| *at >= moment))
 }
 
 /// The earliest time at which the file got its name. A file that is renamed over another keeps its time of writing.
@@ -69,29 +73,37 @@ fn moved(metadata: &Metadata) -> Option<SystemTime> {
     metadata.created().ok()
 }
 
-/// The file and, while it is a link, its target; each path with its directories resolved.
-pub(crate) fn resolve_links(entry: &Path) -> Vec<PathBuf> {
-    let mut hops = vec![entry.to_owned()];
-    while let Some(last) = hops.last()
-        && hops.len() <= MAX_LINKS
-        && let Ok(target) = fs::read_link(last)
-    {
-        let target = last.parent().unwrap_or(Path::new("")).join(target);
-        hops.push(resolved(&target));
+/// The links on the way to a path, at every level of it, the first part that does not exist, and last what the path leads to;
+/// each with its directories resolved. The path is absolute.
+pub(crate) fn resolve_links(path: &Path) -> Vec<PathBuf> {
+    let (mut hops, mut resolved) = (Vec::new(), PathBuf::new());
+    let parts = |path: &Path| path.components().rev().map(|part| part.as_os_str().to_owned()).collect::<Vec<_>>();
+    // The next one is the last.
+    let mut rest = parts(path);
+    while let Some(part) = rest.pop() {
+        if part == "." {
+            continue;
+        }
+        if part == ".." {
+            resolved.pop();
+            continue;
+        }
+        resolved.push(part);
+        match fs::read_link(&resolved) {
+            Ok(target) if hops.len() < MAX_LINKS => {
+                hops.push(resolved.clone());
+                resolved.pop();
+                rest.extend(parts(&target));
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !rest.is_empty() => {
+                hops.push(resolved.clone());
+                resolved.extend(rest.drain(..).rev());
+            }
+            Ok(_) | Err(_) => {}
+        }
     }
+    hops.push(resolved);
     hops
-}
-
-/// The path with all components resolved except the last, which may be a link.
-pub(crate) fn resolved(path: &Path) -> PathBuf {
-    let parent = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        Some(_) | None => Path::new("."),
-    };
-    match (parent.canonicalize(), path.file_name()) {
-        (Ok(parent), Some(name)) => parent.join(name),
-        _ => path.to_owned(),
-    }
 }
 
 /// The text of a directory's `.gitignore`, empty if there is none.
@@ -113,31 +125,63 @@ pub(crate) const GITIGNORE: &str = ".gitignore";
 /// The most bytes read of one `.gitignore`.
 const MAX_GITIGNORE: u64 = 1 << 20;
 
-/// The most links followed from one file; also what ends a circle of them.
+/// The most links followed on the way to one file; also what ends a circle of them.
 const MAX_LINKS: usize = 16;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
-    fn a_name_is_resolved_up_to_its_last_component() {
-        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
-        assert_eq!(resolved(Path::new("missing.py")), here.join("missing.py"));
-        assert_eq!(resolved(Path::new("src/../missing.py")), here.join("missing.py"));
-        assert_eq!(resolved(Path::new("no/such/directory/x.py")), Path::new("no/such/directory/x.py"));
+    fn a_path_is_resolved_link_by_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("real/in")).unwrap();
+        for (link, target) in [
+            ("link", "real"),
+            ("real/x.py", "elsewhere.py"),
+            ("up", "link/in/.."),
+            ("gone", "no/file.py"),
+            ("one", "one"),
+        ] {
+            std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+        }
+        for (path, hops) in [
+            ("real", &["real"][..]),
+            ("missing.py", &["missing.py"]),
+            ("real/in/../missing.py", &["real/missing.py"]),
+            ("link/x.py", &["link", "real/x.py", "real/elsewhere.py"]),
+            ("up/x.py", &["up", "link", "real/x.py", "real/elsewhere.py"]),
+            ("no/such/x.py", &["no", "no/such/x.py"]),
+            ("gone", &["gone", "no", "no/file.py"]),
+        ] {
+            let hops: Vec<_> = hops.iter().map(|hop| root.join(hop)).collect();
+            assert_eq!(resolve_links(&root.join(path)), hops, "{path}");
+        }
+        assert_eq!(resolve_links(&root.join("one")).len(), MAX_LINKS + 1, "a circle");
+        assert_eq!(resolve_links(&root.join("link/in")).last(), Some(&root.join("link/in").canonicalize().unwrap()));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_link_is_not_resolved_but_the_directories_before_it_are() {
+    fn a_link_to_a_directory_changes_with_its_target_alone() {
         let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().canonicalize().unwrap();
-        fs::create_dir(root.join("real")).unwrap();
-        std::os::unix::fs::symlink("real", root.join("link")).unwrap();
-        std::os::unix::fs::symlink("elsewhere.py", root.join("real/x.py")).unwrap();
-        assert_eq!(resolved(&root.join("link/x.py")), root.join("real/x.py"));
-        assert_eq!(resolve_links(&root.join("link/x.py")), [root.join("link/x.py"), root.join("real/elsewhere.py")]);
+        let (root, link) = (directory.path(), directory.path().join("cur"));
+        for release in ["1", "2"] {
+            fs::create_dir(root.join(release)).unwrap();
+        }
+        std::os::unix::fs::symlink("1", &link).unwrap();
+        let before = Stamp::of(&link).unwrap();
+        fs::write(root.join("1/new.py"), "").unwrap();
+        assert_eq!(Stamp::of(&link).unwrap(), before);
+        let later = SystemTime::now() + Duration::from_secs(3600);
+        assert!(is_newer(&link, SystemTime::UNIX_EPOCH) && !is_newer(&link, later));
+        fs::File::open(root.join("1")).unwrap().set_modified(later).unwrap();
+        assert!(!is_newer(&link, later), "the directory counts for nothing");
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink("2", &link).unwrap();
+        assert_ne!(Stamp::of(&link).unwrap(), before);
     }
 
     #[test]

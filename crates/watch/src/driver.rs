@@ -89,6 +89,8 @@ pub(crate) struct Driver {
     /// The interval between scans even if notifications work.
     poll: Option<Duration>,
     next_look: Option<Instant>,
+    /// The directory that has notifications.
+    root: PathBuf,
     /// The root was moved or removed; once there is one again, notifications are opened again.
     root_lost: bool,
     /// A batch that is ready while the reader is busy.
@@ -100,9 +102,12 @@ impl Driver {
     pub(crate) fn start(watch: Watch, open: Opener, inbox: Inbox, ends: Ends) -> (Self, Backend) {
         let Ends { signals, batches, stop } = ends;
         let asked = watch.poll.map(|every| every.max(SHORTEST_POLL));
+        let shared = remote::is_shared(&watch.root);
+        let tree = Tree::new(watch.root, watch.filter);
         let mut driver = Self {
-            poll: asked.or_else(|| remote::is_shared(&watch.root).then_some(DEFAULT_POLL)),
-            tree: Tree::new(watch.root, watch.filter),
+            poll: asked.or_else(|| shared.then_some(DEFAULT_POLL)),
+            root: tree.root().to_owned(),
+            tree,
             debounce: Debounce::new(watch.debounce, watch.max_delay),
             open,
             inbox,
@@ -132,6 +137,7 @@ impl Driver {
     /// Runs until the watcher is dropped.
     pub(crate) fn run(mut self) {
         loop {
+            self.follow_root();
             self.deliver();
             let signal = match self.wake_at() {
                 None => self.signals.recv().map_err(|_| RecvTimeoutError::Disconnected),
@@ -165,10 +171,7 @@ impl Driver {
             && !native::COVERS_TREES
         {
             // Removed or renamed: the notifications now concern another directory.
-            self.notifier = None;
-            self.root_lost = true;
-            self.next_look = Some(Instant::now());
-            return;
+            return self.renew();
         }
         let mut failure = None;
         let notifier = &mut self.notifier;
@@ -179,6 +182,23 @@ impl Driver {
         if let Some(error) = failure {
             self.fall_back(&error);
         }
+    }
+
+    /// Ends the notifications of the directory that the root does not lead to any longer.
+    fn follow_root(&mut self) {
+        if self.tree.root() != self.root {
+            self.root = self.tree.root().to_owned();
+            if self.notifier.is_some() {
+                self.renew();
+            }
+        }
+    }
+
+    /// Ends the notifications, and opens new ones as soon as there is a root.
+    fn renew(&mut self) {
+        self.notifier = None;
+        self.root_lost = true;
+        self.next_look = Some(Instant::now());
     }
 
     fn look_and_report(&mut self) {

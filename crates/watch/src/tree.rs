@@ -24,9 +24,12 @@ pub const MAX_FILES: usize = 65_536;
 
 /// The selected files below one root.
 pub(crate) struct Tree {
+    /// The root as it was written, which links may lead to another directory later.
+    written: PathBuf,
+    /// The directory that it leads to.
     root: PathBuf,
     filter: Filter,
-    /// The files requested by name; the filter's list also has the targets of those that are links.
+    /// The files requested by name; the filter's list has the links on the way to them and to the root, and their targets.
     entries: BTreeSet<PathBuf>,
     directories: BTreeMap<PathBuf, Directory>,
     /// Named files that are in no entered directory.
@@ -57,11 +60,12 @@ struct Directory {
 pub(crate) type OnDirectory<'a> = &'a mut dyn FnMut(&Path);
 
 impl Tree {
-    /// An empty tree; `root` and the files of the filter are absolute.
-    pub(crate) fn new(root: PathBuf, filter: Filter) -> Self {
+    /// An empty tree; `written`, its root, and the files of the filter are absolute.
+    pub(crate) fn new(written: PathBuf, filter: Filter) -> Self {
         let entries = filter.named().clone();
-        Self {
-            root,
+        let mut tree = Self {
+            root: written.canonicalize().unwrap_or_else(|_| written.clone()),
+            written,
             filter,
             entries,
             directories: BTreeMap::new(),
@@ -70,7 +74,9 @@ impl Tree {
             files: 0,
             bounds: Bounds { directories: MAX_DIRECTORIES, files: MAX_FILES },
             complained: false,
-        }
+        };
+        tree.filter.set_named(tree.links());
+        tree
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -275,15 +281,37 @@ impl Tree {
         Ok(next)
     }
 
-    /// Follows each named file link by link, and watches the directory of every link's target.
+    /// The links on the way to the root and to the named files, and the targets of those.
+    fn links(&self) -> BTreeSet<PathBuf> {
+        let mut links = resolve_links(&self.written);
+        links.pop_if(|root| root.is_dir());
+        links.extend(self.entries.iter().flat_map(|entry| resolve_links(entry)));
+        links.into_iter().collect()
+    }
+
+    /// Enters the directory that the root leads to now. The link to it is what has changed, not each file there.
+    fn follow_root(&mut self, on_directory: OnDirectory<'_>) {
+        let now = self.written.canonicalize().ok().filter(|now| *now != self.root && now.is_dir());
+        let Some(now) = now else { return };
+        let before = std::mem::replace(&mut self.root, now.clone());
+        self.forget(&before, None);
+        self.filter.set_named(self.links());
+        self.read_rules_above();
+        self.enter(now, on_directory, &mut Vec::new());
+    }
+
+    /// Follows the root and each named file link by link, and watches the directory of every link and of its target.
     fn follow_links(&mut self, on_directory: OnDirectory<'_>, changed: &mut Vec<PathBuf>) {
-        let named = self.entries.iter().flat_map(|entry| resolve_links(entry)).collect::<BTreeSet<_>>();
+        self.follow_root(&mut *on_directory);
+        let named = self.links();
         let outside = |path: &PathBuf| path.parent().is_none_or(|parent| !self.directories.contains_key(parent));
         let mut elsewhere = BTreeMap::new();
         for path in named.iter().filter(|path| outside(path)) {
             let known = self.elsewhere.get(path).copied();
             if self.elsewhere_watched.insert(path.clone()) {
-                path.parent().into_iter().for_each(&mut *on_directory);
+                // One request for the root of the system may cover everything.
+                let directory = path.parent().filter(|directory| directory.parent().is_some());
+                directory.into_iter().for_each(&mut *on_directory);
             }
             let now = Stamp::of(path).ok();
             if known.is_some_and(|known| known != now) {

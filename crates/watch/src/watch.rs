@@ -23,7 +23,8 @@ pub const DEFAULT_POLL: Duration = Duration::from_millis(500);
 /// A directory to watch, with all directories below it that its filter enters.
 #[derive(Debug, Clone)]
 pub struct Watch {
-    /// The directory. A relative path is relative to the current directory; symbolic links in it are resolved.
+    /// The directory. A relative path is relative to the current directory. Symbolic links in it are followed, also when they
+    /// lead elsewhere later.
     pub root: PathBuf,
     /// Selects the files.
     pub filter: Filter,

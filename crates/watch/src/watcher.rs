@@ -1,6 +1,6 @@
 //! The handle of a running watcher.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf, absolute};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -10,7 +10,6 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use crate::debounce::Batch;
-use crate::disk::resolved;
 use crate::driver::{Driver, Ends, Inbox, Opener, Signal};
 use crate::error::WatchError;
 use crate::native;
@@ -71,11 +70,10 @@ impl Watcher {
     pub(crate) fn spawn_with(mut watch: Watch, open: Opener) -> Result<(Self, mpsc::Receiver<Batch>), WatchError> {
         let named_root = watch.root.clone();
         let failed = |source| WatchError::of_root(named_root.clone(), source);
-        watch.root = watch.root.canonicalize().map_err(failed)?;
-        // Listing detects a directory that is unreadable, or a path that is not a directory.
+        // Listing detects a directory that is missing or unreadable, or a path that is not a directory.
         watch.root.read_dir().map_err(failed)?;
-        let entries = watch.filter.named().iter().map(|entry| resolved(entry)).collect::<Vec<PathBuf>>();
-        watch.filter.set_named(entries.into_iter().collect());
+        watch.root = written(&watch.root);
+        watch.filter.set_named(watch.filter.named().iter().map(|path| written(path)).collect());
 
         let (signals, received) = sync_channel(MAX_SIGNALS);
         // Capacity of one: a late reader finds one batch, and the next one has all changes since.
@@ -90,6 +88,11 @@ impl Watcher {
             .map_err(|source| WatchError::Io { path: named_root, source })?;
         Ok((Self { signals, stop, thread: Some(thread), backend }, receiver))
     }
+}
+
+/// An absolute path with its links, since they may lead elsewhere later.
+fn written(path: &Path) -> PathBuf {
+    absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 impl Drop for Watcher {

@@ -6,6 +6,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::native::Evidence::{Certain, Hint};
 
+#[cfg(unix)]
+mod links;
+
 struct Bench {
     tree: Tree,
     root: PathBuf,
