@@ -232,6 +232,9 @@ fn in_dev_a_file_that_does_not_start_waits_for_its_fix() {
     assert!(host.names().is_empty());
     host.stderr_with("no tools until the next save");
     host.stderr_with("SyntaxError");
+    let refused = host.refused("tools/call", &json!({"name": "add", "arguments": {}}));
+    let text = refused["message"].as_str().expect("a message");
+    assert!(text.contains("did not start") && text.contains("SyntaxError"), "{text}");
     let place = host.now();
     sandbox.copy("py/quickstart.py");
     fs::rename(sandbox.path("quickstart.py"), sandbox.path("syntax_error.py")).expect("both are there");

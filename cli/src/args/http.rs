@@ -149,21 +149,23 @@ pub(crate) struct HttpOptions {
 /// `token:MY_TOKEN`
 #[derive(Debug)]
 struct Secret<'a> {
-    spec: &'a str,
+    scheme: &'a str,
     credential: fn(&str) -> Credential,
     variable: &'a str,
 }
 
 impl Secret<'_> {
-    /// The value of its variable.
+    /// The value of its variable. No error shows the name, which may be the secret itself by mistake.
     fn value(&self, env: impl Fn(&str) -> Option<String>) -> Result<String, Failure> {
-        let Self { spec, variable, .. } = self;
-        let why = match env(variable) {
+        let why = match env(self.variable) {
             Some(value) if !value.is_empty() => return Ok(value),
-            Some(_) => ": it is empty",
-            None => "",
+            Some(_) => "is empty",
+            None => "is not set",
         };
-        Err(Failure::usage(format!("environment variable \"{variable}\" is not set (required by --auth {spec}){why}")))
+        Err(Failure::usage(format!(
+            "the environment variable named by --auth {}:… {why}; write its name there, not the secret",
+            self.scheme
+        )))
     }
 }
 
@@ -271,9 +273,9 @@ impl Http {
         }
         let mut tokens = Tokens::new();
         for secret in self.secrets()? {
-            if secret.spec.starts_with("apikey") {
+            if secret.scheme == "apikey" {
                 let why = "there are no headers on tcp; use token:ENV_VAR";
-                return Err(Failure::usage(format!("--auth {} has no effect: {why}", secret.spec)));
+                return Err(Failure::usage(format!("--auth apikey:… has no effect: {why}")));
             }
             tokens = tokens.with(secret.variable, &secret.value(&env)?);
         }
@@ -330,13 +332,11 @@ impl Http {
     fn secrets(&self) -> Result<Vec<Secret<'_>>, Failure> {
         let read = |spec| match str::split_once(spec, ':') {
             Some((scheme, variable)) if !variable.is_empty() => match scheme {
-                "token" => Ok(Secret { spec, credential: Credential::token, variable }),
-                "apikey" => Ok(Secret { spec, credential: Credential::api_key, variable }),
-                _ => Err(Failure::usage(format!("unknown auth scheme \"{scheme}\": must be 'token' or 'apikey'"))),
+                "token" => Ok(Secret { scheme, credential: Credential::token, variable }),
+                "apikey" => Ok(Secret { scheme, credential: Credential::api_key, variable }),
+                _ => Err(Failure::usage("unknown scheme in --auth: must be 'token' or 'apikey'")),
             },
-            Some(_) | None => Err(Failure::usage(format!(
-                "invalid --auth format \"{spec}\": expected scheme:ENV_VAR (e.g. token:MY_TOKEN)"
-            ))),
+            Some(_) | None => Err(Failure::usage("invalid --auth: expected scheme:ENV_VAR (e.g. token:MY_TOKEN)")),
         };
         self.auth.iter().map(String::as_str).map(read).collect()
     }

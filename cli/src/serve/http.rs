@@ -53,7 +53,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
             gateway::warn(&idle);
             let gateway = gateway::open(&servers, &front.terms.remote(servers.limits.timeout), &mut signals).await?;
             let Serving { readiness, listeners, .. } = front.serve(&gateway::server(&gateway, &servers), None);
-            tracing::info!("serving {} over HTTP", servers.names());
+            tracing::info!("over HTTP, in front of {}", servers.names());
             readiness.set_ready();
             let unready = move || readiness.set_unready();
             gateway::serve(gateway, all(listeners), signals, unready).await.map_err(Failure::failed)

@@ -47,7 +47,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
             let gateway = gateway::open(&servers, &terms.remote(servers.limits.timeout), &mut signals).await?;
-            tracing::info!("serving {} on stdio", servers.names());
+            tracing::info!("on stdio, in front of {}", servers.names());
             let server = terms.both(gateway::server(&gateway, &servers));
             let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };
             gateway::serve(gateway, serving, signals, || {}).await

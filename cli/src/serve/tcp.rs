@@ -40,7 +40,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
             gateway::warn(&idle);
             let gateway = gateway::open(&servers, &front.terms.remote(servers.limits.timeout), &mut signals).await?;
             let connections = front.serve(gateway::server(&gateway, &servers));
-            tracing::info!("serving {} over TCP", servers.names());
+            tracing::info!("over TCP, in front of {}", servers.names());
             gateway::serve(gateway, connections, signals, || {})
                 .await
                 .map_err(|error| Failure::failed(error.to_string()))

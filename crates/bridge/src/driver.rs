@@ -398,6 +398,11 @@ impl Driver {
     fn report(&mut self, report: &Report) {
         self.metrics.report(report);
         self.progress.report(report);
+        match report {
+            Report::NotStarted { why } | Report::ReloadFailed { why } => self.snapshot.set_unstarted(Some(why.clone())),
+            Report::Reloaded { .. } | Report::Restarted { .. } => self.snapshot.set_unstarted(None),
+            _ => {}
+        }
         let level = report.level();
         let text = self.launcher.named(report.to_string());
         match level {

@@ -18,6 +18,6 @@ impl Generation {
 
 impl fmt::Display for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "generation {}", self.0)
+        self.0.fmt(f)
     }
 }

@@ -149,10 +149,18 @@ impl Handler for Backend {
 }
 
 impl Backend {
-    /// The tool of a call as its client sees it, and if that has just changed, as the worker has it.
+    /// The tool of a call as its client sees it, and if that has just changed, as the worker has it. An unknown one may be of
+    /// a version that did not start.
     fn find(&self, route: &Route<'_>, name: &str, context: &Context) -> Result<Arc<Tool>, ErrorObject> {
         let session = context.session();
-        self.pool.lists(session).find(name, session).or_else(|_| route.worker.find(name, session))
+        let found = self.pool.lists(session).find(name, session).or_else(|_| route.worker.find(name, session));
+        found.map_err(|unknown| match self.pool.unstarted(route.worker) {
+            Some(why) => {
+                let unknown = unknown.message;
+                ErrorObject::invalid_params(format!("{unknown}; the newest version of the file did not start: {why}"))
+            }
+            None => unknown,
+        })
     }
 
     /// The answer to a call that has failed.

@@ -110,6 +110,11 @@ impl Pool {
         &self.workers[0]
     }
 
+    /// The reason for which this worker does not have the newest version of the files, as clients may read it.
+    pub(crate) fn unstarted(&self, worker: &Worker) -> Option<String> {
+        worker.snapshot.unstarted().map(|why| why.text(self.sessions.sole_owner().is_some()))
+    }
+
     fn is_single(&self) -> bool {
         self.workers.len() == 1
     }

@@ -1,7 +1,7 @@
 //! The snapshot that requests read, and waits for its next one.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, Guard};
@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 
 use crate::catalog::resources_and_prompts::{Catalog, Kind};
 use crate::catalog::snapshot::Snapshot;
+use crate::diagnostics::cause::Cause;
 
 /// The time for a process that has just started to send its resources, templates and prompts, and for a request to wait
 /// for them. A silent process has no such lists: old SDKs do not know the requests.
@@ -19,6 +20,8 @@ pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct Published {
     snapshot: ArcSwap<Snapshot>,
     replaced: Notify,
+    /// The reason for which the newest version of the files did not start.
+    unstarted: Mutex<Option<Cause>>,
     /// The bridge ends, so that it stays.
     is_last: AtomicBool,
 }
@@ -35,6 +38,16 @@ impl Published {
     pub(crate) fn store(&self, snapshot: Arc<Snapshot>) {
         self.snapshot.store(snapshot);
         self.replaced.notify_waiters();
+    }
+
+    /// The newest version of the files has started, or has not for this reason.
+    pub(crate) fn set_unstarted(&self, why: Option<Cause>) {
+        *self.unstarted.lock().unwrap_or_else(PoisonError::into_inner) = why;
+    }
+
+    /// The reason for which the newest version of the files did not start.
+    pub(crate) fn unstarted(&self) -> Option<Cause> {
+        self.unstarted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Nothing is awaited from now on: the bridge ends.

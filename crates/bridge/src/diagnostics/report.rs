@@ -157,15 +157,15 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reloaded { generation, in_place: true } => write!(f, "reloaded in place ({generation})"),
-            Self::Reloaded { generation, in_place: false } => write!(f, "reloaded ({generation})"),
+            Self::Reloaded { generation, in_place: true } => write!(f, "reloaded in place (generation {generation})"),
+            Self::Reloaded { generation, in_place: false } => write!(f, "reloaded (generation {generation})"),
             Self::NotStarted { why } => f.write_str(&not_started(&why.to_string())),
             Self::ReloadFailed { why } => f.write_str(&reload_failed(&why.to_string())),
             Self::ReloadWaits => f.write_str("the files changed again; the reload waits for the one under way"),
             Self::StartGivenUp { generation } => write!(
                 f,
                 "the files changed again while the version before was still starting; it is ended, and the new one starts \
-                 ({generation} never took calls)"
+                 (generation {generation} never took calls)"
             ),
             Self::NotDrained { after } => write!(
                 f,
@@ -194,7 +194,7 @@ impl fmt::Display for Report {
             ),
             Self::Crashed { exit } => Cause::exited(exit, "").fmt(f),
             Self::RestartIn { pause } => write!(f, "restarting the tool process in {pause:?}"),
-            Self::Restarted { generation } => write!(f, "the tool process is back ({generation})"),
+            Self::Restarted { generation } => write!(f, "the tool process is back (generation {generation})"),
             Self::RestartFailed { why } => f.write_str(&restart_failed(&why.to_string())),
             Self::GaveUp { failures } => write!(
                 f,

@@ -14,7 +14,7 @@ pub enum RequestError {
     #[error("the server refused the request: {0}")]
     Refused(ErrorObject),
     /// The server has not answered, as its transport has found out.
-    #[error("the server did not answer: {}", .error.message)]
+    #[error("{}", unanswered(.why, .error))]
     Unanswered {
         /// The reason.
         why: NoAnswer,
@@ -53,6 +53,18 @@ pub enum RequestError {
     Closed(CloseReason),
 }
 
+/// The reason in words. A server that has replied, in its way, did not fail to answer.
+fn unanswered(why: &NoAnswer, error: &ErrorObject) -> String {
+    let text = &error.message;
+    match why {
+        NoAnswer::Status(_) => text.to_string(),
+        NoAnswer::Unauthorized => format!("the request is not authorized: {text}"),
+        NoAnswer::SessionLost | NoAnswer::NotSent | NoAnswer::Connection | NoAnswer::Incomplete => {
+            format!("the server did not answer: {text}")
+        }
+    }
+}
+
 /// The reason why a connection is over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -85,7 +97,7 @@ pub enum OpenError {
     #[error("the server refused the connection: {0}")]
     Refused(ErrorObject),
     /// The server has not answered, as its transport has found out.
-    #[error("the server did not answer: {}", .error.message)]
+    #[error("{}", unanswered(.why, .error))]
     Unanswered {
         /// The reason.
         why: NoAnswer,

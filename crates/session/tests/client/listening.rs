@@ -198,7 +198,7 @@ fn a_wish_that_has_failed_is_repeated_after_a_long_pause() {
     wire.connection.listen(wire.now, uris(&["a"]));
     acknowledge(&mut wire, 2, r#""notifications":{"resourceSubscriptions":["a"]},"#);
     wire.lost(2, NoAnswer::Unauthorized);
-    assert_eq!(wire.events()[1..], ["listening lost", "not listening: the server did not answer: gone"]);
+    assert_eq!(wire.events()[1..], ["listening lost", "not listening: the request is not authorized: gone"]);
     for id in 3..9 {
         wire.connection.listen_later(wire.now, uris(&["a"]));
         wire.sent();
@@ -207,7 +207,7 @@ fn a_wish_that_has_failed_is_repeated_after_a_long_pause() {
         wire.wait(1);
         assert_eq!(wire.sent().len(), 1);
         wire.lost(id, NoAnswer::Status(404));
-        assert_eq!(wire.events(), ["not listening: the server did not answer: gone"]);
+        assert_eq!(wire.events(), ["not listening: gone"]);
     }
     wire.connection.listen_later(wire.now, uris(&["a"]));
     wire.wait(60);

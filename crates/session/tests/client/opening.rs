@@ -49,8 +49,8 @@ fn the_era_follows_from_the_answer_to_discover() {
             http(400),
             "closed: the server speaks none of the allowed revisions, only 1999-01-01",
         ),
-        (error(-32603, ""), none(NoAnswer::Status(503)), "closed: the server did not answer: no"),
-        (error(-32603, ""), none(NoAnswer::Unauthorized), "closed: the server did not answer: no"),
+        (error(-32603, ""), none(NoAnswer::Status(503)), "closed: no"),
+        (error(-32603, ""), none(NoAnswer::Unauthorized), "closed: the request is not authorized: no"),
     ] {
         let mut wire = Wire::new(|_| {});
         wire.sent();
