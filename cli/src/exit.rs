@@ -57,9 +57,14 @@ impl From<&StartError> for Failure {
         match error {
             // With its remedy.
             StartError::Spawn(spawn) => Self { text: error.to_string(), ..Self::from(spawn.failure()) },
-            other => Self::failed(other.to_string()),
+            other => Self::failed(reason(other)),
         }
     }
+}
+
+/// The reason why a tool process did not start. What it has printed is in the log, if the log shows that.
+pub(crate) fn reason(error: &StartError) -> String {
+    if crate::log::shows_tools() { error.without_lines() } else { error.to_string() }
 }
 
 impl From<&SpawnError> for Failure {

@@ -116,6 +116,11 @@ pub(crate) fn start_with(level: LogLevel, flags: LogFlags, is_live: bool) {
     }
 }
 
+/// True if the log has what tools print.
+pub(crate) fn shows_tools() -> bool {
+    tracing::enabled!(target: "tool::stderr", Level::INFO)
+}
+
 /// Logs an error that ends the program, if the log has a form for programs.
 pub(crate) fn is_explained(failure: &Failure) -> bool {
     let is_json = AS_JSON.load(Ordering::Relaxed);

@@ -92,7 +92,8 @@ fn a_log_in_json_has_an_object_in_each_line() {
     sandbox.write("broken.py", "raise SystemExit('not today')\n");
     for (words, code, level, message) in [
         (&["call", "tools.py", "say", "--sdk", "bundled"][..], 0, "INFO", "] a \u{1b}[1mline\u{1b}[0m"),
-        (&["run", "broken.py", "--sdk", "bundled"], 1, "ERROR", "not today"),
+        (&["run", "broken.py", "--sdk", "bundled"], 1, "INFO", "] not today"),
+        (&["run", "broken.py", "--sdk", "bundled"], 1, "ERROR", "with status 1 before it connected"),
     ] {
         let words: Vec<_> = words.iter().chain(&["--log-format", "json"]).copied().collect();
         let output = run(&sandbox, &words);

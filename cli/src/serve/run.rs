@@ -5,7 +5,7 @@ use std::fmt::Display;
 use protomcp_bridge::{Bridge, Run, RunError, RunHandle, StartError, Starting};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::exit::Failure;
+use crate::exit::{self, Failure};
 
 /// The bridge, ready to be served, under the control of signals.
 pub(super) fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, served: String) -> Run {
@@ -25,6 +25,7 @@ pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
         RunError::Start(StartError::Socket(socket)) => {
             Failure::usage(format!("{socket}; choose another path with --socket"))
         }
+        RunError::Start(start) => Failure::failed(format!("failed to start tool process: {}", exit::reason(start))),
         error => Failure::failed(error.to_string()),
     }
 }

@@ -31,7 +31,7 @@ use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::Dispatcher;
 use crate::driver::handover::Handover;
 use crate::driver::inbox::Inbox;
-use crate::driver::launcher::{Launcher, Started};
+use crate::driver::launcher::{Launcher, Started, logs_lines};
 use crate::driver::list_request::{RENEWAL_TIMEOUT, ask};
 use crate::driver::message::{Attachment, Message, NewProcess};
 use crate::driver::progress::Progress;
@@ -404,7 +404,7 @@ impl Driver {
             _ => {}
         }
         let level = report.level();
-        let text = self.launcher.named(report.to_string());
+        let text = self.launcher.named(report.for_log(logs_lines()));
         match level {
             Level::Debug => tracing::debug!("{text}"),
             Level::Info | Level::Notice => tracing::info!("{text}"),

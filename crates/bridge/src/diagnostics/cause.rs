@@ -13,40 +13,49 @@ use crate::diagnostics::advice;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
     summary: String,
-    /// Follows the summary.
-    quoted: String,
+    /// The reason that the process gave.
+    reason: String,
+    /// Its last lines.
+    lines: String,
+    /// For the author.
+    remedies: Vec<String>,
 }
 
 impl Cause {
     /// The process ended; `when` follows the status, such as ` before it connected`.
     pub(crate) fn exited(exit: &Exit, when: &str) -> Self {
-        let mut quoted = String::new();
+        let mut lines = String::new();
         for (index, line) in exit.stderr_tail.iter().enumerate() {
-            quoted.push_str(if index == 0 { "; its last lines:\n  " } else { "\n  " });
-            quoted.push_str(line);
+            lines.push_str(if index == 0 { "; its last lines:\n  " } else { "\n  " });
+            lines.push_str(line);
         }
-        if let Some(remedy) = advice::after_exit(&exit.stderr_tail) {
-            quoted.push('\n');
-            quoted.push_str(remedy);
+        let cause = Self { lines, ..Self::from(format!("the tool process {exit}{when}")) };
+        match advice::after_exit(&exit.stderr_tail) {
+            Some(remedy) => cause.with_remedy(remedy),
+            None => cause,
         }
-        Self { summary: format!("the tool process {exit}{when}"), quoted }
     }
 
     /// With a remedy for the author.
     pub(crate) fn with_remedy(mut self, remedy: &str) -> Self {
-        self.quoted.push('\n');
-        self.quoted.push_str(remedy);
+        self.remedies.push(remedy.to_owned());
         self
     }
 
     /// The process gave a reason of its own.
     pub(crate) fn reported(what: &str, reason: &str) -> Self {
-        Self { summary: what.to_owned(), quoted: format!(": {reason}") }
+        Self { reason: format!(": {reason}"), ..Self::from(what) }
     }
 
     /// In our words alone.
     pub(crate) fn summary(&self) -> &str {
         &self.summary
+    }
+
+    /// In full for a log that has the lines of the process already.
+    pub(crate) fn without_lines(&self) -> String {
+        let remedies: String = self.remedies.iter().map(|remedy| format!("; {remedy}")).collect();
+        format!("{}{}{remedies}", self.summary, self.reason)
     }
 
     /// In full if `in_full`, and otherwise in our words alone.
@@ -57,19 +66,20 @@ impl Cause {
 
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.summary, self.quoted)
+        write!(f, "{}{}{}", self.summary, self.reason, self.lines)?;
+        self.remedies.iter().try_for_each(|remedy| write!(f, "\n{remedy}"))
     }
 }
 
 impl From<&str> for Cause {
     fn from(summary: &str) -> Self {
-        Self { summary: summary.to_owned(), quoted: String::new() }
+        Self::from(summary.to_owned())
     }
 }
 
 impl From<String> for Cause {
     fn from(summary: String) -> Self {
-        Self { summary, quoted: String::new() }
+        Self { summary, reason: String::new(), lines: String::new(), remedies: Vec::new() }
     }
 }
 
@@ -100,9 +110,12 @@ mod tests {
             missing.to_string(),
             "the tool process exited with status 1; its last lines:\n  Traceback\n  KeyError: 42\ninstall it"
         );
+        assert_eq!(missing.without_lines(), "the tool process exited with status 1; install it");
+        assert_eq!(notified.without_lines(), notified.summary());
         assert_eq!(notified.text(true), notified.to_string());
         let reported = Cause::reported("the tool process reported an error", "account 42");
         assert_eq!(reported.summary(), "the tool process reported an error");
         assert_eq!(reported.to_string(), "the tool process reported an error: account 42");
+        assert_eq!(reported.without_lines(), reported.to_string(), "no line of the log has it");
     }
 }

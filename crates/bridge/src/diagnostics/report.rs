@@ -153,7 +153,20 @@ impl Report {
     }
 }
 
-/// The text for the author's log, in full.
+impl Report {
+    /// The text for the author's log, without the last lines of a process if the log has them already.
+    pub(crate) fn for_log(&self, has_lines: bool) -> String {
+        match self {
+            Self::Crashed { exit } if has_lines => Cause::exited(exit, "").without_lines(),
+            Self::NotStarted { why } if has_lines => not_started(&why.without_lines()),
+            Self::ReloadFailed { why } if has_lines => reload_failed(&why.without_lines()),
+            Self::RestartFailed { why } if has_lines => restart_failed(&why.without_lines()),
+            other => other.to_string(),
+        }
+    }
+}
+
+/// In full.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

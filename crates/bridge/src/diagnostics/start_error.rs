@@ -56,6 +56,12 @@ pub enum StartError {
 }
 
 impl StartError {
+    /// The reason without the last lines of the process, where the log shows them: its target is `tool::stderr`.
+    #[must_use]
+    pub fn without_lines(&self) -> String {
+        self.cause().without_lines()
+    }
+
     pub(crate) fn cause(&self) -> Cause {
         match self {
             Self::Exited(exit) => Cause::exited(exit, before_it_connected(exit)),
@@ -172,6 +178,7 @@ mod tests {
         {
             let cause = Cause::from(&error);
             assert_eq!(cause.to_string(), error.to_string());
+            assert_eq!(cause.without_lines(), error.without_lines());
             assert!(cause.to_string().contains("secret") && !cause.summary().contains("secret"), "{error}");
         }
     }

@@ -230,6 +230,11 @@ impl Launcher {
     }
 }
 
+/// True if the log has the lines that a process prints on standard error.
+pub(crate) fn logs_lines() -> bool {
+    tracing::enabled!(target: "tool::stderr", tracing::Level::INFO)
+}
+
 /// Reads the events of a process until its end: lines are logged, the exit is kept.
 async fn follow(
     mut events: mpsc::Receiver<protomcp_supervisor::Event>,
