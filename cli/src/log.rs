@@ -4,7 +4,7 @@
 //! lines go through a bounded queue to a separate thread; dropped lines are counted, and the count is logged later.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
@@ -16,6 +16,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
@@ -78,11 +79,16 @@ pub(crate) struct LogFlags {
 
 /// Sends the log to stderr from now on. Output of tools is shown at every level, unless the log is quiet.
 pub(crate) fn start(level: LogLevel, flags: LogFlags) {
-    start_with(level, flags, false);
+    begin(level, flags, Lines { has_times: false }, false);
 }
 
-/// Like [`start`], with the live status if the author of the tools reads it in a terminal (`is_live`).
+/// Like [`start`], for a server: with times where no terminal reads the log, and with the live status if the author of the
+/// tools reads it in a terminal (`is_live`).
 pub(crate) fn start_with(level: LogLevel, flags: LogFlags, is_live: bool) {
+    begin(level, flags, Lines { has_times: !io::stderr().is_terminal() }, is_live);
+}
+
+fn begin(level: LogLevel, flags: LogFlags, form: Lines, is_live: bool) {
     let (sender, receiver) = sync_channel(QUEUE);
     if QUEUED.set(sender).is_err() {
         return;
@@ -106,7 +112,7 @@ pub(crate) fn start_with(level: LogLevel, flags: LogFlags, is_live: bool) {
     let lines = tracing_subscriber::fmt::layer().with_writer(Queue);
     match flags.log_format {
         LogFormat::Text => {
-            tracing_subscriber::registry().with(lines.event_format(Lines)).with(targets).init();
+            tracing_subscriber::registry().with(lines.event_format(form)).with(targets).init();
         }
         LogFormat::Json => {
             AS_JSON.store(true, Ordering::Relaxed);
@@ -206,7 +212,10 @@ impl Drop for Line {
 
 /// `pmcp: message key=value` for us, with the level when it is not the usual one; the bare line for tools. The live
 /// status is its messages alone.
-struct Lines;
+struct Lines {
+    /// Each entry begins with its time, in UTC.
+    has_times: bool,
+}
 
 impl<S, N> FormatEvent<S, N> for Lines
 where
@@ -217,6 +226,10 @@ where
         let meta = event.metadata();
         let mut text = Text::default();
         event.record(&mut text);
+        if self.has_times {
+            SystemTime.format_time(&mut writer)?;
+            writer.write_char(' ')?;
+        }
         // Lines of a tool are its own. In those of this program a server names its tools.
         if meta.target().starts_with("tool::") {
             return writeln!(writer, "{}{}", text.message, text.fields);

@@ -81,11 +81,19 @@ fn transcript(sandbox: &Sandbox, words: &[&str]) -> String {
     let output = command.command().output().expect("pmcp starts");
     let printed = String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text");
     let folder = sandbox.path("").display().to_string();
-    let lines: Vec<_> = printed.lines().map(str::trim_end).collect();
+    let lines: Vec<_> = printed.lines().map(|line| without_time(line).trim_end()).collect();
     let printed = lines.join("\n").replace(folder.trim_end_matches('/'), "FOLDER");
     let shown: Vec<_> =
         words.iter().map(|word| if word.contains(' ') { format!("\"{word}\"") } else { (*word).into() }).collect();
     format!("$ pmcp {}\n{printed}\n[{}]\n\n", shown.join(" "), output.status.code().unwrap_or(-1))
+}
+
+/// A line of the log of a server without its time, such as `2026-11-27T03:33:52.123456Z`.
+fn without_time(line: &str) -> &str {
+    match line.split_once(' ') {
+        Some((time, rest)) if time.starts_with("20") && time.contains('T') && time.ends_with('Z') => rest,
+        _ => line,
+    }
 }
 
 /// The commands that a help lists.

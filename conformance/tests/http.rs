@@ -80,7 +80,12 @@ fn secrets_are_required_on_every_method() {
     web.carry("x-api-key", "k3y");
     web.initialize();
     assert_eq!(web.call("add", &json!({"a": 1, "b": 2})).status, 200);
-    assert!(!web.process().stderr().contains("s3cret"));
+    let log = web.process().stderr_with(" was refused: unauthorized: invalid or missing Bearer token");
+    assert!(!log.contains("s3cret") && !log.contains("k3y"), "{log}");
+    for line in log.lines().filter(|line| line.contains("pmcp: ")) {
+        let (time, _) = line.split_once(' ').expect("an entry begins with its time");
+        assert!(time.starts_with("20") && time.ends_with('Z') && time.len() > 19, "{line}");
+    }
 }
 
 /// Item 96.

@@ -92,6 +92,8 @@ fn tokens_count_if_the_issuer_has_signed_them_for_this_server() {
         let token = issuer.token(&json!({"alg": "ES256", "aud": resource}));
         let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
         assert_eq!(web.send("POST", &format!("/mcp?access_token={token}"), &[], &ping).status, 401);
+        let log = web.process().stderr_with("a request was refused: unauthorized: ");
+        assert!(!log.contains(&token), "{log}");
     }
 }
 

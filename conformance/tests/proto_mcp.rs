@@ -174,8 +174,9 @@ fn a_token_is_required_and_leaves_no_other_protocol() {
     assert!(none.contains("a token is required") && none.contains("-32010"), "{none}");
     let wrong = port.command("list", &["--header", "authorization: Bearer t0"]).unwrap_err();
     assert!(wrong.contains("the token is not accepted"), "{wrong}");
-    let log = port.host.stderr_with("JSON-RPC in lines is refused");
-    assert!(!log.contains("t0k"), "{log}");
+    port.host.stderr_with("JSON-RPC in lines is refused");
+    let log = port.host.stderr_with("a request of proto-mcp was refused: a token is required");
+    assert!(!log.contains("t0k") && !log.contains("Bearer"), "{log}");
 }
 
 #[test]

@@ -52,7 +52,9 @@ pub struct ResourceServer {
     supported: Scopes,
     name: Option<Box<str>>,
     policy: Option<Arc<Policy>>,
+    /// For tokens that cannot be checked.
     log: Arc<LogLimit>,
+    refusals: Arc<LogLimit>,
 }
 
 impl ResourceServer {
@@ -72,6 +74,7 @@ impl ResourceServer {
             name: None,
             policy: None,
             log: Arc::default(),
+            refusals: Arc::default(),
         })
     }
 
@@ -130,9 +133,7 @@ impl ResourceServer {
             Ok(_) => Err(self.deny(Fault::InsufficientScope(&self.required))),
             Err(TokenError::Invalid(why)) => Err(self.deny(Fault::InvalidToken(why))),
             Err(TokenError::Unavailable(why)) => {
-                if let Some(left_out) = self.log.take(Instant::now()) {
-                    let more =
-                        if left_out > 0 { format!(" ({left_out} more since the last line)") } else { String::new() };
+                if let Some(more) = more(&self.log) {
                     tracing::error!("a request was refused because its token cannot be checked: {why}{more}");
                 }
                 Err(Rejection::unavailable())
@@ -201,8 +202,19 @@ impl ResourceServer {
 
     fn deny(&self, fault: Fault<'_>) -> Rejection {
         let metadata = format!("{}{}", self.resource.origin(), self.metadata_path());
-        Rejection::new(fault, &metadata, &self.required)
+        let rejection = Rejection::new(fault, &metadata, &self.required);
+        // The reason is a text of this program, and has no part of the token.
+        if let Some(more) = more(&self.refusals) {
+            tracing::info!("a request was refused: {}{more}", rejection.why);
+        }
+        rejection
     }
+}
+
+/// The end of a line of the log, if one may be written now.
+fn more(log: &LogLimit) -> Option<String> {
+    let left_out = log.take(Instant::now())?;
+    Some(if left_out > 0 { format!(" ({left_out} more since the last line)") } else { String::new() })
 }
 
 impl fmt::Debug for ResourceServer {

@@ -1,14 +1,22 @@
 //! Tokens that clients present as `authorization`, and the principals behind them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// The accepted tokens. Only their digests are kept, and all are compared in constant time.
 #[derive(Clone, Default)]
-pub struct Tokens(Vec<(Arc<str>, [u8; 32])>);
+pub struct Tokens {
+    known: Vec<(Arc<str>, [u8; 32])>,
+    /// The time of the last line of the log about a refusal, and the number of those without a line since.
+    noted: Arc<Mutex<(Option<Instant>, u64)>>,
+}
+
+/// The time between two lines of the log, which strangers could fill otherwise.
+const NOTE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Tokens {
     /// No token.
@@ -20,7 +28,7 @@ impl Tokens {
     /// Accepts a token of this principal.
     #[must_use]
     pub fn with(mut self, principal: impl Into<Arc<str>>, token: &str) -> Self {
-        self.0.push((principal.into(), Sha256::digest(token.as_bytes()).into()));
+        self.known.push((principal.into(), Sha256::digest(token.as_bytes()).into()));
         self
     }
 
@@ -33,7 +41,7 @@ impl Tokens {
         }
         let digest: [u8; 32] = Sha256::digest(token.trim().as_bytes()).into();
         // Every digest is compared, so that the time does not tell which one is like it.
-        self.0.iter().fold(
+        self.known.iter().fold(
             None,
             |found, (principal, known)| {
                 if bool::from(known.ct_eq(&digest)) { Some(Arc::clone(principal)) } else { found }
@@ -42,9 +50,23 @@ impl Tokens {
     }
 }
 
+impl Tokens {
+    /// Notes in the log that a request is refused, without its token.
+    pub(crate) fn note_refusal(&self, why: &str) {
+        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        let ((last, left_out), now) = (&mut *noted, Instant::now());
+        if last.is_some_and(|last| now.saturating_duration_since(last) < NOTE_INTERVAL) {
+            *left_out += 1;
+            return;
+        }
+        *last = Some(now);
+        tracing::info!(left_out = std::mem::take(left_out), "a request of proto-mcp was refused: {why}");
+    }
+}
+
 impl fmt::Debug for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tokens").field("count", &self.0.len()).finish_non_exhaustive()
+        f.debug_struct("Tokens").field("count", &self.known.len()).finish_non_exhaustive()
     }
 }
 

@@ -10,6 +10,7 @@ use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Sco
 use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{CallerIdentity, ServerHandle};
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
+use tokio::time::Instant;
 
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
@@ -37,11 +38,19 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
         },
         (None, Ok(())) => Ok(()),
         (None, Err(Unauthorized { why, challenge })) => {
+            note(config, parts, why);
             let mut response = reply::error(StatusCode::UNAUTHORIZED, TRANSPORT_ERROR, why);
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
             Err(Box::new(response))
         }
     }
+}
+
+/// Notes a refusal in the log, with its reason and without anything that the request shows.
+fn note(config: &Config, parts: &Parts, why: &str) {
+    let Some(left_out) = config.refused_log.permit(Instant::now()) else { return };
+    let from = Caller::of(parts).address.map(|address| format!(" from {address}")).unwrap_or_default();
+    tracing::info!(left_out, "a request{from} was refused: {why}");
 }
 
 /// The bearer of a token, for services that know nothing of tokens.

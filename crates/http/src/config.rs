@@ -9,6 +9,7 @@ use std::sync::Arc;
 use protomcp_auth::ResourceServer;
 
 use crate::credential::Credential;
+use crate::log_rate::LogRate;
 use crate::network::IpNetwork;
 use crate::store::EventStore;
 
@@ -28,6 +29,8 @@ pub struct Config {
     pub streams: StreamConfig,
     /// Serves the transport of MCP 2024-11-05 as well: `GET /sse`, and POST to the address in its first event.
     pub legacy_sse: bool,
+    /// Limits the log of requests without the right secret.
+    pub(crate) refused_log: Arc<LogRate>,
 }
 
 impl Config {

@@ -47,6 +47,9 @@ pub(crate) fn admit(
         BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => limits.request_timeout,
     };
     if config.requires_token() && principal.is_none() {
+        if let Some(tokens) = &config.tokens {
+            tokens.note_refusal("a token is required");
+        }
         return Err(Fault::new(code::UNAUTHENTICATED, "a token is required"));
     }
     Ok(timeout)
@@ -76,8 +79,11 @@ fn authenticate(
     authorization: Option<&str>,
 ) -> Result<(), Fault> {
     let (Some(tokens), Some(authorization)) = (&config.tokens, authorization) else { return Ok(()) };
-    let found = tokens.principal(authorization);
-    let found = found.ok_or_else(|| Fault::new(code::UNAUTHENTICATED, "the token is not accepted"))?;
+    let Some(found) = tokens.principal(authorization) else {
+        let why = "the token is not accepted";
+        tokens.note_refusal(why);
+        return Err(Fault::new(code::UNAUTHENTICATED, why));
+    };
     match principal {
         Some(other) if *other != found => {
             Err(Fault::new(code::PERMISSION_DENIED, "the connection belongs to another principal"))
