@@ -23,7 +23,7 @@ fn too_late() -> Duration {
     tier(patience(), Duration::from_secs(5))
 }
 
-/// The time after an attack, unless an operation has not been tried until then.
+/// The time after an attack, unless an operation has not succeeded until then.
 const AFTER: Duration = Duration::from_secs(5);
 /// The pause between two operations. In the short tier other tests need the processors, and nothing is measured.
 fn pause() -> Duration {
@@ -134,8 +134,8 @@ struct Alice {
     is_lost: bool,
     /// True if she was not served. In the short tier that ends her work, because every wait for an answer is a long one.
     has_given_up: bool,
-    /// The operations that she has tried since the attack began.
-    tried: BTreeSet<Op>,
+    /// The operations that have succeeded since the attack began.
+    succeeded: BTreeSet<Op>,
     /// The number of streams that ended while she listened.
     ended: Arc<AtomicUsize>,
     work: Work,
@@ -147,8 +147,8 @@ impl Alice {
         let (heard, ended) = (Heard::default(), Arc::default());
         let begun = Instant::now();
         let patience = too_late() + turn;
-        let (is_lost, has_given_up, tried, work) = (false, false, BTreeSet::new(), Work::default());
-        Self { user, front, skipped, patience, phase, heard, begun, is_lost, has_given_up, tried, ended, work }
+        let (is_lost, has_given_up, succeeded, work) = (false, false, BTreeSet::new(), Work::default());
+        Self { user, front, skipped, patience, phase, heard, begun, is_lost, has_given_up, succeeded, ended, work }
     }
 
     async fn work(mut self) -> Work {
@@ -177,13 +177,13 @@ impl Alice {
         self.work
     }
 
-    /// True if the attack has ended a moment ago, or before she has tried everything.
+    /// True if the attack has ended a moment ago, or before everything has succeeded once. What fails is tried again.
     fn goes_on_after(&self, over: Instant) -> bool {
-        over.elapsed() < AFTER || !wanted(&self.skipped).iter().all(|(_, op)| self.has_tried(*op))
+        over.elapsed() < AFTER || !wanted(&self.skipped).iter().all(|(_, op)| self.has_succeeded(*op))
     }
 
-    fn has_tried(&self, op: Op) -> bool {
-        self.tried.contains(&op) || !self.wants(op)
+    fn has_succeeded(&self, op: Op) -> bool {
+        self.succeeded.contains(&op) || !self.wants(op)
     }
 
     /// Opens her session, and listens. In a second session she starts a call that she resumes at the end.
@@ -315,8 +315,8 @@ impl Alice {
 
     fn note(&mut self, op: Op, start: Instant, done: Result<(), Failure>) {
         let under_attack = self.phase.get() != IDLE;
-        if under_attack {
-            self.tried.insert(op);
+        if under_attack && done.is_ok() {
+            self.succeeded.insert(op);
         }
         match done {
             Ok(()) => self.work.samples.push(Sample {
