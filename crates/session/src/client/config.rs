@@ -32,6 +32,8 @@ pub enum Mode {
     Auto,
     /// Begins with a handshake; a revision up to 2025-11-25.
     Stateful,
+    /// Begins with a handshake, and falls back to `server/discover` where the server refuses it.
+    StatefulFirst,
     /// Uses 2026-07-28 only.
     Stateless,
 }

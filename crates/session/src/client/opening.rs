@@ -26,7 +26,7 @@ impl ClientConnection {
             Mode::Auto | Mode::Stateless => {
                 self.discover(now, ProtocolVersion::STATELESS[0], None, open_until);
             }
-            Mode::Stateful => self.initialize(self.config.version, None, open_until),
+            Mode::Stateful | Mode::StatefulFirst => self.initialize(self.config.version, None, open_until),
         }
     }
 
@@ -165,7 +165,7 @@ impl ClientConnection {
     fn without_discovery(&mut self, discovery: Discovery, error: OpenError) {
         match self.config.mode {
             Mode::Auto => self.initialize(self.config.version, None, discovery.open_until),
-            Mode::Stateless | Mode::Stateful => self.fail_opening(error),
+            Mode::Stateless | Mode::Stateful | Mode::StatefulFirst => self.fail_opening(error),
         }
     }
 
@@ -206,6 +206,9 @@ impl ClientConnection {
         match (offered, handshake.silent.filter(|_| is_stateless)) {
             (Some(version), _) => self.initialize(version, Some(handshake), handshake.until),
             (None, Some(before)) => self.discover(now, before.version, Some(before), handshake.until),
+            (None, None) if self.config.mode == Mode::StatefulFirst && is_refusal(&failure, handshake) => {
+                self.discover(now, ProtocolVersion::STATELESS[0], None, handshake.until);
+            }
             (None, None) => self.fail_opening(failure.into()),
         }
     }
@@ -259,6 +262,11 @@ fn is_modern(failure: &Failure) -> bool {
         code::METHOD_NOT_FOUND => is_not_found,
         _ => false,
     }
+}
+
+/// True if a server of the stateless revision may refuse its first handshake so.
+fn is_refusal(failure: &Failure, handshake: Handshake) -> bool {
+    handshake.reopening.is_none() && matches!(failure.facts.no_answer, None | Some(NoAnswer::Status(400..500)))
 }
 
 /// The revisions that an error names.

@@ -6,7 +6,7 @@
 //!                       │   └──┘
 //!                       │ any other refusal, or silence on a shared stream (Auto)
 //!                       ▼
-//!   Stateful ──────▶ Initializing ──result with a known revision─▶ Open (stateful)
+//!   Stateful(First) ▶ Initializing ──result with a known revision─▶ Open (stateful)
 //!                       │    ▲                                       │
 //!                       │    └──────────── session lost ─────────────┘
 //!                       ▼ refused, or out of time
@@ -15,6 +15,7 @@
 //!   Initializing in place of a lost session ──failure that passes──▶ Initializing, after a pause and within its time
 //!
 //!   Initializing after silence ──−32022, once──▶ Discovering: the server was slow, and its era is the stateless one
+//!   Initializing, StatefulFirst ──refused──▶ Discovering
 //!
 //!   each of them but Closed ──transport lost──▶ Suspended ──another transport──▶ Discovering or Initializing
 //! ```

@@ -153,3 +153,39 @@ fn a_refused_revision_is_replaced_by_an_offered_one_once() {
     wire.server(&refusal(2));
     assert_eq!(wire.events(), ["closed: the server refused the connection: no (-32602)"]);
 }
+
+#[test]
+fn a_refused_handshake_may_be_followed_by_discovery() {
+    let refusal = |code: i64| format!(r#""id":1,"error":{{"code":{code},"message":"no"}}"#);
+    let none = |why| AnswerFacts { no_answer: Some(why), status: None };
+    let discover = DISCOVER.replace(r#""id":1"#, r#""id":2"#);
+    for (answer, facts, next) in [
+        (refusal(-32601), AnswerFacts::default(), discover.as_str()),
+        (refusal(-32022), AnswerFacts::default(), &discover),
+        (refusal(-32603), none(NoAnswer::Status(400)), &discover),
+        (refusal(-32603), none(NoAnswer::Status(503)), "closed: no"),
+        (refusal(-32603), none(NoAnswer::Unauthorized), "closed: the request is not authorized: no"),
+    ] {
+        let mut wire = Wire::new(|config| config.mode = Mode::StatefulFirst);
+        assert_eq!(wire.sent(), [INITIALIZE.replace(r#""id":2"#, r#""id":1"#)]);
+        wire.server_with(&answer, facts);
+        let done: Vec<_> = wire.sent().into_iter().chain(wire.events()).collect();
+        assert_eq!(done, [next], "{answer} {facts:?}");
+    }
+
+    let mut wire = Wire::new(|config| config.mode = Mode::StatefulFirst);
+    wire.server(INITIALIZED);
+    assert_eq!(wire.events(), ["opened 2025-11-25"]);
+
+    // The refusal of both is final.
+    for (answer, end) in [
+        (DISCOVERED.replace(r#""id":1"#, r#""id":2"#), "opened 2026-07-28"),
+        (refusal(-32601).replace(r#""id":1"#, r#""id":2"#), "closed: the server refused the connection: no (-32601)"),
+    ] {
+        let mut wire = Wire::new(|config| config.mode = Mode::StatefulFirst);
+        wire.server(&refusal(-32601));
+        wire.sent();
+        wire.server(&answer);
+        assert_eq!(wire.events(), [end]);
+    }
+}
