@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-use crate::detection::Detection;
+use crate::detection::{Detection, MARK, StreamProtocol};
 
 /// Reads until the protocol of a stream is known, and returns the stream from its first byte on.
 ///
@@ -28,6 +28,21 @@ pub async fn detect<R: AsyncRead + Unpin>(mut reader: R) -> io::Result<(Detectio
     }
 }
 
+/// Reads until the first line of a stream of JSON lines is whole, and returns the stream from its first byte on. Another
+/// stream is read as by [`detect`], and a line of more than `max` bytes not to its end. Not cancel safe.
+///
+/// # Errors
+/// If the stream fails.
+pub async fn peek_line<R: AsyncRead + Unpin>(reader: R, max: usize) -> io::Result<Rewound<R>> {
+    let (detection, mut stream) = detect(reader).await?;
+    let is_read = detection == Detection::Protocol(StreamProtocol::JsonLines);
+    while is_read && !stream.has_ended && stream.first_line().is_none() && stream.head.len() < max {
+        stream.head.reserve(FIRST_READ);
+        stream.has_ended = stream.reader.read_buf(&mut stream.head).await? == 0;
+    }
+    Ok(stream)
+}
+
 /// A stream whose first bytes were read and are read again.
 #[derive(Debug)]
 pub struct Rewound<R> {
@@ -35,6 +50,20 @@ pub struct Rewound<R> {
     reader: R,
     /// The end was read, too. A terminal tells it once, and goes on afterwards.
     has_ended: bool,
+}
+
+impl<R> Rewound<R> {
+    /// A stream of which nothing was read.
+    pub fn new(reader: R) -> Self {
+        Self { head: BytesMut::new(), reader, has_ended: false }
+    }
+
+    /// The first line that is not blank, without a byte order mark, if all of it was read and is still to be read again.
+    #[must_use]
+    pub fn first_line(&self) -> Option<&[u8]> {
+        let text = self.head.strip_prefix(&MARK).unwrap_or(&self.head).trim_ascii_start();
+        Some(&text[..text.iter().position(|byte| *byte == b'\n')?])
+    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Rewound<R> {
@@ -72,6 +101,25 @@ mod tests {
             }
             buf.put_slice(self.0.remove(0));
             Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn the_first_line_is_looked_at_and_read_again() {
+        for (pieces, line) in [
+            (vec![&b"{\"a\""[..], b":1}\n{\"b"], Some(&b"{\"a\":1}"[..])),
+            (vec![b"\xef\xbb\xbf\n {}\n"], Some(b"{}")),
+            (vec![b"{", b""], None),
+            (vec![b"{234", b"5678", b"9\n"], None),
+            // Frames of proto-mcp.
+            (vec![b"\0\0\0\x05hello"], None),
+        ] {
+            let whole = pieces[..2.min(pieces.len())].concat();
+            let mut stream = peek_line(Terminal(pieces), 8).await.unwrap();
+            assert_eq!(stream.first_line(), line);
+            let mut read = vec![0; whole.len()];
+            stream.read_exact(&mut read).await.unwrap();
+            assert_eq!(read, whole);
         }
     }
 

@@ -97,7 +97,7 @@ impl Detection {
 }
 
 /// The byte order mark of UTF-8.
-const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+pub(crate) const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// The most white space before JSON.
 const MAX_SPACE: usize = 64;

@@ -47,7 +47,7 @@ pub use client::{InvalidServerName, TlsServer};
 pub use cursor::{Cursor, CursorKey, ListDigest};
 #[cfg(feature = "descriptors")]
 pub use descriptors::DescriptorSchemas;
-pub use detect::{Rewound, detect};
+pub use detect::{Rewound, detect, peek_line};
 pub use detection::{Detection, Refusal, StreamProtocol};
 pub use fault::Fault;
 pub use frame::{Decoder, FrameTooLarge, Unreadable, UnreadableKind, encode, encode_with};
