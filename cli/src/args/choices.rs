@@ -2,6 +2,7 @@
 
 use clap::ValueEnum;
 use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, ToolLists, WorkerAffinity};
+use protomcp_client::Mode;
 use protomcp_lend::SdkSource;
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -48,6 +49,24 @@ pub(super) enum Affinity {
     Session,
     /// The one with the fewest calls
     None,
+}
+
+/// An era of MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EraChoice {
+    /// With sessions, up to 2025-11-25; without them only where the server refuses that
+    Stateful,
+    /// Without sessions, 2026-07-28 only
+    Stateless,
+}
+
+impl EraChoice {
+    pub(crate) fn mode(self) -> Mode {
+        match self {
+            Self::Stateful => Mode::StatefulFirst,
+            Self::Stateless => Mode::Stateless,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use protomcp_bridge::ToolFile;
 
 use crate::args::address::Address;
-use crate::args::choices::Sdk;
+use crate::args::choices::{EraChoice, Sdk};
 use crate::args::client_certificate::ClientCertificate;
 use crate::args::registry::RegistryFlags;
 use crate::args::shown;
@@ -44,6 +44,11 @@ pub(crate) struct ServerFlags {
     /// SDK of a Python, JavaScript or TypeScript file [default: auto]
     #[arg(long, value_name = "SOURCE")]
     pub(crate) sdk: Option<Sdk>,
+
+    /// Era of MCP in which the server is spoken to [default: stateless where the server has both; stateful for a call in a
+    /// terminal, where the server may ask]
+    #[arg(long, value_name = "ERA")]
+    pub(crate) era: Option<EraChoice>,
 
     /// Timeout of the answer, such as 300ms, 90s or 1m30s; progress prolongs it. Connecting has no more time, either
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]

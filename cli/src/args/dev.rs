@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use protomcp_watch::Watch;
 
-use crate::args::upstream::{PolicyFlags, ProtocolFlag, Scope, Upstreams};
+use crate::args::upstream::{PolicyFlags, ProtocolFlag, SessionFlags, Upstreams};
 use crate::args::{Serve, Source};
 use crate::exit::Failure;
 
@@ -45,9 +45,8 @@ struct CommandFlags {
     #[arg(long = "watch", value_name = "PATH")]
     watches: Vec<PathBuf>,
 
-    /// Processes of the server: one for each client, or one that all share [default: shared]
-    #[arg(long, value_name = "SCOPE")]
-    upstream_sessions: Option<Scope>,
+    #[command(flatten)]
+    sessions: SessionFlags,
 
     #[command(flatten)]
     policy: PolicyFlags,
@@ -68,11 +67,11 @@ impl Dev {
         if words.is_empty() {
             let without = [
                 ("--watch", !flags.watches.is_empty()),
-                ("--upstream-sessions", flags.upstream_sessions.is_some()),
                 ("--upstream-protocol", flags.protocol.is_given()),
                 ("--allow-tools or --block-tools", flags.policy.policy().is_some()),
             ];
-            if let Some((flag, _)) = without.into_iter().find(|(_, is_given)| *is_given) {
+            let without = without.into_iter().find_map(|(flag, is_given)| is_given.then_some(flag));
+            if let Some(flag) = flags.sessions.given().or(without) {
                 return Err(Failure::usage(format!(
                     "{flag} is for a command after --, such as: pmcp dev -- uv run server.py"
                 )));
@@ -91,7 +90,7 @@ impl Dev {
         }
         let limits = &self.serve.tool.limits;
         let watches = watches(&flags.watches, &words, self.serve.tool.poll)?;
-        let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.upstream_sessions, limits);
+        let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);
         let servers = servers.watching(watches, flags.policy.policy());
         Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
     }

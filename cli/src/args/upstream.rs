@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use protomcp_gateway::{GatewayLimits, Sharing};
+use protomcp_gateway::{GatewayLimits, Mode, Sharing};
 use protomcp_http_client::Tls;
 use protomcp_server::Limits;
 use protomcp_server::layer::tools::ToolPolicy;
 use protomcp_watch::Watch;
 
+use crate::args::choices::EraChoice;
 use crate::args::client::headers;
 use crate::args::client_certificate::ClientCertificate;
 use crate::args::tool::{LimitFlags, to_usize};
@@ -68,6 +69,28 @@ impl ProtocolFlag {
     }
 }
 
+/// The sessions with servers.
+#[derive(Debug, Clone, Copy, Default, Args)]
+#[command(next_help_heading = HEADING)]
+pub(super) struct SessionFlags {
+    /// Sessions with a server: one for each client, or one that all share. A command has a process for each [default:
+    /// client for a URL, shared for a command]
+    #[arg(long, value_name = "SCOPE")]
+    upstream_sessions: Option<Scope>,
+
+    /// Era of MCP in which servers are spoken to [default: that of the client that calls, where a server has both]
+    #[arg(long, value_name = "ERA")]
+    upstream_era: Option<EraChoice>,
+}
+
+impl SessionFlags {
+    /// The first flag that is given.
+    pub(super) fn given(&self) -> Option<&'static str> {
+        let era = self.upstream_era.map(|_| "--upstream-era");
+        self.upstream_sessions.map(|_| "--upstream-sessions").or(era)
+    }
+}
+
 /// Servers instead of a tool file.
 #[derive(Debug, Args)]
 #[command(next_help_heading = HEADING)]
@@ -89,10 +112,8 @@ pub(super) struct UpstreamFlags {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Sessions with a server: one for each client, or one that all share [default: client for a URL, shared for a
-    /// command]
-    #[arg(long, value_name = "SCOPE")]
-    upstream_sessions: Option<Scope>,
+    #[command(flatten)]
+    sessions: SessionFlags,
 
     #[command(flatten)]
     policy: PolicyFlags,
@@ -107,7 +128,7 @@ pub(super) struct UpstreamFlags {
 
 /// The clients that share a session with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Scope {
+enum Scope {
     /// Each client has a session of its own
     Client,
     /// All clients share one
@@ -118,7 +139,7 @@ pub(super) enum Scope {
 #[derive(Debug)]
 pub(crate) struct Upstreams {
     pub(crate) entries: Vec<Entry>,
-    scope: Option<Scope>,
+    sessions: SessionFlags,
     pub(crate) limits: GatewayLimits,
     pub(crate) server_limits: Limits,
     /// The files that reload the servers.
@@ -167,7 +188,7 @@ impl UpstreamFlags {
             };
         }
         let tls = self.certificate.tls()?;
-        Ok(Some(Upstreams { policy, tls, ..Upstreams::new(entries, self.upstream_sessions, limits) }))
+        Ok(Some(Upstreams { policy, tls, ..Upstreams::new(entries, self.sessions, limits) }))
     }
 }
 
@@ -193,7 +214,7 @@ fn command(words: Vec<OsString>, protocol: CommandProtocol) -> Option<Entry> {
 }
 
 impl Upstreams {
-    fn new(entries: Vec<Entry>, scope: Option<Scope>, limits: &LimitFlags) -> Self {
+    fn new(entries: Vec<Entry>, sessions: SessionFlags, limits: &LimitFlags) -> Self {
         let gateway = GatewayLimits {
             timeout: limits.call_timeout,
             total_timeout: TOTAL_TIMEOUT.max(limits.call_timeout),
@@ -203,17 +224,17 @@ impl Upstreams {
         };
         let server_limits = limits.server_limits();
         let (watches, policy, tls) = (Vec::new(), None, Tls::default());
-        Self { entries, scope, limits: gateway, server_limits, watches, policy, tls }
+        Self { entries, sessions, limits: gateway, server_limits, watches, policy, tls }
     }
 
     /// The server that a command starts.
     pub(super) fn of_command(
         words: Vec<OsString>,
         protocol: CommandProtocol,
-        scope: Option<Scope>,
+        sessions: SessionFlags,
         limits: &LimitFlags,
     ) -> Self {
-        Self::new(command(words, protocol).into_iter().collect(), scope, limits)
+        Self::new(command(words, protocol).into_iter().collect(), sessions, limits)
     }
 
     /// Reloads the servers when these files change, and serves only some of their tools.
@@ -226,9 +247,14 @@ impl Upstreams {
         self.entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ")
     }
 
+    /// The eras of the sessions with servers.
+    pub(crate) fn mode(&self) -> Mode {
+        self.sessions.upstream_era.map_or(Mode::Auto, EraChoice::mode)
+    }
+
     /// The clients that share a session with a server.
     pub(crate) fn sharing(&self, entry: &Entry) -> Sharing {
-        match self.scope {
+        match self.sessions.upstream_sessions {
             Some(Scope::Client) => Sharing::PerSession,
             Some(Scope::Shared) => Sharing::Shared,
             None if entry.is_command() => Sharing::Shared,

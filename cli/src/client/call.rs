@@ -19,7 +19,7 @@ use crate::nearest::nearest;
 pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     let CallOptions { target, tool, arguments, json, server } = options;
     let arguments = Arguments::read(&arguments)?;
-    let connection = unless_interrupted(Connection::open(target, &server)).await?;
+    let connection = unless_interrupted(Connection::open_to_call(target, &server)).await?;
     let shows_progress = io::stderr().is_terminal();
     let arguments = async { Ok(resolved(&connection.session, &tool, arguments).await) };
     let arguments = unless_interrupted(arguments).await?;

@@ -13,6 +13,7 @@ use protomcp_client::{
 use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
+use crate::args::choices::EraChoice;
 use crate::args::{Address, ServerFlags, Target, shown};
 use crate::client::form;
 use crate::exit::Failure;
@@ -58,17 +59,28 @@ pub(super) struct Connection {
 impl Connection {
     /// Opens a session with the server.
     pub(super) async fn open(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
-        let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")), &target, flags);
+        Self::open_in(Mode::Auto, target, flags).await
+    }
+
+    /// As [`Connection::open`], for calls. Some servers that have both eras can ask in sessions only, so a user who can be
+    /// asked has one.
+    pub(super) async fn open_to_call(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
+        let is_asked = form::has_terminal() && !matches!(target, Target::File(_));
+        Self::open_in(if is_asked { Mode::StatefulFirst } else { Mode::Auto }, target, flags).await
+    }
+
+    /// Opens a session in these eras, unless the user has chosen one.
+    async fn open_in(eras: Mode, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
+        let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags);
         Self::open_as(Caller { client, trace: None }, target, flags).await
     }
 
     /// Opens a session whose messages are recorded. Tool files get a client with a session, which sees changes of lists.
     pub(super) async fn open_for_test(target: Target, flags: &ServerFlags, trace: &Trace) -> Result<Self, Failure> {
         // The name that the older Go program has used.
-        let mut client = client(Client::new("protomcp-test-engine", "1.0.0"), &target, flags);
-        if matches!(target, Target::File(_)) {
-            client = client.mode(Mode::Stateful);
-        }
+        let client = Client::new("protomcp-test-engine", "1.0.0");
+        let client = if matches!(target, Target::File(_)) { client.mode(Mode::Stateful) } else { client };
+        let client = self::client(client, &target, flags);
         Self::open_as(Caller { client, trace: Some(trace.clone()) }, target, flags).await
     }
 
@@ -124,7 +136,7 @@ fn client(client: Client, target: &Target, flags: &ServerFlags) -> Client {
         total_timeout: flags.timeout.max(TOTAL),
         ..ClientLimits::default()
     };
-    let client = client.limits(limits);
+    let client = flags.era.map(EraChoice::mode).into_iter().fold(client.limits(limits), Client::mode);
     if form::has_terminal() { client.on_elicit_with_urls(|question, _| form::answer(question)) } else { client }
 }
 

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use protomcp_binary::CommandServer;
 use protomcp_bridge::SpawnError;
 use protomcp_client::{Command, CommandTransport};
-use protomcp_gateway::{Builder, Gateway, GatewayError, Upstream};
+use protomcp_gateway::{Builder, Era, Gateway, GatewayError, Upstream};
 use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
 use protomcp_transport::boxed::Boxed;
@@ -33,12 +33,23 @@ pub(super) fn warn(idle: &[String]) {
     }
 }
 
-/// Connects the servers, those of proto-mcp with these settings. A signal ends the attempt.
-pub(super) async fn open(servers: &Upstreams, remote: &ProtoRemote, signals: &mut Signals) -> Result<Gateway, Failure> {
+/// Refuses a command whose program cannot be found.
+pub(super) fn check(servers: &Upstreams) -> Result<(), Failure> {
+    Misnamed::default().check(servers)
+}
+
+/// Connects the servers, those of proto-mcp with these settings. A signal ends the attempt. `era`: that of all clients, if
+/// it is known.
+pub(super) async fn open(
+    servers: &Upstreams,
+    remote: &ProtoRemote,
+    era: Option<Era>,
+    signals: &mut Signals,
+) -> Result<Gateway, Failure> {
     let misnamed = Misnamed::default();
-    misnamed.check(servers)?;
     tracing::info!("connecting to {}", servers.names());
-    let mut opening = pin!(builder(servers, remote, &misnamed)?.open());
+    let builder = builder(servers, remote, &misnamed)?;
+    let mut opening = pin!(era.into_iter().fold(builder, Builder::client_era).open());
     loop {
         tokio::select! {
             outcome = &mut opening => return outcome.map_err(|error| misnamed.failure(&error)),
@@ -141,6 +152,7 @@ fn builder(servers: &Upstreams, remote: &ProtoRemote, misnamed: &Misnamed) -> Re
                 misnamed,
             ),
         };
+        let upstream = upstream.mode(servers.mode());
         let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
         gateway = gateway.upstream(if is_single { upstream } else { upstream.prefix(entry.prefix()) });
     }

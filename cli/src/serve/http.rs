@@ -51,9 +51,11 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
         }
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
-            let gateway = gateway::open(&servers, &front.terms.remote(servers.limits.timeout), &mut signals).await?;
+            gateway::check(&servers)?;
+            let remote = front.terms.remote(servers.limits.timeout);
+            let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
             let Serving { readiness, listeners, .. } = front.serve(&gateway::server(&gateway, &servers), None);
-            tracing::info!("over HTTP, in front of {}", servers.names());
+            tracing::info!("serving over HTTP, as a gateway to {}", servers.names());
             readiness.set_ready();
             let unready = move || readiness.set_unready();
             gateway::serve(gateway, all(listeners), signals, unready).await.map_err(Failure::failed)

@@ -1,11 +1,13 @@
 //! One client on standard input and output, in the protocol of its first bytes.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
-use protomcp_binary::{BinaryPeer, BinaryServeError, DetectOptions, ServeAnyError};
+use protomcp_binary::{BinaryPeer, BinaryServeError, DetectOptions, Rewound, ServeAnyError, peek_line};
 use protomcp_bridge::RunError;
+use protomcp_gateway::Era;
 use protomcp_server::ServeError;
 use protomcp_transport::{TransportError, stdio};
+use serde::Deserialize;
 
 use crate::args::{Source, StdioOptions, ToolFlags};
 use crate::exit::Failure;
@@ -13,12 +15,16 @@ use crate::log;
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::live;
-use crate::serve::run::{Signals, failure, prepare};
+use crate::serve::run::{Signals, Wish, failure, prepare};
+
+/// The bytes of the first message that are looked at: those of a handshake with all its members.
+const MAX_FIRST: usize = 64 * 1024;
 
 /// Serves until the client disconnects or a signal ends it.
 pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOptions) -> Result<(), Failure> {
     // Before descriptor 0 is another.
     let is_live = live::is_watched(&source);
+    let is_terminal = io::stdin().is_terminal();
     // Before anything else can write to descriptor 1.
     let (reader, writer) =
         stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
@@ -46,8 +52,18 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
         }
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
-            let gateway = gateway::open(&servers, &terms.remote(servers.limits.timeout), &mut signals).await?;
-            tracing::info!("on stdio, in front of {}", servers.names());
+            gateway::check(&servers)?;
+            let reader = match is_terminal {
+                // A person who tries the command sees at once whether the servers start.
+                true => Rewound::new(reader),
+                false => tokio::select! {
+                    reader = peek_line(reader, MAX_FIRST) => reader.map_err(|error| Failure::failed(error.to_string()))?,
+                    () = stopped(&mut signals) => return Ok(()),
+                },
+            };
+            let remote = terms.remote(servers.limits.timeout);
+            let gateway = gateway::open(&servers, &remote, era(&reader), &mut signals).await?;
+            tracing::info!("serving on stdio, as a gateway to {}", servers.names());
             let server = terms.both(gateway::server(&gateway, &servers));
             let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };
             gateway::serve(gateway, serving, signals, || {}).await
@@ -56,6 +72,24 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
     match outcome {
         Err(error) if !is_gone(&error) => Err(Failure::failed(error.to_string())),
         _ => Ok(()),
+    }
+}
+
+/// Waits for a signal that ends the program.
+async fn stopped(signals: &mut Signals) {
+    while signals.next().await != Wish::Stop {}
+}
+
+/// The era of the client, if its first message shows it.
+fn era<R>(reader: &Rewound<R>) -> Option<Era> {
+    #[derive(Deserialize)]
+    struct First {
+        method: String,
+    }
+    match serde_json::from_slice::<First>(reader.first_line()?).ok()?.method.as_str() {
+        "initialize" => Some(Era::Stateful),
+        "server/discover" => Some(Era::Stateless),
+        _ => None,
     }
 }
 

@@ -38,9 +38,11 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
         }
         Source::Servers { servers, idle } => {
             gateway::warn(&idle);
-            let gateway = gateway::open(&servers, &front.terms.remote(servers.limits.timeout), &mut signals).await?;
+            gateway::check(&servers)?;
+            let remote = front.terms.remote(servers.limits.timeout);
+            let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
             let connections = front.serve(gateway::server(&gateway, &servers));
-            tracing::info!("over TCP, in front of {}", servers.names());
+            tracing::info!("serving over TCP, as a gateway to {}", servers.names());
             gateway::serve(gateway, connections, signals, || {})
                 .await
                 .map_err(|error| Failure::failed(error.to_string()))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use protomcp_client::ClientSession;
+use protomcp_client::ServerView;
 use protomcp_server::{Limits, Server, ServerHandle};
 use protomcp_types::Implementation;
 use tokio::sync::mpsc;
@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use crate::capabilities::{self, Described};
 use crate::environment::Environment;
+use crate::era::Era;
 use crate::failure::{Failure, Why};
 use crate::inner::Inner;
 use crate::limits::GatewayLimits;
@@ -77,6 +78,7 @@ pub struct Builder {
     upstreams: Vec<Upstream>,
     limits: GatewayLimits,
     server_limits: Limits,
+    era: Option<Era>,
 }
 
 /// The reason why a gateway cannot be opened.
@@ -116,6 +118,14 @@ impl Builder {
         self
     }
 
+    /// Sets the era of all clients, for a gateway whose clients have the same, such as the one on standard input and output.
+    /// Servers are spoken to and described in this era from the start, if they have it.
+    #[must_use]
+    pub fn client_era(mut self, era: Era) -> Self {
+        self.era = Some(era);
+        self
+    }
+
     /// Sets the bounds of the sessions of clients.
     #[must_use]
     pub fn server_limits(mut self, limits: Limits) -> Self {
@@ -136,12 +146,13 @@ impl Builder {
         let names_servers = self.upstreams.len() > 1;
         let environment = Arc::new(Environment::new(self.limits, names_servers));
         let gateway = Arc::new(self.implementation);
-        let pool =
-            |(place, upstream)| Pool::new(Reach::new(upstream, place), Arc::clone(&environment), Arc::clone(&gateway));
+        let pool = |(place, upstream)| {
+            Pool::new(Reach::new(upstream, place), Arc::clone(&environment), Arc::clone(&gateway), self.era)
+        };
         let pools: Vec<_> = self.upstreams.into_iter().enumerate().map(pool).collect();
         let mut maintenance = Maintenance::default();
         let changes: Vec<_> = pools.iter().map(|pool| maintenance.watch(pool)).collect();
-        let outcomes = connect(&pools).await;
+        let outcomes = connect(&pools, self.era.is_none()).await;
         let failures = outcomes.iter().map(|outcome| outcome.as_ref()?.as_ref().err());
         if failures.clone().all(|failure| failure.is_some()) {
             let failures = pools.iter().zip(failures.flatten());
@@ -156,11 +167,9 @@ impl Builder {
                 tracing::error!("server \"{name}\" has not started; its files are watched: {why}");
             }
         }
-        let view = |outcome: &Outcome| outcome.as_ref()?.as_ref().ok().map(ClientSession::server);
-        let views: Vec<_> = outcomes.iter().map(view).collect();
-        let described = pools.iter().zip(&views).map(|(pool, view)| Described {
+        let described = pools.iter().zip(&outcomes).map(|(pool, outcome)| Described {
             name: pool.reach.upstream.name(),
-            view: view.as_deref(),
+            views: outcome.iter().flatten().flatten().map(|view| &**view).collect(),
             changes: !pool.reach.upstream.watches().is_empty(),
         });
         let described: Vec<_> = described.collect();
@@ -198,13 +207,20 @@ impl Builder {
     }
 }
 
-/// The session with a server, or the reason why there is none; `None`: it has not been opened yet.
-type Outcome = Option<Result<ClientSession, Failure>>;
+/// The descriptions of a server in its eras, or the reason why there is none; `None`: it has not been opened yet.
+type Outcome = Option<Result<Vec<Arc<ServerView>>, Failure>>;
 
 /// Opens a session with each server: until all are open or have failed, or for a short time after the first is open.
-async fn connect(pools: &[Arc<Pool>]) -> Vec<Outcome> {
+/// `in_both`: a server that has both eras describes itself in both, unless it may change anyway.
+async fn connect(pools: &[Arc<Pool>], in_both: bool) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = pools.iter().map(|_| None).collect();
-    let opening = pools.iter().enumerate().map(async |(index, pool)| (index, pool.shared().session().await));
+    let open = async |pool: &Arc<Pool>| {
+        let view = pool.shared().session().await?.server();
+        let is_fixed = pool.reach.upstream.watches().is_empty();
+        let other = if in_both && is_fixed { pool.view_in_other_era().await } else { None };
+        Ok([view].into_iter().chain(other).collect())
+    };
+    let opening = pools.iter().enumerate().map(async |(index, pool)| (index, open(pool).await));
     let mut opening: FuturesUnordered<_> = opening.collect();
     let mut end = None;
     loop {
@@ -237,6 +253,7 @@ impl Gateway {
             upstreams: Vec::new(),
             limits: GatewayLimits::default(),
             server_limits: Limits::default(),
+            era: None,
         }
     }
 

@@ -7,6 +7,7 @@ use protomcp_server::{Context, ServerHandle, SessionId, Tasks};
 use protomcp_types::{Level, RawJson};
 
 use crate::environment::Environment;
+use crate::era::Era;
 use crate::interner::Interned;
 use crate::list::{ListKind, Merged, renamed};
 use crate::pool::Pool;
@@ -51,7 +52,7 @@ impl Inner {
     /// The definition of a tool as clients without a session see it, under the name that they know.
     pub(crate) fn tool_definition(&self, tool: &str) -> Option<RawJson> {
         let (pool, name) = self.route(tool)?;
-        let shared = pool.shared();
+        let shared = pool.shared_in(Era::Stateless);
         let known = shared.known();
         let definition = known.list(ListKind::Tools)?.element(name)?;
         Some(if name == tool { definition.clone() } else { renamed(ListKind::Tools, definition, tool) })

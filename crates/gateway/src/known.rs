@@ -1,7 +1,7 @@
 //! The lists of a server, as far as requests depend on them, and the requests of clients that outlast a session.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,8 @@ pub(crate) struct Memory {
     pub(crate) level: Arc<Mutex<Option<Level>>>,
     /// The requests that use the session, or the one whose place it has taken.
     pub(crate) users: Arc<AtomicUsize>,
+    /// A request has used it.
+    pub(crate) was_used: Arc<AtomicBool>,
     /// The web pages that users of clients were sent to.
     pub(crate) pages: Arc<WebPages>,
 }

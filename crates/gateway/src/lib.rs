@@ -3,6 +3,7 @@
 mod capabilities;
 mod contents;
 mod environment;
+mod era;
 mod failure;
 mod gateway;
 mod health;
@@ -32,6 +33,7 @@ mod upstream;
 mod upstream_session;
 mod web_pages;
 
+pub use era::Era;
 pub use gateway::{Builder, Gateway, GatewayError};
 pub use limits::GatewayLimits;
 #[doc(no_inline)]

@@ -4,6 +4,7 @@ use std::error::Error;
 
 use protomcp_client::{Client, ClientSession, CloseReason, Mode, NoAnswer, OpenError};
 
+use crate::era::Era;
 use crate::health::Cause;
 use crate::upstream::Upstream;
 
@@ -26,29 +27,35 @@ pub(crate) enum FailureKind {
     Unclear,
 }
 
-/// Opens a session.
-pub(crate) async fn open(upstream: &Upstream, client: &Client) -> Result<ClientSession, OpenFailure> {
-    match connect(upstream, &client.clone().mode(upstream.eras())).await? {
+/// Opens a session: in `era`, if the server has it and is not limited to the other.
+pub(crate) async fn open(upstream: &Upstream, client: &Client, era: Era) -> Result<ClientSession, OpenFailure> {
+    let eras = era.first(upstream.eras());
+    match connect(upstream, &client.clone().mode(eras)).await? {
         Ok(session) => Ok(session),
         // Some servers end at a request that they do not know; a handshake they all know.
-        Err(CloseReason::ByServer(_)) if upstream.eras() == Mode::Auto => {
+        Err(CloseReason::ByServer(_)) if eras == Mode::Auto => {
             connect(upstream, &client.clone().mode(Mode::Stateful)).await?.map_err(|reason| OpenFailure::of(&reason))
         }
         Err(reason) => Err(OpenFailure::of(&reason)),
     }
 }
 
-/// Opens a session with the next version of a server whose present one is stateful or not. As its era is known, it is
-/// started once, whatever happens: a version that ends at its start would end a second time.
+/// As [`open`], with the next version of a server whose `present` one has this era. As that is known, it is started once,
+/// whatever happens: a version that ends at its start would end a second time.
 pub(crate) async fn open_next(
     upstream: &Upstream,
     client: &Client,
-    is_stateful: bool,
+    era: Era,
+    present: Era,
 ) -> Result<ClientSession, OpenFailure> {
-    let eras = if is_stateful && upstream.eras() == Mode::Auto { Mode::Stateful } else { upstream.eras() };
+    let first = era.first(upstream.eras());
+    let eras = match (present, first) {
+        (Era::Stateful, Mode::Auto | Mode::StatefulFirst) => Mode::Stateful,
+        _ => first,
+    };
     match connect(upstream, &client.clone().mode(eras)).await? {
         Ok(session) => Ok(session),
-        Err(CloseReason::NotOpened(_)) if eras != upstream.eras() => open(upstream, client).await,
+        Err(CloseReason::NotOpened(_)) if eras != first => open(upstream, client, era).await,
         Err(reason) => Err(OpenFailure::of(&reason)),
     }
 }

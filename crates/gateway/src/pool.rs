@@ -1,5 +1,6 @@
 //! The sessions with one server: one that clients share, and one for each session of a client that needs its own.
 
+mod eras;
 mod leases;
 mod succession;
 
@@ -14,10 +15,12 @@ use protomcp_server::{Audience, Context, Owner, SessionId};
 use protomcp_types::Implementation;
 
 use crate::environment::Environment;
+use crate::era::Era;
 use crate::failure::{Failure, Why};
 use crate::identity::{self, SessionClient};
 use crate::known::Memory;
 use crate::limits::GatewayLimits;
+use crate::pool::eras::SharedSessions;
 use crate::pool::leases::Leases;
 pub(crate) use crate::pool::succession::Successors;
 use crate::reach::Reach;
@@ -31,7 +34,7 @@ const ROOM_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Pool {
     pub(crate) reach: Arc<Reach>,
-    shared: Mutex<Arc<UpstreamSession>>,
+    shared: Mutex<SharedSessions>,
     environment: Arc<Environment>,
     gateway: Arc<Implementation>,
     sessions: Mutex<HashMap<SessionId, Arc<UpstreamSession>>>,
@@ -84,13 +87,20 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    pub(crate) fn new(reach: Reach, environment: Arc<Environment>, gateway: Arc<Implementation>) -> Arc<Self> {
+    /// `era`: that of clients, if all have the same.
+    pub(crate) fn new(
+        reach: Reach,
+        environment: Arc<Environment>,
+        gateway: Arc<Implementation>,
+        era: Option<Era>,
+    ) -> Arc<Self> {
         let reach = Arc::new(reach);
-        let memory = Memory::default();
-        let shared = UpstreamSession::new(Arc::clone(&reach), Users::All, Arc::clone(&environment), &gateway, memory);
+        let users = Users::All(era.unwrap_or(Era::Stateless));
+        let main =
+            UpstreamSession::new(Arc::clone(&reach), users, Arc::clone(&environment), &gateway, Memory::default());
         Arc::new(Self {
             reach,
-            shared: Mutex::new(shared),
+            shared: Mutex::new(SharedSessions { main, other: None }),
             environment,
             gateway,
             sessions: Mutex::default(),
@@ -105,11 +115,6 @@ impl Pool {
         self.environment.limits
     }
 
-    /// The session that clients share.
-    pub(crate) fn shared(&self) -> Arc<UpstreamSession> {
-        Arc::clone(&lock(&self.shared))
-    }
-
     /// The session for a call that its server may answer with questions. A question of a server with sessions names no
     /// call, so a call of a client without a session gets a session of its own, if its client can be asked.
     ///
@@ -121,7 +126,7 @@ impl Pool {
         if !context.is_stateless() || self.reach.upstream.is_shared() || !identity::can_be_asked(context) {
             return Ok(shared);
         }
-        match self.shared().enter().await {
+        match shared.session.enter().await {
             Ok((_, session)) if session.server().is_stateful() => {}
             // The call learns the failure by itself.
             Ok(_) | Err(_) => return Ok(shared),
@@ -153,7 +158,7 @@ impl Pool {
     /// If the client needs one of its own and too many are in use, or too many of its owner's.
     pub(crate) fn session_of(&self, context: &Context) -> Result<InUse, Failure> {
         if self.is_for_all(context) {
-            return Ok(InUse::new(self.shared()));
+            return Ok(InUse::new(self.shared_in(Era::of(context))));
         }
         let id = context.session();
         let mut sessions = self.lock();
@@ -179,7 +184,7 @@ impl Pool {
     /// The session for a call, if there is one.
     pub(crate) fn present_session_of(&self, context: &Context) -> Option<Arc<UpstreamSession>> {
         match self.is_for_all(context) {
-            true => Some(self.shared()),
+            true => Some(self.shared_in(Era::of(context))),
             false => self.lock().get(&context.session()).cloned(),
         }
     }
@@ -218,14 +223,14 @@ impl Pool {
     /// The session of a client, if it has used one.
     pub(crate) fn existing(&self, client: SessionId) -> Option<Arc<UpstreamSession>> {
         match self.reach.upstream.is_shared() {
-            true => Some(self.shared()),
+            true => Some(self.shared_in(Era::Stateful)),
             false => self.lock().get(&client).cloned(),
         }
     }
 
     /// A session of a client is over.
     pub(crate) fn leave(&self, client: SessionId) {
-        self.shared().leave(client);
+        lock(&self.shared).all().for_each(|shared| shared.leave(client));
         if let Some(session) = self.lock().remove(&client) {
             tokio::spawn(async move { session.close().await });
         }
@@ -238,9 +243,7 @@ impl Pool {
         for session in idle.into_iter().chain(self.unused(&is_idle)) {
             session.close().await;
         }
-        if !self.reach.upstream.is_shared() {
-            self.shared().rest(limit).await;
-        }
+        self.rest_shared(limit).await;
     }
 
     /// Removes the sessions for single calls that nothing has needed for long.
@@ -257,7 +260,7 @@ impl Pool {
         self.is_closed.store(true, Ordering::SeqCst);
         let mut sessions: Vec<_> = self.lock().drain().map(|(_, session)| session).collect();
         sessions.extend(self.take_leases());
-        sessions.push(self.shared());
+        sessions.extend(lock(&self.shared).all().cloned());
         let retired = std::mem::take(&mut *lock(&self.retired));
         let current = join_all(sessions.iter().map(|session| session.close()));
         join(current, join_all(retired.iter().map(end))).await;

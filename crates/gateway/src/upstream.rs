@@ -85,7 +85,8 @@ impl Upstream {
         self
     }
 
-    /// Sets the eras of MCP that its sessions may use; [`Mode::Auto`] by default.
+    /// Sets the eras of MCP that its sessions may use. By default, [`Mode::Auto`], a server that has both is spoken to in
+    /// the era of the client that calls: some features of servers exist in one of them only.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.mode = mode;

@@ -26,6 +26,7 @@ use protomcp_types::{Implementation, Level};
 use tokio::sync::{Notify, oneshot};
 
 use crate::environment::Environment;
+use crate::era::Era;
 use crate::failure::{Failure, Why};
 use crate::health::{FIRST_PAUSE, Health};
 use crate::identity::{self, SessionClient};
@@ -52,6 +53,10 @@ pub(crate) struct UpstreamSession {
     pub(crate) environment: Arc<Environment>,
     notices: Arc<Notices>,
     opener: Client,
+    /// The era that it is opened in, if the server has both.
+    pub(crate) era: Era,
+    /// The era in which it was opened last.
+    found: Mutex<Option<Era>>,
     state: Mutex<State>,
     trouble: Trouble,
     used: Mutex<Instant>,
@@ -75,8 +80,10 @@ struct Trouble {
 /// The requests that a session is for.
 #[derive(Debug)]
 pub(crate) enum Users {
-    /// All that have no session of their own.
-    All,
+    /// All that have no session of their own. Sessions are opened in this era, if the server has both.
+    All(Era),
+    /// Those of the other era among these, with a server that has both.
+    OtherEra(Era),
     /// Those of one client.
     One(Box<SessionClient>),
     /// A single call.
@@ -109,10 +116,12 @@ impl UpstreamSession {
         gateway: &Implementation,
         memory: Memory,
     ) -> Arc<Self> {
-        let is_for_all = matches!(users, Users::All);
-        let client = match users {
-            Users::One(client) => Some(*client),
-            Users::All | Users::Call => None,
+        let is_for_all = matches!(users, Users::All(_));
+        let (client, era) = match users {
+            // Only clients with a session have one of their own, and only stateless ones for a call.
+            Users::One(client) => (Some(*client), Era::Stateful),
+            Users::Call => (None, Era::Stateless),
+            Users::All(era) | Users::OtherEra(era) => (None, era),
         };
         let running = match client {
             Some(_) => Running::default(),
@@ -149,6 +158,8 @@ impl UpstreamSession {
             environment,
             notices,
             opener,
+            era,
+            found: Mutex::default(),
             state: Mutex::new(State::Idle),
             trouble: Trouble::default(),
             used: Mutex::new(now()),
@@ -195,6 +206,11 @@ impl UpstreamSession {
     /// The sessions whose lists come from this one.
     pub(crate) fn audience(&self) -> Audience {
         self.notices.audience()
+    }
+
+    /// The era in which it was opened last: that of the server, if it is not the one that was wanted.
+    pub(crate) fn found(&self) -> Option<Era> {
+        *lock(&self.found)
     }
 
     /// The session if it is open.
@@ -246,6 +262,7 @@ impl UpstreamSession {
         let is_wanted = !matches!(*state, State::Closed | State::Replaced(_));
         if is_wanted {
             self.running.opened(session);
+            *lock(&self.found) = Some(Era::of_server(&session.server()));
             self.set_silent(false);
             *state = State::Open { session: session.clone(), watched: self.watch(session.clone()) };
         }
@@ -259,7 +276,7 @@ impl UpstreamSession {
             return Err(self.reach.failure(Why::Gone));
         }
         let limit = self.environment.limits.open_timeout;
-        match tokio::time::timeout(limit, opening::open(&self.reach.upstream, &self.opener)).await {
+        match tokio::time::timeout(limit, opening::open(&self.reach.upstream, &self.opener, self.era)).await {
             Ok(Ok(session)) => Ok(session),
             // Its failure says nothing about the session that has taken its place.
             _ if self.is_replaced() => Err(self.reach.failure(Why::Gone)),

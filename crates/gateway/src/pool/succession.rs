@@ -8,6 +8,8 @@ use futures_util::StreamExt;
 use protomcp_client::WeakClientSession;
 use protomcp_server::{Audience, SessionId};
 
+use crate::era::Era;
+use crate::pool::eras::SharedSessions;
 use crate::pool::{Pool, lock};
 use crate::upstream_session::UpstreamSession;
 
@@ -17,7 +19,7 @@ const AT_ONCE: usize = 4;
 /// The sessions that can take the place of those of a pool.
 #[derive(Debug)]
 pub(crate) struct Successors {
-    shared: Arc<UpstreamSession>,
+    shared: SharedSessions,
     sessions: HashMap<SessionId, Arc<UpstreamSession>>,
 }
 
@@ -29,25 +31,34 @@ impl Pool {
     /// # Errors
     /// The reason in words.
     pub(crate) async fn prepare(self: Arc<Self>) -> Result<Successors, String> {
-        let shared = self.shared().successor(&self.gateway);
-        let is_stateful = self.shared().open_session().map(|session| session.server().is_stateful());
-        shared.prepare(is_stateful).await?;
+        let (shared, era) = self.next(&self.shared());
+        shared.prepare(era).await?;
+        let other = lock(&self.shared).other.clone().filter(|session| session.open_session().is_some());
         let open: Vec<_> = {
             let sessions = self.lock();
             let open = sessions.iter().filter(|(_, session)| session.open_session().is_some());
-            open.map(|(client, session)| (*client, session.successor(&self.gateway))).collect()
+            let open = open.map(|(client, session)| (Some(*client), self.next(session)));
+            open.chain(other.map(|session| (None, self.next(&session)))).collect()
         };
-        let opening = open.into_iter().map(|(client, session)| async move {
-            if let Err(cause) = session.prepare(is_stateful).await {
+        let opening = open.into_iter().map(|(client, (session, era))| async move {
+            if let Err(cause) = session.prepare(era).await {
                 tracing::warn!(cause, "a session of one client is not open in the new version yet");
             }
             (client, session)
         });
-        let sessions = futures_util::stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
+        let mut sessions: HashMap<_, _> = futures_util::stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
+        let other = sessions.remove(&None);
+        let sessions = sessions.into_iter().filter_map(|(client, session)| Some((client?, session))).collect();
         match shared.open_session() {
-            Some(_) => Ok(Successors { shared, sessions }),
+            Some(_) => Ok(Successors { shared: SharedSessions { main: shared, other }, sessions }),
             None => Err("it has ended as soon as it was connected".into()),
         }
+    }
+
+    /// A session that can take the place of this one, and the era of this one if it is open.
+    fn next(&self, session: &UpstreamSession) -> (Arc<UpstreamSession>, Option<Era>) {
+        let era = session.open_session().map(|open| Era::of_server(&open.server()));
+        (session.successor(&self.gateway), era)
     }
 
     /// Sends all requests to the next version from here on, and tells clients. Returns the connections of the version
@@ -67,8 +78,13 @@ impl Pool {
         let mut before = Vec::new();
         {
             let mut shared = lock(&self.shared);
-            before.extend(shared.replace(&next.shared));
-            *shared = Arc::clone(&next.shared);
+            before.extend(shared.main.replace(&next.shared.main));
+            shared.main = Arc::clone(&next.shared.main);
+            if let Some(other) = &mut shared.other {
+                let next = next.shared.other.take().unwrap_or_else(|| other.successor(&self.gateway));
+                before.extend(other.replace(&next));
+                *other = next;
+            }
         }
         for (client, session) in self.lock().iter_mut() {
             let next = next.sessions.remove(client).unwrap_or_else(|| session.successor(&self.gateway));
@@ -83,7 +99,8 @@ impl Pool {
 
     /// True if requests can be sent to the server.
     pub(crate) fn is_up(&self) -> bool {
-        self.shared().open_session().is_some() || self.lock().values().any(|session| session.open_session().is_some())
+        let is_open = |session: &Arc<UpstreamSession>| session.open_session().is_some();
+        lock(&self.shared).all().any(is_open) || self.lock().values().any(is_open)
     }
 
     /// Logs a message of the gateway about the server, and sends it to all clients: to a single owner in full.

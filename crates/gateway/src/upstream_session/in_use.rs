@@ -16,6 +16,7 @@ pub(crate) struct InUse(Arc<UpstreamSession>);
 impl InUse {
     pub(crate) fn new(session: Arc<UpstreamSession>) -> Self {
         session.memory.users.fetch_add(1, Ordering::SeqCst);
+        session.memory.was_used.store(true, Ordering::SeqCst);
         Self(session)
     }
 }
@@ -36,6 +37,11 @@ impl Drop for InUse {
 }
 
 impl UpstreamSession {
+    /// True if a request has ever used the session, or one whose place it has taken.
+    pub(crate) fn was_used(&self) -> bool {
+        self.memory.was_used.load(Ordering::SeqCst)
+    }
+
     /// The time for which nothing has needed the session; `None` if something does.
     pub(crate) fn idle_time(&self) -> Option<Duration> {
         let is_used = self.memory.users.load(Ordering::SeqCst) > 0;

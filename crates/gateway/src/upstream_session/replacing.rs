@@ -7,6 +7,7 @@ use protomcp_client::{ClientSession, WeakClientSession};
 use protomcp_types::Implementation;
 use tokio::sync::oneshot;
 
+use crate::era::Era;
 use crate::failure::Failure;
 use crate::known::Memory;
 use crate::opening;
@@ -67,22 +68,23 @@ impl UpstreamSession {
         let memory = Memory { known: Arc::default(), ..self.memory.clone() };
         let users = match &self.client {
             Some(client) => Users::One(Box::new(client.clone())),
-            None => Users::All,
+            None if self.is_for_all => Users::All(self.era),
+            None => Users::OtherEra(self.era),
         };
         Self::new(Arc::clone(&self.reach), users, Arc::clone(&self.environment), gateway, memory)
     }
 
-    /// Opens the session before anything needs it, with the next version of a server (`is_stateful`: the present one, if it
-    /// is known). A failure says nothing about the reachability of the server. Dropping the future ends the attempt.
+    /// Opens the session before anything needs it, with the next version of a server (`present`: the era of the present one,
+    /// if it is known). A failure says nothing about the reachability of the server. Dropping the future ends the attempt.
     ///
     /// # Errors
     /// The reason in words.
-    pub(crate) async fn prepare(&self, is_stateful: Option<bool>) -> Result<(), String> {
+    pub(crate) async fn prepare(&self, present: Option<Era>) -> Result<(), String> {
         let (limit, upstream) = (self.environment.limits.open_timeout, &self.reach.upstream);
         let opening = async {
-            match is_stateful {
-                Some(is_stateful) => opening::open_next(upstream, &self.opener, is_stateful).await,
-                None => opening::open(upstream, &self.opener).await,
+            match present {
+                Some(present) => opening::open_next(upstream, &self.opener, self.era, present).await,
+                None => opening::open(upstream, &self.opener, self.era).await,
             }
         };
         match tokio::time::timeout(limit, opening).await {

@@ -3,6 +3,7 @@
 
 mod calls;
 mod changes;
+mod eras;
 mod interposed;
 mod isolation;
 mod lists;

@@ -86,7 +86,11 @@ impl Switch {
 impl Backend {
     pub(crate) fn new() -> Self {
         let seen = Seen::default();
-        Self { registry: registry(&seen), seen, switch: Switch::default() }
+        Self { seen: seen.clone(), ..Self::of(registry(&seen)) }
+    }
+
+    pub(crate) fn of(registry: Registry) -> Self {
+        Self { registry, seen: Seen::default(), switch: Switch::default() }
     }
 
     pub(crate) fn switch(&self) -> &Switch {

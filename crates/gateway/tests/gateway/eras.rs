@@ -1,0 +1,107 @@
+//! The era in which a server is spoken to that has both.
+
+use std::sync::atomic::Ordering;
+
+use protomcp_client::{ClientSession, Mode};
+use protomcp_gateway::{Builder, Era, Sharing};
+use protomcp_server::Context;
+use protomcp_typed::{Registry, Tool};
+use protomcp_types::{Discover, Initialize, Method, Request};
+
+use crate::interposed::{self, Fate};
+use crate::stage::{Backend, call, client, connect, gateway, run};
+
+/// A server whose only tool tells the era of its client.
+fn server() -> Backend {
+    let tell = async |context: Context| if context.is_stateless() { "stateless" } else { "stateful" };
+    let registry = Registry::builder("server", "1").tool(Tool::new("era", "Tells the era").handler(tell));
+    Backend::of(registry.build().unwrap())
+}
+
+async fn eras(one: &ClientSession, other: &ClientSession) -> [String; 2] {
+    [call(one, "era").await, call(other, "era").await]
+}
+
+#[test]
+fn a_server_is_spoken_to_in_the_era_of_the_client() {
+    for sharing in [Sharing::PerSession, Sharing::Shared] {
+        for era in [None, Some(Era::Stateful), Some(Era::Stateless)] {
+            run(async {
+                let server = server();
+                let builder = gateway().upstream(server.upstream("a").sharing(sharing));
+                let gateway = era.into_iter().fold(builder, Builder::client_era).open().await.unwrap();
+                let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
+                let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
+                for _ in 0..2 {
+                    assert_eq!(eras(&stateful, &stateless).await, ["stateful", "stateless"], "{sharing:?} {era:?}");
+                }
+                if sharing == Sharing::Shared {
+                    assert_eq!(server.switch().connections.load(Ordering::SeqCst), 2);
+                }
+            });
+        }
+    }
+}
+
+/// Where all clients have one era, there is one session.
+#[test]
+fn one_era_needs_one_session() {
+    for (era, mode, told) in
+        [(Era::Stateful, Mode::Stateful, "stateful"), (Era::Stateless, Mode::Stateless, "stateless")]
+    {
+        run(async {
+            let server = server();
+            let upstream = server.upstream("a").sharing(Sharing::Shared);
+            let gateway = gateway().upstream(upstream).client_era(era).open().await.unwrap();
+            let clients =
+                [connect(&gateway, &client().mode(mode)).await, connect(&gateway, &client().mode(mode)).await];
+            assert_eq!(eras(&clients[0], &clients[1]).await, [told, told]);
+            assert_eq!(server.switch().connections.load(Ordering::SeqCst), 1);
+        });
+    }
+}
+
+#[test]
+fn a_chosen_era_is_that_of_all_clients() {
+    for (mode, told) in
+        [(Mode::StatefulFirst, "stateful"), (Mode::Stateful, "stateful"), (Mode::Stateless, "stateless")]
+    {
+        for sharing in [Sharing::PerSession, Sharing::Shared] {
+            run(async {
+                let gateway =
+                    gateway().upstream(server().upstream("a").sharing(sharing).mode(mode)).open().await.unwrap();
+                let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
+                let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
+                assert_eq!(eras(&stateful, &stateless).await, [told, told], "{sharing:?}");
+            });
+        }
+    }
+}
+
+/// A server that lacks an era is spoken to in the other one, in one session if clients share it.
+#[test]
+fn a_server_with_one_era_is_spoken_to_in_it() {
+    for (missing, told) in [(Discover::NAME, "stateful"), (Initialize::NAME, "stateless")] {
+        for sharing in [Sharing::PerSession, Sharing::Shared] {
+            for era in [None, Some(Era::Stateful), Some(Era::Stateless)] {
+                run(async {
+                    let judge = move |request: &Request| match request.method == *missing {
+                        true => Fate::Refused,
+                        false => Fate::Arrives,
+                    };
+                    let server = server();
+                    let upstream = interposed::upstream(&server, "a", judge).sharing(sharing);
+                    let builder = gateway().upstream(upstream);
+                    let builder = era.into_iter().fold(builder, Builder::client_era);
+                    let gateway = builder.open().await.unwrap();
+                    let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
+                    let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
+                    for _ in 0..2 {
+                        let told_by = eras(&stateful, &stateless).await;
+                        assert_eq!(told_by, [told, told], "{missing} {sharing:?} {era:?}");
+                    }
+                });
+            }
+        }
+    }
+}
