@@ -2,11 +2,12 @@
 import asyncio
 import socket
 import sys
+from dataclasses import dataclass
 
 import uvicorn
 from fastmcp import Context, FastMCP
 from fastmcp.exceptions import ToolError
-from mcp_types import Completion
+from mcp_types import Completion, SamplingMessage, TextContent
 
 server = FastMCP("fastmcp-server", version="1.0", list_page_size=2)
 
@@ -39,6 +40,28 @@ async def wait(ctx: Context) -> str:
 async def note(text: str, ctx: Context) -> str:
     await ctx.info(text)
     return "noted"
+
+
+@dataclass
+class Person:
+    name: str
+
+
+@server.tool
+async def ask(ctx: Context) -> str:
+    answer = await ctx.elicit("What is your name?", response_type=Person)
+    return f"{answer.action}: {answer.data.name}"
+
+
+@server.tool
+async def sample(ctx: Context) -> str:
+    question = SamplingMessage(role="user", content=TextContent(type="text", text="Say something"))
+    return (await ctx.session.create_message([question], max_tokens=10)).content.text
+
+
+@server.tool
+async def roots(ctx: Context) -> str:
+    return ", ".join(str(root.uri) for root in (await ctx.session.list_roots()).roots)
 
 
 @server.resource("demo://greeting")

@@ -19,7 +19,7 @@ pub(crate) fn ask(tool: &'static str, arguments: Value, text: &'static str) -> A
 pub(crate) struct Facts {
     /// Its name for itself.
     pub(crate) name: &'static str,
-    /// The revision of a connection in `Mode::Auto`.
+    /// The revision of a connection in `Mode::Auto`. A server with 2026-07-28 has sessions, too.
     pub(crate) revision: ProtocolVersion,
     pub(crate) tools: Vec<&'static str>,
     /// Calls in order, with their answers.
@@ -39,6 +39,8 @@ pub(crate) struct Facts {
     pub(crate) resources: Resources,
     pub(crate) prompts: Prompts,
     pub(crate) questions: Questions,
+    /// A server that has both eras asks in sessions only.
+    pub(crate) asks_in_sessions_only: bool,
 }
 
 #[derive(Default)]
@@ -69,6 +71,12 @@ pub(crate) struct Questions {
 }
 
 impl Facts {
+    /// The facts in a connection of this revision.
+    pub(crate) fn in_revision(self, revision: ProtocolVersion) -> Self {
+        let asks = revision.is_stateful() || !self.asks_in_sessions_only;
+        Self { questions: if asks { self.questions } else { Questions::default() }, ..self }
+    }
+
     /// A server with tools and nothing else.
     pub(crate) fn new(name: &'static str, revision: ProtocolVersion, tools: &[&'static str], failure: Ask) -> Self {
         Self {
@@ -85,6 +93,7 @@ impl Facts {
             resources: Resources::default(),
             prompts: Prompts::default(),
             questions: Questions::default(),
+            asks_in_sessions_only: false,
         }
     }
 }

@@ -101,12 +101,13 @@ impl Column {
 pub(crate) fn introduction() -> String {
     "# Servers and what the client uses of them\n\n\
     Published servers, and servers of this project, each used through `protomcp-client`. The first table of a server is \
-    without the gateway, with `Mode::Auto`: the revision is the one that the client has found out. The second one is \
+    without the gateway: in the revision that the client finds out with `Mode::Auto`, and in a session if the server has \
+    both eras. The second one is \
     through `pmcp run -- COMMAND`, which serves a server on stdio over HTTP, and `pmcp run --upstream URL`, which serves a \
     server over HTTP on stdio, with clients of both eras. Every row was tried in every column: ✓ did what is expected, – \
     is something that the server does not offer. Nothing fails: that would be a failing test.\n\n\
     Behind the gateway, every element of a list, every result and every error is compared with that of the server itself, \
-    byte for byte. The era of a client demands the exceptions: `resultType`, `ttlMs`, `cacheScope` and the server's \
+    byte for byte, in the era of the client if the server has it. Otherwise the era of the client demands exceptions: `resultType`, `ttlMs`, `cacheScope` and the server's \
     identity in `_meta`, which results of 2026-07-28 have, and the code of an unknown resource (−32002 or −32602). Lists \
     have the pages of the gateway, and its order, which is by name. News of a resource is missing where a call of a client \
     without a session would have to switch it on in the session that has subscribed.\n\n\

@@ -48,7 +48,7 @@ pub(crate) const NODE: &[Server] = &[
     },
 ];
 
-/// The reference servers on the official Python SDK, and one on fastmcp.
+/// Servers on the official Python SDK, two of them reference servers, and one on fastmcp.
 pub(crate) const PYTHON: &[Server] = &[
     Server {
         name: "`mcp-server-git`",
@@ -68,11 +68,18 @@ pub(crate) const PYTHON: &[Server] = &[
         facts: |_, _| time_facts(),
     },
     Server {
+        name: "A server on `mcp`",
+        pin: Some(("requirements-mcp.txt", "\nmcp==")),
+        ways: &[Way::Stdio, Way::Http],
+        program: |_, way| python(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/mcp_server.py"), way),
+        facts: |_, _| python_facts("mcp-server"),
+    },
+    Server {
         name: "A server on `fastmcp`",
         pin: Some(("requirements-mcp.txt", "\nfastmcp==")),
         ways: &[Way::Stdio, Way::Http],
-        program: fastmcp,
-        facts: |_, _| fastmcp_facts(),
+        program: |_, way| python(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/fastmcp_server.py"), way),
+        facts: |_, _| python_facts("fastmcp-server"),
     },
 ];
 
@@ -284,15 +291,15 @@ fn time_facts() -> Facts {
     }
 }
 
-fn fastmcp(_: &Sandbox, way: Way) -> Program {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/fastmcp_server.py");
+fn python(script: &str, way: Way) -> Program {
     let mut words = vec![peers().join("mcp/bin/python").into_os_string(), script.into()];
     words.extend((way == Way::Http).then(|| "--http".into()));
     Program::new(words)
 }
 
-fn fastmcp_facts() -> Facts {
-    let tools = &["add", "fail", "count", "wait", "note"];
+/// Both servers in Python have the same features. They ask in sessions only.
+fn python_facts(name: &'static str) -> Facts {
+    let tools = &["add", "fail", "count", "wait", "note", "ask", "sample", "roots"];
     let failure = ask("fail", json!({}), "it failed on purpose");
     Facts {
         calls: vec![ask("add", json!({"a": 2, "b": 40}), "42")],
@@ -311,6 +318,12 @@ fn fastmcp_facts() -> Facts {
             reading: Some(ask("weather", json!({"city": "Paris"}), "the weather in Paris")),
             completion: Some((Reference::Prompt { name: "weather".into() }, ["city", "Par"], vec!["Paris", "Parma"])),
         },
-        ..Facts::new("fastmcp-server", ProtocolVersion::V2026_07_28, tools, failure)
+        questions: Questions {
+            sampling: Some(ask("sample", json!({}), ANSWER)),
+            elicitation: Some(ask("ask", json!({}), NAME)),
+            roots: Some(ask("roots", json!({}), ROOT)),
+        },
+        asks_in_sessions_only: true,
+        ..Facts::new(name, ProtocolVersion::V2026_07_28, tools, failure)
     }
 }

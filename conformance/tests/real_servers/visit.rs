@@ -211,9 +211,11 @@ impl Visit<'_> {
     }
 
     pub(crate) async fn logging(&mut self) -> Attempt {
-        self.offers(|server| server.logging.is_some())?;
-        let (ask, line) = self.facts.logging.as_ref().expect("it is offered");
-        self.session.set_level(Level::Debug).await?;
+        let (ask, line) = known(self.facts.logging.as_ref())?;
+        // Some servers log without declaring it.
+        if self.offers(|server| server.logging.is_some()).is_ok() {
+            self.session.set_level(Level::Debug).await?;
+        }
         self.says(Some(ask)).await?;
         loop {
             match self.hearing.logs.recv().await {
