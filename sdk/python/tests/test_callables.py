@@ -47,7 +47,8 @@ def grouped(strategy: str = "separate") -> None:
     @tool_group("shapes", strategy=strategy)
     class Shapes:
         @action("square")
-        def square(self, a: int, /) -> int:
+        @staticmethod
+        def square(self: Any, a: int) -> int:
             return a
 
 
@@ -55,7 +56,8 @@ def stepped() -> None:
     @workflow("flow")
     class Flow:
         @step(description="Begins.", initial=True, terminal=True)
-        def begin(self, a: int, /) -> str:
+        @staticmethod
+        def begin(self: Any, a: int) -> str:
             return ""
 
 
@@ -135,14 +137,7 @@ def wrapping(*args: Any, **kwargs: Any) -> str:
 
 
 getter: Any = property(Owner.bare)
-POSITIONAL = "the parameter a is positional-only, and arguments are passed by name"
 REFUSED: list[tuple[Callable[[], Any], str]] = [
-    (lambda: tool(taken), f"tool 'taken': {POSITIONAL}"),
-    (lambda: tool(wrapping), f"tool 'taken': {POSITIONAL}"),
-    (lambda: tool(functools.partial(taken, b=2)), f"tool 'partial': {POSITIONAL}"),
-    (lambda: tool(operator.add), f"<built-in function add>: tool 'add': {POSITIONAL}"),
-    (lambda: tool(functools.partial(operator.add, 1)), "tool 'partial': the parameter b is positional-only"),
-    (lambda: tool(dict.fromkeys), "tool 'fromkeys': the parameter iterable is positional-only"),
     (lambda: tool(max), "tool 'max': its parameters are not known to Python"),
     (lambda: tool(Owner.method), "tool 'method': nothing fills in self"),
     (lambda: tool(Owner.bare), "tool 'bare': nothing fills in self"),
@@ -152,23 +147,17 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (tool_of_property, "tool 'made': a property cannot be called by itself"),
     (property_of_tool, "tool 'made': nothing fills in self"),
     (tool_of_cached_property, "tool 'made': a cached_property cannot be called by itself"),
-    (grouped, f"tool 'shapes.square': {POSITIONAL}"),
-    (lambda: grouped("union"), f"tool 'shapes.square': {POSITIONAL}"),
+    (grouped, "tool 'shapes.square': nothing fills in self"),
+    (lambda: grouped("union"), "tool 'shapes.square': nothing fills in self"),
     (action_of_property, "tool 'shapes.made': a property cannot be called by itself"),
     (property_of_action, "tool 'shapes.made': a property cannot be called by itself"),
-    (stepped, f"tool 'flow.begin': {POSITIONAL}"),
-    (lambda: prompt(taken), f"prompt 'taken': {POSITIONAL}"),
+    (stepped, "tool 'flow.begin': nothing fills in self"),
     (lambda: prompt(getter), "prompt 'bare': a property cannot be called by itself"),
     (lambda: prompt(Owner.method), "prompt 'method': nothing fills in self"),
-    (lambda: resource("a://b")(lambda uri, /: ""), "resource 'a://b': the parameter uri is positional-only"),
     (lambda: resource("a://b")(lambda uri, b: ""), "resource 'a://b': nothing fills in b: give it a default"),
-    (lambda: resource_template("a://{a}")(taken), f"resource template 'a://{{a}}': {POSITIONAL}"),
     (lambda: resource_template("a://{a}")(Owner.method), "resource template 'a://{a}': nothing fills in self"),
-    (lambda: completion("ref/prompt", "p", "x")(taken), f"completion of 'x' of 'p': {POSITIONAL}"),
-    (
-        lambda: middleware("m")(lambda phase, /, **others: None),
-        "middleware 'm': the parameter phase is positional-only",
-    ),
+    (lambda: completion("ref/prompt", "p", "x")(Owner.method), "completion of 'x' of 'p': nothing fills in self"),
+    (lambda: middleware("m")(lambda self, **others: None), "middleware 'm': nothing fills in self"),
 ]
 
 
@@ -180,6 +169,79 @@ def test_a_part_that_cannot_be_called_is_named_at_the_start(declare: Callable[[]
     text = str(found.value)
     assert message in text and "\n" not in text, text
     assert re.match(rf"{re.escape(__file__)}:\d+: |<built-in|<class|functools", text), text
+
+
+class Taker:
+    """Without a hash, as each class with `__eq__`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Taker)
+
+    def __call__(self, value: str = "", /) -> str:
+        return f"{self.name} {value}"
+
+
+async def coroutine(a: int, /, *, b: int = Depends(Taker("given"))) -> str:
+    return f"{a} {b}"
+
+
+def test_positional_only_parameters_are_passed_by_place() -> None:
+    handlers: dict[str, Callable[..., Any]] = {
+        "plain": taken,
+        "wrapping": wrapping,
+        "partial": functools.partial(taken, b=2),
+        "add": operator.add,
+        "keys": dict.fromkeys,
+        "later": coroutine,
+        "context": lambda ctx, a=1, b=2, /, *, c=3: f"{type(ctx).__name__} {a} {b} {c}",
+    }
+    for name, handler in handlers.items():
+        tool(name=name)(handler)
+
+    @tool_group("shapes")
+    class Shapes:
+        @action("square")
+        def square(self, a: int, /) -> str:
+            return f"{a * a}"
+
+    @middleware("m")
+    def around(phase: str, tool_name: str, /, **others: Any) -> None: ...
+
+    with Harness() as tools:
+        schema = json.loads(tools.tools["plain"].input_schema_json)
+        assert (schema["properties"]["a"], schema["required"]) == ({"type": "integer"}, ["a"])
+        assert tools.call("plain", a=1, b=3).text == tools.call("wrapping", a=1, b=3).text == "1 3"
+        assert '"a" is missing' in tools.call("plain", b=3).text
+        assert tools.call("partial", a=1).text == "1 2"
+        assert tools.call("add", a=1, b=2).text == "3"
+        assert tools.call("keys", iterable=["x"], value=1).structured == {"x": 1}
+        assert tools.call("later", a=1).text == "1 given "
+        assert tools.call("context", b=5).text == "ToolContext 1 5 3"
+        assert tools.call("shapes.square", a=3).text == "9"
+
+
+def test_handlers_need_no_hash() -> None:
+    for name in ("a", "b"):
+        tool(name=name)(Taker(name))
+        prompt(name=name)(Taker(name))
+        resource(f"{name}://x")(Taker(name))
+        resource_template(f"{name}://y/{{value}}")(Taker(name))
+        completion("ref/prompt", name, "value")(Taker(name))
+
+    @tool(name="annotated")
+    def annotated(value: Annotated[int, {"no": "hash"}, Field(ge=1)]) -> int:
+        return value
+
+    with Harness() as tools:
+        for name in ("a", "b"):
+            assert tools.call(name, value="v").text == tools.get(name, value="v")[0][1]["text"] == f"{name} v"
+            assert (tools.read(f"{name}://x"), tools.read(f"{name}://y/z")) == ([f"{name} {name}://x"], [f"{name} z"])
+            assert "".join(tools.complete("ref/prompt", name, "value", "t")) == f"{name} t"
+        assert tools.call("annotated", value=2).structured == {"result": 2}
+        assert tools.call("annotated", value=0).is_error
 
 
 def test_the_arguments_of_a_partial_object_are_those_that_are_left() -> None:

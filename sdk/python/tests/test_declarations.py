@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -34,7 +35,6 @@ async def later() -> int:
 def callback(then: Callable[[int], int]) -> None: ...
 def instance(item: Plain) -> None: ...
 def nested(items: list[dict[str, Plain]]) -> None: ...
-def missing(item: Missing) -> None: ...  # type: ignore[name-defined]  # noqa: F821
 def produces(a: int) -> Any:
     yield a
 
@@ -43,7 +43,6 @@ async def produces_later(a: int) -> Any:
     yield a
 
 
-def positional(a: int, /, b: int) -> None: ...
 def dependent(a: int = Depends(provider)) -> None: ...
 def impatient(a: int = Depends(later)) -> None: ...
 
@@ -57,8 +56,6 @@ def impatient(a: int = Depends(later)) -> None: ...
             "the parameter item: Plain has no form in JSON: a dataclass, a TypedDict or a pydantic model has one",
         ),
         (nested, "the parameter items: Plain has no form in JSON"),
-        (missing, "name 'Missing' is not defined"),
-        (positional, "the parameter a is positional-only, and arguments are passed by name: leave out the `/`"),
         (dependent, "nothing fills in size: give it a default, or `Depends`"),
         (produces, "it yields, and a call has one result: return a list"),
         (produces_later, "it yields"),
@@ -77,11 +74,8 @@ def test_a_wrong_handler_is_named_with_its_place(handler: Any, message: str) -> 
     ("declaration", "message"),
     [
         ("@tool\ndef f(a: type) -> str: ...", "tool 'f': the parameter a: type has no form in JSON"),
-        (
-            "@prompt\ndef f(a, /) -> str: ...",
-            "prompt 'f': the parameter a is positional-only, and arguments are passed",
-        ),
-        ("@resource_template('a://{a}')\ndef f(a, /) -> str: ...", "resource template 'a://{a}': the parameter a is"),
+        ("@prompt\ndef f(a: type) -> str: ...", "prompt 'f': the parameter a: type has no form in JSON"),
+        ("@resource_template('a://{a}')\ndef f(self, a) -> str: ...", "resource template 'a://{a}': nothing fills in"),
         ("@tool(meta={'x': 1e999})\ndef f() -> str: ...", "tool 'f': meta['x'] has no form in JSON: "),
     ],
 )
@@ -155,6 +149,40 @@ def test_two_tools_with_one_name_are_named_once(capfd: pytest.CaptureFixture[str
         assert tools.call("same").text == "second"
     said = capfd.readouterr().err
     assert said.count("two tools are named 'same'") == 1 and f"{__file__}:" in said
+
+
+def unknown(first: Missing, rest: list[Missing] | None = None, *, when: later.Missing = 1) -> Missing:  # type: ignore[name-defined]  # noqa: F821
+    return [first, rest, when]
+
+
+@dataclasses.dataclass
+class Unknown:
+    inner: Missing  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_an_annotation_for_type_checkers_alone_is_any_value(capfd: pytest.CaptureFixture[str]) -> None:
+    tool(unknown)
+
+    @tool
+    def inside(item: Unknown, how: AsyncContext) -> str:  # type: ignore[name-defined]  # noqa: F821
+        return f"{item} {type(how).__name__}"
+
+    @prompt
+    def ask(topic: Missing) -> str:  # type: ignore[name-defined]  # noqa: F821
+        return f"about {topic}"
+
+    with Harness() as tools:
+        assert tools.call(unknown, first=[1]).structured is None
+        assert tools.call(unknown, first=[1], rest={"a": 2}).text == '[[1],{"a":2},1]'
+        assert tools.call(inside, item={"inner": 1}).text == "{'inner': 1} AsyncContext"
+        assert tools.get("ask", topic="tea")[0][1]["text"] == "about tea"
+        tool(name="other")(lambda: "")
+        tools.call("other")
+    said = capfd.readouterr().err
+    place = f"{__file__}:{unknown.__code__.co_firstlineno}"
+    for name, text in (("first", "Missing"), ("rest", "list[Missing] | None"), ("when", "later.Missing")):
+        assert said.count(f"{place}: the parameter {name} takes any value: its type {text} cannot be resolved: ") == 1
+    assert said.count("the parameter item takes any value: its type Unknown cannot be resolved: name 'Missing'") == 1
 
 
 class Base(TypedDict, total=False):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._input import Input
-from ._signature import _function, name_of
+from ._signature import _function, key_of, name_of
 from .errors import DeclarationError
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
@@ -16,11 +16,10 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 class Provider:
     """A function that provides a value, and what it depends on itself."""
 
-    __slots__ = ("flags", "function", "input", "needs")
+    __slots__ = ("flags", "input", "needs")
 
     def __init__(self, function: Callable[..., Any], known: dict[Any, Provider]) -> None:
-        known[function] = self
-        self.function = function
+        known[key_of(function)] = self
         self.flags = getattr(getattr(_function(function), "__code__", None), "co_flags", 0)
         self.input = Input(function, set(), set())
         missing = [each.name for each in self.input.fields if each.is_required]
@@ -29,12 +28,18 @@ class Provider:
             raise DeclarationError(
                 f"{name_of(function)} provides a value, but nothing fills in {names}: give it a default, or `Depends`"
             )
-        self.needs = [(name, known.get(each) or Provider(each, known)) for name, each in self.input.dependencies]
+        self.needs = [
+            (name, known.get(key_of(each)) or Provider(each, known)) for name, each in self.input.dependencies
+        ]
 
     @property
     def is_async(self) -> bool:
         """True if its value has to be awaited, or one that it depends on."""
         return bool(self.flags & (_COROUTINE | _ASYNC_GENERATOR)) or any(each.is_async for _, each in self.needs)
+
+
+def _needs(input: Input, known: dict[Any, Provider]) -> list[tuple[str, Provider]]:
+    return [(name, known.get(key_of(each)) or Provider(each, known)) for name, each in input.dependencies]
 
 
 class Dependencies:
@@ -43,8 +48,7 @@ class Dependencies:
     __slots__ = ("is_async", "needs")
 
     def __init__(self, input: Input) -> None:
-        known: dict[Any, Provider] = {}
-        self.needs = [(name, known.get(each) or Provider(each, known)) for name, each in input.dependencies]
+        self.needs = _needs(input, {})
         self.is_async = any(each.is_async for _, each in self.needs)
 
     def call(self, handler: Callable[..., Any], arguments: dict[str, Any], ctx: Any) -> Any:
@@ -86,9 +90,9 @@ def _solve(provider: Provider, ctx: Any, values: dict[Provider, Any], stack: con
     for name, each in provider.needs:
         arguments[name] = _solve(each, ctx, values, stack)
     if provider.flags & _GENERATOR:
-        value = stack.enter_context(contextlib.contextmanager(provider.function)(**arguments))
+        value = stack.enter_context(contextlib.contextmanager(provider.input.call)(**arguments))
     else:
-        value = provider.function(**arguments)
+        value = provider.input.call(**arguments)
     values[provider] = value
     return value
 
@@ -102,11 +106,11 @@ async def _solve_async(
     for name, each in provider.needs:
         arguments[name] = await _solve_async(each, ctx, values, stack)
     if provider.flags & _ASYNC_GENERATOR:
-        value = await stack.enter_async_context(contextlib.asynccontextmanager(provider.function)(**arguments))
+        value = await stack.enter_async_context(contextlib.asynccontextmanager(provider.input.call)(**arguments))
     elif provider.flags & _GENERATOR:
-        value = stack.enter_context(contextlib.contextmanager(provider.function)(**arguments))
+        value = stack.enter_context(contextlib.contextmanager(provider.input.call)(**arguments))
     else:
-        value = provider.function(**arguments)
+        value = provider.input.call(**arguments)
         if hasattr(value, "__await__"):
             value = await value
     values[provider] = value

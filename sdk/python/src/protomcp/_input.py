@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 import typing
 from collections.abc import Callable
 from typing import Any
 
 from . import _docstring
 from ._faults import Faults, InvalidArguments
-from ._signature import Signature, doc_of
-from ._types import REQUIRED, Field, Kind, Schema, Types, UnknownType, accepts_null, load_members, missing, with_default
+from ._signature import Signature, doc_of, place_of
+from ._types import (
+    REQUIRED,
+    Field,
+    Kind,
+    Schema,
+    Types,
+    UnknownType,
+    Unresolved,
+    accepts_null,
+    load_members,
+    missing,
+    with_default,
+)
 from .depends import Dependency
 from .errors import DeclarationError
 
@@ -25,6 +38,8 @@ class Input:
 
     __slots__ = (
         "_exact",
+        "_place",
+        "call",
         "context_name",
         "context_type",
         "dependencies",
@@ -39,6 +54,8 @@ class Input:
 
     def __init__(self, handler: Callable[..., Any], exposed: set[str], hidden: set[str]) -> None:
         self.signature = signature = Signature(handler)
+        self.call = signature.call
+        self._place = place_of(handler)
         self.types = Types(signature.scope)
         self.takes_any = signature.takes_any
         self.context_name = ""
@@ -65,10 +82,7 @@ class Input:
                 self.dependencies.append((name, provider))
             else:
                 is_required = default is REQUIRED and name not in exposed and not _is_optional(hint)
-                try:
-                    kind = self._kind(hint, default, notes.get(name))
-                except UnknownType as error:
-                    raise UnknownType(f"the parameter {name}: {error}") from None
+                kind = self._kind(name, hint, default, notes.get(name))
                 if name in exposed:
                     # The value of the server is passed as it is.
                     kind = Kind(kind.schema, lambda value, place, faults: value)
@@ -77,8 +91,14 @@ class Input:
         self._exact = [(each, _exact_type(each.kind)) for each in self.fields]
         self.schema = self._schema()
 
-    def _kind(self, hint: Any, default: Any, note: str | None) -> Kind:
-        kind = self.types.of(hint)
+    def _kind(self, name: str, hint: Any, default: Any, note: str | None) -> Kind:
+        try:
+            kind = self.types.of(hint)
+        except Unresolved as error:
+            _warn(f"{self._place}: the parameter {name} takes any value: its type {error}")
+            kind = self.types.of(Any)
+        except UnknownType as error:
+            raise UnknownType(f"the parameter {name}: {error}") from None
         if default is None and not accepts_null(kind.schema):
             # `text: str = None` is written often, and means what it says.
             load = kind.load
@@ -135,15 +155,26 @@ class Input:
                 load_members(known, {name: value}, "", faults)
 
 
-_inputs: dict[Any, Input] = {}
+_inputs: dict[int, tuple[Callable[..., Any], Input]] = {}
+"""By the identities of the handlers, which are kept beside: some have no hash."""
 
 
 def input_of(function: Callable[..., Any]) -> Input:
     """The input of a handler that is not a tool."""
-    found = _inputs.get(function)
+    found = _inputs.get(id(function))
     if found is None:
-        found = _inputs[function] = Input(function, set(), set())
-    return found
+        found = _inputs[id(function)] = function, Input(function, set(), set())
+    return found[1]
+
+
+_warnings: set[str] = set()
+
+
+def _warn(text: str) -> None:
+    """Writes a text to the log, once."""
+    if text not in _warnings:
+        _warnings.add(text)
+        print(f"protomcp: {text}", file=sys.stderr, flush=True)
 
 
 def context_type_of(hint: Any) -> Any:

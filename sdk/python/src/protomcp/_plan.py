@@ -88,10 +88,10 @@ class Plan:
         if found.context_name:
             values[found.context_name] = context_as(ctx, found.context_type)
         if self.dependencies is None:
-            return self.handler(**values)
+            return found.call(**values)
         if is_async(self.handler):
-            return self.dependencies.call_async(self.handler, values, ctx)
-        return self.dependencies.call(self.handler, values, ctx)
+            return self.dependencies.call_async(found.call, values, ctx)
+        return self.dependencies.call(found.call, values, ctx)
 
 
 class PlanCache:

@@ -44,13 +44,11 @@ from .resource import (
 class Handler:
     """A handler of such a request, with its arguments. `call` runs it."""
 
-    __slots__ = ("_arguments", "_context", "_function", "_input", "is_async")
+    __slots__ = ("_arguments", "_input", "is_async")
 
     def __init__(self, function: Callable[..., Any], arguments: dict[str, Any]) -> None:
-        self._function = function
         self._input = input_of(function)
         self._arguments = arguments
-        self._context: Any = None
         self.is_async = is_async(function)
 
     @property
@@ -62,11 +60,11 @@ class Handler:
         if self._input.context_name:
             arguments[self._input.context_name] = context_as(context, self._input.context_type)
         if not self._input.dependencies:
-            return self._function(**arguments)
+            return self._input.call(**arguments)
         dependencies = Dependencies(self._input)
         if self.is_async:
-            return dependencies.call_async(self._function, arguments, context)
-        return dependencies.call(self._function, arguments, context)
+            return dependencies.call_async(self._input.call, arguments, context)
+        return dependencies.call(self._input.call, arguments, context)
 
 
 def error_of(error: BaseException) -> WireError:

@@ -7,22 +7,23 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from ._types import REQUIRED, UnknownType
+from ._types import REQUIRED, Unresolved, resolve
 from .errors import DeclarationError
 
 _KEYWORDS, _COROUTINE, _GENERATORS = 0x08, 0x80, 0x220
 
 
 class Signature:
-    """The parameters that can be passed by name, with their types and defaults."""
+    """The parameters of a handler, with their types and defaults. `call` calls it with values by name."""
 
-    __slots__ = ("defaults", "hints", "names", "returns", "scope", "takes_any")
+    __slots__ = ("call", "defaults", "hints", "names", "returns", "scope", "takes_any")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         inner = _function(function)
-        self.names, self.defaults, self.takes_any = _parameters(function)
+        self.names, self.defaults, self.takes_any, positional = _parameters(function)
+        self.call = _by_place(function, positional, self.defaults) if positional else function
         self.scope: dict[str, Any] = getattr(inner, "__globals__", {})
-        self.hints = _hints(inner)
+        self.hints = _hints(inner, self.scope)
         self.returns = self.hints.pop("return", REQUIRED)
 
 
@@ -97,8 +98,30 @@ def marked(instance: Any, name: str) -> list[tuple[Any, Any]]:
     return found
 
 
-def _parameters(function: Any) -> tuple[list[str], dict[str, Any], bool]:
-    """The names, the defaults, and whether any other name is taken, too."""
+def key_of(function: Any) -> Any:
+    """The key of a function in a dict: its identity if it has no hash."""
+    try:
+        hash(function)
+    except TypeError:
+        return id(function)
+    return function
+
+
+def _by_place(function: Callable[..., Any], positional: list[str], defaults: dict[str, Any]) -> Callable[..., Any]:
+    """The function with its positional-only parameters by name."""
+
+    def call(**values: Any) -> Any:
+        given = [values.pop(each) if each in values else defaults[each] for each in positional]
+        return function(*given, **values)
+
+    return call
+
+
+_Parameters = tuple[list[str], dict[str, Any], bool, list[str]]
+"""The names, the defaults, true if any other name is taken, too, and the names that are positional-only."""
+
+
+def _parameters(function: Any) -> _Parameters:
     while isinstance(function, staticmethod):
         function = function.__func__
     if not callable(function):
@@ -108,48 +131,57 @@ def _parameters(function: Any) -> tuple[list[str], dict[str, Any], bool]:
     code = getattr(plain, "__code__", None)
     if code is None or hasattr(plain, "__wrapped__"):
         return _inspected(function)
-    if code.co_posonlyargcount > (plain is not function):
-        raise _positional_only(code.co_varnames[plain is not function])
-    positional = code.co_argcount
+    positional, first = code.co_argcount, int(plain is not function)
     names = list(code.co_varnames[: positional + code.co_kwonlyargcount])
     given = plain.__defaults__ or ()
     defaults = dict(zip(names[positional - len(given) : positional], given, strict=True))
     defaults.update(plain.__kwdefaults__ or {})
-    return names[plain is not function :], defaults, bool(code.co_flags & _KEYWORDS)
+    return names[first:], defaults, bool(code.co_flags & _KEYWORDS), names[first : code.co_posonlyargcount]
 
 
-def _inspected(function: Any) -> tuple[list[str], dict[str, Any], bool]:
+def _inspected(function: Any) -> _Parameters:
     import inspect
 
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         raise DeclarationError("its parameters are not known to Python: wrap it in a function") from None
-    names, defaults, takes_any = [], {}, False
+    names, defaults, takes_any, positional = [], {}, False, []
     for name, parameter in parameters.items():
-        if parameter.kind is parameter.POSITIONAL_ONLY:
-            raise _positional_only(name)
         if parameter.kind is parameter.VAR_KEYWORD:
             takes_any = True
-        elif parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+        elif parameter.kind is not parameter.VAR_POSITIONAL:
             names.append(name)
             if parameter.default is not parameter.empty:
                 defaults[name] = parameter.default
-    return names, defaults, takes_any
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                positional.append(name)
+    return names, defaults, takes_any, positional
 
 
-def _positional_only(name: str) -> DeclarationError:
-    text = f"the parameter {name} is positional-only, and arguments are passed by name"
-    return DeclarationError(f"{text}: leave out the `/`, or wrap it in a function")
-
-
-def _hints(function: Any) -> dict[str, Any]:
-    if sys.version_info < (3, 14):
-        annotations = getattr(function, "__annotations__", None) or {}
-        if not any(isinstance(each, str) for each in annotations.values()):
-            # There is nothing to resolve at the top; names inside are resolved where they are met.
-            return dict(annotations)
+def _hints(function: Any, scope: dict[str, Any]) -> dict[str, Any]:
+    """The annotations. Those that cannot be resolved stay texts."""
     try:
+        if sys.version_info < (3, 14):
+            annotations = getattr(function, "__annotations__", None) or {}
+            if not any(isinstance(each, str) for each in annotations.values()):
+                # There is nothing to resolve at the top; names inside are resolved where they are met.
+                return dict(annotations)
         return typing.get_type_hints(function, include_extras=True)
-    except NameError as error:
-        raise UnknownType(f"an annotation cannot be resolved: {error}") from None
+    except Exception:
+        return {name: _resolved(each, scope) for name, each in _annotations(function).items()}
+
+
+def _annotations(function: Any) -> dict[str, Any]:
+    if sys.version_info < (3, 14):
+        return getattr(function, "__annotations__", None) or {}
+    import annotationlib  # type: ignore[import-not-found,unused-ignore]
+
+    return annotationlib.get_annotations(function, format=annotationlib.Format.FORWARDREF)
+
+
+def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
+    try:
+        return resolve(annotation, scope) if isinstance(annotation, str) else annotation
+    except Unresolved:
+        return annotation

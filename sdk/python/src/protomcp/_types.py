@@ -51,6 +51,22 @@ class UnknownType(DeclarationError):
     """A type that has no form in JSON."""
 
 
+class Unresolved(UnknownType):
+    """An annotation that cannot be evaluated, such as one of a name that is imported for type checkers alone."""
+
+
+def resolve(name: str, scope: dict[str, Any]) -> Any:
+    """The type that is written as text; raises Unresolved."""
+    from .context import AsyncContext, ToolContext
+
+    # A context decides how its handler is called, and may be imported for type checkers alone.
+    known = {"typing": typing, "AsyncContext": AsyncContext, "ToolContext": ToolContext, **vars(typing)}
+    try:
+        return eval(name, known | scope)
+    except Exception as error:
+        raise Unresolved(f"{name} cannot be resolved: {error}") from None
+
+
 class Types:
     """The types of one schema. `definitions` are its `$defs`; `scope` resolves names in annotations."""
 
@@ -65,16 +81,17 @@ class Types:
         if isinstance(hint, str):
             hint = ForwardRef(hint)
         if isinstance(hint, ForwardRef):
-            return self.of(self._resolve(hint.__forward_arg__))
+            return self.of(resolve(hint.__forward_arg__, self._scope))
         if hint is Any or hint is object or isinstance(hint, TypeVar):
             return self._of_variable(hint)
         if hint is None or hint is type(None):
             return Kind({"type": "null"}, _load_null)
-        if hint in _ARRAYS or hint in _OBJECTS or hint is tuple:
-            return self._of_generic(hint, ())
+        # Before it is looked up: an `Annotated` may have no hash.
         origin = typing.get_origin(hint)
         if origin is not None:
             return self._of_origin(hint, origin)
+        if hint in _ARRAYS or hint in _OBJECTS or hint is tuple:
+            return self._of_generic(hint, ())
         if supertype := getattr(hint, "__supertype__", None):
             return self.of(supertype)
         if hasattr(hint, "__value__") and hasattr(hint, "__type_params__"):
@@ -86,12 +103,6 @@ class Types:
     def complete(self, schema: Schema) -> Schema:
         """A schema with the definitions that it refers to."""
         return schema | {"$defs": self.definitions} if self.definitions else schema
-
-    def _resolve(self, name: str) -> Any:
-        try:
-            return eval(name, {"typing": typing, **vars(typing), **self._scope})
-        except Exception as error:
-            raise UnknownType(f"{name} cannot be resolved: {error}") from None
 
     def _of_variable(self, hint: Any) -> Kind:
         if isinstance(hint, TypeVar):
@@ -172,8 +183,8 @@ class Types:
     def _hints(self, cls: Any) -> dict[str, Any]:
         try:
             return typing.get_type_hints(cls, localns=self._scope, include_extras=True)
-        except NameError as error:
-            raise UnknownType(f"{_name_of(cls)} cannot be resolved: {error}") from None
+        except Exception as error:
+            raise Unresolved(f"{_name_of(cls)} cannot be resolved: {error}") from None
 
     def _of_typed_dict(self, cls: Any) -> Kind:
         fields = [

@@ -61,7 +61,7 @@ class PromptDef:
         self.description = description
         self.handler = handler
         self._arguments = [] if arguments is None else arguments
-        # True for those of the handler, which are not known before it is first looked at.
+        # True until the arguments are read from the handler.
         self._is_open = False
         self.title = title
         self.icons = icons
