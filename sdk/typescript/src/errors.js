@@ -47,6 +47,20 @@ export class ResultError extends ToolError {
   name = "ResultError";
 }
 
+/**
+ * Writes a value that was thrown to the log. Its members may throw, and so may its own form for the log.
+ *
+ * @param {string} text
+ * @param {unknown} error
+ */
+export function printError(text, error) {
+  try {
+    console.error(text, error);
+  } catch {
+    console.error(text, describeError(error).message);
+  }
+}
+
 const HERE = new URL(".", import.meta.url).href;
 
 /**
@@ -61,8 +75,7 @@ export function logError(about, error) {
     if (error instanceof ResultError) console.error(`${about} failed: ${error.message}`);
     else if (!(error instanceof ToolError)) logUnexpected(about, error);
   } catch {
-    // Its members may throw, and so may its own form for the log.
-    console.error(`${about} failed: ${describeError(error).message}`);
+    printError(`${about} failed:`, error);
   }
 }
 

@@ -13,9 +13,10 @@ const WRITTEN = new Set(["Object", "Array", "Date", "Number", "String", "Boolean
  * JSON text. Bigints become numbers where they fit, else text; see {@link form} for the objects that JSON does not know.
  *
  * @param {unknown} value
+ * @param {string} [what] the name of the value in an error
  * @returns {string}
  */
-export function stringify(value) {
+export function stringify(value, what = "result") {
   try {
     const text = JSON.stringify(value) ?? "null";
     if (!hasOther(value)) return text;
@@ -27,7 +28,7 @@ export function stringify(value) {
     return JSON.stringify(value, replace) ?? "null";
   } catch (error) {
     const { message } = describeError(error);
-    throw new ResultError(`the result has no form in JSON: ${message}`, { code: "INVALID_RESULT" });
+    throw new ResultError(`the ${what} has no form in JSON: ${message}`, { code: "INVALID_RESULT" });
   }
 }
 
@@ -60,7 +61,7 @@ function hasOther(value) {
   if (typeof value !== "object" || value === null) return false;
   if (typeof (/** @type {any} */ (value).toJSON) === "function") return !(value instanceof Date);
   if (Array.isArray(value)) return value.some(hasOther);
-  if (ArrayBuffer.isView(value)) return false;
+  if (isNumbers(value)) return false;
   if (form(value) !== value) return true;
   for (const name in value) if (hasOther(/** @type {any} */ (value)[name])) return true;
   return false;
@@ -68,21 +69,35 @@ function hasOther(value) {
 
 /**
  * The value that JSON writes in place of an object: the entries of a Map, the elements of a Set, the text of a regular
- * expression, the message of an error. Objects such as promises have none.
+ * expression, the message of an error. Objects such as promises, and those that have their values in getters, have none.
  *
  * @param {object} value
  */
 function form(value) {
   const prototype = Object.getPrototypeOf(value);
-  if (prototype === Object.prototype || prototype === Array.prototype) return value;
+  if (prototype === Array.prototype || (prototype === Object.prototype && !(Symbol.toStringTag in value))) return value;
   if (value instanceof Map) return ofMap(value);
   if (value instanceof Set) return [...value];
   if (value instanceof RegExp) return String(value);
   if (value instanceof Error) return describeError(value).message;
   const name = Object.prototype.toString.call(value).slice(8, -1);
-  if (!WRITTEN.has(name) && !ArrayBuffer.isView(value) && Object.keys(value).length === 0)
-    throw new TypeError(`it holds an object of the type ${name}`);
-  return value;
+  if (isNumbers(value) || Object.keys(value).length > 0 || (WRITTEN.has(name) && !hasGetters(prototype))) return value;
+  throw new TypeError(`it holds an object of the type ${name === "Object" ? prototype.constructor.name : name}`);
+}
+
+/** @param {object} value */
+const isNumbers = (value) => ArrayBuffer.isView(value) && !(value instanceof DataView);
+
+/**
+ * True if objects of a class have values that are not members of their own, which JSON leaves out.
+ *
+ * @param {any} prototype
+ * @returns {boolean}
+ */
+function hasGetters(prototype) {
+  if (prototype === null || prototype === Object.prototype) return false;
+  const members = Object.values(Object.getOwnPropertyDescriptors(prototype));
+  return members.some(({ get }) => get) || hasGetters(Object.getPrototypeOf(prototype));
 }
 
 /** @param {Map<unknown, unknown>} map */

@@ -8,7 +8,7 @@ import { createConnection } from "node:net";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 
-import { logError, ToolError } from "./errors.js";
+import { logError, printError, ToolError } from "./errors.js";
 import { FrameReader } from "./wire/frames.js";
 import { Output } from "./session/output.js";
 import { registry } from "./registry.js";
@@ -113,16 +113,19 @@ function unlessStuck(exports) {
  */
 async function serve(path, options) {
   // A forgotten promise of one call must not end all others.
-  process.on("unhandledRejection", (reason) => console.error("unhandled rejection:", reason));
+  process.on("unhandledRejection", (reason) => printError("unhandled rejection:", reason));
   try {
     await Promise.all(registry.loading);
     if (hasUnnamed()) registry.nameFromExports(await unlessStuck(mainModule()));
     registry.checkNames();
     await registry.start();
   } catch (error) {
-    if (error instanceof ToolError) console.error(error.message);
-    else logError("the start", error);
-    process.exit(1);
+    try {
+      if (error instanceof ToolError) console.error(error.message);
+      else logError("the start", error);
+    } finally {
+      process.exit(1);
+    }
   }
   const socket = createConnection(path);
   const output = new Output((bytes) => write(socket, bytes));
@@ -144,7 +147,7 @@ async function serve(path, options) {
     socket.on("close", resolve);
   });
   session.end();
-  for (const error of await registry.stop()) console.error(error);
+  for (const error of await registry.stop()) printError("a stop hook failed:", error);
   process.exit(reader.lost ? 1 : 0);
 }
 

@@ -4,6 +4,8 @@
  * @module
  */
 
+import { printError } from "./errors.js";
+
 /** @import { Context, Provider, Provision } from "./types.js" */
 
 /** @typedef {{ values?: Record<string, Provider<any>>, handler: (...args: any[]) => unknown }} Handled */
@@ -37,7 +39,7 @@ async function provided(options, first, context, args) {
   } catch (error) {
     // Those that rethrow it add nothing.
     await request.close((generator) => generator.throw(error)).catch((other) => {
-      if (other !== error) console.error("a value was not closed:", other);
+      if (other !== error) printError("a value was not closed:", other);
     });
     throw error;
   }

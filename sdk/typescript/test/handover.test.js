@@ -73,6 +73,7 @@ test("a state that cannot be handed over has a reason", async () => {
   await assert.rejects(client.takeOver(1), /no function takes the state over/);
   for (const [give, reason] of [
     [() => undefined, /has no form in JSON/],
+    [() => ({ of: Math }), /the state has no form in JSON: it holds an object of the type Math/],
     [() => Promise.reject(new Error("the disk is full")), /the disk is full/],
     [() => "x".repeat(16 << 20), /more than the limit of 16777216/],
   ]) {

@@ -151,6 +151,16 @@ test("a crash fails its call, and the next one is answered", async () => {
   await client.close();
 });
 
+test("a forgotten promise is in the log, and ends nothing", async () => {
+  const { client, call, log } = await connect(here("fixtures/tools.mjs"));
+  const slow = call("sleep", { ms: 500 });
+  await call("forget");
+  await eventually("the log", () => log().includes("unhandled rejection: Error: forgotten"));
+  assert.equal(text(await slow), "slept 500");
+  assert.equal(log().split("unhandled rejection:").length, 4);
+  await client.close();
+});
+
 test("a save under load loses no call, and serves the new version", async () => {
   const source = readFileSync(here("fixtures/tools.mjs"), "utf8");
   const file = join(mkdtempSync(here("fixtures/.dev-")), "tools.mjs");

@@ -31,6 +31,20 @@ class List extends Array {
   }
 }
 
+class Closed {
+  #size = 1;
+  get size() {
+    return this.#size;
+  }
+}
+class Open extends Closed {
+  count = 2;
+}
+class Empty {
+  name;
+  method() {}
+}
+
 /** A value, its JSON, and its structured content. */
 const VALUES = [
   [DATE, ISO],
@@ -56,6 +70,8 @@ const VALUES = [
   [{}, "{}", {}],
   [{ none: undefined }, "{}", {}],
   [Object.create(null), "{}", {}],
+  [new Open(), '{"count":2}', { count: 2 }],
+  [new Empty(), "{}", {}],
 ];
 
 test("a value is the text of its JSON, and structured content if that is an object", async () => {
@@ -105,6 +121,11 @@ test("an object that has no form in JSON is named", async () => {
     [() => new Map([[1, "a"], ["1", "b"]]), "the keys of a Map are not text"],
     [new ArrayBuffer(8), "it holds an object of the type ArrayBuffer"],
     [[new URLSearchParams("a=1")], "it holds an object of the type URLSearchParams"],
+    [new DataView(new ArrayBuffer(8)), "it holds an object of the type DataView"],
+    [{ of: [Math] }, "it holds an object of the type Math"],
+    [JSON, "it holds an object of the type JSON"],
+    [new Closed(), "it holds an object of the type Closed"],
+    [{ of: new (class Inner extends Closed {})() }, "it holds an object of the type Inner"],
     [
       function* () {
         yield 1;

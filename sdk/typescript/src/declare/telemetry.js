@@ -4,6 +4,7 @@
  * @module
  */
 
+import { printError } from "../errors.js";
 import { registry } from "../registry.js";
 
 /** @import { CallEvent, Declared } from "../types.js" */
@@ -23,7 +24,7 @@ import { registry } from "../registry.js";
 export function telemetry(sink) {
   let hasFailed = false;
   const failed = (/** @type {unknown} */ error) => {
-    if (!hasFailed) console.error("a telemetry function has failed:", error);
+    if (!hasFailed) printError("a telemetry function has failed:", error);
     hasFailed = true;
   };
   const report = (/** @type {CallEvent} */ event) => {

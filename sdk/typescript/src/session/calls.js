@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 
-import { logError, TaskError, ToolError } from "../errors.js";
+import { logError, printError, TaskError, ToolError } from "../errors.js";
 import { nearest } from "../schema/nearest.js";
 import { CallContext, CANCELLED } from "./context.js";
 import { failure, toWire } from "./convert.js";
@@ -168,7 +168,7 @@ export class Calls {
     try {
       this.#session.result(call.id, wire);
     } catch (error) {
-      console.error(`the result of tool ${JSON.stringify(call.tool)} cannot be sent:`, error);
+      printError(`the result of tool ${JSON.stringify(call.tool)} cannot be sent:`, error);
       this.#session.result(call.id, failure(error));
     }
   }

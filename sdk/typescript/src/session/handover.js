@@ -6,6 +6,8 @@
 
 import { Buffer } from "node:buffer";
 
+import { stringify } from "../json.js";
+
 /** @import { Registry } from "../registry.js" */
 
 /** The most bytes of a state. */
@@ -18,9 +20,9 @@ const MOST = 16 << 20;
  */
 export async function stateOf({ handover }) {
   if (!handover) return Buffer.alloc(0);
-  const json = JSON.stringify(await handover.give());
-  if (json === undefined) throw new TypeError("the state has no form in JSON");
-  const state = Buffer.from(json);
+  const given = await handover.give();
+  if (given === undefined) throw new TypeError("the state has no form in JSON");
+  const state = Buffer.from(stringify(given, "state"));
   if (state.length > MOST) throw new RangeError(`the state has ${state.length} bytes, more than the limit of ${MOST}`);
   return state;
 }
