@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
 import pydantic
 import pytest
 
-from protomcp import Audio, Content, Depends, Field, File, Image, Link, ToolContext, ToolError, ToolResult, tool
+from protomcp import Audio, Content, Depends, Field, File, Image, Link, ToolContext, ToolError, ToolResult, _types, tool
 from protomcp._faults import Faults, nearest
 from protomcp._json import to_plain
-from protomcp._types import Types, UnknownType
+from protomcp._types import Types, UnknownType, load_members
 from protomcp.testing import Harness
 
 
@@ -289,3 +289,100 @@ def test_values_of_functions_are_not_in_the_schema() -> None:
         assert tools.call(query, text="a").text == "a user of connection connection True"
         assert tools.call(query, text="a", db="x").is_error
     assert STEPS == ["open", "close"]
+
+
+@dataclasses.dataclass
+class And:
+    kids: list[And | Or | Not]
+    kind: Literal["and"]
+
+
+@dataclasses.dataclass
+class Or:
+    kids: list[And | Or | Not]
+    kind: Literal["or"]
+
+
+@dataclasses.dataclass
+class Not:
+    kid: And | Or | Not | bool
+    kind: Literal["not"] = "not"
+
+
+@dataclasses.dataclass
+class Left:
+    of: Left | Right | None = None
+
+
+@dataclasses.dataclass
+class Right:
+    of: Left | Right | None
+    right: int = 0
+
+
+LEVELS = 30
+
+
+def chain(inner: Any, wrap: Any) -> Any:
+    for _ in range(LEVELS):
+        inner = wrap(inner)
+    return inner
+
+
+def right(inner: Any) -> Any:
+    return {"of": inner, "right": 1}
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "text"),
+    [
+        (And | Or | Not, chain(True, lambda inner: {"kind": "or", "kids": [{"kid": inner}]}), ""),
+        (Not | Or | And, chain({"kid": True}, lambda inner: {"kids": [inner], "kind": "and"}), ""),
+        (
+            And | Or | Not,
+            chain("x", lambda inner: {"kids": [{"kid": inner}], "kind": "and"}),
+            '/kids/0/kid: expected And or Or or Not or boolean, got "x"',
+        ),
+        (Left | Right, chain(None, right), ""),
+        (list[Left | Right] | list[Right], [chain(None, right)], ""),
+        (Left | Right, chain({"right": "x"}, right), "at /of/of"),
+    ],
+)
+def test_a_value_is_visited_once_for_each_type_of_a_union(
+    hint: Any, value: Any, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visits = 0
+
+    def count(*arguments: Any) -> Any:
+        nonlocal visits
+        visits += 1
+        return load_members(*arguments)
+
+    monkeypatch.setattr(_types, "load_members", count)
+    faults = Faults()
+    loaded = Types(globals()).of(hint).load(value, "", faults)
+    assert text in faults.list() if text else not faults, faults.list()
+    assert text or to_plain(loaded) is not None
+    assert visits <= 2 * LEVELS * 4
+
+
+class Counted(list[Any]):
+    read = 0
+
+    def __iter__(self) -> Any:
+        for each in super().__iter__():
+            self.read += 1
+            yield each
+
+
+def test_a_long_value_is_named_by_its_size_and_not_written() -> None:
+    faults, value = Faults(), Counted(range(100_000))
+    faults.expected("", "string", value)
+    assert faults.list() == "- expected string, got an array of 100000 elements" and value.read < 100
+
+
+def test_constants_tell_the_type_that_was_meant() -> None:
+    faults = Faults()
+    wrong = {"kind": "and", "kids": [{"kid": 1}, {"kid": 2}, {"kid": 3}, {"kid": 4}]}
+    Types(globals()).of(And | Or | Not).load(wrong, "", faults)
+    assert [place for place, _ in faults.described] == [f"/kids/{at}/kid" for at in range(4)]

@@ -164,6 +164,61 @@ test("references are decoded as fragments of a URI", () => {
   assert.deepEqual(complaints({ properties: { a: { $ref: "#anchor" } } }, { a: 1 }), []);
 });
 
+test("a value is visited once for each choice of a recursive schema", () => {
+  let visits = 0;
+  const choice = (name, kids) => ({
+    get type() {
+      visits++;
+      return "object";
+    },
+    properties: { kids, ...(name && { kind: { const: name } }) },
+    required: ["kids"],
+  });
+  const list = { type: "array", items: { $ref: "#/$defs/node" } };
+  const schema = (names, all) => ({
+    $ref: "#/$defs/node",
+    $defs: {
+      list,
+      node: { [all ? "allOf" : "anyOf"]: [...(all ? [] : [{ type: "boolean" }]), ...names.map((name) => choice(name, list))] },
+    },
+  });
+  const levels = 12;
+  const chain = (inner, kind) => {
+    for (let level = 0; level < levels; level++) inner = { kids: [inner], kind };
+    return inner;
+  };
+  for (const [names, value, all, complaint] of [
+    [["and", "or", "not"], chain(true, "not")],
+    [["and", "or", "not"], chain(1, "not"), false, /\/kids\/0: expected boolean, got 1$/],
+    [["", "", ""], chain(true, "not")],
+    [["", "", ""], chain(1, "not"), false, /\/kids\/0: expected boolean, got 1$/],
+    [["", ""], chain({ kids: [] }), true],
+    [["", ""], chain(1), true, /\/kids\/0: expected object, got 1$/],
+  ]) {
+    visits = 0;
+    const found = complaints(schema(names, all), value);
+    assert.ok(complaint ? complaint.test(found[0]) : !found.length, String(found));
+    assert.ok(visits > levels && visits <= 40 * levels, `${visits} visits`);
+  }
+});
+
+test("constants tell the choice that was meant", () => {
+  const of = (kind, properties) => ({ type: "object", properties: { kind: { enum: [kind] }, ...properties } });
+  const number = { type: "number" };
+  const schema = { anyOf: [of("a", { x: number, y: number }), { $ref: "#/$defs/b" }], $defs: { b: of("b", {}) } };
+  const found = complaints(schema, { kind: "a", x: "1", y: "2" });
+  assert.deepEqual(found, ['at /x: expected number, got "1"', 'at /y: expected number, got "2"']);
+  assert.deepEqual(complaints(schema, { kind: "b" }), []);
+  assert.match(complaints(schema, { kind: "c" })[0], /^at \/kind: expected one of "a"/);
+});
+
+test("a long value is named by its size, and not written", () => {
+  let read = 0;
+  const long = Array.from({ length: 100_000 }, () => ({ toJSON: () => read++ }));
+  assert.deepEqual(complaints({ type: "string" }, long), ["expected string, got an array of 100000 elements"]);
+  assert.ok(read <= 100);
+});
+
 test("complaints are those that a model can act on", async () => {
   const complaint = async (name, args) => (await client.call(name, args)).text.split("\n").slice(1).join("\n");
   assert.equal(await complaint("json", {}), '- "n" is missing (integer: how many)');

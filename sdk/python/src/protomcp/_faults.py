@@ -12,24 +12,28 @@ MAX_NAMES = 256
 """The names that are compared with a wrong one: some of them come from the caller."""
 LONGEST_NAME = 64
 """Longer names are not compared: that takes time in proportion to the square of the length."""
+LONGEST_PLACE = 100
+"""The characters of a place that are shown."""
 
 
 class Faults:
     """Collects the faults of one value. A place is the path to them, such as `/items/0`."""
 
-    __slots__ = ("described", "more")
+    __slots__ = ("described", "more", "tried")
 
-    def __init__(self) -> None:
-        self.described: list[str] = []
+    def __init__(self, tried: dict[tuple[int, int], tuple[Any, Faults]] | None = None) -> None:
+        # Their places and texts.
+        self.described: list[tuple[str, str]] = []
         self.more = 0
+        # The outcomes of unions, by the identities of union and value: a value is tried once, however often it is met.
+        self.tried = {} if tried is None else tried
 
     def __bool__(self) -> bool:
         return bool(self.described)
 
     def add(self, place: str, text: str) -> None:
         if len(self.described) < MAX_FAULTS:
-            text = f"at {place}: {text}" if place else text
-            self.described.append(text if len(text) <= 300 else text[:300] + "…")
+            self.described.append((place, text if len(text) <= 300 else text[:300] + "…"))
         else:
             self.more += 1
 
@@ -40,13 +44,20 @@ class Faults:
         return len(self.described) + self.more
 
     def extend(self, others: Faults) -> None:
-        for text in others.described:
-            self.add("", text)
+        for each in others.described:
+            self.add(*each)
         self.more += others.more
 
     def list(self) -> str:
         rest = [f"- and {self.more} more"] if self.more else []
-        return "\n".join([f"- {fault}" for fault in self.described] + rest)
+        return "\n".join([f"- {_at(*each)}" for each in self.described] + rest)
+
+
+def _at(place: str, text: str) -> str:
+    """A text with its place. The end of a long place says more than its beginning."""
+    if len(place) > LONGEST_PLACE:
+        place = "…" + place[-LONGEST_PLACE:]
+    return f"at {place}: {text}" if place else text
 
 
 class InvalidArguments(Exception):
@@ -56,10 +67,17 @@ class InvalidArguments(Exception):
         super().__init__(f"invalid arguments for {kind} {json.dumps(name, ensure_ascii=False)}:\n{faults.list()}")
 
 
+_encoder = json.JSONEncoder(ensure_ascii=False, default=repr)
+
+
 def quoted(value: object) -> str:
-    """A short value as JSON, and the kind of a long one."""
+    """A short value as JSON, and the kind of a long one, of which only the beginning is written."""
+    text = ""
     try:
-        text = json.dumps(value, ensure_ascii=False, default=repr)
+        for part in _encoder.iterencode(value):
+            text += part
+            if len(text) > 60:
+                break
     except (TypeError, ValueError):
         text = repr(value)
     if len(text) <= 60:

@@ -40,11 +40,13 @@ _UNIONS = (Union, types.UnionType)
 class Kind:
     """A type: its schema, and the function that converts JSON to its values."""
 
-    __slots__ = ("load", "schema")
+    __slots__ = ("constants", "load", "schema")
 
     def __init__(self, schema: Schema, load: Load) -> None:
         self.schema = schema
         self.load = load
+        # The values of members that tell an object of this type from others.
+        self.constants: dict[str, list[Any]] = {}
 
 
 class UnknownType(DeclarationError):
@@ -177,7 +179,7 @@ class Types:
             self.definitions[name] = {}
             made.append(make())
             self.definitions[name].update(made[0].schema)
-            found.load = made[0].load
+            found.load, found.constants = made[0].load, made[0].constants
         return found
 
     def _hints(self, cls: Any) -> dict[str, Any]:
@@ -301,7 +303,9 @@ def record(fields: list[Field], make: Callable[[dict[str, Any]], Any], descripti
         except (TypeError, ValueError) as error:
             return faults.add(place, str(error))
 
-    return Kind(schema, load)
+    kind = Kind(schema, load)
+    kind.constants = {each.name: each.kind.schema["enum"] for each in fields if "enum" in each.kind.schema}
+    return kind
 
 
 def load_members(fields: list[Field], value: dict[str, Any], place: str, faults: Faults) -> dict[str, Any]:
@@ -454,25 +458,48 @@ def union(kinds: list[Kind]) -> Kind:
     """The first type that the value fits."""
     if len(kinds) == 1:
         return kinds[0]
-    loads = [each.load for each in kinds]
     schema: Schema = {"anyOf": [each.schema for each in kinds]}
     expected = " or ".join(map(_type_of, kinds))
 
-    def load(value: Any, place: str, faults: Faults) -> Any:
+    def attempt(value: Any, place: str, faults: Faults) -> Any:
         tried = []
-        for each in loads:
-            here = Faults()
-            found = each(value, place, here)
+        for each in _candidates(kinds, value):
+            here = Faults(faults.tried)
+            found = each.load(value, place, here)
             if not here:
                 return found
             tried.append(here)
         # For an object, the faults of the type that it resembles most say more than a list of types.
-        own = f"at {place}: expected" if place else "expected"
-        if close := [here for here in tried if not here.described[0].startswith(own)]:
+        if close := [here for here in tried if not _is_other_type(*here.described[0], place)]:
             return faults.extend(min(close, key=Faults.count))
         return faults.expected(place, expected, value)
 
+    def load(value: Any, place: str, faults: Faults) -> Any:
+        if not isinstance(value, (dict, list)):
+            return attempt(value, place, faults)
+        key = id(kinds), id(value)
+        if key not in faults.tried:
+            here = Faults(faults.tried)
+            faults.tried[key] = attempt(value, place, here), here
+        found, here = faults.tried[key]
+        return faults.extend(here) if here else found
+
     return Kind(schema, load)
+
+
+def _is_other_type(place: str, text: str, own: str) -> bool:
+    return place == own and text.startswith("expected")
+
+
+def _candidates(kinds: list[Kind], value: Any) -> list[Kind]:
+    """The types whose constants an object has; all of them if there are none."""
+    if not isinstance(value, dict):
+        return kinds
+    return [
+        each
+        for each in kinds
+        if all(value[name] in choices for name, choices in each.constants.items() if name in value)
+    ] or kinds
 
 
 def _type_of(kind: Kind) -> str:

@@ -11,6 +11,8 @@ import { nearest } from "./nearest.js";
 
 /** More complaints are not collected. */
 const MOST = 10;
+/** The characters of a value in a complaint. */
+const QUOTED = 80;
 /** Deeper values are not checked. */
 const DEEPEST = 64;
 
@@ -33,12 +35,31 @@ export function complaints(schema, value) {
  * @param {unknown} value
  */
 export function quote(value) {
-  const text = JSON.stringify(value) ?? String(value);
-  if (text.length <= 80) return text;
+  const text = brief(value);
+  if (text !== undefined && text.length <= QUOTED) return text;
   if (Array.isArray(value)) return `an array of ${value.length} elements`;
   return typeof value === "string"
     ? `a string of ${value.length} characters`
     : `an object of ${Object.keys(Object(value)).length} members`;
+}
+
+/**
+ * The JSON of a value, without most of one that is too long.
+ *
+ * @param {unknown} value
+ */
+function brief(value) {
+  let left = QUOTED;
+  try {
+    return JSON.stringify(value, (_, part) => (left-- > 0 ? part : fail())) ?? String(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @returns {never} */
+function fail() {
+  throw new RangeError("the value is too long");
 }
 
 /**
@@ -72,10 +93,13 @@ class Check {
   /**
    * @param {JsonSchema} root
    * @param {string[]} found
+   * @param {Map<unknown, Map<unknown, string[]>>} [tried] the complaints about objects and arrays, by schema: a value is
+   *   visited once for each, however many choices lead there
    */
-  constructor(root, found) {
+  constructor(root, found, tried = new Map()) {
     this.root = root;
     this.found = found;
+    this.tried = tried;
   }
 
   /**
@@ -231,20 +255,58 @@ class Check {
    * @param {number} depth
    */
   combined(schema, value, path, depth) {
-    for (const all of Array.isArray(schema.allOf) ? schema.allOf : []) this.visit(all, value, path, depth + 1);
+    for (const all of Array.isArray(schema.allOf) ? schema.allOf : [])
+      for (const complaint of this.attempt(all, value, path, depth)) this.complain("", complaint);
     const choices = schema.anyOf ?? schema.oneOf;
     if (!Array.isArray(choices)) return;
+    const possible = choices.filter((choice) => !this.excludes(choice, value));
     /** @type {string[] | undefined} */
     let least;
-    for (const choice of choices) {
-      /** @type {string[]} */
-      const found = [];
-      new Check(this.root, found).visit(choice, value, path, depth + 1);
+    for (const choice of possible.length ? possible : choices) {
+      const found = this.attempt(choice, value, path, depth);
       if (!found.length) return;
       if (!least || found.length < least.length) least = found;
     }
     // Of several that do not fit, the one with the fewest complaints was probably meant.
     for (const complaint of least ?? []) this.complain("", complaint);
+  }
+
+  /**
+   * The complaints about a value by itself.
+   *
+   * @param {any} schema
+   * @param {unknown} value
+   * @param {string} path
+   * @param {number} depth
+   * @returns {string[]}
+   */
+  attempt(schema, value, path, depth) {
+    const known = this.tried.get(schema) ?? new Map();
+    this.tried.set(schema, known);
+    if (known.has(value)) return known.get(value);
+    /** @type {string[]} */
+    const found = [];
+    // Before the visit: a schema that refers to itself says nothing more.
+    if (typeof value === "object" && value !== null) known.set(value, found);
+    new Check(this.root, found, this.tried).visit(schema, value, path, depth + 1);
+    return found;
+  }
+
+  /**
+   * True if the type of a value, or a constant member, is not that of this choice.
+   *
+   * @param {any} choice
+   * @param {unknown} value
+   */
+  excludes(choice, value) {
+    const schema = typeof choice?.$ref === "string" ? this.resolve(choice.$ref) : choice;
+    if (schema?.type !== undefined && ![schema.type].flat().some((type) => isType(type, value))) return true;
+    if (!isType("object", value)) return false;
+    return Object.entries(Object(schema?.properties)).some(([name, member]) => {
+      if (!Object.hasOwn(Object(value), name)) return false;
+      const choices = Array.isArray(member?.enum) ? member.enum : "const" in Object(member) ? [member.const] : undefined;
+      return choices?.every((/** @type {unknown} */ one) => !same(one, /** @type {any} */ (value)[name])) ?? false;
+    });
   }
 }
 
