@@ -14,10 +14,27 @@ from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
 import pydantic
 import pytest
 
-from protomcp import Audio, Content, Depends, Field, File, Image, Link, ToolContext, ToolError, ToolResult, _types, tool
+from protomcp import (
+    Audio,
+    Content,
+    Depends,
+    Field,
+    File,
+    Form,
+    Image,
+    Link,
+    Refused,
+    ToolContext,
+    ToolError,
+    ToolResult,
+    _types,
+    prompt,
+    tool,
+)
 from protomcp._faults import Faults, nearest
 from protomcp._json import to_plain
 from protomcp._types import Types, UnknownType, load_members
+from protomcp._wire import CallToolRequest, ElicitationResponse, Envelope
 from protomcp.testing import Harness
 
 
@@ -119,6 +136,7 @@ FAULTS: list[tuple[Any, Any, str]] = [
     (Annotated[int, Field(ge=1)], 0, "expected at least 1, got 0"),
     (Annotated[str, Field(max_length=2)], "abc", 'expected 2 characters at most, got "abc"'),
     (Annotated[str, Field(pattern="^a")], "b", 'expected text that matches ^a, got "b"'),
+    (decimal.Decimal | bool, "x", 'expected number or string or boolean, got "x"'),
     (str, ["x" * 100], "expected string, got an array of 1 elements"),
 ]
 
@@ -364,6 +382,82 @@ def test_a_value_is_visited_once_for_each_type_of_a_union(
     assert text in faults.list() if text else not faults, faults.list()
     assert text or to_plain(loaded) is not None
     assert visits <= 2 * LEVELS * 4
+
+
+BEYOND = "expected a number within ±1.8e308, got "
+NUMBERS: list[tuple[str, str]] = [
+    ("1e999", "1e999"),
+    ("-1e999", "-1e999"),
+    ("NaN", "NaN"),
+    ("-Infinity", "-Infinity"),
+    ("9" * 400 + ".5", "a number of 402 characters"),
+    ("9" * 4301, "a number of 4301 characters"),
+]
+
+
+class Loose(pydantic.BaseModel):
+    of: float
+
+
+@pytest.mark.parametrize(("number", "text"), NUMBERS, ids=[each[1] for each in NUMBERS])
+def test_a_number_that_cannot_be_read_is_named(number: str, text: str) -> None:
+    @tool
+    def take(
+        real: float = 0,
+        count: int = 0,
+        exact: decimal.Decimal | None = None,
+        any: Any = None,
+        of: dict[str, Any] | None = None,
+        model: Loose | None = None,
+    ) -> str:
+        raise AssertionError("it is not called")
+
+    @prompt
+    def ask(of: float) -> str:
+        raise AssertionError("it is not called")
+
+    def call(name: str, arguments: str) -> str:
+        tools._send(Envelope("call_tool", CallToolRequest(name, arguments), "req"))
+        return str(tools._answer("req", 30.0).result_json)
+
+    with Harness() as tools:
+        for name in ("real", "count", "exact", "any"):
+            found = call("take", f'{{"{name}": {number}}}')
+            assert f"at /{name}: {BEYOND}{text}" in found and "invalid arguments" in found
+        for name in ("of", "model"):
+            assert f"at /{name}/of: {BEYOND}{text}" in call("take", f'{{"{name}":{{"of":{number}}}}}')
+        with pytest.raises(Exception, match="at /of: expected number, got"):
+            tools.get("ask", of=number)
+    answer = ElicitationResponse("accept", f'{{"of":{number}}}')
+    with pytest.raises(Refused, match=f"at /of: {BEYOND}{text}"):
+        Form("How much?", Loose)._read(answer)
+
+
+@pytest.mark.parametrize(
+    ("hint", "plain", "text"),
+    [
+        (float, 10**400, f"{BEYOND}a number of 401 characters"),
+        (float, -(10**400), f"{BEYOND}a number of 402 characters"),
+        (str, 10**400, "expected string, got a number of 401 digits"),
+        (decimal.Decimal, "Infinity", 'expected a number, or a number as text, got "Infinity"'),
+        (decimal.Decimal, "NaN", 'expected a number, or a number as text, got "NaN"'),
+        (datetime.timedelta, 1e300, "expected a number of seconds, got 1e+300"),
+        (datetime.timedelta, 10**400, "expected a number of seconds, got a number of 401 digits"),
+        (dict[float, int], {"1e999": 1}, 'at /1e999: expected a number as the name, got "1e999"'),
+        (dict[float, int], {"inf": 1}, 'at /inf: expected a number as the name, got "inf"'),
+        (Annotated[int, Field(multiple_of=0.5)], 10**400, "expected a multiple of 0.5, got a number of 401 digits"),
+    ],
+)
+def test_a_number_that_does_not_fit_its_type_is_a_fault(hint: Any, plain: Any, text: str) -> None:
+    faults = Faults()
+    Types(globals()).of(hint).load(plain, "", faults)
+    assert faults.list() == f"- {text}"
+
+
+def test_large_numbers_that_fit_are_taken() -> None:
+    for hint, plain, value in [(int, 10**400, 10**400), (dict[int, str], {str(2**53 + 1): ""}, {2**53 + 1: ""})]:
+        faults = Faults()
+        assert Types().of(hint).load(plain, "", faults) == value and not faults
 
 
 class Counted(list[Any]):

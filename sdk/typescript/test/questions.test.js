@@ -102,3 +102,31 @@ test("the end of a call ends its questions", async () => {
   await new Promise((resolve) => setImmediate(resolve));
   assert.ok(reason instanceof QuestionError);
 });
+
+test("a number that is infinite in JavaScript is named, and reaches no handler", async (t) => {
+  const any = tool({ name: "any", input: { type: "object" }, handler: () => assert.fail("it is not called") });
+  const typed = tool({
+    name: "zod",
+    input: z.object({ of: z.array(z.any()) }),
+    handler: () => assert.fail("it is not called"),
+  });
+  const asked = prompt({ name: "any", handler: () => assert.fail("it is not called") });
+  const question = tool({ name: "number", handler: (_, { ask }) => ask("How much?", { properties: { n: { type: "number" } } }) });
+  const fits = tool({ name: "fits", input: { type: "object" }, handler: (args) => args });
+  const { stringify } = JSON;
+  // The client of the tests writes JSON of values, and no value is written as 1e999.
+  JSON.stringify = (value, ...rest) => stringify(value, ...rest)?.replace(/"@([^"]*)"/g, "$1");
+  const client = await connect({ ask: () => ({ action: "accept", content: { n: "@1e999" } }) });
+  t.after(async () => {
+    JSON.stringify = stringify;
+    for (const declared of [any, typed, asked, question, fits]) declared.remove();
+    await client.close();
+  });
+  for (const number of ["1e999", "-1E+400", `1${"0".repeat(400)}`, "9".repeat(4301), `${"9".repeat(400)}.5`]) {
+    const complaint = /^invalid arguments for tool "\w+":\n- at \/of\/0: expected a number within ±1.8e308/;
+    for (const name of ["any", "zod"]) assert.match((await client.call(name, { of: [`@${number}`] })).text, complaint);
+    await assert.rejects(client.prompt("any", { of: `@${number}` }), /prompt "any":\n- at \/of: expected a number within/);
+  }
+  assert.match((await client.call("number")).text, /at \/n: expected a number within/);
+  assert.deepEqual((await client.call("fits", { a: "@1e300", b: "2e999" })).structured, { a: 1e300, b: "2e999" });
+});

@@ -79,7 +79,8 @@ def quoted(value: object) -> str:
             if len(text) > 60:
                 break
     except (TypeError, ValueError):
-        text = repr(value)
+        # Such as an integer with too many digits for a text.
+        return f"a value of type {type(value).__name__}"
     if len(text) <= 60:
         return text
     if isinstance(value, str):
@@ -88,6 +89,8 @@ def quoted(value: object) -> str:
         return f"an array of {len(value)} elements"
     if isinstance(value, dict):
         return f"an object of {len(value)} members"
+    if isinstance(value, int):
+        return f"a number of {len(text)} digits"
     return text[:60]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _docstring
 from ._faults import Faults, InvalidArguments
+from ._json import Beyond, parse_finite
 from ._signature import Signature, doc_of, place_of
 from ._types import (
     REQUIRED,
@@ -153,6 +154,20 @@ class Input:
             else:
                 known = [Field(each.name, each.kind, is_required=False) for each in self.fields]
                 load_members(known, {name: value}, "", faults)
+
+
+def arguments_of(text: str, name: str, kind: str = "tool") -> dict[str, Any]:
+    """The arguments of a call of this tool as JSON; raises InvalidArguments."""
+    try:
+        found = parse_finite(text) if text else {}
+    except Beyond as error:
+        faults = Faults()
+        for each in error.places:
+            faults.add(*each)
+        raise InvalidArguments(name, faults, kind) from None
+    if type(found) is not dict:
+        raise ValueError("the arguments of a call are a JSON object")
+    return found
 
 
 _inputs: dict[int, tuple[Callable[..., Any], Input]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 try:
@@ -36,6 +37,73 @@ def parse(text: str) -> Any:
         # There are blanks in front of it, or it is none.
         return _decode(text)
     return value if end == len(text) else _decode(text)
+
+
+class Beyond(ValueError):
+    """Numbers of a JSON text that cannot be read. `places` has their places and texts."""
+
+    def __init__(self, places: list[tuple[str, str]]) -> None:
+        self.places = [(place, not_within(text)) for place, text in places]
+        super().__init__("; ".join(f"at {place}: {text}" for place, text in self.places))
+
+
+def not_within(text: str) -> str:
+    """The fault of a number in JSON that is too large for a double, or for an integer of Python."""
+    shown = text if len(text) <= 60 else f"a number of {len(text)} characters"
+    return f"expected a number within ±1.8e308, got {shown}"
+
+
+def parse_finite(text: str) -> Any:
+    """The value of a JSON text without infinite numbers; raises Beyond and ValueError."""
+    try:
+        value, end = _scan_finite(text, 0)
+        if end == len(text):
+            return value
+    except (StopIteration, ValueError):
+        # Blanks in front of it, a number, or no JSON.
+        pass
+    value = _decode_marked(text)
+    if places := list(_marks(value, "")):
+        raise Beyond(places)
+    return value
+
+
+class _Mark:
+    """The place of a number that cannot be read."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+def _marks(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, _Mark):
+        yield place, value.text
+    elif isinstance(value, (dict, list)):
+        for step, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _marks(each, f"{place}/{step}")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value - value != 0:
+        raise ValueError(text)
+    return value
+
+
+def _marked(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    def number(text: str) -> Any:
+        try:
+            return read(text)
+        except ValueError:
+            return _Mark(text)
+
+    return number
+
+
+_scan_finite: Any = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).scan_once  # type: ignore[attr-defined]
+_decode_marked = json.JSONDecoder(
+    parse_float=_marked(_finite), parse_constant=_marked(_finite), parse_int=_marked(int)
+).decode
 
 
 def _plain_value(value: Any) -> Any:

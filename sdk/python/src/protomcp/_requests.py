@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ._dependencies import Dependencies, context_as
-from ._input import input_of
-from ._json import dump, parse
+from ._input import arguments_of, input_of
+from ._json import dump, parse, parse_finite
 from ._output import block, text_of_error
 from ._signature import is_async
 from ._types import Field
@@ -117,7 +117,7 @@ def _number_in(field: Field, text: str) -> Any:
     """Arguments of prompts and values of templates are text: numbers are read from it."""
     if field.kind.schema.get("type") in ("integer", "number", "boolean"):
         try:
-            return parse(text)
+            return parse_finite(text)
         except ValueError:
             return text
     return text
@@ -162,7 +162,7 @@ def unread(error: BaseException) -> Envelope:
 
 
 def prompt_handler(prompt: PromptDef, request: GetPromptRequest) -> Handler:
-    found = parse(request.arguments_json) if request.arguments_json else {}
+    found = arguments_of(request.arguments_json, prompt.name, "prompt")
     inner = input_of(prompt.handler)
     for field in inner.fields:
         if isinstance(text := found.get(field.name), str):

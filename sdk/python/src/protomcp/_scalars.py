@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ._faults import Faults
+from ._json import not_within
 
 Scalar = tuple[dict[str, Any], Callable[[Any, str, Faults], Any]]
 
@@ -26,7 +27,12 @@ def _integer(value: Any, place: str, faults: Faults) -> Any:
 def _number(value: Any, place: str, faults: Faults) -> Any:
     if type(value) is float:
         return value
-    return float(value) if type(value) is int else faults.expected(place, "number", value)
+    if type(value) is not int:
+        return faults.expected(place, "number", value)
+    try:
+        return float(value)
+    except OverflowError:
+        return faults.add(place, not_within(str(value)))
 
 
 def _boolean(value: Any, place: str, faults: Faults) -> Any:
@@ -66,6 +72,14 @@ def _utc(text: str) -> str:
 def _date_types() -> dict[type, Scalar]:
     from datetime import date, datetime, time, timedelta
 
+    def seconds(value: Any, place: str, faults: Faults) -> Any:
+        try:
+            if type(value) in (int, float):
+                return timedelta(seconds=value)
+        except OverflowError:
+            pass
+        return faults.expected(place, "a number of seconds", value)
+
     text = {"type": "string"}
     return {
         datetime: (
@@ -79,11 +93,7 @@ def _date_types() -> dict[type, Scalar]:
         ),
         timedelta: (
             {"type": "number", "description": "seconds"},
-            lambda value, place, faults: (
-                timedelta(seconds=value)
-                if type(value) in (int, float)
-                else faults.expected(place, "a number of seconds", value)
-            ),
+            seconds,
         ),
     }
 
@@ -107,7 +117,9 @@ def _decimal_types() -> dict[type, Scalar]:
     def load(value: Any, place: str, faults: Faults) -> Any:
         try:
             if type(value) in (int, float, str):
-                return Decimal(str(value))
+                found = Decimal(str(value))
+                if found.is_finite():
+                    return found
         except ArithmeticError:
             pass
         return faults.expected(place, "a number, or a number as text", value)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any, ForwardRef, Literal, TypeVar, Union
 
 from ._faults import Faults, did_you_mean, names, quoted
+from ._json import parse_finite
 from ._scalars import SCALARS
 from .errors import DeclarationError
 
@@ -401,7 +402,7 @@ def mapping(key: Kind, item: Kind) -> Kind:
 
     def load_name(name: str, place: str, faults: Faults) -> Any:
         try:
-            return load_key(float(name) if numeric else name, place, faults)
+            return load_key(parse_finite(name) if numeric else name, place, faults)
         except ValueError:
             return faults.expected(place, "a number as the name", name)
 
@@ -503,8 +504,8 @@ def _candidates(kinds: list[Kind], value: Any) -> list[Kind]:
 
 
 def _type_of(kind: Kind) -> str:
-    found: str = kind.schema.get("type") or kind.schema.get("$ref", "a value").rpartition("/")[2]
-    return found
+    found = kind.schema.get("type") or kind.schema.get("$ref", "a value").rpartition("/")[2]
+    return " or ".join(found) if isinstance(found, list) else str(found)
 
 
 _BOUNDS = {
@@ -560,6 +561,9 @@ def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
                         faults.expected(place, text, value)
                 except TypeError:
                     pass
+                except ArithmeticError:
+                    # A remainder of an integer that does not fit a double.
+                    faults.expected(place, text, value)
         return found
 
     return Kind(schema, load)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ._json import parse
+from ._input import arguments_of
 from ._output import failed, refused, report
 from ._plan import Plan
 from ._tasks import GRACE, Task, Tasks
@@ -171,10 +171,7 @@ class ToolCall(Work):
 
     def start(self) -> Any:
         plan, request = self._plan, self._request
-        text = request.arguments_json
-        arguments = parse(text) if text else {}
-        if type(arguments) is not dict:
-            raise ValueError("the arguments of a call are a JSON object")
+        arguments = arguments_of(request.arguments_json, plan.name)
         if self.tasks is not None and not self.is_async:
             self.context.continue_as_task()
         if plan.resolves:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar
 
 from ._faults import Faults
-from ._json import dump, dump_schema, parse, to_plain
+from ._json import Beyond, dump, dump_schema, parse, parse_finite, to_plain
 from ._types import Kind, Types
 from ._wire import ElicitationRequest, Envelope, ListRootsRequest, SamplingRequest
 from .errors import Refused
@@ -99,7 +99,10 @@ class Form(Question):
     def _read(self, message: Any) -> Answer[Any]:
         if message.action != "accept":
             return Answer(message.action, None)
-        value = parse(message.content_json) if message.content_json else {}
+        try:
+            value = parse_finite(message.content_json) if message.content_json else {}
+        except Beyond as error:
+            raise Refused(f"the form was not filled in as asked:\n- {error}") from None
         if self._loads is None:
             return Answer("accept", value)
         faults = Faults()

@@ -13,6 +13,8 @@ import { nearest } from "./nearest.js";
 const MOST = 10;
 /** The characters of a value in a complaint. */
 const QUOTED = 80;
+/** A number of JSON that may be infinite in JavaScript. */
+const LARGE = /\d[eE]\+?\d{3}|\d{309}/;
 /** Deeper values are not checked. */
 const DEEPEST = 64;
 
@@ -27,6 +29,31 @@ export function complaints(schema, value) {
   const found = [];
   new Check(schema, found).visit(schema, value, "", 0);
   return found;
+}
+
+/**
+ * The complaints about numbers that are infinite in JavaScript; none if all are read as they are written.
+ *
+ * @param {string | undefined} json
+ * @param {unknown} value the value of this JSON
+ */
+export function infinities(json, value) {
+  /** @type {string[]} */
+  const found = [];
+  if (json && LARGE.test(json)) collectInfinities(value, "", found);
+  return found.slice(0, MOST);
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} path
+ * @param {string[]} found
+ */
+function collectInfinities(value, path, found) {
+  if (value === Infinity || value === -Infinity)
+    found.push(at(path, "expected a number within ±1.8e308, got a larger one"));
+  if (typeof value !== "object" || value === null) return;
+  for (const [name, part] of Object.entries(value)) collectInfinities(part, `${path}/${name}`, found);
 }
 
 /**

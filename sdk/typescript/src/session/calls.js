@@ -7,6 +7,7 @@
 import { Buffer } from "node:buffer";
 
 import { logError, printError, TaskError, ToolError } from "../errors.js";
+import { infinities } from "../schema/check.js";
 import { nearest } from "../schema/nearest.js";
 import { CallContext, CANCELLED } from "./context.js";
 import { failure, toWire } from "./convert.js";
@@ -98,7 +99,9 @@ export class Calls {
   #invoke(tool, argumentsJson, call) {
     if (!tool.input) compileTool(tool);
     const input = /** @type {NonNullable<ToolEntry["input"]>} */ (tool.input);
-    const outcome = input.check(JSON.parse(argumentsJson || "{}"));
+    const args = JSON.parse(argumentsJson || "{}");
+    const infinite = infinities(argumentsJson, args);
+    const outcome = infinite.length ? { complaints: infinite } : input.check(args);
     return outcome instanceof Promise
       ? outcome.then((outcome) => this.#handle(tool, outcome, call))
       : this.#handle(tool, outcome, call);

@@ -7,6 +7,7 @@
 
 import { textOf } from "../content.js";
 import { QuestionError } from "../errors.js";
+import { infinities } from "../schema/check.js";
 import { compileInput } from "../schema/schema.js";
 
 /** @import { Answer, AskOptions, Caller, Content, Context, Level, Log, Page, Root, Sample, SampleMessage, SampleOptions, Schema, ToolContext, ToolList } from "../types.js" */
@@ -245,7 +246,9 @@ async function askForm(context, message, schema, options) {
     options?.key,
   );
   if (answer.action !== "accept") return { action: answer.action, accepted: false };
-  const outcome = await compiled.check(known(parseObject(answer.contentJson), compiled.json.properties));
+  const content = known(parseObject(answer.contentJson), compiled.json.properties);
+  const infinite = infinities(answer.contentJson, content);
+  const outcome = infinite.length ? { complaints: infinite } : await compiled.check(content);
   if (outcome.complaints) throw new QuestionError(`the answer does not fit the form: ${outcome.complaints.join("; ")}`);
   return { action: "accept", content: outcome.value, accepted: true };
 }

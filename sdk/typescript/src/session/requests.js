@@ -7,6 +7,7 @@
 import { isContent } from "../content.js";
 import { completionKey } from "../declare/prompt.js";
 import { ToolError } from "../errors.js";
+import { infinities } from "../schema/check.js";
 import { nearest } from "../schema/nearest.js";
 import { callHandler } from "../values.js";
 import { parseObject } from "./context.js";
@@ -88,7 +89,7 @@ function contents(body, uri, mimeType) {
  */
 export async function getPrompt(registry, request, context) {
   const prompt = findPrompt(registry, request.name);
-  const args = await promptArguments(prompt, parseObject(request.argumentsJson));
+  const args = await promptArguments(prompt, request.argumentsJson);
   const body = /** @type {any} */ (await callHandler(prompt.options, args, context));
   const { messages = body, description = prompt.options.description, meta } =
     Array.isArray(body) || typeof body === "string" ? {} : Object(body);
@@ -133,12 +134,12 @@ function findPrompt(registry, name) {
 
 /**
  * @param {PromptEntry} prompt
- * @param {Record<string, unknown>} args
+ * @param {string} json
  */
-async function promptArguments(prompt, args) {
-  const schema = promptSchema(prompt);
-  if (!schema) return args;
-  const outcome = await schema.check(args);
+async function promptArguments(prompt, json) {
+  const args = parseObject(json);
+  const infinite = infinities(json, args);
+  const outcome = infinite.length ? { complaints: infinite } : ((await promptSchema(prompt)?.check(args)) ?? { value: args });
   if (!outcome.complaints) return outcome.value;
   throw new ToolError(
     `invalid arguments for prompt ${JSON.stringify(prompt.name)}:${outcome.complaints.map((one) => `\n- ${one}`).join("")}`,
