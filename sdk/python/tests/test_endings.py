@@ -22,7 +22,11 @@ from protomcp import (
     tool,
     tool_manager,
 )
-from protomcp._wire import CallToolRequest, Envelope, RawHeader
+from protomcp._wire import (
+    CallToolRequest,
+    Envelope,
+    RawHeader,
+)
 from protomcp.sidecar import stop_all_sidecars
 from protomcp.testing import Harness
 
@@ -339,7 +343,9 @@ def test_a_telemetry_sink_that_fails_is_named_once(capfd: pytest.CaptureFixture[
 
     with Harness() as tools:
         assert [tools.call(work).text for _ in range(3)] == ["done"] * 3
-    assert capfd.readouterr().err.count("the telemetry sink broken has failed: RuntimeError('no disk')") == 1
+    said = capfd.readouterr().err
+    assert said.count("the telemetry sink broken has failed\nTraceback") == 1
+    assert said.endswith('    raise RuntimeError("no disk")\nRuntimeError: no disk\n')
 
 
 def test_a_folder_of_handlers_that_is_missing_is_named(capfd: pytest.CaptureFixture[str]) -> None:

@@ -175,6 +175,16 @@ BETTER = {
         "at /text: expected string",
         "Arguments are checked before the handler runs",
     ),
+    json.dumps(call("raise_error")): (
+        FIXTURES / "basics.py",
+        "ValueError: the handler raised on purpose",
+        "The text of an unexpected exception begins with its type",
+    ),
+    json.dumps(call("divide", a=7, b=0)): (
+        EXAMPLES / "telemetry.py",
+        "ZeroDivisionError: integer division or modulo by zero",
+        "The text of an unexpected exception begins with its type",
+    ),
     json.dumps(call("leave", status=3)): (
         FIXTURES / "basics.py",
         "sys.exit(3)",

@@ -222,7 +222,7 @@ def test_an_error_of_a_handler_is_an_error_of_its_call() -> None:
 
     with Harness() as tools:
         assert tools.call(fail, how="exit").text == "the tool has called sys.exit(3)"
-        assert tools.call(fail, how="not here").text == "not here"
+        assert tools.call(fail, how="not here").text == "LookupError: not here"
         assert tools.call("missing").text == "Tool not found: missing"
 
 
@@ -237,7 +237,7 @@ def test_large_results_arrive_whole() -> None:
         for size in (10, 20_000, 40_000, 70_000, 3_000_000):
             assert tools.call(large, size=size).text == "é" * size
             failed = tools.call(large, size=size, fails=True)
-            assert failed.is_error and failed.text == "x" * size
+            assert failed.is_error and failed.text == "ValueError: " + "x" * size
 
 
 def test_the_manager_needs_a_connection() -> None:

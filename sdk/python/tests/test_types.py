@@ -20,21 +20,16 @@ from protomcp import (
     Depends,
     Field,
     File,
-    Form,
     Image,
     Link,
-    Refused,
     ToolContext,
     ToolError,
     ToolResult,
-    _types,
-    prompt,
     tool,
 )
 from protomcp._faults import Faults, nearest
 from protomcp._json import to_plain
-from protomcp._types import Types, UnknownType, load_members
-from protomcp._wire import CallToolRequest, ElicitationResponse, Envelope
+from protomcp._types import Types, UnknownType
 from protomcp.testing import Harness
 
 
@@ -307,176 +302,3 @@ def test_values_of_functions_are_not_in_the_schema() -> None:
         assert tools.call(query, text="a").text == "a user of connection connection True"
         assert tools.call(query, text="a", db="x").is_error
     assert STEPS == ["open", "close"]
-
-
-@dataclasses.dataclass
-class And:
-    kids: list[And | Or | Not]
-    kind: Literal["and"]
-
-
-@dataclasses.dataclass
-class Or:
-    kids: list[And | Or | Not]
-    kind: Literal["or"]
-
-
-@dataclasses.dataclass
-class Not:
-    kid: And | Or | Not | bool
-    kind: Literal["not"] = "not"
-
-
-@dataclasses.dataclass
-class Left:
-    of: Left | Right | None = None
-
-
-@dataclasses.dataclass
-class Right:
-    of: Left | Right | None
-    right: int = 0
-
-
-LEVELS = 30
-
-
-def chain(inner: Any, wrap: Any) -> Any:
-    for _ in range(LEVELS):
-        inner = wrap(inner)
-    return inner
-
-
-def right(inner: Any) -> Any:
-    return {"of": inner, "right": 1}
-
-
-@pytest.mark.parametrize(
-    ("hint", "value", "text"),
-    [
-        (And | Or | Not, chain(True, lambda inner: {"kind": "or", "kids": [{"kid": inner}]}), ""),
-        (Not | Or | And, chain({"kid": True}, lambda inner: {"kids": [inner], "kind": "and"}), ""),
-        (
-            And | Or | Not,
-            chain("x", lambda inner: {"kids": [{"kid": inner}], "kind": "and"}),
-            '/kids/0/kid: expected And or Or or Not or boolean, got "x"',
-        ),
-        (Left | Right, chain(None, right), ""),
-        (list[Left | Right] | list[Right], [chain(None, right)], ""),
-        (Left | Right, chain({"right": "x"}, right), "at /of/of"),
-    ],
-)
-def test_a_value_is_visited_once_for_each_type_of_a_union(
-    hint: Any, value: Any, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    visits = 0
-
-    def count(*arguments: Any) -> Any:
-        nonlocal visits
-        visits += 1
-        return load_members(*arguments)
-
-    monkeypatch.setattr(_types, "load_members", count)
-    faults = Faults()
-    loaded = Types(globals()).of(hint).load(value, "", faults)
-    assert text in faults.list() if text else not faults, faults.list()
-    assert text or to_plain(loaded) is not None
-    assert visits <= 2 * LEVELS * 4
-
-
-BEYOND = "expected a number within ±1.8e308, got "
-NUMBERS: list[tuple[str, str]] = [
-    ("1e999", "1e999"),
-    ("-1e999", "-1e999"),
-    ("NaN", "NaN"),
-    ("-Infinity", "-Infinity"),
-    ("9" * 400 + ".5", "a number of 402 characters"),
-    ("9" * 4301, "a number of 4301 characters"),
-]
-
-
-class Loose(pydantic.BaseModel):
-    of: float
-
-
-@pytest.mark.parametrize(("number", "text"), NUMBERS, ids=[each[1] for each in NUMBERS])
-def test_a_number_that_cannot_be_read_is_named(number: str, text: str) -> None:
-    @tool
-    def take(
-        real: float = 0,
-        count: int = 0,
-        exact: decimal.Decimal | None = None,
-        any: Any = None,
-        of: dict[str, Any] | None = None,
-        model: Loose | None = None,
-    ) -> str:
-        raise AssertionError("it is not called")
-
-    @prompt
-    def ask(of: float) -> str:
-        raise AssertionError("it is not called")
-
-    def call(name: str, arguments: str) -> str:
-        tools._send(Envelope("call_tool", CallToolRequest(name, arguments), "req"))
-        return str(tools._answer("req", 30.0).result_json)
-
-    with Harness() as tools:
-        for name in ("real", "count", "exact", "any"):
-            found = call("take", f'{{"{name}": {number}}}')
-            assert f"at /{name}: {BEYOND}{text}" in found and "invalid arguments" in found
-        for name in ("of", "model"):
-            assert f"at /{name}/of: {BEYOND}{text}" in call("take", f'{{"{name}":{{"of":{number}}}}}')
-        with pytest.raises(Exception, match="at /of: expected number, got"):
-            tools.get("ask", of=number)
-    answer = ElicitationResponse("accept", f'{{"of":{number}}}')
-    with pytest.raises(Refused, match=f"at /of: {BEYOND}{text}"):
-        Form("How much?", Loose)._read(answer)
-
-
-@pytest.mark.parametrize(
-    ("hint", "plain", "text"),
-    [
-        (float, 10**400, f"{BEYOND}a number of 401 characters"),
-        (float, -(10**400), f"{BEYOND}a number of 402 characters"),
-        (str, 10**400, "expected string, got a number of 401 digits"),
-        (decimal.Decimal, "Infinity", 'expected a number, or a number as text, got "Infinity"'),
-        (decimal.Decimal, "NaN", 'expected a number, or a number as text, got "NaN"'),
-        (datetime.timedelta, 1e300, "expected a number of seconds, got 1e+300"),
-        (datetime.timedelta, 10**400, "expected a number of seconds, got a number of 401 digits"),
-        (dict[float, int], {"1e999": 1}, 'at /1e999: expected a number as the name, got "1e999"'),
-        (dict[float, int], {"inf": 1}, 'at /inf: expected a number as the name, got "inf"'),
-        (Annotated[int, Field(multiple_of=0.5)], 10**400, "expected a multiple of 0.5, got a number of 401 digits"),
-    ],
-)
-def test_a_number_that_does_not_fit_its_type_is_a_fault(hint: Any, plain: Any, text: str) -> None:
-    faults = Faults()
-    Types(globals()).of(hint).load(plain, "", faults)
-    assert faults.list() == f"- {text}"
-
-
-def test_large_numbers_that_fit_are_taken() -> None:
-    for hint, plain, value in [(int, 10**400, 10**400), (dict[int, str], {str(2**53 + 1): ""}, {2**53 + 1: ""})]:
-        faults = Faults()
-        assert Types().of(hint).load(plain, "", faults) == value and not faults
-
-
-class Counted(list[Any]):
-    read = 0
-
-    def __iter__(self) -> Any:
-        for each in super().__iter__():
-            self.read += 1
-            yield each
-
-
-def test_a_long_value_is_named_by_its_size_and_not_written() -> None:
-    faults, value = Faults(), Counted(range(100_000))
-    faults.expected("", "string", value)
-    assert faults.list() == "- expected string, got an array of 100000 elements" and value.read < 100
-
-
-def test_constants_tell_the_type_that_was_meant() -> None:
-    faults = Faults()
-    wrong = {"kind": "and", "kids": [{"kid": 1}, {"kid": 2}, {"kid": 3}, {"kid": 4}]}
-    Types(globals()).of(And | Or | Not).load(wrong, "", faults)
-    assert [place for place, _ in faults.described] == [f"/kids/{at}/kid" for at in range(4)]

@@ -98,6 +98,33 @@ function logUnexpected(about, error) {
 }
 
 /**
+ * The parts of an error that fails a request: the message of an unexpected one begins with its type.
+ *
+ * @param {unknown} error
+ */
+export function describeFailure(error) {
+  const described = describeError(error);
+  const name = typeName(error);
+  const { message } = described;
+  return !name || message.startsWith(name) ? described : { ...described, message: `${name}: ${message}` };
+}
+
+/**
+ * The type of an unexpected error, if it says more than that it is one.
+ *
+ * @param {unknown} error
+ */
+function typeName(error) {
+  try {
+    if (!(error instanceof Error) || error instanceof ToolError) return "";
+    const name = error.name === "Error" ? error.constructor.name : error.name;
+    return typeof name === "string" && name !== "Error" ? name : "";
+  } catch {
+    return "";
+  }
+}
+
+/**
  * The parts of an error on the wire.
  *
  * @param {unknown} error

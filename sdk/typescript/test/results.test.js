@@ -109,7 +109,7 @@ test("an error that is returned is one that was thrown", async () => {
     const found = await result(error, options);
     assert.deepEqual([found.isError, found.text, found.error.code], [true, "no user 7", "NOT_FOUND"]);
   }
-  assert.deepEqual((await result(() => Promise.resolve(new RangeError("far")))).text, "far");
+  assert.deepEqual((await result(() => Promise.resolve(new RangeError("far")))).text, "RangeError: far");
   const said = await result(() => new ToolResult({ isError: true, content: new Error("no disk") }));
   assert.deepEqual([said.isError, said.text], [true, "no disk"]);
 });

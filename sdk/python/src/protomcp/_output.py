@@ -13,7 +13,7 @@ from ._types import REQUIRED, Kind, Schema, Types, UnknownType
 from ._wire import CallToolResponse
 from ._wire import ToolError as WireError
 from .content import Content
-from .errors import Cancelled, ToolError
+from .errors import Cancelled, DeclarationError, ToolError
 from .result import ToolResult
 
 _HEAD, _TAIL = '[{"type":"text","text":', "}]"
@@ -200,9 +200,11 @@ def failed(error: BaseException) -> CallToolResponse:
 
 
 def text_of_error(error: BaseException) -> str:
-    """The text of an exception. That of a KeyError is the key alone, which says nothing."""
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if isinstance(error, KeyError) else text or type(error).__name__
+    """The text of an exception, with its type if it is not meant for the caller."""
+    text, name = str(error), type(error).__name__
+    if text and isinstance(error, (ToolError, InvalidArguments, OutputMismatch, DeclarationError)):
+        return text
+    return f"{name}: {text}" if text else name
 
 
 def report(error: BaseException, about: str) -> None:
@@ -215,12 +217,12 @@ def report(error: BaseException, about: str) -> None:
     import sys
     import traceback
 
-    if isinstance(error, OutputMismatch):
+    if isinstance(error, (OutputMismatch, DeclarationError)):
         print(f"protomcp: {about}: {error}", file=sys.stderr, flush=True)
         return
     at = error.__traceback__
-    here = os.path.dirname(__file__)
-    while at is not None and at.tb_next is not None and os.path.dirname(at.tb_frame.f_code.co_filename) == here:
+    way = (os.path.dirname(__file__), f"{os.sep}asyncio")
+    while at is not None and at.tb_next is not None and os.path.dirname(at.tb_frame.f_code.co_filename).endswith(way):
         at = at.tb_next
     lines = traceback.format_exception(type(error), error, at)
     print(f"protomcp: {about} has failed\n{''.join(lines)}", end="", file=sys.stderr, flush=True)

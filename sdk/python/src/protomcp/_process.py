@@ -12,7 +12,7 @@ from . import _catalog, handover
 from ._catalog import Tools
 from ._frames import Rejected
 from ._link import Link
-from ._output import failed, refused, report
+from ._output import failed, refused, report, text_of_error
 from ._tasks import Task, Tasks
 from ._version import __version__
 from ._wire import (
@@ -31,9 +31,13 @@ from ._wire import ToolError as WireError
 from ._work import Answer, ToolCall, Work
 from .context import BaseContext, ToolContext
 from .discovery import all_overlap
+from .errors import ToolError
 
 MAX_CALLS = 64
 """The calls that the bridge may send at once."""
+
+Ways = tuple[Callable[[Any], Envelope], Callable[[BaseException], Envelope]]
+"""The answers for a result and for an error."""
 
 _ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
 
@@ -221,14 +225,10 @@ class Process:
         if context is not None:
             context._set_cancelled()
 
-    def _work(
-        self, envelope: Envelope, handler: Any, succeed: Callable[[Any], Envelope], fail: Callable[..., Envelope]
-    ) -> None:
+    def _work(self, envelope: Envelope, about: str, handler: Any, ways: Ways) -> None:
         context = (handler.context_type or ToolContext)("", self._link.send)
         self._fill(context, envelope)
-        work = Answer(
-            self._link, envelope.kind, envelope.request_id, context, lambda: handler.call(context), succeed, fail
-        )
+        work = Answer(self._link, about, envelope.request_id, context, lambda: handler.call(context), *ways)
         work.is_async = handler.is_async
         work.is_concurrent = all_overlap()
         self._submit(work)
@@ -236,30 +236,30 @@ class Process:
     def _hand_over(self, envelope: Envelope) -> None:
         self._transfer(
             envelope,
+            "the function of hand_over",
             lambda: handover.state(lambda: bool(self._running)),
-            lambda state: Envelope("hand_over_response", HandOverResponse(state)),
-            lambda error: Envelope("hand_over_response", HandOverResponse(error=handover.reason(error))),
+            (
+                lambda state: Envelope("hand_over_response", HandOverResponse(state)),
+                lambda error: Envelope("hand_over_response", HandOverResponse(error=text_of_error(error))),
+            ),
         )
 
     def _take_over(self, envelope: Envelope) -> None:
         self._transfer(
             envelope,
+            "the function of take_over",
             lambda: handover.resume(envelope.message.state),
-            lambda _: Envelope("take_over_response", TakeOverResponse()),
-            lambda error: Envelope("take_over_response", TakeOverResponse(handover.reason(error))),
+            (
+                lambda _: Envelope("take_over_response", TakeOverResponse()),
+                lambda error: Envelope("take_over_response", TakeOverResponse(text_of_error(error))),
+            ),
         )
 
-    def _transfer(
-        self,
-        envelope: Envelope,
-        call: Callable[[], Any],
-        succeed: Callable[[Any], Envelope],
-        fail: Callable[[BaseException], Envelope],
-    ) -> None:
+    def _transfer(self, envelope: Envelope, about: str, call: Callable[[], Any], ways: Ways) -> None:
         """Hands over or takes over in the thread of plain handlers, beside async ones."""
         context = ToolContext("", self._link.send)
         self._fill(context, envelope)
-        work = Answer(self._link, envelope.kind, envelope.request_id, context, call, succeed, fail)
+        work = Answer(self._link, about, envelope.request_id, context, call, *ways)
         work.is_async = True
         self._submit(work)
 
@@ -267,9 +267,11 @@ class Process:
         from . import _requests
 
         uri = envelope.message.uri
+        about = f"resource {uri!r}"
         try:
             found = _requests.reader_of(uri)
         except Exception as error:
+            report(error, about)
             self._send("read_resource_response", _requests.unread(error).message, envelope)
             return
         if found is None:
@@ -277,35 +279,41 @@ class Process:
             self._send("read_resource_response", ReadResourceResponse(error=error_), envelope)
             return
         handler, mime_type = found
-        self._work(envelope, handler, lambda value: _requests.contents(value, uri, mime_type), _requests.unread)
+        ways = (lambda value: _requests.contents(value, uri, mime_type), _requests.unread)
+        self._work(envelope, about, handler, ways)
 
     def _get_prompt(self, envelope: Envelope) -> None:
         from . import _requests
         from .prompt import get_registered_prompts
 
         request = envelope.message
+        about = f"prompt {request.name!r}"
         try:
             found = next((each for each in get_registered_prompts() if each.name == request.name), None)
             if found is None:
-                raise LookupError(f"Prompt not found: {request.name}")
+                raise ToolError(f"Prompt not found: {request.name}", code="NOT_FOUND")
             handler = _requests.prompt_handler(found, request)
         except Exception as error:
+            report(error, about)
             self._send("get_prompt_response", _requests.unprompted(error).message, envelope)
             return
-        self._work(envelope, handler, _requests.messages, _requests.unprompted)
+        self._work(envelope, about, handler, (_requests.messages, _requests.unprompted))
 
     def _complete(self, envelope: Envelope) -> None:
         from . import _requests
 
+        request = envelope.message
+        about = f"completion of {request.argument_name!r} of {request.ref_name!r}"
         try:
-            handler = _requests.completer_of(envelope.message)
+            handler = _requests.completer_of(request)
         except Exception as error:
+            report(error, about)
             self._send("completion_response", _requests.uncompleted(error).message, envelope)
             return
         if handler is None:
             self._send("completion_response", _requests.suggestions(None).message, envelope)
             return
-        self._work(envelope, handler, _requests.suggestions, _requests.uncompleted)
+        self._work(envelope, about, handler, (_requests.suggestions, _requests.uncompleted))
 
     def _intercept(self, envelope: Envelope) -> None:
         from . import _requests
@@ -316,4 +324,5 @@ class Process:
             self._send("middleware_intercept_response", MiddlewareInterceptResponse(), envelope)
             return
         handler = _requests.interceptor(function, request)
-        self._work(envelope, handler, lambda value: _requests.decision(value, request), _requests.rejection)
+        ways = (lambda value: _requests.decision(value, request), _requests.rejection)
+        self._work(envelope, f"middleware {request.middleware_name!r} of tool {request.tool_name!r}", handler, ways)

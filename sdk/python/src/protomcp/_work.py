@@ -234,12 +234,12 @@ def _failure(error: BaseException, context: BaseContext) -> CallToolResponse:
 class Answer(Work):
     """Another request: a resource, a prompt, a completion, a middleware."""
 
-    __slots__ = ("_call", "_fail", "_kind", "_link", "_succeed")
+    __slots__ = ("_about", "_call", "_fail", "_link", "_succeed")
 
     def __init__(
         self,
         link: Link,
-        kind: str,
+        about: str,
         request_id: str,
         context: BaseContext,
         call: Callable[[], Any],
@@ -248,13 +248,13 @@ class Answer(Work):
     ) -> None:
         super().__init__(request_id, context)
         self._link = link
-        self._kind = kind
+        self._about = about
         self._call = call
         self._succeed = succeed
         self._fail = fail
 
     def about(self) -> str:
-        return f"the handler of {self._kind}"
+        return self._about
 
     def start(self) -> Any:
         return self._call()

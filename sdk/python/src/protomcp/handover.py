@@ -89,7 +89,3 @@ def _typed(func: Callable[..., Any], value: Any) -> Any:
 
 async def _awaited(value: Any) -> Any:
     return await value if hasattr(value, "__await__") else value
-
-
-def reason(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

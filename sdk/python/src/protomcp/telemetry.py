@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -62,8 +61,10 @@ def emit_telemetry(event: ToolCallEvent) -> None:
         try:
             sink(event)
         except Exception as error:
+            from ._output import report
+
             # A sink only watches.
             name = getattr(sink, "__name__", repr(sink))
             if name not in _failed:
                 _failed.add(name)
-                print(f"protomcp: the telemetry sink {name} has failed: {error!r}", file=sys.stderr, flush=True)
+                report(error, f"the telemetry sink {name}")

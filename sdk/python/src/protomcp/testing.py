@@ -210,8 +210,10 @@ class Harness:
         return [(each.role, json.loads(each.content_json)) for each in found.messages]
 
     def complete(self, ref_type: str, ref_name: str, argument: str, value: str) -> list[str]:
-        """The suggestions for an argument."""
+        """The suggestions for an argument; raises LookupError with the reason."""
         found = self._request("completion_request", CompletionRequest(ref_type, ref_name, argument, value))
+        if found.error is not None:
+            raise LookupError(found.error.message)
         return list(found.values)
 
     @property

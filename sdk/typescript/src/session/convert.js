@@ -5,7 +5,7 @@
  */
 
 import { isContent, isPlain } from "../content.js";
-import { describeError, ResultError } from "../errors.js";
+import { describeError, describeFailure, ResultError } from "../errors.js";
 import { objectJson, stringify } from "../json.js";
 import { ToolResult } from "../result.js";
 import { quote } from "../schema/check.js";
@@ -39,7 +39,7 @@ export function toWire(tool, value) {
  * @returns {WireResult}
  */
 export function failure(error) {
-  const described = describeError(error);
+  const described = describeFailure(error);
   return { isError: true, resultJson: JSON.stringify(described.message), error: described };
 }
 

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 
 import { Calls, sendResult } from "./calls.js";
 import { RequestContext } from "./context.js";
-import { describeError, logError, QuestionError } from "../errors.js";
+import { describeError, describeFailure, logError, QuestionError } from "../errors.js";
 import {
   hiddenTools,
   promptDefinitions,
@@ -34,8 +34,8 @@ import { VERSION } from "../version.js";
  */
 const failedAnswer = (kind, error) =>
   kind === "middlewareInterceptResponse"
-    ? { reject: true, rejectReason: describeError(error).message }
-    : { error: describeError(error) };
+    ? { reject: true, rejectReason: describeFailure(error).message }
+    : { error: describeFailure(error) };
 
 /**
  * Any value as JSON: a log message never fails the call.
@@ -51,6 +51,19 @@ function logged(data) {
 }
 
 const FEATURES = ["elicitation", "structured-content", "validated-arguments", "request-context", "ping"];
+
+/**
+ * A request in the log: the name or the URI that its author knows it by.
+ *
+ * @param {Envelope} envelope
+ */
+function aboutOf({ kind, message }) {
+  const { uri, name, refName, argumentName, middlewareName, toolName } = /** @type {any} */ (message);
+  if (kind === "readResourceRequest") return `resource ${JSON.stringify(uri)}`;
+  if (kind === "getPromptRequest") return `prompt ${JSON.stringify(name)}`;
+  if (kind === "completionRequest") return `completion of ${JSON.stringify(argumentName)} of ${JSON.stringify(refName)}`;
+  return `middleware ${JSON.stringify(middlewareName)} of tool ${JSON.stringify(toolName)}`;
+}
 
 /**
  * @typedef {object} SessionOptions
@@ -199,14 +212,14 @@ export class Session {
     try {
       answer = await work(new RequestContext(this, envelope));
     } catch (error) {
-      logError(envelope.kind, error);
+      logError(aboutOf(envelope), error);
       answer = failedAnswer(kind, error);
     }
     this.questions.fail(requestId, "the request that asks has ended");
     try {
       this.output.send(kind, answer, { requestId });
     } catch (error) {
-      logError(`the answer to ${envelope.kind}`, error);
+      logError(`the answer of ${aboutOf(envelope)}`, error);
       this.output.send(kind, failedAnswer(kind, error), { requestId });
     }
   }
@@ -223,7 +236,8 @@ export class Session {
     try {
       answer = await work();
     } catch (error) {
-      answer = { error: describeError(error).message };
+      logError(`the function that ${kind === "handOverResponse" ? "gives" : "takes"} the state`, error);
+      answer = { error: describeFailure(error).message };
     }
     this.output.send(kind, answer, { requestId });
   }

@@ -1,0 +1,110 @@
+"""Unexpected errors of handlers: the type and the text are in the answer, the traceback and the name in the log."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from protomcp import (
+    ToolError,
+    action,
+    completion,
+    hand_over,
+    middleware,
+    prompt,
+    resource,
+    resource_template,
+    step,
+    take_over,
+    tool,
+    tool_group,
+    workflow,
+)
+from protomcp._wire import (
+    MiddlewareInterceptRequest,
+    TaskResultRequest,
+    TaskStatusRequest,
+)
+from protomcp.testing import Harness
+
+
+def broken(*arguments: Any, **named: Any) -> Any:
+    raise ValueError("no disk")
+
+
+def test_an_unexpected_error_is_named_wherever_it_is_raised(capfd: pytest.CaptureFixture[str]) -> None:
+    tool(name="plain")(broken)
+    tool(name="task", task_required=True)(broken)
+    resource("a://b")(lambda: broken())
+    resource_template("a://c/{d}")(lambda d: broken())
+    prompt(name="ask")(lambda: broken())
+    completion("ref/prompt", "ask", "x")(lambda typed: broken())
+    middleware("around")(broken)
+    hand_over(broken)
+    take_over(lambda state: broken())
+    tool_group("shapes")(type("Shapes", (), {"square": action("square")(lambda self: broken())}))
+    begin = step("begin", initial=True, terminal=True)(lambda self: "")
+    workflow("flow")(type("Flow", (), {"begin": begin, "on_complete": broken}))
+
+    def intercepted() -> str:
+        request = MiddlewareInterceptRequest("around", "before", "plain")
+        return str(tools._request("middleware_intercept", request).reject_reason)
+
+    def task() -> str:
+        call = tools.start("task")
+        tools._answer(call.id, 30.0)
+        while tools._request("task_status", TaskStatusRequest(call.id)).state == "running":
+            time.sleep(0.005)
+        return str(json.loads(tools._request("task_result", TaskResultRequest(call.id)).result_json)[0]["text"])
+
+    cases: list[tuple[str, Callable[[], object]]] = [
+        ("tool 'plain'", lambda: tools.call("plain").text),
+        ("tool 'task'", task),
+        ("tool 'shapes.square'", lambda: tools.call("shapes.square").text),
+        ("tool 'flow.begin'", lambda: tools.call("flow.begin").text),
+        ("resource 'a://b'", lambda: tools.read("a://b")),
+        ("resource 'a://c/d'", lambda: tools.read("a://c/d")),
+        ("prompt 'ask'", lambda: tools.get("ask")),
+        ("completion of 'x' of 'ask'", lambda: tools.complete("ref/prompt", "ask", "x", "")),
+        ("middleware 'around' of tool 'plain'", intercepted),
+        ("the function of hand_over", lambda: tools.hand_over()),
+        ("the function of take_over", lambda: tools.take_over(1)),
+    ]
+    with Harness() as tools:
+        capfd.readouterr()
+        for about, use in cases:
+            try:
+                answer = str(use())
+            except Exception as error:
+                answer = str(error)
+            said = capfd.readouterr().err
+            assert answer.endswith("ValueError: no disk") and "Traceback" not in answer, answer
+            assert said.count(f"protomcp: {about} has failed\nTraceback (most recent call last):\n") == 1, said
+            assert 'raise ValueError("no disk")' in said and "_work.py" not in said, said
+
+
+def test_an_error_that_is_meant_for_the_caller_has_no_type(capfd: pytest.CaptureFixture[str]) -> None:
+    @resource_template("a://{b}")
+    def read(b: int) -> str:
+        raise ToolError("there is none")
+
+    @prompt
+    def ask(b: int) -> str:
+        raise ToolError("no such topic")
+
+    with Harness() as tools:
+        for use, text in (
+            (lambda: tools.read("a://1"), "there is none"),
+            (lambda: tools.read("a://x"), 'invalid arguments for resource template "read":'),
+            (lambda: tools.get("ask", b="1"), "no such topic"),
+            (lambda: tools.get("ask"), 'invalid arguments for prompt "ask":'),
+            (lambda: tools.get("other"), "Prompt not found: other"),
+        ):
+            with pytest.raises(Exception, match=text) as found:
+                use()
+            assert "Error:" not in str(found.value) and "InvalidArguments" not in str(found.value)
+    assert capfd.readouterr().err == ""
