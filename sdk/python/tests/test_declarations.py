@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import re
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
+import pydantic
 import pytest
 from typing_extensions import NotRequired, ReadOnly, Required
 
 import protomcp
-from protomcp import Depends, ToolError, local_middleware, prompt, step, tool, workflow
+from protomcp import (
+    Depends,
+    Field,
+    ToolError,
+    action,
+    local_middleware,
+    middleware,
+    prompt,
+    resource,
+    resource_template,
+    step,
+    tool,
+    tool_group,
+    workflow,
+)
 from protomcp._types import Types
 from protomcp.errors import DeclarationError
 from protomcp.testing import Harness
@@ -32,6 +48,17 @@ async def later() -> int:
     return 1
 
 
+class Unspoken(pydantic.BaseModel):
+    then: Callable[[int], int]
+
+
+class Things(enum.Enum):
+    ONE = object()
+
+
+def unspoken(items: list[Unspoken]) -> None: ...
+def things(thing: Things | None = None) -> None: ...
+def pattern(text: Annotated[str, Field(pattern="(")]) -> None: ...
 def callback(then: Callable[[int], int]) -> None: ...
 def instance(item: Plain) -> None: ...
 def nested(items: list[dict[str, Plain]]) -> None: ...
@@ -56,6 +83,9 @@ def impatient(a: int = Depends(later)) -> None: ...
             "the parameter item: Plain has no form in JSON: a dataclass, a TypedDict or a pydantic model has one",
         ),
         (nested, "the parameter items: Plain has no form in JSON"),
+        (unspoken, "the parameter items: Unspoken has no form in JSON: Cannot generate a JsonSchema for "),
+        (things, "the parameter thing: Things has no form in JSON: a value of type object has no form in JSON"),
+        (pattern, "the parameter text: .* has no form in JSON: missing \\), unterminated subpattern"),
         (dependent, "nothing fills in size: give it a default, or `Depends`"),
         (produces, "it yields, and a call has one result: return a list"),
         (produces_later, "it yields"),
@@ -140,10 +170,72 @@ def test_decorators_with_nothing_to_say_need_no_parentheses() -> None:
         assert (tools.call(greet).text, tools.get("ask")[0][1]["text"]) == ("HELLO", "What?")
 
 
-def test_two_tools_with_one_name_are_named_once(capfd: pytest.CaptureFixture[str]) -> None:
-    tool(name="same")(lambda: "first")
-    tool(name="same")(lambda: "second")
+def action_twice(strategy: str) -> None:
+    @tool_group("shapes", strategy=strategy)
+    class Shapes:
+        one = action("same")(lambda self: "")
+        two = action("same")(lambda self: "")
+
+
+def tool_of_group() -> None:
+    tool(name="shapes.same")(lambda: "")
+
+    @tool_group("shapes")
+    class Shapes:
+        one = action("same")(lambda self: "")
+
+
+def step_and_cancel() -> None:
+    @workflow("flow")
+    class Flow:
+        begin = step("begin", initial=True, next=["cancel"])(lambda self: "")
+        end = step("cancel", terminal=True)(lambda self: "")
+
+
+def in_a_loop() -> None:
+    for value in ("first", "second"):
+        tool(name="same")(lambda value=value: value)
+
+
+@pytest.mark.parametrize(
+    ("declare", "about"),
+    [
+        (lambda: [tool(name="same")(each) for each in (later, produces)], "tool 'same'"),
+        (in_a_loop, "tool 'same'"),
+        (lambda: action_twice("separate"), "tool 'shapes.same'"),
+        (lambda: action_twice("union"), "action of 'shapes', 'same'"),
+        (tool_of_group, "tool 'shapes.same'"),
+        (step_and_cancel, "tool 'flow.cancel'"),
+        (lambda: [prompt(name="same")(each) for each in (later, callback)], "prompt 'same'"),
+        (lambda: [resource("a://b")(each) for each in (later, callback)], "resource 'a://b'"),
+        (lambda: [resource_template("a://{b}")(each) for each in (later, callback)], "resource template 'a://{b}'"),
+        (lambda: [middleware("same")(each) for each in (later, callback)], "middleware 'same'"),
+    ],
+)
+def test_two_parts_with_one_name_are_an_error_with_both_places(declare: Callable[[], Any], about: str) -> None:
+    declare()
+    with pytest.raises(DeclarationError) as found, Harness():
+        pass
+    place = rf"{re.escape(__file__)}:\d+"
+    assert re.fullmatch(rf"{place}: {re.escape(about)}: the name is taken by the one at {place}", str(found.value))
+
+
+def test_a_file_that_is_run_twice_has_its_tools_once(capfd: pytest.CaptureFixture[str]) -> None:
+    """As the program, and as the module that another one imports."""
+    text = "from protomcp import tool\n@tool\ndef same() -> str:\n    return __name__\n"
+    for name in ("__main__", "tools"):
+        exec(compile(text, "tools.py", "exec"), {"__name__": name})
+    tool(name="other")(later)
+    tool(name="other")(later)
     with Harness() as tools:
+        assert tools.call("same").text == "tools"
+    assert capfd.readouterr().err == ""
+
+
+def test_a_tool_that_is_registered_again_while_calls_run_is_named_once(capfd: pytest.CaptureFixture[str]) -> None:
+    tool(name="same")(lambda: "first")
+    with Harness() as tools:
+        tool(name="same")(lambda: "second")
         assert tools.call("same").text == "second"
         tool(name="other")(lambda: "other")
         assert tools.call("same").text == "second"

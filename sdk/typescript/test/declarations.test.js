@@ -354,6 +354,10 @@ test("a tool shows a page of MCP Apps", async () => {
 
 test("two declarations cannot have one name", () => {
   assert.throws(() => tool({ name: "quick", handler: () => 1 }), /two tools with the name "quick"/);
+  assert.throws(
+    () => completion("ref/prompt", "filled", "topic", () => []),
+    /there are two completions of "topic" of "filled"/,
+  );
   assert.throws(() => resource({ uri: "x://text", handler: () => 1 }), /two resources/);
   assert.throws(() => tool({ name: "x" }), /has no handler/);
 });

@@ -9,7 +9,7 @@ from . import _registry
 from ._input import input_of
 from ._json import dump_exact, has_form
 from ._plan import Plan
-from ._signature import place_of
+from ._signature import code_of, place_of
 from ._wire import (
     PromptArgument,
     PromptDefinition,
@@ -44,7 +44,7 @@ class Tools:
         if self._revision != _registry.revision:
             found: dict[str, ToolDef] = {}
             for each in get_registered_tools():
-                if each.name in found:
+                if (other := found.get(each.name)) is not None and not _is_again(other.source, each.source):
                     self._warn(each)
                 found[each.name] = each
             self._definitions = list(found.values())
@@ -53,9 +53,10 @@ class Tools:
         return self._definitions
 
     def _warn(self, tool: ToolDef) -> None:
+        """Of a tool that a handler has registered; those of the start are compared by `check`."""
         if tool.name not in self._warned:
             self._warned.add(tool.name)
-            text = f"protomcp: two tools are named {tool.name!r}: the one at {place_of(tool.handler)} counts"
+            text = f"protomcp: two tools are named {tool.name!r}: the one at {place_of(tool.source)} counts"
             print(text, file=sys.stderr, flush=True)
 
     def plan(self, name: str) -> Plan | None:
@@ -94,13 +95,21 @@ class Tools:
 
 def check(tools: Tools) -> None:
     """Raises DeclarationError for a part of the file that could not be listed, or not be used; plans check tools."""
+    _check_names("tool", [(each.name, each.source) for each in get_registered_tools()])
+    for group in get_registered_groups():
+        _check_names(f"action of {group.name!r},", [(each.name, each.handler) for each in group.actions])
+    _check_names("resource", [(each.uri, each.handler) for each in get_registered_resources()])
+    templates = get_registered_resource_templates()
+    _check_names("resource template", [(each.uri_template, each.handler) for each in templates])
+    _check_names("prompt", [(each.name, each.handler) for each in get_registered_prompts()])
+    _check_names("middleware", [(each.name, each.handler) for each in get_registered_middleware()])
     for each in tools.all():
         about = _About("tool", each)
         for name in ("annotations", "icons", "meta"):
             about.json(name)
     for fixed in get_registered_resources():
         _check(fixed.handler, f"resource {fixed.uri!r}", 1)
-    for template in get_registered_resource_templates():
+    for template in templates:
         _check(template.handler, f"resource template {template.uri_template!r}")
     for prompt in get_registered_prompts():
         _check(prompt.handler, f"prompt {prompt.name!r}")
@@ -111,6 +120,22 @@ def check(tools: Tools) -> None:
     resources()
     resource_templates()
     prompts()
+
+
+def _check_names(kind: str, declared: list[tuple[str, Any]]) -> None:
+    known: dict[str, Any] = {}
+    for name, source in declared:
+        other = known.setdefault(name, source)
+        if not _is_again(other, source):
+            raise DeclarationError(
+                f"{place_of(source)}: {kind} {name!r}: the name is taken by the one at {place_of(other)}"
+            )
+
+
+def _is_again(one: Any, other: Any) -> bool:
+    """True for the same function, also if its file was run twice: as the program, and as a module."""
+    codes = code_of(one), code_of(other)
+    return one is other or (None not in codes and codes[0] is not codes[1] and place_of(one) == place_of(other))
 
 
 def _check(handler: Any, about: str, most: int | None = None) -> None:

@@ -27,21 +27,25 @@ class Signature:
         self.returns = self.hints.pop("return", REQUIRED)
 
 
+def code_of(function: Callable[..., Any]) -> Any:
+    return getattr(_function(function), "__code__", None)
+
+
 def is_async(function: Callable[..., Any]) -> bool:
     """True if calling the function returns a coroutine."""
-    code = getattr(_function(function), "__code__", None)
+    code = code_of(function)
     return code is not None and bool(code.co_flags & _COROUTINE)
 
 
 def is_generator(function: Callable[..., Any]) -> bool:
     """True if calling the function returns a generator, plain or async."""
-    code = getattr(_function(function), "__code__", None)
+    code = code_of(function)
     return code is not None and bool(code.co_flags & _GENERATORS)
 
 
 def place_of(function: Callable[..., Any]) -> str:
     """The file and the line of a function."""
-    code = getattr(_function(function), "__code__", None)
+    code = code_of(function)
     return f"{code.co_filename}:{code.co_firstlineno}" if code is not None else repr(function)
 
 

@@ -81,6 +81,16 @@ class Types:
 
     def of(self, hint: Any) -> Kind:
         """The kind of a type; raises UnknownType."""
+        try:
+            return self._of(hint)
+        except UnknownType:
+            raise
+        except Exception as error:
+            # Of the code of a class, such as a model that cannot make its schema.
+            reason = str(error).partition("\n")[0]
+            raise UnknownType(f"{_name_of(hint)} has no form in JSON: {reason}") from None
+
+    def _of(self, hint: Any) -> Kind:
         if isinstance(hint, str):
             hint = ForwardRef(hint)
         if isinstance(hint, ForwardRef):
@@ -244,7 +254,8 @@ class Types:
                 except ValueError as error:
                     for each in error.errors():  # type: ignore[attr-defined]
                         inner = "".join(f"/{part}" for part in each["loc"])
-                        faults.add(place + inner, str(each["msg"]))
+                        got = "" if each["type"] == "missing" else f", got {quoted(each['input'])}"
+                        faults.add(place + inner, f"{each['msg']}{got}")
 
             return Kind(schema, load)
 

@@ -291,6 +291,7 @@ def _single(group: GroupDef, each: ActionDef) -> ToolDef:
         {},
     )
     tool.schema = lambda: each.input_schema
+    tool.source = each.handler
     return tool
 
 
@@ -312,6 +313,7 @@ def _union(group: GroupDef) -> ToolDef:
     description = f"{group.description} Actions: {listed}".strip()
     tool = _define(group, group.name, description, _handler(group.actions, choose), {})
     tool.schema = lambda: _union_schema(group)
+    tool.source = next((each.handler for each in group.actions), tool.handler)
     return tool
 
 

@@ -35,6 +35,8 @@ class ToolDef:
         self.name = name
         self.description = description
         self.handler = handler
+        # The function of the author, if another one is called around it.
+        self.source: Callable[..., Any] = handler
         self.title = title
         self.destructive_hint = destructive_hint
         self.idempotent_hint = idempotent_hint

@@ -289,6 +289,7 @@ def _step_tool(made: WorkflowDef, each: StepDef) -> ToolDef:
     description = each.description or f"{made.name} {each.name}"
     is_hidden = not each.initial and not made.handles
     found = ToolDef(f"{made.name}.{each.name}", description, "", handler, hidden=is_hidden)
+    found.source = each.handler
     found.schema = lambda: each.input_schema if each.initial or not made.handles else _with_handle(each.input_schema)
     return found
 
@@ -316,9 +317,11 @@ def _cancel_tool(made: WorkflowDef) -> ToolDef:
     schema: dict[str, Any] = {"type": "object", "properties": {}}
     if made.handles:
         schema = _with_handle(schema)
-    return ToolDef(
+    found = ToolDef(
         f"{made.name}.cancel", f"Cancel the {made.name} workflow", dump(schema), handler, hidden=not made.handles
     )
+    found.source = made.steps[0].handler
+    return found
 
 
 class _StepCall:

@@ -47,6 +47,8 @@ export function prompt(options) {
  */
 export function completion(reference, name, argument, completer) {
   const key = completionKey(reference, name, argument);
+  if (registry.completions.has(key))
+    throw new TypeError(`there are two completions of ${JSON.stringify(argument)} of ${JSON.stringify(name)}`);
   registry.completions.set(key, completer);
   return { remove: () => void registry.completions.delete(key) };
 }

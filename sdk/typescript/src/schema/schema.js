@@ -5,7 +5,7 @@
  */
 
 import { stringify } from "../json.js";
-import { at, complaints, unknownName } from "./check.js";
+import { at, complaints, quote, unknownName } from "./check.js";
 
 /** @import { Issue, JsonSchema, Schema, StandardSchema } from "../types.js" */
 
@@ -123,20 +123,31 @@ export function toJson(schema, side, about) {
  */
 function checkStandard(schema, value) {
   const outcome = schema["~standard"].validate(value);
-  return outcome instanceof Promise ? outcome.then(ofStandard) : ofStandard(outcome);
+  const read = (/** @type {any} */ outcome) => ofStandard(outcome, value);
+  return outcome instanceof Promise ? outcome.then(read) : read(outcome);
 }
 
 /**
  * @param {{ value?: unknown, issues?: readonly Issue[] | undefined }} outcome
+ * @param {unknown} value
  * @returns {Outcome}
  */
-const ofStandard = (outcome) =>
-  outcome.issues ? { complaints: outcome.issues.slice(0, 10).map(explain) } : { value: outcome.value };
+const ofStandard = (outcome, value) =>
+  outcome.issues
+    ? { complaints: outcome.issues.slice(0, 10).map((issue) => explain(issue, value)) }
+    : { value: outcome.value };
 
-/** @param {Issue} issue */
-function explain({ path = [], message }) {
-  const steps = path.map((step) => String(typeof step === "object" ? step.key : step));
-  return at(steps.map((step) => `/${step}`).join(""), message);
+/**
+ * The complaint of a library, with the value that it is about.
+ *
+ * @param {Issue} issue
+ * @param {any} value
+ */
+function explain({ path = [], message }, value) {
+  const steps = path.map((step) => (typeof step === "object" ? step.key : step));
+  const inner = steps.reduce((/** @type {any} */ whole, step) => whole?.[step], value);
+  const got = path.length && inner !== undefined ? `, got ${quote(inner)}` : "";
+  return at(steps.map((step) => `/${String(step)}`).join(""), `${message}${got}`);
 }
 
 /**
