@@ -4,6 +4,25 @@
  * @module
  */
 
+import { checkNames } from "./declare/options.js";
+
+const PARTS = [
+  "content",
+  "result",
+  "structured",
+  "structuredContent",
+  "enable",
+  "enableTools",
+  "disable",
+  "disableTools",
+  "meta",
+  "isError",
+  "errorCode",
+  "message",
+  "suggestion",
+  "retryable",
+];
+
 /**
  * The result of a tool.
  *
@@ -30,6 +49,7 @@ export class ToolResult {
    * @param {boolean} [parts.retryable]
    */
   constructor(parts = {}) {
+    checkNames("ToolResult", parts, PARTS);
     this.content = parts.content ?? parts.result;
     this.structured = parts.structured ?? parts.structuredContent;
     this.enable = parts.enable ?? parts.enableTools ?? [];

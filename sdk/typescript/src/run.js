@@ -8,6 +8,7 @@ import { createConnection } from "node:net";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
 
+import { checkNames } from "./declare/options.js";
 import { logError, printError, ToolError } from "./errors.js";
 import { FrameReader } from "./wire/frames.js";
 import { Output } from "./session/output.js";
@@ -39,6 +40,7 @@ export const currentSession = () => current;
  * @returns {Promise<void>}
  */
 export function run(options = {}) {
+  checkNames("run", options, ["concurrency"]);
   if (!socketPath) {
     console.error("PROTOMCP_SOCKET is not set: start this file with `pmcp dev FILE`");
     process.exit(1);

@@ -15,6 +15,9 @@
 
 import { Buffer } from "node:buffer";
 
+import { checkNames } from "./declare/options.js";
+import { describeFailure } from "./errors.js";
+import { quote } from "./schema/check.js";
 import { textOf } from "./content.js";
 import { Output } from "./session/output.js";
 import { Session } from "./session/session.js";
@@ -29,7 +32,7 @@ import { registry } from "./registry.js";
  *
  * @typedef {object} ClientOptions
  * @property {(question: { message: string, schema: any, url: string, key: string }) => { action: string, content?: unknown } | Promise<any>} [ask]
- *   answers forms and pages
+ *   answers forms and pages: the action is "accept", "decline" or "cancel"
  * @property {(request: { messages: any[], maxTokens: number, system: string, key: string }) => string | Promise<string>} [sample]
  *   answers for the model
  * @property {Root[]} [roots]
@@ -87,6 +90,7 @@ const ALL_FEATURES = [
  * @param {ClientOptions} [options]
  */
 export async function connect(options = {}) {
+  checkNames("connect", options, ["ask", "sample", "roots", "registry", "features"]);
   const client = new TestClient(options);
   await client.open();
   return client;
@@ -392,37 +396,55 @@ class TestClient {
     for (const name of kind === "disableTools" ? toolNames : disable) this.shown.delete(name);
   }
 
-  /** @param {any} envelope */
-  async #answer({ kind, message, requestId, questionKey: key }) {
-    const { ask, sample, roots } = this.#options;
-    if (kind === "elicitationRequest") {
-      if (!ask) return this.#send("elicitationResponse", { error: "the client cannot ask its user" }, requestId);
-      const { action, content } = await ask({
-        message: message.message,
-        schema: parse(message.requestedSchemaJson),
-        url: message.url,
-        key,
-      });
-      return this.#send("elicitationResponse", { action, contentJson: content && JSON.stringify(content) }, requestId);
+  /**
+   * Answers a question; the error of a function of the test fails it.
+   *
+   * @param {any} envelope
+   */
+  async #answer({ kind, message, requestId, questionKey }) {
+    if (kind === "listRootsRequest") return this.#answerRoots(requestId);
+    const isForm = kind === "elicitationRequest";
+    let answer;
+    try {
+      answer = isForm ? await this.#askUser(message, questionKey) : await this.#askModel(message, questionKey);
+    } catch (error) {
+      answer = { error: describeFailure(error).message };
     }
-    if (kind === "listRootsRequest") {
-      if (!roots)
-        return this.#send(
-          "listRootsResponse",
-          { error: { errorCode: "NO_ROOTS", message: "the client has no roots" } },
-          requestId,
-        );
-      return this.#send("listRootsResponse", { roots }, requestId);
-    }
-    if (!sample) return this.#send("samplingResponse", { error: "the client has no model" }, requestId);
-    const text = await sample({
-      messages: parse(message.messagesJson),
-      maxTokens: message.maxTokens,
-      system: message.systemPrompt,
-      key,
-    });
+    this.#send(isForm ? "elicitationResponse" : "samplingResponse", answer, requestId);
+  }
+
+  /** @param {string} requestId */
+  #answerRoots(requestId) {
+    const { roots } = this.#options;
+    const error = { errorCode: "NO_ROOTS", message: "the client has no roots" };
+    this.#send("listRootsResponse", roots ? { roots } : { error }, requestId);
+  }
+
+  /**
+   * @param {any} message
+   * @param {string} key
+   */
+  async #askUser({ message, requestedSchemaJson, url }, key) {
+    const { ask } = this.#options;
+    if (!ask) return { error: "the client cannot ask its user" };
+    const answer = await ask({ message, schema: parse(requestedSchemaJson), url, key });
+    const { action, content } = Object(answer);
+    if (!["accept", "decline", "cancel"].includes(action))
+      throw new TypeError(`ask has answered ${quote(answer)}: return { action: "accept", content: … }, or another action`);
+    return { action, contentJson: content && JSON.stringify(content) };
+  }
+
+  /**
+   * @param {any} message
+   * @param {string} key
+   */
+  async #askModel({ messagesJson, maxTokens, systemPrompt: system }, key) {
+    const { sample } = this.#options;
+    if (!sample) return { error: "the client has no model" };
+    const text = await sample({ messages: parse(messagesJson), maxTokens, system, key });
+    if (typeof text !== "string") throw new TypeError(`sample has answered ${quote(text)}: return a text`);
     const contentJson = JSON.stringify({ type: "text", text });
-    this.#send("samplingResponse", { role: "assistant", contentJson, model: "test", stopReason: "endTurn" }, requestId);
+    return { role: "assistant", contentJson, model: "test", stopReason: "endTurn" };
   }
 }
 

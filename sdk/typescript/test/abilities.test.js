@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
 
-import { discover, onStart, onStop, prompt, resource, resourceTemplate, sidecar, telemetry } from "protomcp";
+import { app, completion, discover, handOver, middleware, onStart, onStop, prompt, resource } from "protomcp";
+import { resourceTemplate, shared, sidecar, telemetry } from "protomcp";
 import { tool, toolGroup, ToolError, ToolResult, use, workflow } from "protomcp";
 import { connect } from "protomcp/testing";
 
@@ -368,6 +369,35 @@ test("options that are not known are named, with the one that is meant", () => {
     [() => workflow({ name: "w", first: "a", steps: { a: { nxt: [], handler } } }), /step "w.a" .* "nxt": use next/],
   ];
   for (const [declare, message] of cases) assert.throws(declare, message);
+});
+
+test("nothing is dropped from what a declaration is given", async () => {
+  const handler = () => "";
+  const cases = [
+    [() => tool({ description: "Adds.", title: "Add" }), /^a tool \(Add\) has no handler/],
+    [() => tool({ name: "x", handler: "run" }), /^tool "x": the handler is not a function/],
+    [() => toolGroup({ name: "g", action: {} }), /^toolGroup "g" has an unknown option "action": use actions/],
+    [() => toolGroup({ name: "g" }), /^toolGroup "g" has no actions/],
+    [() => toolGroup({ name: "g", strategy: "unoin", actions: {} }), /^toolGroup "g": the strategy is .*, not "unoin"/],
+    [() => workflow({ name: "w", first: "a", step: {} }), /^workflow "w" has an unknown option "step": use steps/],
+    [() => workflow({ name: "w", first: "a" }), /^workflow "w" has no steps/],
+    [() => app({ name: "a", htm: "" }), /^app "a" has an unknown option "htm": use html/],
+    [() => app({ name: "a" }), /^app "a" has either html or a file/],
+    [() => middleware({ name: "m", befor: handler }), /^middleware "m" has an unknown option "befor": use before/],
+    [() => middleware({ name: "m" }), /^middleware "m" has neither before nor after/],
+    [() => middleware({ name: "m", before: 1 }), /^middleware "m": before is not a function/],
+    [() => sidecar({ name: "s", command: ["a"], healthcheck: "" }), /^sidecar "s" .*"healthcheck": use healthCheck/],
+    [() => prompt({ name: "p", arguments: [{ name: "a", requierd: true }], handler }), /argument "a" .*: use required/],
+    [() => completion("prompt", "p", "a", handler), /the reference is "ref\/prompt" or "ref\/resource", not "prompt"/],
+    [() => completion("ref/prompt", "p", "a"), /^completion of "a" of "p": the function is missing/],
+    [() => handOver(handler), /^handOver: the function that takes it is missing/],
+    ...[use, telemetry, onStart, onStop, shared].map((take) => [() => take(5), /: the argument is not a function/]),
+    [() => new ToolResult({ contents: "x" }), /^ToolResult has an unknown option "contents": use content/],
+  ];
+  for (const [declare, message] of cases) {
+    assert.throws(declare, ({ message: text }) => (assert.match(text, message), true));
+  }
+  await assert.rejects(connect({ asks: handler }), /: connect has an unknown option "asks": use ask/);
 });
 
 test("the log shows an error without the frames of the SDK", async (t) => {

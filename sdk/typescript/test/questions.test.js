@@ -103,6 +103,23 @@ test("the end of a call ends its questions", async () => {
   assert.ok(reason instanceof QuestionError);
 });
 
+test("an answer of a test that says nothing fails its question with the reason", async () => {
+  for (const [answers, name, text] of [
+    [{ ask: () => ({ sure: true }) }, "confirm", /ask has answered \{"sure":true\}: return \{ action: "accept", content: … \}/],
+    [{ ask: () => ({ action: "accepted" }) }, "confirm", /ask has answered \{"action":"accepted"\}/],
+    [{ ask: () => true }, "confirm", /ask has answered true/],
+    [{ ask: async () => undefined }, "visit", /ask has answered undefined/],
+    [{ ask: () => { throw new RangeError("no user"); } }, "confirm", /RangeError: no user/],
+    [{ sample: () => ({ text: "hi" }) }, "write", /sample has answered \{"text":"hi"\}: return a text/],
+  ]) {
+    const client = await connect(answers);
+    const found = await client.call(name);
+    assert.deepEqual([found.isError, found.error.code], [true, "QUESTION_FAILED"]);
+    assert.match(found.text, text);
+    await client.close();
+  }
+});
+
 test("a number that is infinite in JavaScript is named, and reaches no handler", async (t) => {
   const any = tool({ name: "any", input: { type: "object" }, handler: () => assert.fail("it is not called") });
   const typed = tool({

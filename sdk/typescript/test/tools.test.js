@@ -284,6 +284,23 @@ test("a schema that cannot be said as JSON Schema names the cure", async () => {
   declared.remove();
 });
 
+test("the members of a schema without the schema are named", async () => {
+  for (const [options, about, name] of [
+    [{ input: { a: z.string(), b: z.number() } }, "input", "a"],
+    [{ input: { type: "object", properties: { a: { type: "string" }, b: z.number() } } }, "input", "b"],
+    [{ output: { a: z.string() } }, "output", "a"],
+    [{ output: { type: "object", properties: { a: type("string") } } }, "output", "a"],
+  ]) {
+    const declared = tool({ name: "shape", handler: echo, ...options });
+    const text = `^tool "shape", ${about}: "${name}" is the schema of a member: wrap it, as in z\\.object\\(\\{ ${name}: … `;
+    await assert.rejects(connect(), ({ message }) => (assert.match(message, new RegExp(text)), true));
+    declared.remove();
+  }
+  const asks = tool({ name: "asks_shape", handler: (_, { ask }) => ask("?", { a: z.string() }) });
+  assert.match((await client.call("asks_shape")).text, /the form of a question: "a" is the schema of a member: wrap it/);
+  asks.remove();
+});
+
 // ---------------------------------------------------------------- context
 
 tool({

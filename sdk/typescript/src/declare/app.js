@@ -6,6 +6,7 @@
 
 import { readFile } from "node:fs/promises";
 
+import { APP, checkNames } from "./options.js";
 import { resource } from "./resource.js";
 
 /** @import { App, Declared } from "../types.js" */
@@ -30,8 +31,9 @@ const MIME_TYPE = "text/html;profile=mcp-app";
  * @returns {App & Declared}
  */
 export function app(options) {
+  checkNames("app", options, APP);
   const { name, html, file, title, description, uri = `ui://${name}` } = options;
-  if ((html === undefined) === (file === undefined)) throw new TypeError("an app has either html or a file");
+  if ((html === undefined) === (file === undefined)) throw new TypeError(`app ${JSON.stringify(name)} has either html or a file`);
   const { csp, permissions, domain, prefersBorder } = options;
   const ui = Object.fromEntries(
     Object.entries({ csp, permissions, domain, prefersBorder }).filter(([, value]) => value !== undefined),

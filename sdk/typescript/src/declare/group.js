@@ -8,7 +8,7 @@ import { unknownName } from "../schema/check.js";
 import { compileInput } from "../schema/schema.js";
 import { ToolError } from "../errors.js";
 import { callHandler } from "../values.js";
-import { ACTION, checkOptions } from "./options.js";
+import { ACTION, checkNames, checkOptions, GROUP } from "./options.js";
 import { tool } from "./tool.js";
 
 /** @import { Described, Hints, Schema, Tool, ToolOptions } from "../types.js" */
@@ -34,11 +34,17 @@ import { tool } from "./tool.js";
  * }} options
  * @returns {Tool[]}
  */
-export function toolGroup({ name, strategy = "separate", separator = "_", actions, ...shared }) {
+export function toolGroup(options) {
+  checkNames("toolGroup", options, GROUP);
+  const { name, strategy = "separate", separator = "_", actions, ...shared } = options;
+  const about = `toolGroup ${JSON.stringify(name)}`;
+  if (typeof actions !== "object" || actions === null) throw new TypeError(`${about} has no actions`);
+  if (strategy !== "separate" && strategy !== "union")
+    throw new TypeError(`${about}: the strategy is "separate" or "union", not ${JSON.stringify(strategy)}`);
   const entries = /** @type {[string, Action<any, any>][]} */ (Object.entries(actions));
-  for (const [action, options] of entries) checkOptions("action", options, ACTION, `${name}.${action}`);
+  for (const [action, declared] of entries) checkOptions("action", declared, ACTION, `${name}.${action}`);
   if (strategy === "union") return [union(name, shared, entries)];
-  return entries.map(([action, options]) => tool({ ...options, name: `${name}${separator}${action}` }));
+  return entries.map(([action, declared]) => tool({ ...declared, name: `${name}${separator}${action}` }));
 }
 
 /**

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { checkFunction } from "./options.js";
 import { registry } from "../registry.js";
 
 /**
@@ -22,6 +23,8 @@ import { registry } from "../registry.js";
  * @param {(state: T) => unknown} take
  */
 export function handOver(give, take) {
+  checkFunction("handOver: the function that gives the state", give);
+  checkFunction("handOver: the function that takes it", take);
   if (registry.handover) throw new TypeError("there are two states to hand over: give them as one object");
   registry.handover = { give, take };
 }

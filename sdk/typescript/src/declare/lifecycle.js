@@ -4,6 +4,7 @@
  * @module
  */
 
+import { checkFunction } from "./options.js";
 import { registry } from "../registry.js";
 
 /**
@@ -12,6 +13,7 @@ import { registry } from "../registry.js";
  * @param {() => unknown} work
  */
 export function onStart(work) {
+  checkFunction("onStart: the argument", work);
   registry.hooks.push({ start: work });
 }
 
@@ -21,6 +23,7 @@ export function onStart(work) {
  * @param {() => unknown} work
  */
 export function onStop(work) {
+  checkFunction("onStop: the argument", work);
   registry.hooks.push({ stop: work });
 }
 
@@ -38,6 +41,7 @@ export function onStop(work) {
  * @returns {{ readonly value: T }}
  */
 export function shared(make, dispose) {
+  checkFunction("shared: the argument", make);
   /** @type {{ value: T } | undefined} */
   let made;
   registry.hooks.push({

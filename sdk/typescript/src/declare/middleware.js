@@ -4,6 +4,7 @@
  * @module
  */
 
+import { checkFunction, checkNames, MIDDLEWARE } from "./options.js";
 import { registry } from "../registry.js";
 
 /** @import { Declared, LocalMiddleware, MiddlewareOptions } from "../types.js" */
@@ -26,6 +27,7 @@ import { registry } from "../registry.js";
  * @returns {Declared}
  */
 export function use(wrap) {
+  checkFunction("use: the argument", wrap);
   registry.local.push(wrap);
   return {
     remove: () => {
@@ -42,7 +44,12 @@ export function use(wrap) {
  * @param {MiddlewareOptions} options
  */
 export function middleware(options) {
-  if (!options?.name) throw new TypeError("a middleware has a name");
+  checkNames("middleware", options, MIDDLEWARE);
+  if (!options.name) throw new TypeError("a middleware has a name");
+  const about = `middleware ${JSON.stringify(options.name)}`;
+  for (const phase of /** @type {const} */ (["before", "after"]))
+    if (options[phase] !== undefined) checkFunction(`${about}: ${phase}`, options[phase]);
+  if (!options.before && !options.after) throw new TypeError(`${about} has neither before nor after`);
   if (registry.middleware.has(options.name))
     throw new TypeError(`there are two middlewares ${JSON.stringify(options.name)}`);
   registry.middleware.set(options.name, options);

@@ -39,6 +39,13 @@ export const ACTION = [
   "visibility",
 ];
 export const STEP = [...ACTION, "next"];
+const SHARED = ACTION.filter((option) => !["input", "args", "output", "values", "handler"].includes(option));
+export const GROUP = [...SHARED, "strategy", "separator", "actions"];
+export const WORKFLOW = ["name", "description", "first", "steps", "state", "ttlMs", "onCancel"];
+export const APP = ["name", "uri", "html", "file", "title", "description", "csp", "permissions", "domain", "prefersBorder"];
+export const MIDDLEWARE = ["name", "priority", "before", "after"];
+export const SIDECAR = ["name", "command", "cwd", "env", "healthCheck", "healthTimeout", "startOn", "stopTimeout"];
+const ARGUMENT = ["name", "title", "description", "required"];
 export const PROMPT = [...DESCRIBED, "input", "args", "arguments", "complete"];
 export const RESOURCE = [...DESCRIBED, "uri", "mimeType", "size", "annotations"];
 export const TEMPLATE = [...DESCRIBED, "uriTemplate", "mimeType", "annotations", "complete"];
@@ -52,17 +59,54 @@ export const TEMPLATE = [...DESCRIBED, "uriTemplate", "mimeType", "annotations",
  * @param {string} [name] the name of the declaration, if it is not an option
  */
 export function checkOptions(what, options, known, name = options?.name ?? options?.uri ?? options?.uriTemplate) {
-  if (typeof options !== "object" || options === null)
-    throw new TypeError(`${what} takes one object: ${what}({ name, handler })`);
-  const about = typeof name === "string" && name ? `${what} ${JSON.stringify(name)}` : `a ${what}`;
-  for (const option of Object.keys(options)) {
-    if (known.includes(option)) continue;
-    const near = ELSEWHERE[option] ?? nearest(option, known);
-    const hint = near ? `: use ${near}` : `; there are ${known.join(", ")}`;
-    throw new TypeError(`${about} has an unknown option ${JSON.stringify(option)}${hint}`);
-  }
-  if (typeof options.handler !== "function") throw new TypeError(`${about} has no handler`);
+  checkNames(what, options, known, name);
+  const about = aboutOf(what, options, name);
+  if (options.handler === undefined) throw new TypeError(`${about} has no handler`);
+  checkFunction(`${about}: the handler`, options.handler);
+  for (const argument of options.arguments ?? []) checkNames(`${about}, argument`, argument, ARGUMENT);
   for (const [name, provider] of Object.entries(options.values ?? {}))
     if (typeof provider !== "function")
       throw new TypeError(`${about}: the value ${JSON.stringify(name)} is not provided by a function`);
+}
+
+/**
+ * Throws if an object has members that are not known.
+ *
+ * @param {string} what the function, or the object in a message
+ * @param {any} options
+ * @param {string[]} known
+ * @param {unknown} [name]
+ */
+export function checkNames(what, options, known, name = options?.name) {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError(`${what} takes one object: ${what}({ ${known.includes("handler") ? "name, handler" : known[0]} })`);
+  for (const option of Object.keys(options)) {
+    if (known.includes(option)) continue;
+    const near = (known.includes("handler") ? ELSEWHERE[option] : undefined) ?? nearest(option, known);
+    const hint = near ? `: use ${near}` : `; there are ${known.join(", ")}`;
+    const about = known.includes("name") ? aboutOf(what, options, name) : what;
+    throw new TypeError(`${about} has an unknown option ${JSON.stringify(option)}${hint}`);
+  }
+}
+
+/**
+ * @param {string} what
+ * @param {unknown} value
+ */
+export function checkFunction(what, value) {
+  if (typeof value === "function") return;
+  throw new TypeError(value === undefined ? `${what} is missing` : `${what} is not a function`);
+}
+
+/**
+ * A declaration in a message: with its name, or what else its author knows it by.
+ *
+ * @param {string} what
+ * @param {any} options
+ * @param {unknown} name
+ */
+function aboutOf(what, options, name) {
+  if (typeof name === "string" && name) return `${what} ${JSON.stringify(name)}`;
+  const { title, description } = options;
+  return title || description ? `a ${what} (${title ?? description})` : `a ${what}`;
 }

@@ -5,7 +5,7 @@
  */
 
 import { ENTRIES, registry } from "../registry.js";
-import { checkOptions, PROMPT } from "./options.js";
+import { checkFunction, checkOptions, PROMPT } from "./options.js";
 
 /** @import { Completer, Declared, PromptOptions, Provider, Schema } from "../types.js" */
 /** @import { PromptEntry } from "../registry.js" */
@@ -46,6 +46,9 @@ export function prompt(options) {
  * @returns {Declared}
  */
 export function completion(reference, name, argument, completer) {
+  if (reference !== "ref/prompt" && reference !== "ref/resource")
+    throw new TypeError(`completion: the reference is "ref/prompt" or "ref/resource", not ${JSON.stringify(reference)}`);
+  checkFunction(`completion of ${JSON.stringify(argument)} of ${JSON.stringify(name)}: the function`, completer);
   const key = completionKey(reference, name, argument);
   if (registry.completions.has(key))
     throw new TypeError(`there are two completions of ${JSON.stringify(argument)} of ${JSON.stringify(name)}`);

@@ -9,6 +9,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ToolError } from "../errors.js";
+import { checkNames, SIDECAR } from "./options.js";
 import { registry } from "../registry.js";
 
 /** @import { ChildProcess } from "node:child_process" */
@@ -37,7 +38,8 @@ const killAll = () => running.forEach((child) => child.kill("SIGKILL"));
  * @param {SidecarOptions} options
  */
 export function sidecar(options) {
-  const { name, command, startOn = "first_tool_call" } = options ?? {};
+  checkNames("sidecar", options, SIDECAR);
+  const { name, command, startOn = "first_tool_call" } = options;
   if (!name) throw new TypeError("a sidecar has a name");
   if (!command?.length) throw new TypeError(`the sidecar ${JSON.stringify(name)} has no command`);
   if (registry.sidecars.some((other) => other.name === name))

@@ -5,6 +5,7 @@
  */
 
 import { printError } from "../errors.js";
+import { checkFunction } from "./options.js";
 import { registry } from "../registry.js";
 
 /** @import { CallEvent, Declared } from "../types.js" */
@@ -22,6 +23,7 @@ import { registry } from "../registry.js";
  * @returns {Declared}
  */
 export function telemetry(sink) {
+  checkFunction("telemetry: the argument", sink);
   let hasFailed = false;
   const failed = (/** @type {unknown} */ error) => {
     if (!hasFailed) printError("a telemetry function has failed:", error);

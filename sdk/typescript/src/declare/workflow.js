@@ -13,7 +13,7 @@ import { objectJson, stringify } from "../json.js";
 import { ToolResult } from "../result.js";
 import { compileInput } from "../schema/schema.js";
 import { callHandler } from "../values.js";
-import { checkOptions, STEP } from "./options.js";
+import { checkNames, checkOptions, STEP, WORKFLOW } from "./options.js";
 import { tool } from "./tool.js";
 
 /** @import { Described, Hints, Provider, Schema, Tool, ToolContext } from "../types.js" */
@@ -56,7 +56,9 @@ const MOST_RUNS = 10_000;
  * @returns {Tool[]}
  */
 export function workflow(options) {
+  checkNames("workflow", options, WORKFLOW);
   const { name, steps, first } = options;
+  if (typeof steps !== "object" || steps === null) throw new TypeError(`workflow ${JSON.stringify(name)} has no steps`);
   for (const target of [first, ...Object.values(steps).flatMap((step) => step.next ?? [])]) {
     if (!(target in steps))
       throw new TypeError(`workflow ${JSON.stringify(name)} has no step ${JSON.stringify(target)}`);

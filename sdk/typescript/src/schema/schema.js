@@ -57,11 +57,7 @@ export const isStandard = (schema) =>
 export function compileInput(schema, about) {
   if (schema === undefined) return compilePlain({ type: "object", additionalProperties: false });
   const json = asObject(toJson(schema, "input", about));
-  if (!json) {
-    const isShape = !isStandard(schema) && Object.values(schema).some(isStandard);
-    const advice = isShape ? ": wrap these schemas, as in z.object({ … })" : "";
-    throw new TypeError(`${about}: the schema of arguments must be one of an object${advice}`);
-  }
+  if (!json) throw new TypeError(`${about}: the schema of arguments must be one of an object`);
   if (!isStandard(schema)) return compilePlain(json);
   const known = namesOf(json);
   const closed = known ? { ...json, additionalProperties: false } : json;
@@ -97,6 +93,7 @@ export function toJson(schema, side, about) {
     if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
       throw new TypeError(`${about}: a schema is JSON Schema, or one of a library with Standard Schema`);
     }
+    checkShape(schema, about);
     return schema;
   }
   const standard = /** @type {any} */ (schema["~standard"]);
@@ -114,6 +111,18 @@ export function toJson(schema, side, about) {
     json = convert.call(standard.jsonSchema, { target, libraryOptions: { unrepresentable: "any" } });
   }
   return tidy(json);
+}
+
+/**
+ * Throws for the members of an object without the object, and for JSON Schema with schemas of a library in it.
+ *
+ * @param {JsonSchema} schema
+ * @param {string} about
+ */
+function checkShape(schema, about) {
+  const [name] = Object.entries({ ...Object(schema.properties), ...schema }).find(([, each]) => isStandard(each)) ?? [];
+  if (name === undefined) return;
+  throw new TypeError(`${about}: ${JSON.stringify(name)} is the schema of a member: wrap it, as in z.object({ ${name}: … })`);
 }
 
 /**
