@@ -137,7 +137,7 @@ async function serve(path, options) {
   socket.on("connect", () => session.begin());
   socket.on("drain", () => socket.resume());
   socket.on("data", (bytes) => {
-    reader.feed(bytes);
+    reader.feed(/** @type {Buffer} */ (bytes));
     if (reader.lost) socket.destroy(new Error("the bytes from the bridge cannot be read"));
   });
   await new Promise((resolve) => {

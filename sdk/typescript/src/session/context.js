@@ -55,6 +55,7 @@ export class RequestContext {
     return this._envelope.requestId;
   }
 
+  /** @returns {AbortSignal} */
   get signal() {
     this._controller ??= new AbortController();
     if (this.cancelled && !this._controller.signal.aborted)
