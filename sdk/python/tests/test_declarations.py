@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import json
 import re
 import subprocess
 import sys
@@ -256,6 +257,13 @@ def test_an_annotation_for_type_checkers_alone_is_any_value(capfd: pytest.Captur
     tool(unknown)
 
     @tool
+    async def injected(
+        how: protomcp.AsyncContext,
+        value: Annotated[Missing, Depends(lambda: 1)],  # type: ignore[name-defined]  # noqa: F821
+    ) -> str:
+        return f"{value} {type(how).__name__}"
+
+    @tool
     def inside(item: Unknown, how: AsyncContext) -> str:  # type: ignore[name-defined]  # noqa: F821
         return f"{item} {type(how).__name__}"
 
@@ -265,16 +273,21 @@ def test_an_annotation_for_type_checkers_alone_is_any_value(capfd: pytest.Captur
 
     with Harness() as tools:
         assert tools.call(unknown, first=[1]).structured is None
-        assert tools.call(unknown, first=[1], rest={"a": 2}).text == '[[1],{"a":2},1]'
+        assert tools.call(unknown, first=[1], rest=[{"a": 2}]).text == '[[1],[{"a":2}],1]'
+        assert "at /rest: expected array" in tools.call(unknown, first=1, rest=2).text
+        assert tools.call(injected).text == "1 AsyncContext"
+        assert json.loads(tools.tools["injected"].input_schema_json)["properties"] == {}
         assert tools.call(inside, item={"inner": 1}).text == "{'inner': 1} AsyncContext"
         assert tools.get("ask", topic="tea")[0][1]["text"] == "about tea"
         tool(name="other")(lambda: "")
         tools.call("other")
     said = capfd.readouterr().err
+    anything = "takes any value where its type is not known"
     place = f"{__file__}:{unknown.__code__.co_firstlineno}"
     for name, text in (("first", "Missing"), ("rest", "list[Missing] | None"), ("when", "later.Missing")):
-        assert said.count(f"{place}: the parameter {name} takes any value: its type {text} cannot be resolved: ") == 1
-    assert said.count("the parameter item takes any value: its type Unknown cannot be resolved: name 'Missing'") == 1
+        assert said.count(f"{place}: the parameter {name} {anything}: {text} cannot be resolved: ") == 1
+    assert said.count(f"the parameter item {anything}: Unknown cannot be resolved: name 'Missing'") == 1
+    assert said.count(anything) == 5
 
 
 class Base(TypedDict, total=False):

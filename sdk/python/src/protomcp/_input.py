@@ -96,10 +96,12 @@ class Input:
         try:
             kind = self.types.of(hint)
         except Unresolved as error:
-            _warn(f"{self._place}: the parameter {name} takes any value: its type {error}")
+            self.signature.unresolved[name] = str(error)
             kind = self.types.of(Any)
         except UnknownType as error:
             raise UnknownType(f"the parameter {name}: {error}") from None
+        if reason := self.signature.unresolved.get(name):
+            _warn(f"{self._place}: the parameter {name} takes any value where its type is not known: {reason}")
         if default is None and not accepts_null(kind.schema):
             # `text: str = None` is written often, and means what it says.
             load = kind.load

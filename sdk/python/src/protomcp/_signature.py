@@ -7,24 +7,49 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from ._types import REQUIRED, Unresolved, resolve
+from ._types import REQUIRED, Unresolved, resolve, resolve_loosely
 from .errors import DeclarationError
 
 _KEYWORDS, _COROUTINE, _GENERATORS = 0x08, 0x80, 0x220
 
 
 class Signature:
-    """The parameters of a handler, with their types and defaults. `call` calls it with values by name."""
+    """The parameters of a handler, with their types and defaults.
 
-    __slots__ = ("call", "defaults", "hints", "names", "returns", "scope", "takes_any")
+    `call` calls it with values by name. `unresolved` has the reasons for types of which a part is not known.
+    """
+
+    __slots__ = ("call", "defaults", "hints", "names", "returns", "scope", "takes_any", "unresolved")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         inner = _function(function)
         self.names, self.defaults, self.takes_any, positional = _parameters(function)
         self.call = _by_place(function, positional, self.defaults) if positional else function
         self.scope: dict[str, Any] = getattr(inner, "__globals__", {})
-        self.hints = _hints(inner, self.scope)
+        self.unresolved: dict[str, str] = {}
+        self.hints = self._hints(inner)
         self.returns = self.hints.pop("return", REQUIRED)
+
+    def _hints(self, function: Any) -> dict[str, Any]:
+        try:
+            if sys.version_info < (3, 14):
+                annotations = getattr(function, "__annotations__", None) or {}
+                if not any(isinstance(each, str) for each in annotations.values()):
+                    # There is nothing to resolve at the top; names inside are resolved where they are met.
+                    return dict(annotations)
+            return typing.get_type_hints(function, include_extras=True)
+        except Exception:
+            return {name: self._resolved(name, each) for name, each in _annotations(function).items()}
+
+    def _resolved(self, name: str, annotation: Any) -> Any:
+        text = getattr(annotation, "__forward_arg__", annotation)
+        if not isinstance(text, str):
+            return annotation
+        try:
+            return resolve(text, self.scope)
+        except Unresolved as error:
+            self.unresolved[name] = str(error)
+            return resolve_loosely(text, self.scope)
 
 
 def code_of(function: Callable[..., Any]) -> Any:
@@ -163,29 +188,9 @@ def _inspected(function: Any) -> _Parameters:
     return names, defaults, takes_any, positional
 
 
-def _hints(function: Any, scope: dict[str, Any]) -> dict[str, Any]:
-    """The annotations. Those that cannot be resolved stay texts."""
-    try:
-        if sys.version_info < (3, 14):
-            annotations = getattr(function, "__annotations__", None) or {}
-            if not any(isinstance(each, str) for each in annotations.values()):
-                # There is nothing to resolve at the top; names inside are resolved where they are met.
-                return dict(annotations)
-        return typing.get_type_hints(function, include_extras=True)
-    except Exception:
-        return {name: _resolved(each, scope) for name, each in _annotations(function).items()}
-
-
 def _annotations(function: Any) -> dict[str, Any]:
     if sys.version_info < (3, 14):
         return getattr(function, "__annotations__", None) or {}
     import annotationlib  # type: ignore[import-not-found,unused-ignore]
 
     return annotationlib.get_annotations(function, format=annotationlib.Format.FORWARDREF)
-
-
-def _resolved(annotation: Any, scope: dict[str, Any]) -> Any:
-    try:
-        return resolve(annotation, scope) if isinstance(annotation, str) else annotation
-    except Unresolved:
-        return annotation

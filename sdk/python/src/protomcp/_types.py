@@ -7,6 +7,7 @@ recursive.
 
 from __future__ import annotations
 
+import builtins
 import collections.abc
 import sys
 import types
@@ -60,14 +61,31 @@ class Unresolved(UnknownType):
 
 def resolve(name: str, scope: dict[str, Any]) -> Any:
     """The type that is written as text; raises Unresolved."""
-    from .context import AsyncContext, ToolContext
-
-    # A context decides how its handler is called, and may be imported for type checkers alone.
-    known = {"typing": typing, "AsyncContext": AsyncContext, "ToolContext": ToolContext, **vars(typing)}
     try:
-        return eval(name, known | scope)
+        return eval(name, _known(scope))
     except Exception as error:
         raise Unresolved(f"{name} cannot be resolved: {error}") from None
+
+
+def resolve_loosely(name: str, scope: dict[str, Any]) -> Any:
+    """The same, with `Any` for the names that are not known."""
+    try:
+        return eval(name, {}, _Loose(vars(builtins) | _known(scope)))
+    except Exception:
+        return Any
+
+
+class _Loose(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        return Any
+
+
+def _known(scope: dict[str, Any]) -> dict[str, Any]:
+    """The names in annotations. A context decides how its handler is called, also if only type checkers import it."""
+    from .context import AsyncContext, ToolContext
+
+    own = {"protomcp": sys.modules[__package__], "AsyncContext": AsyncContext, "ToolContext": ToolContext}
+    return {"typing": typing} | vars(typing) | own | scope
 
 
 class Types:
