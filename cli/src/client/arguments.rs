@@ -4,6 +4,7 @@
 
 use std::io;
 
+use protomcp_schema::admits_member;
 use protomcp_types::RawJson;
 use serde_json::Value;
 
@@ -53,7 +54,8 @@ impl Arguments {
         }
     }
 
-    /// The arguments as an object. `schema`: of the tool's input, where it is known. What it calls a string is one.
+    /// The arguments as an object. `schema`: of the tool's input, where it is known. A word is text if the schema allows a
+    /// text, and does not allow the kind of JSON that the word is.
     pub(super) fn into_json(self, schema: Option<&Value>) -> RawJson {
         let words = match self {
             Self::Object(object) => return object,
@@ -62,8 +64,8 @@ impl Arguments {
         let members: Vec<String> = words
             .iter()
             .map(|(name, value)| {
-                let is_text = is_ambiguous(value) && schema.is_some_and(|schema| wants_text(schema, name));
-                let json = RawJson::parse(value.clone()).ok().filter(|_| !is_text);
+                let json = RawJson::parse(value.clone()).ok();
+                let json = json.filter(|json| schema.is_none_or(|schema| !is_text(schema, name, value, json)));
                 format!("{}:{}", RawJson::text(name), json.unwrap_or_else(|| RawJson::text(value)))
             })
             .collect();
@@ -71,14 +73,16 @@ impl Arguments {
     }
 }
 
-/// True for values such as `12345`, which are JSON without being a text, a list or an object.
+/// True for values such as `12345` and `{}`, which are JSON without being a text.
 fn is_ambiguous(value: &str) -> bool {
-    !value.trim_start().starts_with(['"', '[', '{']) && RawJson::parse(value.to_owned()).is_ok()
+    !value.trim_start().starts_with('"') && RawJson::parse(value.to_owned()).is_ok()
 }
 
-/// True if the schema allows text for this member and nothing else.
-fn wants_text(schema: &Value, name: &str) -> bool {
-    schema["properties"][name]["type"] == "string"
+/// True if the schema allows this member to be the text of a word, but not the JSON that it is.
+fn is_text(schema: &Value, name: &str, word: &str, json: &RawJson) -> bool {
+    // A number beyond those of this program is a number.
+    let value = json.to().unwrap_or_else(|_| Value::from(f64::MAX));
+    is_ambiguous(word) && !admits_member(schema, name, &value) && admits_member(schema, name, &Value::from(word))
 }
 
 fn object(text: String) -> Result<Arguments, Failure> {
@@ -137,6 +141,31 @@ mod tests {
         assert_eq!(read(&["zip=\"a\""], &schema).as_deref(), Ok(r#"{"zip":"a"}"#));
         let depend =
             |word: &str| Arguments::read(&[word.to_owned()]).map(|read| read.depend_on_schema()).unwrap_or(false);
-        assert!(depend("zip=12345") && depend("a=null") && !depend("a=text") && !depend("a=[1]") && !depend("{}"));
+        assert!(depend("zip=12345") && depend("a=null") && !depend("a=text") && depend("a=[1]") && !depend("{}"));
+    }
+
+    #[test]
+    fn a_word_is_text_where_the_schema_allows_no_other_kind() {
+        let text = json!({"type": "string"});
+        for (schema, word, expected) in [
+            (json!({"anyOf": [text, {"type": "null"}]}), "12345", "\"12345\""),
+            (json!({"anyOf": [text, {"type": "null"}]}), "null", "null"),
+            (json!({"type": ["string", "integer"]}), "15", "15"),
+            (json!({"type": ["string", "integer"]}), "1.5", "\"1.5\""),
+            (json!({"enum": ["1", "2"]}), "1", "\"1\""),
+            (text.clone(), "{}", "\"{}\""),
+            (text.clone(), "[1]", "\"[1]\""),
+            (text.clone(), "1e400", "\"1e400\""),
+            // The error is about the kind that the schema names.
+            (json!({"type": "string", "pattern": "^a"}), "1", "\"1\""),
+            (json!({"anyOf": [text, {"type": "object", "required": ["x"]}]}), "{}", "{}"),
+            (json!({"type": "integer"}), "1e400", "1e400"),
+            (json!({"type": "integer"}), "1.5", "1.5"),
+            (json!({"type": "integer"}), "x", "\"x\""),
+            (json!({}), "2024", "2024"),
+        ] {
+            let all = json!({"properties": {"a": schema}});
+            assert_eq!(read(&[&format!("a={word}")], &all), Ok(format!("{{\"a\":{expected}}}")), "{schema} {word}");
+        }
     }
 }

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "validation")]
+mod admits;
 mod cursor;
 #[cfg(feature = "validation")]
 mod describe;
@@ -26,6 +28,8 @@ mod walk;
 #[cfg(feature = "validation")]
 mod work;
 
+#[cfg(feature = "validation")]
+pub use admits::admits_member;
 pub use go_duration::GoDuration;
 #[cfg(feature = "validation")]
 pub use mismatch::Mismatch;
