@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import os
 import re
 import subprocess
 import sys
@@ -224,8 +225,8 @@ def test_two_parts_with_one_name_are_an_error_with_both_places(declare: Callable
 def test_a_file_that_is_run_twice_has_its_tools_once(capfd: pytest.CaptureFixture[str]) -> None:
     """As the program, and as the module that another one imports."""
     text = "from protomcp import tool\n@tool\ndef same() -> str:\n    return __name__\n"
-    for name in ("__main__", "tools"):
-        exec(compile(text, "tools.py", "exec"), {"__name__": name})
+    for name, path in (("__main__", "tools.py"), ("tools", os.path.abspath("tools.py"))):
+        exec(compile(text, path, "exec"), {"__name__": name})
     tool(name="other")(later)
     tool(name="other")(later)
     with Harness() as tools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -135,7 +136,11 @@ def _check_names(kind: str, declared: list[tuple[str, Any]]) -> None:
 def _is_again(one: Any, other: Any) -> bool:
     """True for the same function, also if its file was run twice: as the program, and as a module."""
     codes = code_of(one), code_of(other)
-    return one is other or (None not in codes and codes[0] is not codes[1] and place_of(one) == place_of(other))
+    if one is other or codes[0] is codes[1] or None in codes:
+        return one is other
+    # The program may be named by a relative path, or by a link.
+    files = {(os.path.realpath(code.co_filename), code.co_firstlineno) for code in codes if code is not None}
+    return len(files) == 1
 
 
 def _check(handler: Any, about: str, most: int | None = None) -> None:
