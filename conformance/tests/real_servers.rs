@@ -22,7 +22,7 @@ use protomcp_types::ProtocolVersion;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::real_servers::behind::{Behind, ERAS};
+use crate::real_servers::behind::{Behind, ERAS, Gate};
 use crate::real_servers::family::{kill, padded, pause};
 use crate::real_servers::hearing::client;
 use crate::real_servers::own::{OWN, RUST};
@@ -120,7 +120,9 @@ async fn columns(server: &'static Server, way: Way) -> Vec<Column> {
             columns.push(column);
             expected = results;
         }
-        columns.push(through(server, way, (mode, era), &expected).await);
+        for gate in Gate::all(server, way) {
+            columns.push(through(server, (way, *gate), (mode, era), &expected).await);
+        }
     }
     columns
 }
@@ -171,18 +173,18 @@ async fn direct(server: &'static Server, way: Way, (mode, revision): (Mode, Prot
 /// Visits a server through the gateway, until it is killed and the session is closed.
 async fn through(
     server: &'static Server,
-    way: Way,
+    (way, gate): (Way, Gate),
     (mode, revision): (Mode, ProtocolVersion),
     expected: &Transcript,
 ) -> Column {
-    let mut behind = Behind::new(server, way);
+    let mut behind = Behind::new(server, way, gate);
     let mut facts = (server.facts)(&behind.sandbox, way).in_revision(revision);
     if way != Way::Stdio && facts.revision.is_stateful() && !revision.is_stateful() {
         // The server sends news to the session of the call that switches them on, which without a session of the client
         // is one for this call.
         facts.resources.subscription = None;
     }
-    let mut column = Column::behind(server.name, way, revision);
+    let mut column = Column::behind(server.name, way, revision, gate);
     let (client, mut hearing) = client();
     let session = match behind.gateway.connect(&client.mode(mode)).await {
         Ok(session) => session,

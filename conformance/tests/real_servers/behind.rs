@@ -1,11 +1,11 @@
-//! A server behind the gateway, on the transport that the server does not have there: one on stdio is served over HTTP,
-//! one over HTTP on stdio.
+//! A server behind the gateway, in each way in which the gateway is told of it.
 
 use std::ffi::OsString;
 
 use protomcp_client::Mode;
 use protomcp_conformance::{Sandbox, pmcp};
 use protomcp_types::ProtocolVersion;
+use serde_json::json;
 
 use crate::real_servers::family::Family;
 use crate::real_servers::place::{Place, Program, Way};
@@ -30,38 +30,86 @@ pub(crate) struct Behind {
     pub(crate) sandbox: Sandbox,
 }
 
-impl Behind {
-    pub(crate) fn new(server: &Server, way: Way) -> Self {
-        let (sandbox, own) = (Sandbox::new(), Sandbox::new());
-        let program = (server.program)(&sandbox, way);
-        let family = Family::new(&sandbox);
-        let run = [pmcp().into(), "run".into(), "--call-timeout".into(), CALL_TIMEOUT.into()];
-        let run: [OsString; 4] = run;
-        if way == Way::Stdio {
-            // The processes of the server have a mark of their own.
-            let folder = sandbox.path("");
-            let mut words: Vec<OsString> = run.into();
-            words.extend(["--transport", "http", "--port", "0", "--", "env", "--chdir"].map(Into::into));
-            words.push(folder.into());
-            let marker = ("PMCP_TEST_MARKER".into(), sandbox.marker().into());
-            for (name, value) in program.env.iter().chain([&marker]) {
-                let mut word = name.clone();
-                word.push("=");
-                word.push(value);
-                words.push(word);
-            }
-            words.extend(program.words);
-            let gateway = Place::new(Program::new(words), Way::Http, &own);
-            return Self { gateway, _server: None, family, sandbox };
+/// The way in which the gateway is told of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// `pmcp run -- COMMAND`
+    Run,
+    /// `pmcp dev -- COMMAND`
+    Dev,
+    /// `pmcp run --config FILE`
+    Config,
+    /// `pmcp run --upstream URL`
+    Upstream,
+}
+
+impl Gate {
+    /// The ways for a server. Those on an SDK are behind all of them.
+    pub(crate) fn all(server: &Server, way: Way) -> &'static [Self] {
+        match way {
+            Way::Stdio if server.is_of_an_sdk => &[Self::Run, Self::Dev, Self::Config],
+            Way::Stdio => &[Self::Run],
+            Way::Http | Way::Sse => &[Self::Upstream],
         }
-        let listening = Place::new(program, way, &sandbox);
-        let url = listening.url().expect("it listens").to_owned();
-        let words = run.into_iter().chain(["--upstream".into(), url.into()]);
-        Self { gateway: Place::new(Program::new(words), Way::Stdio, &own), _server: Some(listening), family, sandbox }
     }
 
     /// The transport towards clients.
-    pub(crate) fn front(way: Way) -> Way {
-        if way == Way::Stdio { Way::Http } else { Way::Stdio }
+    pub(crate) fn front(self) -> Way {
+        if self == Self::Run { Way::Http } else { Way::Stdio }
     }
+}
+
+impl Behind {
+    pub(crate) fn new(server: &Server, way: Way, gate: Gate) -> Self {
+        let (sandbox, own) = (Sandbox::new(), Sandbox::new());
+        let program = (server.program)(&sandbox, way);
+        let family = Family::new(&sandbox);
+        let mut words: Vec<OsString> = vec![pmcp().into()];
+        words.push(if gate == Gate::Dev { "dev" } else { "run" }.into());
+        words.extend(["--call-timeout", CALL_TIMEOUT].map(Into::into));
+        let mut listening = None;
+        match gate {
+            Gate::Run => {
+                words.extend(["--transport", "http", "--port", "0", "--"].map(Into::into));
+                words.extend(started(program, &sandbox));
+            }
+            Gate::Dev => {
+                words.push("--".into());
+                words.extend(started(program, &sandbox));
+            }
+            Gate::Config => {
+                let words_of_server: Vec<_> = started(program, &sandbox).iter().map(text).collect();
+                let (command, args) = words_of_server.split_first().expect("a command has a program");
+                let file = json!({"mcpServers": {"server": {"command": command, "args": args}}});
+                own.write("servers.json", file.to_string());
+                words.extend(["--config".into(), own.path("servers.json").into()]);
+            }
+            Gate::Upstream => {
+                let place = Place::new(program, way, &sandbox);
+                words.extend(["--upstream".into(), place.url().expect("it listens").into()]);
+                listening = Some(place);
+            }
+        }
+        let gateway = Place::new(Program::new(words), gate.front(), &own);
+        Self { gateway, _server: listening, family, sandbox }
+    }
+}
+
+/// The command of a server whose processes have a mark of their own.
+fn started(program: Program, sandbox: &Sandbox) -> Vec<OsString> {
+    let mut words: Vec<OsString> = ["env", "--chdir"].map(Into::into).into();
+    words.push(sandbox.path("").into());
+    let marker = ("PMCP_TEST_MARKER".into(), sandbox.marker().into());
+    for (name, value) in program.env.iter().chain([&marker]) {
+        let mut word = name.clone();
+        word.push("=");
+        word.push(value);
+        words.push(word);
+    }
+    words.extend(program.words);
+    words
+}
+
+fn text(word: &OsString) -> String {
+    word.to_str().expect("the words of tests are UTF-8").to_owned()
 }

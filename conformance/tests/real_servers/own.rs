@@ -22,6 +22,7 @@ pub(crate) const RUST: &[Server] = &[Server {
         Program::new([program].into_iter().chain((way == Way::Http).then(|| "--http".into())))
     },
     facts: |_, _| rmcp_facts(),
+    is_of_an_sdk: true,
 }];
 
 /// The servers of this project.
@@ -36,6 +37,7 @@ pub(crate) const OWN: &[Server] = &[
             Program::new(words.into_iter().chain(port.iter().map(OsString::from)))
         },
         facts: |_, _| library_facts(),
+        is_of_an_sdk: false,
     },
     Server {
         name: "A tool file behind `pmcp run`",
@@ -43,21 +45,37 @@ pub(crate) const OWN: &[Server] = &[
         ways: BOTH,
         program: bridge,
         facts: |_, _| bridge_facts(),
+        is_of_an_sdk: false,
     },
 ];
+
+const RMCP_TOOLS: &[&str] = &["add", "fail", "wait", "count", "note", "ask", "sample", "roots"];
 
 fn rmcp_facts() -> Facts {
     let failure = ask("fail", json!({}), "it failed on purpose");
     Facts {
         calls: vec![ask("add", json!({"a": 2, "b": 40}), "42")],
         structured: Some(ask("add", json!({"a": 2, "b": 40}), "42")),
+        progress: Some((ask("count", json!({"to": 3}), "counted to 3"), 3)),
         long: Some(ask("wait", json!({}), "")),
+        logging: Some((ask("note", json!({"text": "a line of the log"}), "noted"), "a line of the log")),
         resources: Resources {
             uris: vec!["demo://greeting"],
             reading: Some(("demo://greeting", "Grüße")),
             ..Resources::default()
         },
-        ..Facts::new("server-rmcp", ProtocolVersion::V2026_07_28, &["add", "fail", "wait"], failure)
+        prompts: Prompts {
+            names: vec!["weather"],
+            reading: Some(ask("weather", json!({"city": "Paris"}), "the weather in Paris")),
+            completion: None,
+        },
+        questions: Questions {
+            sampling: Some(ask("sample", json!({}), ANSWER)),
+            elicitation: Some(ask("ask", json!({}), NAME)),
+            roots: Some(ask("roots", json!({}), ROOT)),
+        },
+        asks_in_sessions_only: true,
+        ..Facts::new("server-rmcp", ProtocolVersion::V2026_07_28, RMCP_TOOLS, failure)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use protomcp_conformance::patience;
 use protomcp_types::ProtocolVersion;
 
-use crate::real_servers::behind::Behind;
+use crate::real_servers::behind::Gate;
 use crate::real_servers::place::Way;
 use crate::real_servers::servers::Server;
 use crate::real_servers::visit::{Attempt, Fault};
@@ -42,7 +42,7 @@ const FEATURES: &[(&str, &str)] = &[
 pub(crate) struct Column {
     server: &'static str,
     /// The server is behind the gateway.
-    is_behind: bool,
+    gate: Option<Gate>,
     way: Way,
     revision: ProtocolVersion,
     outcomes: Vec<(&'static str, Attempt)>,
@@ -50,25 +50,28 @@ pub(crate) struct Column {
 
 impl Column {
     pub(crate) fn new(server: &'static str, way: Way, revision: ProtocolVersion) -> Self {
-        Self { server, is_behind: false, way, revision, outcomes: Vec::new() }
+        Self { server, gate: None, way, revision, outcomes: Vec::new() }
     }
 
     /// A server behind the gateway.
-    pub(crate) fn behind(server: &'static str, way: Way, revision: ProtocolVersion) -> Self {
-        Self { is_behind: true, ..Self::new(server, way, revision) }
+    pub(crate) fn behind(server: &'static str, way: Way, revision: ProtocolVersion, gate: Gate) -> Self {
+        Self { gate: Some(gate), ..Self::new(server, way, revision) }
     }
 
     fn title(&self) -> String {
         let way = self.way.title();
-        match self.is_behind {
-            false => format!("{way} {}", self.revision),
-            true => format!("{way}, as {} {}", Behind::front(self.way).title(), self.revision),
-        }
+        let Some(gate) = self.gate else { return format!("{way} {}", self.revision) };
+        let named = match gate {
+            Gate::Run | Gate::Upstream => "",
+            Gate::Dev => " with `dev`",
+            Gate::Config => " in `--config`",
+        };
+        format!("{way}{named}, as {} {}", gate.front().title(), self.revision)
     }
 
     /// The features that are tried.
     fn features(&self) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-        FEATURES.iter().filter(|(feature, _)| self.is_behind || *feature != "equal")
+        FEATURES.iter().filter(|(feature, _)| self.gate.is_some() || *feature != "equal")
     }
 
     pub(crate) fn add(&mut self, feature: &'static str, outcome: Attempt) {
@@ -104,7 +107,8 @@ pub(crate) fn introduction() -> String {
     without the gateway: in the revision that the client finds out with `Mode::Auto`, and in a session if the server has \
     both eras. The second one is \
     through `pmcp run -- COMMAND`, which serves a server on stdio over HTTP, and `pmcp run --upstream URL`, which serves a \
-    server over HTTP on stdio, with clients of both eras. Every row was tried in every column: ✓ did what is expected, – \
+    server over HTTP on stdio, with clients of both eras. Servers on an SDK are used through `pmcp dev -- COMMAND` and \
+    `pmcp run --config FILE`, too. Every row was tried in every column: ✓ did what is expected, – \
     is something that the server does not offer. Nothing fails: that would be a failing test.\n\n\
     Behind the gateway, every element of a list, every result and every error is compared with that of the server itself, \
     byte for byte, in the era of the client if the server has it. Otherwise the era of the client demands exceptions: `resultType`, `ttlMs`, `cacheScope` and the server's \
@@ -119,9 +123,10 @@ pub(crate) fn introduction() -> String {
 pub(crate) fn table(server: &Server, columns: &[Column]) -> String {
     let mut text = format!("\n## {}{}\n", server.name, version(server));
     for is_behind in [false, true] {
-        let columns = columns.iter().filter(|column| column.server == server.name && column.is_behind == is_behind);
+        let columns =
+            columns.iter().filter(|column| column.server == server.name && column.gate.is_some() == is_behind);
         let columns: Vec<_> = columns.collect();
-        let title = if is_behind { "Behind `pmcp run`" } else { "" };
+        let title = if is_behind { "Behind `pmcp`" } else { "" };
         let titles: Vec<_> = columns.iter().map(|column| column.title()).collect();
         writeln!(text, "\n| {title} | {} |\n| --- |{}", titles.join(" | "), " :---: |".repeat(columns.len()))
             .expect("it grows");

@@ -19,6 +19,8 @@ pub(crate) struct Server {
     pub(crate) ways: &'static [Way],
     pub(crate) program: fn(&Sandbox, Way) -> Program,
     pub(crate) facts: fn(&Sandbox, Way) -> Facts,
+    /// It shows what an SDK can do.
+    pub(crate) is_of_an_sdk: bool,
 }
 
 const STDIO: &[Way] = &[Way::Stdio];
@@ -31,6 +33,7 @@ pub(crate) const NODE: &[Server] = &[
         ways: &[Way::Stdio, Way::Http, Way::Sse],
         program: everything,
         facts: everything_facts,
+        is_of_an_sdk: true,
     },
     Server {
         name: "`@modelcontextprotocol/server-filesystem`",
@@ -38,6 +41,7 @@ pub(crate) const NODE: &[Server] = &[
         ways: STDIO,
         program: filesystem,
         facts: filesystem_facts,
+        is_of_an_sdk: false,
     },
     Server {
         name: "`@modelcontextprotocol/server-memory`",
@@ -45,6 +49,7 @@ pub(crate) const NODE: &[Server] = &[
         ways: STDIO,
         program: |sandbox, _| Program::new([node("memory")]).env("MEMORY_FILE_PATH", sandbox.path("memory.jsonl")),
         facts: |_, _| memory_facts(),
+        is_of_an_sdk: false,
     },
 ];
 
@@ -56,6 +61,7 @@ pub(crate) const PYTHON: &[Server] = &[
         ways: STDIO,
         program: git,
         facts: |sandbox, _| git_facts(sandbox),
+        is_of_an_sdk: false,
     },
     Server {
         name: "`mcp-server-time`",
@@ -66,6 +72,7 @@ pub(crate) const PYTHON: &[Server] = &[
             Program::new([program.into_os_string(), "--local-timezone".into(), "UTC".into()])
         },
         facts: |_, _| time_facts(),
+        is_of_an_sdk: false,
     },
     Server {
         name: "A server on `mcp`",
@@ -73,6 +80,7 @@ pub(crate) const PYTHON: &[Server] = &[
         ways: &[Way::Stdio, Way::Http],
         program: |_, way| python(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/mcp_server.py"), way),
         facts: |_, _| python_facts("mcp-server"),
+        is_of_an_sdk: true,
     },
     Server {
         name: "A server on `fastmcp`",
@@ -80,6 +88,7 @@ pub(crate) const PYTHON: &[Server] = &[
         ways: &[Way::Stdio, Way::Http],
         program: |_, way| python(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/fastmcp_server.py"), way),
         facts: |_, _| python_facts("fastmcp-server"),
+        is_of_an_sdk: true,
     },
 ];
 

@@ -263,8 +263,7 @@ impl Visit<'_> {
     }
 
     pub(crate) async fn completion(&self) -> Attempt {
-        self.offers(|server| server.completions.is_some())?;
-        let (reference, [argument, value], expected) = self.facts.prompts.completion.as_ref().expect("it is offered");
+        let (reference, [argument, value], expected) = known(self.facts.prompts.completion.as_ref())?;
         let result = self.session.complete(reference.clone(), *argument, *value).await?;
         is(&result.completion.values, expected)
     }
