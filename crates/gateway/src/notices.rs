@@ -2,14 +2,14 @@
 
 use std::sync::{Arc, PoisonError};
 
-use protomcp_server::{Audience, SessionId, SessionNotice};
+use protomcp_server::{Audience, ServerHandle, SessionId, SessionNotice};
 use protomcp_types::{Level, Notification, RawJson, method};
 
 use crate::environment::Environment;
 use crate::known::Memory;
 use crate::list::ListKind;
 use crate::reach::Reach;
-use crate::running::{Caller, Running};
+use crate::running::{Caller, Running, is_user};
 
 /// The receiver of the notifications of one session with a server.
 #[derive(Debug)]
@@ -88,10 +88,18 @@ impl Notices {
         match (self.running.caller(), self.client, self.environment.clients()) {
             (Caller::Of(_, context), ..) => context.log(level, logger, data),
             (_, Some(client), Some(clients)) => clients.log(Audience::Session(client), level, logger, data),
-            (_, None, Some(clients)) if clients.sole_owner().is_some_and(|owner| self.running.are_all_of(&owner)) => {
+            (_, None, Some(clients)) if self.is_for_all(clients) => {
                 clients.log(Audience::Everyone, level, logger, data);
             }
             _ => self.keep(level, data),
+        }
+    }
+
+    /// True if all clients are one user, or there is one, and no message is for another.
+    fn is_for_all(&self, clients: &ServerHandle) -> bool {
+        match clients.sole_owner() {
+            Some(owner) if is_user(&owner) => self.running.are_all(|origin| origin.owner == owner),
+            _ => clients.sole_session().is_some_and(|client| self.running.are_all(|origin| origin.session == client)),
         }
     }
 

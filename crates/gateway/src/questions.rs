@@ -48,13 +48,15 @@ impl Questions {
             (Caller::Ended, _) => return Err(refused(AskError::Gone)),
             (Caller::Ambiguous, _) => {
                 return Err(
-                    self.refusal("calls of several clients are running, were cancelled, or have just been answered")
+                    self.refusal("calls of several clients are running, were cancelled, or have just been answered; if each client has a session of its own (--upstream-sessions client), it can")
                 );
             }
-            (Caller::None, None) => match self.local_client().filter(|_| self.running.are_all_of(&Owner::Local)) {
-                Some(client) => return self.ask_session(client, &question, &server).await,
-                None => return Err(self.refusal("no call is running")),
-            },
+            (Caller::None, None) => {
+                match self.local_client().filter(|_| self.running.are_all(|origin| origin.owner == Owner::Local)) {
+                    Some(client) => return self.ask_session(client, &question, &server).await,
+                    None => return Err(self.refusal("no call is running")),
+                }
+            }
         };
         let _open = self.running.ask(number);
         // If the call ends, the question ends: it may name the affairs of its client.

@@ -6,6 +6,7 @@
 
 mod answered;
 mod ended;
+mod origin;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -19,21 +20,18 @@ use crate::limits::GatewayLimits;
 use crate::reach::now;
 use crate::running::answered::Answered;
 use crate::running::ended::EndedCalls;
+pub(crate) use crate::running::origin::{Origin, is_user};
 use crate::shares::has_room;
+
+/// The time after an answer for which late messages of its call are expected.
+const LATE: Duration = Duration::from_secs(10);
 
 /// The running calls, in the order in which they began.
 #[derive(Debug, Default)]
 pub(crate) struct Running {
     calls: Mutex<Calls>,
-    /// The time for which calls are remembered. `None`: the session has one client.
-    memory: Option<Memory>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Memory {
-    /// For calls without an answer.
-    ended: Duration,
-    answered: Duration,
+    /// The time for which calls without an answer are remembered. `None`: the session has one client.
+    memory: Option<Duration>,
 }
 
 #[derive(Debug, Default)]
@@ -85,13 +83,6 @@ pub(crate) enum Caller {
     None,
 }
 
-/// The caller of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Origin {
-    session: SessionId,
-    owner: Owner,
-}
-
 /// The state of a call that a message may concern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Progress {
@@ -117,8 +108,7 @@ fn choose(calls: &[Candidate]) -> Option<usize> {
         let newest = |wanted| calls.iter().rposition(|(_, progress)| *progress == wanted);
         return newest(Progress::Working).or_else(|| newest(Progress::Asking)).or_else(|| newest(Progress::Ended));
     }
-    let is_user = matches!(first.owner, Owner::Local | Owner::Principal(_));
-    if !is_user || calls.iter().any(|(origin, _)| origin.owner != first.owner) {
+    if !is_user(&first.owner) || calls.iter().any(|(origin, _)| origin.owner != first.owner) {
         return None;
     }
     let all = |wanted| calls.iter().enumerate().filter(move |(_, (_, progress))| *progress == wanted);
@@ -131,11 +121,9 @@ fn choose(calls: &[Candidate]) -> Option<usize> {
 }
 
 impl Running {
-    /// The calls of a session that clients share. A call without an answer is remembered for as long as a call may take,
-    /// and one with an answer for as long as a server may be silent.
+    /// The calls of a session that clients share. A call without an answer is remembered for as long as a call may take.
     pub(crate) fn of_several(limits: &GatewayLimits) -> Self {
-        let memory = Memory { ended: limits.total_timeout, answered: limits.timeout };
-        Self { memory: Some(memory), ..Self::default() }
+        Self { memory: Some(limits.total_timeout), ..Self::default() }
     }
 
     /// A session with the server is open, which knows no earlier call.
@@ -184,26 +172,27 @@ impl Running {
         self.chosen(&mut self.lock(), now())
     }
 
-    /// The call that a message of the server is taken for. After an answer for another owner, that is none.
+    /// The call that a message of the server is taken for. After an answer for another client, that is none.
     pub(crate) fn caller(&self) -> Caller {
         let (mut running, now) = (self.lock(), now());
         match self.chosen(&mut running, now) {
-            Caller::Of(_, ref context) if running.answered.is_of_another(&context.caller().owner, now) => {
+            Caller::Of(_, ref context)
+                if running.answered.are_others(|origin| origin.is_one_with(&Origin::of(context)), now) =>
+            {
                 Caller::Ambiguous
             }
             caller => caller,
         }
     }
 
-    /// True if each message of the server is for this owner.
-    pub(crate) fn are_all_of(&self, owner: &Owner) -> bool {
+    /// True if each message of the server is for callers of this kind.
+    pub(crate) fn are_all(&self, is_own: impl Fn(&Origin) -> bool) -> bool {
         let (mut running, now) = (self.lock(), now());
         running.ended.forget(now);
-        let mut owners = running.calls.values().map(|call| &call.context.caller().owner);
         !running.ended.are_too_many()
-            && running.ended.origins().all(|origin| origin.owner == *owner)
-            && owners.all(|other| other == owner)
-            && !running.answered.is_of_another(owner, now)
+            && running.ended.origins().all(&is_own)
+            && running.calls.values().all(|call| is_own(&Origin::of(&call.context)))
+            && !running.answered.are_others(is_own, now)
     }
 
     fn chosen(&self, running: &mut Calls, now: Instant) -> Caller {
@@ -236,12 +225,6 @@ impl Running {
     }
 }
 
-impl Origin {
-    fn of(context: &Context) -> Self {
-        Self { session: context.session(), owner: context.caller().owner.clone() }
-    }
-}
-
 impl RunningCall {
     /// The server has answered.
     pub(crate) fn answered(mut self) {
@@ -262,9 +245,9 @@ impl Drop for RunningCall {
         }
         let Some(memory) = self.all.memory.filter(|_| self.connection == Some(running.connection)) else { return };
         if self.is_answered {
-            running.answered.add(origin.owner, now() + memory.answered);
+            running.answered.add(origin, now() + LATE);
         } else {
-            running.ended.add(origin, now() + memory.ended);
+            running.ended.add(origin, now() + memory);
         }
     }
 }

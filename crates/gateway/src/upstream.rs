@@ -49,7 +49,7 @@ pub enum Sharing {
     PerSession,
     /// All clients share one session. A server cannot tell them apart: its questions reach a client only while no call of
     /// another user is running, was cancelled within the last [`total_timeout`](crate::GatewayLimits::total_timeout), or was
-    /// answered within the last [`timeout`](crate::GatewayLimits::timeout).
+    /// answered within the last ten seconds.
     Shared,
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::running::Origin;
+use crate::running::origin::Origin;
 
 /// The most callers that are remembered. With more of them no message can be attributed until the last is forgotten.
 const MAX_ENDED: usize = 256;
