@@ -38,8 +38,8 @@ pub(super) fn check(servers: &Upstreams) -> Result<(), Failure> {
     Misnamed::default().check(servers)
 }
 
-/// Connects the servers, those of proto-mcp with these settings. A signal ends the attempt. `era`: that of all clients, if
-/// it is known.
+/// Connects the servers, those of proto-mcp with these settings. A signal ends the attempt. `era`: that of the only
+/// client, if it is known.
 pub(super) async fn open(
     servers: &Upstreams,
     remote: &ProtoRemote,
@@ -49,7 +49,7 @@ pub(super) async fn open(
     let misnamed = Misnamed::default();
     tracing::info!("connecting to {}", servers.names());
     let builder = builder(servers, remote, &misnamed)?;
-    let mut opening = pin!(era.into_iter().fold(builder, Builder::client_era).open());
+    let mut opening = pin!(era.into_iter().fold(builder, Builder::first_era).open());
     loop {
         tokio::select! {
             outcome = &mut opening => return outcome.map_err(|error| misnamed.failure(&error)),

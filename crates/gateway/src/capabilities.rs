@@ -5,11 +5,11 @@ use protomcp_server::ServerInfo;
 use protomcp_types::{Implementation, ListCapability, RawJson, ServerCapabilities, TASKS_EXTENSION};
 
 /// A server as it has described itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Described<'a> {
     pub(crate) name: &'a str,
-    /// In each of its eras that clients may use; none if it could not be reached.
-    pub(crate) views: Vec<&'a ServerView>,
+    /// `None` if it could not be reached.
+    pub(crate) view: Option<&'a ServerView>,
     /// Its next version may have any capability.
     pub(crate) changes: bool,
 }
@@ -17,7 +17,7 @@ pub(crate) struct Described<'a> {
 /// The description of the gateway. `gateway`: its name among several servers.
 pub(crate) fn describe(servers: &[Described<'_>], gateway: &Implementation) -> ServerInfo {
     let implementation = match servers {
-        [only] => only.views.first().and_then(|view| view.implementation.clone()),
+        [only] => only.view.and_then(|view| view.implementation.clone()),
         _ => None,
     };
     ServerInfo {
@@ -30,10 +30,7 @@ pub(crate) fn describe(servers: &[Described<'_>], gateway: &Implementation) -> S
 
 /// The instructions of the only server as they are, and those of several under their names.
 fn instructions(servers: &[Described<'_>]) -> Option<String> {
-    let given = servers.iter().filter_map(|server| {
-        let given = server.views.iter().find_map(|view| view.instructions.as_deref())?;
-        Some((server.name, given))
-    });
+    let given = servers.iter().filter_map(|server| Some((server.name, server.view?.instructions.as_deref()?)));
     let given: Vec<_> = given.collect();
     match (servers, given.as_slice()) {
         (_, []) => None,
@@ -54,11 +51,9 @@ fn union(servers: &[Described<'_>]) -> ServerCapabilities {
         .with_task_extension();
     // Many servers log without declaring it.
     let mut all = ServerCapabilities::default().with_logging();
-    let known = servers.iter().flat_map(|server| &server.views).filter_map(|view| view.capabilities.as_ref());
-    let is_open = |server: &Described<'_>| {
-        server.changes || server.views.is_empty() || server.views.iter().any(|view| view.capabilities.is_none())
-    };
-    let open = servers.iter().any(is_open);
+    let known = servers.iter().filter_map(|server| server.view?.capabilities.as_ref());
+    let open =
+        servers.iter().any(|server| server.changes || server.view.is_none_or(|view| view.capabilities.is_none()));
     for server in known.chain(open.then_some(&any)) {
         join_list(&mut all.tools, server.tools);
         join_list(&mut all.resources, server.resources);
@@ -98,7 +93,7 @@ mod tests {
     }
 
     fn fixed<'a>(name: &'a str, view: Option<&'a ServerView>) -> Described<'a> {
-        Described { name, views: view.into_iter().collect(), changes: false }
+        Described { name, view, changes: false }
     }
 
     fn text(servers: &[Described<'_>]) -> String {
@@ -111,17 +106,6 @@ mod tests {
         let info = describe(&[fixed("a", Some(&one))], &Implementation::new("g", "1"));
         assert_eq!((info.implementation.name.as_str(), info.instructions.as_deref()), ("s", Some("be kind")));
         assert_eq!(text(&[fixed("a", Some(&one))]), r#"{"logging":{},"tools":{"listChanged":true}}"#);
-    }
-
-    #[test]
-    fn a_server_has_the_capabilities_of_both_eras() {
-        let one = server(ServerCapabilities::default().with_tools(), None);
-        let other = server(ServerCapabilities::default().with_prompts(), Some("be kind"));
-        let described = Described { views: vec![&one, &other], ..fixed("a", None) };
-        let can = r#"{"logging":{},"prompts":{"listChanged":true},"tools":{"listChanged":true}}"#;
-        assert_eq!(text(std::slice::from_ref(&described)), can);
-        let info = describe(&[described], &Implementation::new("g", "1"));
-        assert_eq!((info.implementation.name.as_str(), info.instructions.as_deref()), ("s", Some("be kind")));
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub struct Builder {
     upstreams: Vec<Upstream>,
     limits: GatewayLimits,
     server_limits: Limits,
-    era: Option<Era>,
+    era: Era,
 }
 
 /// The reason why a gateway cannot be opened.
@@ -118,11 +118,11 @@ impl Builder {
         self
     }
 
-    /// Sets the era of all clients, for a gateway whose clients have the same, such as the one on standard input and output.
-    /// Servers are spoken to and described in this era from the start, if they have it.
+    /// Sets the era in which servers are opened first and described, if they have it: that of the only client, where there is
+    /// one. [`Era::Stateful`] by default. Sessions in the other era are opened for clients that need them.
     #[must_use]
-    pub fn client_era(mut self, era: Era) -> Self {
-        self.era = Some(era);
+    pub fn first_era(mut self, era: Era) -> Self {
+        self.era = era;
         self
     }
 
@@ -152,7 +152,7 @@ impl Builder {
         let pools: Vec<_> = self.upstreams.into_iter().enumerate().map(pool).collect();
         let mut maintenance = Maintenance::default();
         let changes: Vec<_> = pools.iter().map(|pool| maintenance.watch(pool)).collect();
-        let outcomes = connect(&pools, self.era.is_none()).await;
+        let outcomes = connect(&pools).await;
         let failures = outcomes.iter().map(|outcome| outcome.as_ref()?.as_ref().err());
         if failures.clone().all(|failure| failure.is_some()) {
             let failures = pools.iter().zip(failures.flatten());
@@ -169,7 +169,7 @@ impl Builder {
         }
         let described = pools.iter().zip(&outcomes).map(|(pool, outcome)| Described {
             name: pool.reach.upstream.name(),
-            views: outcome.iter().flatten().flatten().map(|view| &**view).collect(),
+            view: outcome.as_ref().and_then(|outcome| outcome.as_deref().ok()),
             changes: !pool.reach.upstream.watches().is_empty(),
         });
         let described: Vec<_> = described.collect();
@@ -207,19 +207,13 @@ impl Builder {
     }
 }
 
-/// The descriptions of a server in its eras, or the reason why there is none; `None`: it has not been opened yet.
-type Outcome = Option<Result<Vec<Arc<ServerView>>, Failure>>;
+/// The description of a server, or the reason why there is none; `None`: it has not been opened yet.
+type Outcome = Option<Result<Arc<ServerView>, Failure>>;
 
 /// Opens a session with each server: until all are open or have failed, or for a short time after the first is open.
-/// `in_both`: a server that has both eras describes itself in both, unless it may change anyway.
-async fn connect(pools: &[Arc<Pool>], in_both: bool) -> Vec<Outcome> {
+async fn connect(pools: &[Arc<Pool>]) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = pools.iter().map(|_| None).collect();
-    let open = async |pool: &Arc<Pool>| {
-        let view = pool.shared().session().await?.server();
-        let is_fixed = pool.reach.upstream.watches().is_empty();
-        let other = if in_both && is_fixed { pool.view_in_other_era().await } else { None };
-        Ok([view].into_iter().chain(other).collect())
-    };
+    let open = async |pool: &Arc<Pool>| Ok(pool.shared().session().await?.server());
     let opening = pools.iter().enumerate().map(async |(index, pool)| (index, open(pool).await));
     let mut opening: FuturesUnordered<_> = opening.collect();
     let mut end = None;
@@ -253,7 +247,7 @@ impl Gateway {
             upstreams: Vec::new(),
             limits: GatewayLimits::default(),
             server_limits: Limits::default(),
-            era: None,
+            era: Era::Stateful,
         }
     }
 

@@ -32,9 +32,10 @@ pub(crate) async fn open(upstream: &Upstream, client: &Client, era: Era) -> Resu
     let eras = era.first(upstream.eras());
     match connect(upstream, &client.clone().mode(eras)).await? {
         Ok(session) => Ok(session),
-        // Some servers end at a request that they do not know; a handshake they all know.
-        Err(CloseReason::ByServer(_)) if eras == Mode::Auto => {
-            connect(upstream, &client.clone().mode(Mode::Stateful)).await?.map_err(|reason| OpenFailure::of(&reason))
+        // Some servers end at a request that they do not know.
+        Err(CloseReason::ByServer(_)) if matches!(eras, Mode::Auto | Mode::StatefulFirst) => {
+            let rest = if eras == Mode::Auto { Mode::Stateful } else { Mode::Stateless };
+            connect(upstream, &client.clone().mode(rest)).await?.map_err(|reason| OpenFailure::of(&reason))
         }
         Err(reason) => Err(OpenFailure::of(&reason)),
     }

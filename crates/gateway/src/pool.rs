@@ -87,17 +87,16 @@ impl Drop for Lease {
 }
 
 impl Pool {
-    /// `era`: that of clients, if all have the same.
+    /// `era`: the one to open first.
     pub(crate) fn new(
         reach: Reach,
         environment: Arc<Environment>,
         gateway: Arc<Implementation>,
-        era: Option<Era>,
+        era: Era,
     ) -> Arc<Self> {
         let reach = Arc::new(reach);
-        let users = Users::All(era.unwrap_or(Era::Stateless));
-        let main =
-            UpstreamSession::new(Arc::clone(&reach), users, Arc::clone(&environment), &gateway, Memory::default());
+        let (users, memory) = (Users::All(era), Memory::default());
+        let main = UpstreamSession::new(Arc::clone(&reach), users, Arc::clone(&environment), &gateway, memory);
         Arc::new(Self {
             reach,
             shared: Mutex::new(SharedSessions { main, other: None }),

@@ -10,6 +10,7 @@
 //!
 //! Requests that have begun keep a connection open, so a replaced one ends with its last request.
 
+mod in_era;
 mod in_use;
 mod replacing;
 mod wishes;
@@ -37,6 +38,7 @@ use crate::opening::{self, FailureKind, OpenFailure};
 use crate::questions::{Place, Questions};
 use crate::reach::{Reach, now};
 use crate::running::Running;
+use crate::upstream_session::in_era::InEra;
 pub(crate) use crate::upstream_session::in_use::InUse;
 use crate::web_pages::WebPages;
 
@@ -53,10 +55,7 @@ pub(crate) struct UpstreamSession {
     pub(crate) environment: Arc<Environment>,
     notices: Arc<Notices>,
     opener: Client,
-    /// The era that it is opened in, if the server has both.
-    pub(crate) era: Era,
-    /// The era in which it was opened last.
-    found: Mutex<Option<Era>>,
+    in_era: InEra,
     state: Mutex<State>,
     trouble: Trouble,
     used: Mutex<Instant>,
@@ -82,8 +81,9 @@ struct Trouble {
 pub(crate) enum Users {
     /// All that have no session of their own. Sessions are opened in this era, if the server has both.
     All(Era),
-    /// Those of the other era among these, with a server that has both.
-    OtherEra(Era),
+    /// Those of the other era among these, with a server that has both. If it has not, the session serves them that is for
+    /// all.
+    OtherEra(Era, Weak<UpstreamSession>),
     /// Those of one client.
     One(Box<SessionClient>),
     /// A single call.
@@ -117,11 +117,12 @@ impl UpstreamSession {
         memory: Memory,
     ) -> Arc<Self> {
         let is_for_all = matches!(users, Users::All(_));
-        let (client, era) = match users {
+        let (client, era, main) = match users {
             // Only clients with a session have one of their own, and only stateless ones for a call.
-            Users::One(client) => (Some(*client), Era::Stateful),
-            Users::Call => (None, Era::Stateless),
-            Users::All(era) | Users::OtherEra(era) => (None, era),
+            Users::One(client) => (Some(*client), Era::Stateful, None),
+            Users::Call => (None, Era::Stateless, None),
+            Users::All(era) => (None, era, None),
+            Users::OtherEra(era, main) => (None, era, Some(main)),
         };
         let running = match client {
             Some(_) => Running::default(),
@@ -158,8 +159,7 @@ impl UpstreamSession {
             environment,
             notices,
             opener,
-            era,
-            found: Mutex::default(),
+            in_era: InEra::new(era, main),
             state: Mutex::new(State::Idle),
             trouble: Trouble::default(),
             used: Mutex::new(now()),
@@ -206,11 +206,6 @@ impl UpstreamSession {
     /// The sessions whose lists come from this one.
     pub(crate) fn audience(&self) -> Audience {
         self.notices.audience()
-    }
-
-    /// The era in which it was opened last: that of the server, if it is not the one that was wanted.
-    pub(crate) fn found(&self) -> Option<Era> {
-        *lock(&self.found)
     }
 
     /// The session if it is open.
@@ -262,7 +257,7 @@ impl UpstreamSession {
         let is_wanted = !matches!(*state, State::Closed | State::Replaced(_));
         if is_wanted {
             self.running.opened(session);
-            *lock(&self.found) = Some(Era::of_server(&session.server()));
+            self.in_era.opened(session);
             self.set_silent(false);
             *state = State::Open { session: session.clone(), watched: self.watch(session.clone()) };
         }
@@ -276,7 +271,7 @@ impl UpstreamSession {
             return Err(self.reach.failure(Why::Gone));
         }
         let limit = self.environment.limits.open_timeout;
-        match tokio::time::timeout(limit, opening::open(&self.reach.upstream, &self.opener, self.era)).await {
+        match tokio::time::timeout(limit, opening::open(&self.reach.upstream, &self.opener, self.era())).await {
             Ok(Ok(session)) => Ok(session),
             // Its failure says nothing about the session that has taken its place.
             _ if self.is_replaced() => Err(self.reach.failure(Why::Gone)),

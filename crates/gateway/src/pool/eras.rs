@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_client::ServerView;
-
 use crate::era::Era;
 use crate::known::Memory;
 use crate::pool::{Pool, lock};
@@ -32,39 +30,19 @@ impl Pool {
 
     /// The session that clients of this era share.
     pub(crate) fn shared_in(&self, era: Era) -> Arc<UpstreamSession> {
-        let mut shared = lock(&self.shared);
-        if !may_have_both(&shared.main, era) {
-            return Arc::clone(&shared.main);
+        let shared = &mut *lock(&self.shared);
+        let main = &shared.main;
+        if !may_have_both(main, era) {
+            return Arc::clone(main);
         }
-        let other = shared.other.get_or_insert_with(|| self.in_other_era(era));
-        let is_missing = other.found().is_some_and(|found| found != era);
-        Arc::clone(if is_missing { &shared.main } else { other })
+        let other = shared.other.get_or_insert_with(|| self.in_other_era(era, main));
+        Arc::clone(if other.is_missing() { main } else { other })
     }
 
-    fn in_other_era(&self, era: Era) -> Arc<UpstreamSession> {
+    fn in_other_era(&self, era: Era, main: &Arc<UpstreamSession>) -> Arc<UpstreamSession> {
         let (reach, environment) = (Arc::clone(&self.reach), Arc::clone(&self.environment));
-        UpstreamSession::new(reach, Users::OtherEra(era), environment, &self.gateway, Memory::default())
-    }
-
-    /// The description that a server gives of itself to clients of the other era, if it has both.
-    pub(crate) async fn view_in_other_era(&self) -> Option<Arc<ServerView>> {
-        let main = self.shared();
-        let era = main.era.other();
-        if !may_have_both(&main, era) {
-            return None;
-        }
-        if self.reach.upstream.is_shared() {
-            let other = self.shared_in(era);
-            let view = other.session().await.ok()?.server();
-            if other.found() != Some(era) {
-                other.rest(Duration::ZERO).await;
-            }
-            return Some(view);
-        }
-        let session = self.in_other_era(era);
-        let view = session.session().await.map(|open| open.server());
-        session.close().await;
-        view.ok()
+        let users = Users::OtherEra(era, Arc::downgrade(main));
+        UpstreamSession::new(reach, users, environment, &self.gateway, Memory::default())
     }
 
     /// Ends the shared sessions that nothing has needed for so long. Those of a command that all clients share stay, because
@@ -81,11 +59,10 @@ impl Pool {
             return;
         }
         let Some(other) = other else { return };
-        let is_missing = other.found().is_some_and(|found| found != other.era);
-        if is_missing || !other.was_used() {
-            other.rest(limit).await;
-        }
-        if !is_missing && other.was_used() && !main.was_used() {
+        // Each is the state of its clients, but for one that serves none.
+        if other.is_missing() || !other.was_used() {
+            other.rest(if other.is_missing() { Duration::ZERO } else { limit }).await;
+        } else if !main.was_used() {
             main.rest(limit).await;
         }
     }
@@ -93,6 +70,6 @@ impl Pool {
 
 /// True if a server that was spoken to in one era may have this one, too: it was spoken to in the one that was tried first.
 fn may_have_both(main: &UpstreamSession, era: Era) -> bool {
-    let is_free = main.era.first(main.reach.upstream.eras()) != main.era.other().first(main.reach.upstream.eras());
-    is_free && era != main.era && main.found() == Some(main.era)
+    let is_free = main.era().first(main.reach.upstream.eras()) != main.era().other().first(main.reach.upstream.eras());
+    is_free && era != main.era() && main.found() == Some(main.era())
 }

@@ -35,7 +35,11 @@ impl UpstreamSession {
             };
             match outcome {
                 Err(_) if current.is_replaced() => {}
-                outcome => return outcome.map(|session| (upstream, session)),
+                Err(failure) => match upstream.main_instead(&failure) {
+                    Some(main) => upstream = main,
+                    None => return Err(failure),
+                },
+                Ok(session) => return Ok((upstream, session)),
             }
         }
     }
@@ -68,8 +72,7 @@ impl UpstreamSession {
         let memory = Memory { known: Arc::default(), ..self.memory.clone() };
         let users = match &self.client {
             Some(client) => Users::One(Box::new(client.clone())),
-            None if self.is_for_all => Users::All(self.era),
-            None => Users::OtherEra(self.era),
+            None => self.in_era.users(),
         };
         Self::new(Arc::clone(&self.reach), users, Arc::clone(&self.environment), gateway, memory)
     }
@@ -83,8 +86,8 @@ impl UpstreamSession {
         let (limit, upstream) = (self.environment.limits.open_timeout, &self.reach.upstream);
         let opening = async {
             match present {
-                Some(present) => opening::open_next(upstream, &self.opener, self.era, present).await,
-                None => opening::open(upstream, &self.opener, self.era).await,
+                Some(present) => opening::open_next(upstream, &self.opener, self.era(), present).await,
+                None => opening::open(upstream, &self.opener, self.era()).await,
             }
         };
         match tokio::time::timeout(limit, opening).await {

@@ -29,7 +29,7 @@ fn a_server_is_spoken_to_in_the_era_of_the_client() {
             run(async {
                 let server = server();
                 let builder = gateway().upstream(server.upstream("a").sharing(sharing));
-                let gateway = era.into_iter().fold(builder, Builder::client_era).open().await.unwrap();
+                let gateway = era.into_iter().fold(builder, Builder::first_era).open().await.unwrap();
                 let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
                 let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
                 for _ in 0..2 {
@@ -52,7 +52,7 @@ fn one_era_needs_one_session() {
         run(async {
             let server = server();
             let upstream = server.upstream("a").sharing(Sharing::Shared);
-            let gateway = gateway().upstream(upstream).client_era(era).open().await.unwrap();
+            let gateway = gateway().upstream(upstream).first_era(era).open().await.unwrap();
             let clients =
                 [connect(&gateway, &client().mode(mode)).await, connect(&gateway, &client().mode(mode)).await];
             assert_eq!(eras(&clients[0], &clients[1]).await, [told, told]);
@@ -92,7 +92,7 @@ fn a_server_with_one_era_is_spoken_to_in_it() {
                     let server = server();
                     let upstream = interposed::upstream(&server, "a", judge).sharing(sharing);
                     let builder = gateway().upstream(upstream);
-                    let builder = era.into_iter().fold(builder, Builder::client_era);
+                    let builder = era.into_iter().fold(builder, Builder::first_era);
                     let gateway = builder.open().await.unwrap();
                     let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
                     let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
@@ -103,5 +103,23 @@ fn a_server_with_one_era_is_spoken_to_in_it() {
                 });
             }
         }
+    }
+}
+
+/// A server that runs once serves clients of both eras in the session that it has.
+#[test]
+fn a_server_that_cannot_be_opened_twice_has_one_session_for_all() {
+    for (era, told) in [(Era::Stateful, "stateful"), (Era::Stateless, "stateless")] {
+        run(async {
+            let server = server();
+            let upstream = server.upstream("a").sharing(Sharing::Shared);
+            let gateway = gateway().upstream(upstream).first_era(era).open().await.unwrap();
+            server.switch().refuse();
+            let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
+            let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
+            for _ in 0..2 {
+                assert_eq!(eras(&stateful, &stateless).await, [told, told]);
+            }
+        });
     }
 }

@@ -58,6 +58,11 @@ impl Switch {
         self.serving.lock().unwrap().drain(..).for_each(|task| task.abort());
     }
 
+    /// Takes no further connection.
+    pub(crate) fn refuse(&self) {
+        self.is_off.store(true, Ordering::SeqCst);
+    }
+
     pub(crate) fn set_off(&self, is_off: bool) {
         self.is_off.store(is_off, Ordering::SeqCst);
         if is_off {

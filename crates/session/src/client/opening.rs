@@ -115,9 +115,9 @@ impl ClientConnection {
         match (self.phase.clone(), outcome) {
             (Phase::Discovering(discovery), Ok(body)) => self.discovered(now, discovery, body),
             (Phase::Discovering(discovery), Err(failure)) => self.not_discovered(now, discovery, failure),
-            (Phase::Initializing(_), Ok(body)) => {
+            (Phase::Initializing(handshake), Ok(body)) => {
                 self.session_since = exchange;
-                self.initialized(now, body);
+                self.initialized(now, handshake, body);
             }
             (Phase::Initializing(handshake), Err(failure)) => self.not_initialized(now, handshake, failure),
             (Phase::Open(_) | Phase::Suspended(_) | Phase::Closed(_), _) => {}
@@ -169,7 +169,7 @@ impl ClientConnection {
         }
     }
 
-    fn initialized(&mut self, now: Instant, body: JsonBuf) {
+    fn initialized(&mut self, now: Instant, handshake: Handshake, body: JsonBuf) {
         let result = match body.into_raw().to::<InitializeResult>() {
             Ok(result) => result,
             Err(error) => return self.fail_opening(OpenError::InvalidAnswer(format!("initialize: {error}"))),
@@ -177,7 +177,11 @@ impl ClientConnection {
         // MCP 2025-11-25, basic/lifecycle: a client that does not support the server's revision disconnects.
         let known = ProtocolVersion::parse(&result.protocol_version).filter(|version| version.is_stateful());
         let Some(version) = known else {
-            return self.fail_opening(OpenError::UnsupportedVersion(vec![result.protocol_version]));
+            let stateless = ProtocolVersion::parse(&result.protocol_version);
+            return match stateless.filter(|_| self.config.mode == Mode::StatefulFirst) {
+                Some(version) => self.discover(now, version, None, handshake.until),
+                None => self.fail_opening(OpenError::UnsupportedVersion(vec![result.protocol_version])),
+            };
         };
         self.transmits.push_back(Transmit::BeginSession(version));
         self.transmits.push_back(Transmit::Send(Message::notification(method::INITIALIZED, Params::Absent)));

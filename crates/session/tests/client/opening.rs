@@ -177,6 +177,13 @@ fn a_refused_handshake_may_be_followed_by_discovery() {
     wire.server(INITIALIZED);
     assert_eq!(wire.events(), ["opened 2025-11-25"]);
 
+    // Some servers answer the handshake with the revision that has none.
+    let mut wire = Wire::new(|config| config.mode = Mode::StatefulFirst);
+    wire.server(&INITIALIZED.replace("2025-11-25", "2026-07-28"));
+    wire.sent();
+    wire.server(&DISCOVERED.replace(r#""id":1"#, r#""id":2"#));
+    assert_eq!(wire.events(), ["opened 2026-07-28"]);
+
     // The refusal of both is final.
     for (answer, end) in [
         (DISCOVERED.replace(r#""id":1"#, r#""id":2"#), "opened 2026-07-28"),
