@@ -17,7 +17,7 @@ pub(super) struct InEra {
     found: Mutex<Option<Era>>,
     /// The session that is for all, beside this one for an era.
     main: Option<Weak<UpstreamSession>>,
-    /// It was not opened, and the one that is for all serves its clients.
+    /// It could not be opened, and the one that is for all serves its clients.
     has_failed: AtomicBool,
 }
 
@@ -55,11 +55,12 @@ impl UpstreamSession {
         self.in_era.has_failed.load(Ordering::Acquire) || self.found().is_some_and(|found| found != self.era())
     }
 
-    /// The session that is for all, if it is open where a second one beside it is not: some servers cannot run twice.
+    /// The session that is for all, if it is open where a second one beside it is not. If that never was, the server cannot
+    /// run twice, and is not asked again; one that was lost comes back.
     pub(super) fn main_instead(&self, failure: &Failure) -> Option<Arc<Self>> {
         let main = self.in_era.main.as_ref()?.upgrade()?.newest();
         main.open_session()?;
-        if !self.in_era.has_failed.swap(true, Ordering::AcqRel) {
+        if self.found().is_none() && !self.in_era.has_failed.swap(true, Ordering::AcqRel) {
             let server = self.reach.upstream.name();
             tracing::warn!(
                 server,

@@ -1,6 +1,7 @@
 //! The era in which a server is spoken to that has both.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use protomcp_client::{ClientSession, Mode};
 use protomcp_gateway::{Builder, Era, Sharing};
@@ -114,7 +115,7 @@ fn a_server_that_cannot_be_opened_twice_has_one_session_for_all() {
             let server = server();
             let upstream = server.upstream("a").sharing(Sharing::Shared);
             let gateway = gateway().upstream(upstream).first_era(era).open().await.unwrap();
-            server.switch().refuse();
+            server.switch().refuse(true);
             let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
             let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
             for _ in 0..2 {
@@ -122,4 +123,23 @@ fn a_server_that_cannot_be_opened_twice_has_one_session_for_all() {
             }
         });
     }
+}
+
+/// A second session that is lost comes back; until then the first one serves its clients.
+#[test]
+fn a_lost_session_of_one_era_comes_back() {
+    run(async {
+        let server = server();
+        let gateway = gateway().upstream(server.upstream("a").sharing(Sharing::Shared)).open().await.unwrap();
+        let stateful = connect(&gateway, &client().mode(Mode::Stateful)).await;
+        let stateless = connect(&gateway, &client().mode(Mode::Stateless)).await;
+        assert_eq!(eras(&stateful, &stateless).await, ["stateful", "stateless"]);
+        server.switch().refuse(true);
+        server.switch().kill_newest();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(eras(&stateful, &stateless).await, ["stateful", "stateful"]);
+        server.switch().refuse(false);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(eras(&stateful, &stateless).await, ["stateful", "stateless"]);
+    });
 }

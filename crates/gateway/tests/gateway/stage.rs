@@ -58,9 +58,14 @@ impl Switch {
         self.serving.lock().unwrap().drain(..).for_each(|task| task.abort());
     }
 
-    /// Takes no further connection.
-    pub(crate) fn refuse(&self) {
-        self.is_off.store(true, Ordering::SeqCst);
+    /// Takes further connections, or refuses them. Those that are open stay.
+    pub(crate) fn refuse(&self, is_off: bool) {
+        self.is_off.store(is_off, Ordering::SeqCst);
+    }
+
+    /// Ends the newest connection.
+    pub(crate) fn kill_newest(&self) {
+        self.serving.lock().unwrap().pop().unwrap().abort();
     }
 
     pub(crate) fn set_off(&self, is_off: bool) {
