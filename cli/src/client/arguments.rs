@@ -80,7 +80,7 @@ fn is_ambiguous(value: &str) -> bool {
 
 /// True if the schema allows this member to be the text of a word, but not the JSON that it is.
 fn is_text(schema: &Value, name: &str, word: &str, json: &RawJson) -> bool {
-    // A number beyond those of this program is a number.
+    // A number that f64 cannot hold is still a number.
     let value = json.to().unwrap_or_else(|_| Value::from(f64::MAX));
     is_ambiguous(word) && !admits_member(schema, name, &value) && admits_member(schema, name, &Value::from(word))
 }

@@ -17,7 +17,7 @@ use crate::serve::gateway;
 use crate::serve::live;
 use crate::serve::run::{Signals, Wish, failure, prepare};
 
-/// The bytes of the first message that are looked at: those of a handshake with all its members.
+/// The first message is read up to this many bytes, which are enough for a handshake.
 const MAX_FIRST: usize = 64 * 1024;
 
 /// Serves until the client disconnects or a signal ends it.
