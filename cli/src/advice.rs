@@ -7,7 +7,7 @@ pub(crate) fn with_advice(error: &str) -> String {
 }
 
 /// Parts of errors. Those of certificates are from the TLS library, which the tests of `pmcp` watch.
-const ADVICE: [(&str, &str); 10] = [
+const ADVICE: [(&str, &str); 12] = [
     (
         "invalid peer certificate: UnknownIssuer",
         "if you trust the authority that has signed the server's certificate, name a PEM file with its certificate in the \
@@ -30,6 +30,12 @@ const ADVICE: [(&str, &str); 10] = [
         "requires a token and names no authorization server",
         "add --header \"Authorization: Bearer TOKEN\", or another header that the server expects, such as X-API-Key",
     ),
+    (
+        "configure its id",
+        "its id is --client-id ID (\"oauth\": {\"clientId\": …} in --config), and its secret, if it has one, \
+         --client-secret-env NAME with --client-issuer URL",
+    ),
+    ("send it the client's secret", "it is --client-issuer URL, or \"oauth\": {\"issuer\": …} in --config"),
     ("a token is required", "add --header \"Authorization: Bearer TOKEN\""),
     ("answered 401 Unauthorized", "add --header \"Authorization: Bearer TOKEN\""),
     (
@@ -50,6 +56,14 @@ mod tests {
         for (error, advice) in [
             ("the request is not authorized: the server replied with 401 Unauthorized", "--header"),
             ("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))", "CA:FALSE"),
+            (
+                "https://a registers no clients by itself; register one with its operator and configure its id",
+                "--client-id",
+            ),
+            (
+                "https://b names the issuer https://a; configure it, … to send it the client's secret or",
+                "--client-issuer",
+            ),
             ("received corrupt message of type InvalidContentType", "http://"),
         ] {
             assert!(with_advice(error).strip_prefix(error).is_some_and(|rest| rest.contains(advice)), "{error}");

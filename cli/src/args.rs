@@ -27,6 +27,8 @@ mod http;
 pub(crate) mod init;
 pub(crate) mod install;
 mod oauth;
+mod oauth_client;
+mod parsed;
 mod playground;
 mod reference;
 mod refusal;
@@ -52,6 +54,8 @@ pub(crate) use bundle::BundleOptions;
 pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use doctor::DoctorOptions;
 pub(crate) use http::{HttpOptions, Place, Protocols};
+pub(crate) use oauth_client::RegisteredClient;
+pub(crate) use parsed::{Endpoint, Options, Parsed, Source, StdioOptions};
 pub(crate) use playground::PlaygroundOptions;
 use refusal::refuse;
 pub(crate) use registry::{Registry, RegistryFlags};
@@ -228,89 +232,6 @@ struct Serve {
 
     #[command(flatten)]
     http: http::Http,
-}
-
-/// The parsed command line.
-#[derive(Debug)]
-pub(crate) enum Parsed {
-    /// Print this on stdout and exit.
-    Print(String),
-    /// Print this on stderr: the command line has no command.
-    NoCommand(String),
-    /// Serve a tool file.
-    Serve(Box<Options>),
-    /// Print a list of a server.
-    List(Box<ListOptions>),
-    /// Call a tool of a server.
-    Call(Box<CallOptions>),
-    /// Check the tools of a server.
-    Validate(Box<ValidateOptions>),
-    /// Test a server.
-    Test(Box<TestOptions>),
-    /// Find out what is wrong with a tool file.
-    Doctor(Box<DoctorOptions>),
-    /// Record a conversation between a host and a server.
-    Record(Box<RecordOptions>),
-    /// Hold a recorded conversation again.
-    Replay(Box<ReplayOptions>),
-    /// Answer from a trace.
-    Mock(Box<MockOptions>),
-    /// Serve a page to try a tool file.
-    Playground(Box<PlaygroundOptions>),
-    /// Convert or look up schemas.
-    Schema(Box<schema::SchemaOptions>),
-    /// Write a first tool file.
-    Init(Box<init::Init>),
-    /// Make a bundle of a tool file.
-    Bundle(Box<BundleOptions>),
-    /// Add a server to hosts.
-    Install(Box<install::InstallOptions>),
-    /// Remove one.
-    Uninstall(Box<install::Uninstall>),
-    /// Print them.
-    Status(Box<install::Status>),
-}
-
-/// The options of `dev` and `run`.
-#[derive(Debug)]
-pub(crate) struct Options {
-    pub(crate) source: Source,
-    pub(crate) tool: ToolFlags,
-    pub(crate) endpoint: Endpoint,
-}
-
-/// The tools to serve.
-#[derive(Debug)]
-pub(crate) enum Source {
-    /// Those of a tool file.
-    File {
-        path: PathBuf,
-        /// Reload it when it changes.
-        watch: bool,
-    },
-    /// Those of MCP servers.
-    Servers {
-        servers: Box<Upstreams>,
-        /// Flags on the command line that only matter to tool files.
-        idle: Vec<String>,
-    },
-}
-
-/// The transport with its options.
-#[derive(Debug)]
-pub(crate) enum Endpoint {
-    Stdio(StdioOptions),
-    Http(Box<HttpOptions>),
-    Tcp(Box<TcpOptions>),
-}
-
-/// Standard input and output.
-#[derive(Debug)]
-pub(crate) struct StdioOptions {
-    /// The longest line, in bytes.
-    pub(crate) max_line: usize,
-    /// Network flags on the command line, which have no effect on stdio.
-    pub(crate) idle: Vec<String>,
 }
 
 /// Parses the command line, the program's name included.

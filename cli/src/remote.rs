@@ -12,7 +12,7 @@ use protomcp_auth::{
 };
 use protomcp_http_client::{HttpTransport, Limits, Tls};
 
-use crate::args::shown;
+use crate::args::{RegisteredClient, shown};
 use crate::exit::Failure;
 
 /// A server at a URL. Tokens are obtained in the browser when the server asks for one, and kept for the next time, unless
@@ -27,25 +27,32 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    pub(crate) fn new(url: &str, headers: &[(String, String)]) -> Result<Self, Failure> {
+    /// `client`: that of the user, for an authorization server that registers none by itself.
+    pub(crate) fn new(url: &str, headers: &[(String, String)], client: Option<&RegisteredClient>) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::usage(format!("{}: {error}", shown(url)));
         let (owned, limits) = (headers.to_owned(), Limits::default());
         let remote = Self { url: url.to_owned(), headers: owned, authorizer: None, limits, tls: Tls::default() };
         let transport = remote.build().map_err(|error| wrong(&error))?;
         let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
+        if has_token && client.is_some() {
+            return Err(wrong(&"the header Authorization has a token, so --client-id has no effect"));
+        }
         let config = match OAuthConfig::new(url) {
             Err(UrlError::Plain(_)) if has_token => {
                 tracing::warn!("{}: the Authorization header is sent without encryption; use https", shown(url));
                 return Ok(remote);
             }
             _ if has_token => return Ok(remote),
+            Err(UrlError::Plain(_)) if client.is_some() => {
+                return Err(wrong(&"a server without https gets no token, so --client-id has no effect"));
+            }
             // No token is sent without encryption. The server may need none.
             Err(UrlError::Plain(_)) => return Ok(remote),
             // The error repeats the URL.
             Err(UrlError::Malformed(_)) => return Err(wrong(&"not a URL of ASCII characters with a usual host")),
             Ok(config) => config.client_name("pmcp"),
         };
-        let user_agent = LoopbackUserAgent::default().on_notice(say);
+        let (config, user_agent) = as_client(client, config, LoopbackUserAgent::default().on_notice(say));
         // Authorization servers are reached through the same proxies as the server.
         let mut authorizer = OAuthClient::builder(config).http(transport.authorization()).user_agent(user_agent);
         if let Some(directory) = token_directory() {
@@ -91,6 +98,17 @@ impl Remote {
     }
 }
 
+/// Signs in as this client, and has its redirect URI.
+fn as_client(
+    client: Option<&RegisteredClient>,
+    config: OAuthConfig,
+    user_agent: LoopbackUserAgent,
+) -> (OAuthConfig, LoopbackUserAgent) {
+    let Some(RegisteredClient { client, issuer, port }) = client else { return (config, user_agent) };
+    let config = issuer.iter().cloned().fold(config.client(client.clone()), OAuthConfig::issuer);
+    (config, port.iter().copied().fold(user_agent, LoopbackUserAgent::port))
+}
+
 /// Keeps tokens in the keyring of the system, and in these files where there is none.
 #[cfg(feature = "keyring")]
 fn keep(authorizer: OAuthClientBuilder, files: FileTokenStore) -> OAuthClientBuilder {
@@ -131,9 +149,26 @@ mod tests {
             ("http://10.0.0.5/mcp", &token, false),
             ("https://tools.example.com/mcp", &token, false),
         ] {
-            let remote = Remote::new(url, headers).map_err(drop).expect(url);
+            let remote = Remote::new(url, headers, None).map_err(drop).expect(url);
             assert_eq!(remote.authorizer.is_some(), has_authorizer, "{url} {headers:?}");
         }
-        assert!(Remote::new("http://", &[]).is_err());
+        assert!(Remote::new("http://", &[], None).is_err());
+    }
+
+    #[test]
+    fn a_client_of_the_user_is_for_a_sign_in() {
+        let client = RegisteredClient::new("my-id", None, None, Some(4567)).unwrap();
+        let token = [("Authorization".to_owned(), "Bearer t".to_owned())];
+        for (url, headers, is_used) in [
+            ("https://tools.example.com/mcp", [].as_slice(), true),
+            ("http://127.0.0.1:3000/mcp", &[], true),
+            ("http://10.0.0.5/mcp", &[], false),
+            ("https://tools.example.com/mcp", &token, false),
+        ] {
+            match Remote::new(url, headers, Some(&client)) {
+                Ok(remote) => assert!(is_used && remote.authorizer.is_some(), "{url} {headers:?}"),
+                Err(failure) => assert!(!is_used && failure.to_string().contains("--client-id has no effect"), "{url}"),
+            }
+        }
     }
 }

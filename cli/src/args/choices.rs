@@ -181,5 +181,7 @@ mod tests {
             let error = refused(line);
             assert!(error.contains("--sdk"), "{line}: {error}");
         }
+        let error = refused("pmcp list FILE --client-id x");
+        assert!(error.contains("--client-id is for servers at an http or https URL"), "{error}");
     }
 }

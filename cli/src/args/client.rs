@@ -10,6 +10,7 @@ use protomcp_bridge::ToolFile;
 use crate::args::address::Address;
 use crate::args::choices::{EraChoice, Sdk};
 use crate::args::client_certificate::ClientCertificate;
+use crate::args::oauth_client::{RegisteredClient, OAuthClientFlags};
 use crate::args::registry::RegistryFlags;
 use crate::args::shown;
 use crate::args::upstream_config::expand;
@@ -58,6 +59,9 @@ pub(crate) struct ServerFlags {
     pub(crate) certificate: ClientCertificate,
 
     #[command(flatten)]
+    oauth: OAuthClientFlags,
+
+    #[command(flatten)]
     pub(crate) registry: RegistryFlags,
 
     /// Level of the log on stderr
@@ -78,6 +82,14 @@ impl ServerFlags {
         headers(&self.headers, &variable)
     }
 
+    /// The OAuth client for a server at a URL. `variable` looks up the environment.
+    pub(crate) fn oauth_client(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<RegisteredClient>, Failure> {
+        self.oauth.client(variable)
+    }
+
     /// Refuses flags without effect on this server.
     pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
         if !matches!(target, Target::File(_)) {
@@ -88,6 +100,9 @@ impl ServerFlags {
         }
         if !self.headers.is_empty() && matches!(target, Target::File(_) | Target::Command(_)) {
             return Err(Failure::usage("--header is for servers at a URL"));
+        }
+        if self.oauth.is_given() && !matches!(target, Target::Url(_)) {
+            return Err(Failure::usage("--client-id is for servers at an http or https URL"));
         }
         self.certificate.check(match target {
             Target::Url(url) => Some(url),

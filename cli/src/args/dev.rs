@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::Args;
 use protomcp_watch::Watch;
 
+use crate::args::Serve;
+use crate::args::parsed::Source;
 use crate::args::upstream::{PolicyFlags, ProtocolFlag, SessionFlags, Upstreams};
-use crate::args::{Serve, Source};
 use crate::exit::Failure;
 
 /// Flags for tool files that matter to commands, too.

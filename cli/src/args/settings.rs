@@ -18,8 +18,8 @@ use crate::exit::Failure;
 const VERBS: [&str; 9] = ["dev", "run", "list", "call", "validate", "playground", "test", "doctor", "bundle"];
 /// Flags of this heading choose other servers than a tool file, so a setting of a tool file cannot.
 const NOT_FOR_FILES: &str = "Servers";
-/// Flags that are about one command line. Headers are for servers at a URL.
-const NOT_SETTINGS: [&str; 2] = ["help", "header"];
+/// Flags that are about one command line. Headers and OAuth clients are for servers at a URL.
+const NOT_SETTINGS: [&str; 6] = ["help", "header", "client-id", "client-secret-env", "client-issuer", "client-port"];
 /// Flags of tool files, which variables leave as they are in front of other servers.
 const TOOL_FILES_ONLY: [&str; 2] = ["runtime", "sdk"];
 /// Flags without a meaning for a command that accepts them to say so.

@@ -14,6 +14,7 @@ use protomcp_watch::Watch;
 use crate::args::choices::EraChoice;
 use crate::args::client::headers;
 use crate::args::client_certificate::ClientCertificate;
+use crate::args::oauth_client::OAuthClientFlags;
 use crate::args::tool::{LimitFlags, to_usize};
 use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
@@ -107,6 +108,9 @@ pub(super) struct UpstreamFlags {
     #[command(flatten)]
     certificate: ClientCertificate,
 
+    #[command(flatten)]
+    oauth: OAuthClientFlags,
+
     /// Serve the MCP servers of this JSON file, which has the mcpServers of a host; with several servers, the names of
     /// tools begin with the server's name and "_"
     #[arg(long, value_name = "FILE")]
@@ -165,6 +169,12 @@ impl UpstreamFlags {
             return Err(Failure::usage("--upstream-protocol is for a command after --"));
         }
         self.certificate.check(self.upstream.as_deref())?;
+        let client = self.oauth.client(&variable)?;
+        if client.is_some() && self.upstream.is_none() {
+            return Err(Failure::usage(
+                "--client-id is for --upstream; in --config a server has \"oauth\": {\"clientId\": …}",
+            ));
+        }
         let mut entries = match &self.config {
             Some(path) => upstream_config::read(path, &variable)?,
             None => Vec::new(),
@@ -172,7 +182,7 @@ impl UpstreamFlags {
         if let Some(url) = &self.upstream {
             let headers = headers(&self.headers, &variable)?;
             let name = shown(url);
-            let location = Location::of_url(url.clone(), headers);
+            let location = Location::of_url(url.clone(), headers, client);
             let location = location.and_then(|location| location.check().map(|()| location));
             let location = location.map_err(|why| Failure::usage(format!("invalid --upstream \"{name}\": {why}")))?;
             entries.push(Entry { name, location });

@@ -86,12 +86,13 @@ impl Connection {
 
     async fn open_as(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
         let headers = flags.headers(|name| std::env::var(name).ok())?;
+        let oauth = flags.oauth_client(|name| std::env::var(name).ok())?;
         flags.check(&target)?;
         let tls = flags.certificate.tls()?;
         match target {
             Target::File(file) => to_file(&caller, &file, flags).await,
             Target::Url(url) => {
-                let remote = Remote::new(&url, &headers)?.tls(tls);
+                let remote = Remote::new(&url, &headers, oauth.as_ref())?.tls(tls);
                 let transport = remote.answer_timeout(flags.timeout.max(TOTAL)).transport();
                 let session = caller.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
                 Ok(Self { session, bridge: None })

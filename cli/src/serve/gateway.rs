@@ -128,8 +128,8 @@ fn builder(servers: &Upstreams, remote: &ProtoRemote, misnamed: &Misnamed) -> Re
     let is_single = servers.entries.len() == 1;
     for entry in &servers.entries {
         let upstream = match &entry.location {
-            Location::Url { url, headers } => {
-                let remote = Remote::new(url, headers)?.tls(servers.tls.clone());
+            Location::Url { url, headers, client } => {
+                let remote = Remote::new(url, headers, client.as_ref())?.tls(servers.tls.clone());
                 let remote = remote.answer_timeout(servers.limits.total_timeout);
                 Upstream::new(entry.name.clone(), move || {
                     let transport = remote.transport();
