@@ -23,6 +23,7 @@ mod dev;
 mod doctor;
 mod duration;
 mod exposure;
+mod get;
 mod http;
 pub(crate) mod init;
 pub(crate) mod install;
@@ -51,8 +52,9 @@ mod workers;
 
 pub(crate) use address::{Address, Carrier, Encryption};
 pub(crate) use bundle::BundleOptions;
-pub(crate) use client::{CallOptions, ListKind, ListOptions, ServerFlags, Target};
+pub(crate) use client::{Answer, CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use doctor::DoctorOptions;
+pub(crate) use get::{PromptOptions, ReadOptions};
 pub(crate) use http::{HttpOptions, Place, Protocols};
 pub(crate) use oauth_client::RegisteredClient;
 pub(crate) use parsed::{Endpoint, Options, Parsed, Source, StdioOptions};
@@ -96,6 +98,8 @@ Examples:
   pmcp run tools.py --transport http    serve any number of clients on http://localhost:8080/mcp
   pmcp list tools.py                    print the tools of tools.py, or of any MCP server
   pmcp call tools.py add a=2 b=3        call a tool
+  pmcp read notes.py notes://all        print a resource
+  pmcp prompt notes.py summary name=tea print a prompt
   pmcp validate tools.py --for claude   check its tools, also against the limits of a host
   pmcp test tools.py scenario a.yaml    test them, step by step
   pmcp record tools.py --to bug.jsonl   serve tools.py, and keep what is said to replay or mock it
@@ -139,6 +143,10 @@ enum Verb {
     List(client::List),
     /// Call a tool of a tool file or an MCP server
     Call(client::Call),
+    /// Print a resource of a tool file or an MCP server
+    Read(get::Read),
+    /// Print a prompt of a tool file or an MCP server
+    Prompt(get::Prompt),
     /// Check the tools of a tool file or an MCP server, also against the limits of hosts
     Validate(validate::Validate),
     /// List or call the tools of a server with the messages behind it, or run scenarios
@@ -265,18 +273,11 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
             dev.serve.options(source, &network_flags)
         }
         Verb::Run(_) if polls => Err(Failure::usage(NO_POLL)),
-        Verb::Run(Run { serve, upstream }) => {
-            let source = match upstream.servers(&serve.tool.limits, variable)? {
-                Some(_) if serve.tool.file.is_some() => {
-                    return Err(Failure::usage("name either a tool file or servers, not both"));
-                }
-                Some(servers) => Source::Servers { servers: Box::new(servers), idle: tool_flags },
-                None => serve.file(false)?,
-            };
-            serve.options(source, &network_flags)
-        }
+        Verb::Run(run) => run.options(tool_flags, &network_flags),
         Verb::List(list) => list.options().map(|options| Parsed::List(Box::new(options))),
         Verb::Call(call) => call.options().map(|options| Parsed::Call(Box::new(options))),
+        Verb::Read(read) => read.options().map(|options| Parsed::Read(Box::new(options))),
+        Verb::Prompt(prompt) => prompt.options().map(|options| Parsed::Prompt(Box::new(options))),
         Verb::Validate(check) => check.options().map(|options| Parsed::Validate(Box::new(options))),
         Verb::Test(test) => test.options().map(|options| Parsed::Test(Box::new(options))),
         Verb::Doctor(options) => Ok(Parsed::Doctor(Box::new(options))),
@@ -295,6 +296,21 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Verb::Man { to } => reference::manual(to.as_deref(), grammar).map(Parsed::Print),
         Verb::Version => Ok(Parsed::Print(VERSION_LINE.into())),
         Verb::Help { command } => reference::help(command.as_deref(), grammar).map(Parsed::Print),
+    }
+}
+
+impl Run {
+    /// The options; `tool_flags` and `network_flags` are those flags on the command line.
+    fn options(self, tool_flags: Vec<String>, network_flags: &[String]) -> Result<Parsed, Failure> {
+        let Self { serve, upstream } = self;
+        let source = match upstream.servers(&serve.tool.limits, variable)? {
+            Some(_) if serve.tool.file.is_some() => {
+                return Err(Failure::usage("name either a tool file or servers, not both"));
+            }
+            Some(servers) => Source::Servers { servers: Box::new(servers), idle: tool_flags },
+            None => serve.file(false)?,
+        };
+        serve.options(source, network_flags)
     }
 }
 

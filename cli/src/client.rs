@@ -1,12 +1,17 @@
-//! `pmcp list`, `pmcp call`, `pmcp validate`, `pmcp test` and `pmcp doctor`: uses one server as a client.
+//! `pmcp list`, `pmcp call`, `pmcp read`, `pmcp prompt`, `pmcp validate`, `pmcp test` and `pmcp doctor`: uses one server as a client.
 
 mod arguments;
 mod bundle;
 mod call;
 mod connection;
+mod content;
 mod doctor;
 mod form;
 mod list;
+mod prompt;
+mod read;
+mod refusal;
+mod signature;
 mod test;
 mod validate;
 
@@ -14,7 +19,9 @@ use std::future::Future;
 
 use tokio::runtime;
 
-use crate::args::{BundleOptions, CallOptions, DoctorOptions, ListOptions, TestOptions, ValidateOptions};
+use crate::args::{
+    BundleOptions, CallOptions, DoctorOptions, ListOptions, PromptOptions, ReadOptions, TestOptions, ValidateOptions,
+};
 use crate::exit::Failure;
 use crate::log;
 
@@ -28,6 +35,18 @@ pub(crate) fn list(options: ListOptions) -> Result<(), Failure> {
 pub(crate) fn call(options: CallOptions) -> Result<(), Failure> {
     log::start(options.server.log_level, options.server.log);
     block_on(call::call(options))
+}
+
+/// Prints a resource.
+pub(crate) fn read(options: ReadOptions) -> Result<(), Failure> {
+    log::start(options.server.log_level, options.server.log);
+    block_on(unless_interrupted(read::read(options)))
+}
+
+/// Prints a prompt.
+pub(crate) fn prompt(options: PromptOptions) -> Result<(), Failure> {
+    log::start(options.server.log_level, options.server.log);
+    block_on(unless_interrupted(prompt::prompt(options)))
 }
 
 /// Makes a bundle of a tool file.

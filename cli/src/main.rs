@@ -32,6 +32,8 @@ fn main() -> ExitCode {
         Ok(Parsed::Serve(options)) => exit::code(serve::run(*options)),
         Ok(Parsed::List(options)) => exit::code(client::list(*options)),
         Ok(Parsed::Call(options)) => exit::code(client::call(*options)),
+        Ok(Parsed::Read(options)) => exit::code(client::read(*options)),
+        Ok(Parsed::Prompt(options)) => exit::code(client::prompt(*options)),
         Ok(Parsed::Validate(options)) => exit::code(client::validate(*options)),
         Ok(Parsed::Test(options)) => exit::code(client::test(*options)),
         Ok(Parsed::Doctor(options)) => exit::code(client::doctor(*options)),

@@ -42,7 +42,8 @@ fn error(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
 fn tools_of_a_file_are_listed_and_called() {
     let sandbox = sandbox();
     let list = printed(&sandbox, &["list", "basics.py"], "");
-    assert!(list.lines().any(|line| line.starts_with("add ") && line.ends_with("Adds two integers.")), "{list}");
+    let is_add = |line: &str| line.starts_with("add(a: integer, b: integer) ") && line.ends_with("Adds two integers.");
+    assert!(list.lines().any(is_add), "{list}");
     let json: Vec<Value> = serde_json::from_str(&printed(&sandbox, &["list", "--json", "basics.py"], "")).unwrap();
     assert_eq!(json.len(), list.lines().count());
     assert!(json.iter().all(|tool| tool["inputSchema"]["type"] == "object"), "{json:?}");
@@ -122,6 +123,39 @@ fn a_url_is_a_server() {
 }
 
 #[test]
+fn resources_and_prompts_are_printed() {
+    let everything = Everything::start(&[]);
+    let sandbox = Sandbox::new();
+    let text = printed(&sandbox, &["read", everything.url(), "test://static-text"], "");
+    assert_eq!(text, "This is the content of the static text resource.\n");
+    let json = printed(&sandbox, &["read", everything.url(), "test://static-binary", "--json"], "");
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["contents"][0]["mimeType"], "image/png");
+    let text = printed(&sandbox, &["prompt", everything.url(), "test_prompt_with_arguments", "arg1=1", "arg2=b"], "");
+    assert_eq!(text, "user: Prompt with arguments: arg1='1', arg2='b'\n");
+    for (args, meant) in [
+        (["read", everything.url(), "test://static-txt"], "; did you mean test://static-text?"),
+        (["prompt", everything.url(), "test_simple_promt"], "; did you mean test_simple_prompt?"),
+    ] {
+        let (code, text) = error(&sandbox, &args);
+        assert!(code == Some(1) && text.contains(meant), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn forms_are_answered_by_the_command_line() {
+    let everything = Everything::start(&[]);
+    let sandbox = Sandbox::new();
+    let call = ["call", everything.url(), "test_elicitation", "message=Who?"];
+    let text = printed(&sandbox, &[&call[..], &["--answer", "username=ann", "--answer", "email=a@b.c"]].concat(), "");
+    assert_eq!(text, "Elicitation completed: action=Accept, content={\"email\":\"a@b.c\",\"username\":\"ann\"}\n");
+    let (code, text) = error(&sandbox, &[&call[..], &["--answer", "username=ann"]].concat());
+    assert!(code == Some(1) && text.contains("--answer email=…: a value is required"), "{text}");
+    let (code, text) = error(&sandbox, &[&call[..], &["--era", "stateless"]].concat());
+    assert!(code == Some(1) && text.contains("(-32021); it asks its user: give the answers with --answer"), "{text}");
+}
+
+#[test]
 fn failures_say_what_to_do_next() {
     let sandbox = sandbox();
     let output = run(&sandbox, &["call", "basics.py", "raise_error"], "");
@@ -134,6 +168,10 @@ fn failures_say_what_to_do_next() {
         (&["list", "--runtime", "python3", "--", "cat"], "--runtime is for tool files"),
         (&["list"], "name a tool file, a URL, or a command after --"),
         (&["call", "basics.py"], "`pmcp list` prints the names"),
+        (&["call", "basics.py", "add", "--answer", "yes"], "invalid --answer \"yes\": expected KEY=VALUE"),
+        (&["read", "basics.py"], "`pmcp list --kind resources` prints the URIs"),
+        (&["read", "basics.py", "a:b", "c"], "unexpected argument \"c\""),
+        (&["prompt", "basics.py"], "`pmcp list --kind prompts` prints the names"),
         (&["call", "basics.py", "add", "2"], "expected name=value"),
         (&["call", "basics.py", "add", "{a"], "not a JSON object"),
         (&["list", "nowhere.py"], "file not found: nowhere.py"),

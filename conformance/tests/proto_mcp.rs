@@ -156,7 +156,7 @@ fn both_protocols_have_the_same_results_on_one_port() {
     assert_eq!(binary["tools"], json!(names));
     // The client of this project shows the tools as those of the file.
     let listed = port.command("list", &[]).unwrap();
-    assert!(listed.lines().any(|line| line.starts_with("add ") && line.ends_with("Adds two integers.")), "{listed}");
+    assert!(listed.lines().any(|line| line.starts_with("add(") && line.ends_with("Adds two integers.")), "{listed}");
     assert_eq!(port.command("call", &["add", "a=2", "b=3"]).unwrap(), "5\n");
     port.host.signal(Signal::TERM);
     assert!(port.host.exit().success());

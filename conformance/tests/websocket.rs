@@ -90,7 +90,7 @@ fn both_protocols_have_the_same_results_over_http() {
     }
     assert_eq!(port.command(&["call", &port.ws(), "add", "a=2", "b=3"], &[]).unwrap(), "5\n");
     let listed = port.command(&["list", &port.ws()], &[]).unwrap();
-    assert!(listed.lines().any(|line| line.starts_with("add ") && line.ends_with("Adds two integers.")), "{listed}");
+    assert!(listed.lines().any(|line| line.starts_with("add(") && line.ends_with("Adds two integers.")), "{listed}");
     port.host.signal(Signal::TERM);
     assert!(port.host.exit().success());
 }

@@ -112,6 +112,23 @@ impl ServerFlags {
     }
 }
 
+/// A field of a form with its answer.
+pub(crate) type Answer = (String, String);
+
+/// Answers to the questions of a server.
+#[derive(Debug, Args)]
+pub(super) struct AnswerFlags {
+    /// Answer the forms that the server asks its user to fill in, by the names of their fields; may be repeated. Without
+    /// it, forms appear on the terminal
+    #[arg(long = "answer", value_name = "KEY=VALUE", value_parser = answer)]
+    pub(super) answers: Vec<Answer>,
+}
+
+fn answer(text: &str) -> Result<Answer, String> {
+    let (name, value) = text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or("expected KEY=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
 /// The flags of `pmcp list`.
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
@@ -134,7 +151,7 @@ pub(super) struct List {
 
 const LIST_EXAMPLES: &str = "\
 Examples:
-  pmcp list tools.py                              the tools of a tool file
+  pmcp list tools.py                              the tools of a tool file, with their arguments (? is optional)
   pmcp list https://example.com/mcp --json        those of a remote server, as JSON
   pmcp list --kind resources -- uvx some-server   the resources of a server that a command starts";
 
@@ -152,6 +169,9 @@ pub(super) struct Call {
     json: bool,
 
     #[command(flatten)]
+    answers: AnswerFlags,
+
+    #[command(flatten)]
     server: ServerFlags,
 }
 
@@ -160,6 +180,8 @@ Examples:
   pmcp call tools.py add a=2 b=3                  a tool of a tool file
   pmcp call https://example.com/mcp search '{\"query\": \"mcp\"}' --json
   pmcp call get_time zone=UTC -- uvx mcp-server-time
+  pmcp call files.py delete path=a.txt --answer really=true
+                                                  a tool that asks its user, without a terminal
 
 Values are JSON where they can be read as such, otherwise text: n=3 is a number, n='\"3\"' and name=Ada are text. \
 Progress and questions appear on the terminal. The exit code is 1 if the tool reports an error.";
@@ -206,6 +228,7 @@ pub(crate) struct CallOptions {
     /// `name=value`, a JSON object, or `-`.
     pub(crate) arguments: Vec<String>,
     pub(crate) json: bool,
+    pub(crate) answers: Vec<Answer>,
     pub(crate) server: ServerFlags,
 }
 
@@ -219,15 +242,12 @@ impl List {
 
 impl Call {
     pub(super) fn options(self) -> Result<CallOptions, Failure> {
-        let Self { words, json, mut server } = self;
+        let Self { words, json, answers, mut server } = self;
         let mut words = words.into_iter();
-        let target = match server.take_command() {
-            Some(command) => Target::Command(command),
-            None => Target::of(words.next().ok_or_else(|| no_server("call"))?)?,
-        };
+        let target = server.first_target(&mut words, "call")?;
         let no_tool = || Failure::usage("missing tool name; `pmcp list` prints the names of the tools");
         let tool = words.next().ok_or_else(no_tool)?;
-        Ok(CallOptions { target, tool, arguments: words.collect(), json, server })
+        Ok(CallOptions { target, tool, arguments: words.collect(), json, answers: answers.answers, server })
     }
 }
 
@@ -239,6 +259,18 @@ impl ServerFlags {
             (None, Some(command)) => Ok(Target::Command(command)),
             (Some(word), Some(_)) => Err(both(&word)),
             (None, None) => Err(no_server(verb)),
+        }
+    }
+
+    /// The server that the command after `--` names, or the first word. `verb`: the command of `pmcp`.
+    pub(super) fn first_target(
+        &mut self,
+        words: &mut impl Iterator<Item = String>,
+        verb: &str,
+    ) -> Result<Target, Failure> {
+        match self.take_command() {
+            Some(command) => Ok(Target::Command(command)),
+            None => Target::of(words.next().ok_or_else(|| no_server(verb))?),
         }
     }
 

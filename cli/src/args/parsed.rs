@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::args::bundle::BundleOptions;
 use crate::args::client::{CallOptions, ListOptions};
 use crate::args::doctor::DoctorOptions;
+use crate::args::get::{PromptOptions, ReadOptions};
 use crate::args::http::HttpOptions;
 use crate::args::playground::PlaygroundOptions;
 use crate::args::tcp::TcpOptions;
@@ -28,6 +29,10 @@ pub(crate) enum Parsed {
     List(Box<ListOptions>),
     /// Call a tool of a server.
     Call(Box<CallOptions>),
+    /// Read a resource of a server.
+    Read(Box<ReadOptions>),
+    /// Get a prompt of a server.
+    Prompt(Box<PromptOptions>),
     /// Check the tools of a server.
     Validate(Box<ValidateOptions>),
     /// Test a server.

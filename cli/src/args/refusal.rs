@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::nearest::nearest;
 
 /// The usage of the program.
-pub(super) const USAGE: &str = "usage: pmcp <dev|run|list|call|validate|test|doctor|playground|install|bundle> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
+pub(super) const USAGE: &str = "usage: pmcp <dev|run|list|call|read|prompt|validate|test|doctor|playground|install|bundle> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
 
 pub(super) fn unknown_command(name: &str, grammar: &Command) -> Failure {
     Failure::usage(format!("unknown command \"{name}\"{}\n{USAGE}", near_command(name, grammar)))

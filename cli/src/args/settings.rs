@@ -15,11 +15,13 @@ use crate::args::settings_file::{self, FILE};
 use crate::exit::Failure;
 
 /// The commands that use a tool file.
-const VERBS: [&str; 9] = ["dev", "run", "list", "call", "validate", "playground", "test", "doctor", "bundle"];
+const VERBS: [&str; 11] =
+    ["dev", "run", "list", "call", "read", "prompt", "validate", "playground", "test", "doctor", "bundle"];
 /// Flags of this heading choose other servers than a tool file, so a setting of a tool file cannot.
 const NOT_FOR_FILES: &str = "Servers";
 /// Flags that are about one command line. Headers and OAuth clients are for servers at a URL.
-const NOT_SETTINGS: [&str; 6] = ["help", "header", "client-id", "client-secret-env", "client-issuer", "client-port"];
+const NOT_SETTINGS: [&str; 7] =
+    ["help", "answer", "header", "client-id", "client-secret-env", "client-issuer", "client-port"];
 /// Flags of tool files, which variables leave as they are in front of other servers.
 const TOOL_FILES_ONLY: [&str; 2] = ["runtime", "sdk"];
 /// Flags without a meaning for a command that accepts them to say so.

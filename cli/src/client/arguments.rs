@@ -1,4 +1,4 @@
-//! The arguments of a tool on the command line: words `name=value`, or one JSON object.
+//! The arguments of a tool or a prompt on the command line: words `name=value`, or one JSON object.
 //!
 //! Values stay the text that was typed, so that numbers keep all their digits.
 
@@ -73,6 +73,21 @@ impl Arguments {
     }
 }
 
+impl Arguments {
+    /// The arguments as an object of texts, which those of a prompt are.
+    pub(super) fn into_texts(self) -> RawJson {
+        match self {
+            Self::Object(object) => object,
+            Self::Words(words) => {
+                let member =
+                    |(name, text): &(String, String)| format!("{}:{}", RawJson::text(name), RawJson::text(text));
+                let members: Vec<String> = words.iter().map(member).collect();
+                RawJson::parse(format!("{{{}}}", members.join(","))).expect("names and values are JSON")
+            }
+        }
+    }
+}
+
 /// True for values such as `12345` and `{}`, which are JSON without being a text.
 fn is_ambiguous(value: &str) -> bool {
     !value.trim_start().starts_with('"') && RawJson::parse(value.to_owned()).is_ok()
@@ -130,6 +145,14 @@ mod tests {
             (&[r#"{"a": 1, "a": 2}"#], "\"a\" is given twice"),
         ] {
             assert!(read(words, &any).unwrap_err().contains(why), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn arguments_of_prompts_are_texts() {
+        for (words, expected) in [(&["n=1", "t=a"][..], r#"{"n":"1","t":"a"}"#), (&[r#"{"n": 1}"#], r#"{"n": 1}"#)] {
+            let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+            assert_eq!(Arguments::read(&words).unwrap().into_texts().as_str(), expected);
         }
     }
 

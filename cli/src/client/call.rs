@@ -11,15 +11,16 @@ use serde_json::Value;
 use crate::args::CallOptions;
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
+use crate::client::content::as_text;
+use crate::client::refusal::{self, meant};
 use crate::client::unless_interrupted;
 use crate::exit::{self, Failure};
-use crate::nearest::nearest;
 
 /// Calls the tool, and prints its result.
 pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
-    let CallOptions { target, tool, arguments, json, server } = options;
+    let CallOptions { target, tool, arguments, json, answers, server } = options;
     let arguments = Arguments::read(&arguments)?;
-    let connection = unless_interrupted(Connection::open_to_call(target, &server)).await?;
+    let connection = unless_interrupted(Connection::open_to_call(target, &server, &answers)).await?;
     let shows_progress = io::stderr().is_terminal();
     let arguments = async { Ok(resolved(&connection.session, &tool, arguments).await) };
     let arguments = unless_interrupted(arguments).await?;
@@ -39,14 +40,16 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
         }
     };
     let meant = match &outcome {
-        Err(RequestError::Refused(_)) => meant(&connection.session, &tool).await,
+        Err(RequestError::Refused(_)) => {
+            meant(&tool, connection.session.tools().map_ok(|tool| tool.name.to_string())).await
+        }
         _ => None,
     };
     connection.close().await;
     if shows_progress {
         clear();
     }
-    let result = outcome.map_err(|error| failure(&tool, &error, meant.as_deref()))?;
+    let result = outcome.map_err(|error| refusal::failure(&format!("calling {tool:?}"), &error, meant))?;
     let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
     let text = if json { format!("{result}\n") } else { as_text(&value) };
     exit::print(&exit::for_stdout(text))?;
@@ -76,17 +79,6 @@ async fn schema(session: &ClientSession, tool: &str) -> Option<Value> {
     None
 }
 
-/// The tool that was meant by a name that the server does not list.
-async fn meant(session: &ClientSession, tool: &str) -> Option<String> {
-    let listed: Vec<_> = session.tools().map_ok(|tool| tool.name.to_string()).try_collect().await.ok()?;
-    nearest(tool, listed.iter().map(String::as_str)).filter(|near| *near != tool).map(str::to_owned)
-}
-
-fn failure(tool: &str, error: &RequestError, meant: Option<&str>) -> Failure {
-    let advice = meant.map(|meant| format!("; did you mean {meant}?")).unwrap_or_default();
-    Failure::failed(format!("calling {tool:?} failed: {error}{advice}"))
-}
-
 /// Shows progress on one line of the terminal.
 fn show(progress: &Progress) {
     let number = |amount: Amount| amount.to_raw().map(|raw| raw.to_string()).unwrap_or_default();
@@ -110,56 +102,9 @@ fn clear() {
     let _closed = io::stderr().write_all(b"\r\x1b[K");
 }
 
-/// The content of a result as text: what is not text is named. Without content, the structured content.
-fn as_text(result: &Value) -> String {
-    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if blocks.is_empty() {
-        return match &result["structuredContent"] {
-            Value::Null => String::new(),
-            structured => format!("{structured:#}\n"),
-        };
-    }
-    blocks.iter().map(|block| format!("{}\n", block_text(block))).collect()
-}
-
-fn block_text(block: &Value) -> String {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    match block["type"].as_str() {
-        Some("text") => text(&block["text"]),
-        Some(kind @ ("image" | "audio")) => {
-            format!("[{kind}, {}, {} characters of base64]", text(&block["mimeType"]), text(&block["data"]).len())
-        }
-        Some("resource_link") => format!("[resource {}]", text(&block["uri"])),
-        Some("resource") => match block["resource"]["text"].as_str() {
-            Some(content) => content.to_owned(),
-            None => format!("[resource {}]", text(&block["resource"]["uri"])),
-        },
-        _ => block.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn content_is_printed_as_text() {
-        let blocks = json!([
-            {"type": "text", "text": "a\nb"},
-            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
-            {"type": "resource_link", "uri": "file:///x"},
-            {"type": "resource", "resource": {"uri": "r:1", "text": "inside"}},
-            {"type": "resource", "resource": {"uri": "r:2", "blob": "AA=="}},
-            {"type": "new", "x": 1},
-        ]);
-        let expected = "a\nb\n[image, image/png, 4 characters of base64]\n[resource file:///x]\ninside\n[resource r:2]\n\
-                        {\"type\":\"new\",\"x\":1}\n";
-        assert_eq!(as_text(&json!({"content": blocks})), expected);
-        assert_eq!(as_text(&json!({"content": [], "structuredContent": 5})), "5\n");
-        assert_eq!(as_text(&json!({"content": []})), "");
-    }
 
     #[test]
     fn control_characters_do_not_reach_the_terminal() {

@@ -14,7 +14,7 @@ use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
 use crate::args::choices::EraChoice;
-use crate::args::{Address, ServerFlags, Target, shown};
+use crate::args::{Address, Answer, ServerFlags, Target, shown};
 use crate::client::form;
 use crate::exit::Failure;
 use crate::lending;
@@ -59,19 +59,19 @@ pub(super) struct Connection {
 impl Connection {
     /// Opens a session with the server.
     pub(super) async fn open(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
-        Self::open_in(Mode::Auto, target, flags).await
+        Self::open_in(Mode::Auto, target, flags, &[]).await
     }
 
     /// As [`Connection::open`], for calls. Some servers that have both eras can ask in sessions only, so a user who can be
-    /// asked has one.
-    pub(super) async fn open_to_call(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
-        let is_asked = form::has_terminal() && !matches!(target, Target::File(_));
-        Self::open_in(if is_asked { Mode::StatefulFirst } else { Mode::Auto }, target, flags).await
+    /// asked has one, and one who has given `answers`.
+    pub(super) async fn open_to_call(target: Target, flags: &ServerFlags, answers: &[Answer]) -> Result<Self, Failure> {
+        let is_asked = (!answers.is_empty() || form::has_terminal()) && !matches!(target, Target::File(_));
+        Self::open_in(if is_asked { Mode::StatefulFirst } else { Mode::Auto }, target, flags, answers).await
     }
 
     /// Opens a session in these eras, unless the user has chosen one.
-    async fn open_in(eras: Mode, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
-        let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags);
+    async fn open_in(eras: Mode, target: Target, flags: &ServerFlags, answers: &[Answer]) -> Result<Self, Failure> {
+        let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags, answers);
         Self::open_as(Caller { client, trace: None }, target, flags).await
     }
 
@@ -80,7 +80,7 @@ impl Connection {
         // The name that the older Go program has used.
         let client = Client::new("protomcp-test-engine", "1.0.0");
         let client = if matches!(target, Target::File(_)) { client.mode(Mode::Stateful) } else { client };
-        let client = self::client(client, &target, flags);
+        let client = self::client(client, &target, flags, &[]);
         Self::open_as(Caller { client, trace: Some(trace.clone()) }, target, flags).await
     }
 
@@ -129,8 +129,8 @@ impl Connection {
     }
 }
 
-/// A client that asks its user on the terminal, if there is one.
-fn client(client: Client, target: &Target, flags: &ServerFlags) -> Client {
+/// A client that asks its user on the terminal, if there is one. With `answers` it answers forms by itself.
+fn client(client: Client, target: &Target, flags: &ServerFlags, answers: &[Answer]) -> Client {
     let limits = ClientLimits {
         open_timeout: open_timeout(target, flags.timeout),
         timeout: flags.timeout,
@@ -138,7 +138,13 @@ fn client(client: Client, target: &Target, flags: &ServerFlags) -> Client {
         ..ClientLimits::default()
     };
     let client = flags.era.map(EraChoice::mode).into_iter().fold(client.limits(limits), Client::mode);
-    if form::has_terminal() { client.on_elicit_with_urls(|question, _| form::answer(question)) } else { client }
+    match answers.to_vec() {
+        answers if !answers.is_empty() => {
+            client.on_elicit(move |question, _| std::future::ready(form::filled_in(&question, &answers)))
+        }
+        _ if form::has_terminal() => client.on_elicit_with_urls(|question, _| form::answer(question)),
+        _ => client,
+    }
 }
 
 /// The time for a server to be connected, which has no more than its answer. A user has the usual time to sign in, unless

@@ -1,10 +1,11 @@
-//! Questions of a server, asked on the terminal (MCP 2025-11-25, client/elicitation).
+//! Questions of a server, asked on the terminal or answered by the command line (MCP 2025-11-25, client/elicitation).
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, RawJson};
 use serde_json::{Map, Value};
 
+use crate::args::Answer;
 use crate::exit::printable;
 
 /// True if a user can be asked: standard input and standard error are a terminal.
@@ -16,6 +17,34 @@ pub(super) fn has_terminal() -> bool {
 pub(super) async fn answer(question: Elicit) -> Result<ElicitResult, ErrorObject> {
     let asked = tokio::task::spawn_blocking(move || ask(&question, &mut io::stdin().lock(), &mut io::stderr().lock()));
     asked.await.map_err(|_| ErrorObject::internal("the question was interrupted"))
+}
+
+/// Answers a form with these values, by the names of its fields.
+///
+/// # Errors
+/// For a page, and for a form with a field that has no value, or the wrong one. The log says so, too: a server may keep it
+/// to itself.
+pub(super) fn filled_in(question: &Elicit, answers: &[Answer]) -> Result<ElicitResult, ErrorObject> {
+    let filled_in = match &question.way {
+        ElicitWay::Form { requested_schema } => fill_in(&Form::read(requested_schema), answers),
+        ElicitWay::Url { .. } => Err("it asks to open a page".to_owned()),
+    };
+    let content = filled_in.map_err(|why| {
+        let why = one_line(&format!("the question {:?} has no answer: {why}", question.message));
+        tracing::warn!("{why}");
+        ErrorObject::internal(why)
+    })?;
+    Ok(ElicitResult { action: ElicitAction::Accept, content: RawJson::of(&content).ok(), meta: None })
+}
+
+fn fill_in(form: &Form, answers: &[Answer]) -> Result<Map<String, Value>, String> {
+    let mut content = Map::new();
+    for (name, field) in &form.fields {
+        let text = answers.iter().rev().find(|(known, _)| known == name).map_or("", |(_, text)| text.as_str());
+        let value = value(text, field, form.required.contains(name));
+        content.extend(value.map_err(|why| format!("--answer {name}=…: {why}"))?.map(|value| (name.clone(), value)));
+    }
+    Ok(content)
 }
 
 /// Asks on these streams. The end of the input dismisses the question.
@@ -214,6 +243,28 @@ mod tests {
         ] {
             assert!(shown.contains(text), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_form_is_filled_in_by_the_command_line() {
+        let question = Elicit::form("Who?", schema());
+        let answers = |pairs: &[(&str, &str)]| {
+            let pairs: Vec<_> = pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            filled_in(&question, &pairs)
+        };
+        let answer = answers(&[("name", "Bob"), ("name", "Ada"), ("sure", "yes"), ("tags", "a,b"), ("other", "x")]);
+        let answer = answer.unwrap();
+        assert_eq!(answer.action, ElicitAction::Accept);
+        let content = json!({"name": "Ada", "age": 30, "sure": true, "tags": ["a", "b"]});
+        assert_eq!(answer.content.unwrap().to::<Value>().unwrap(), content);
+        for (pairs, why) in [
+            (&[("name", "Ada")][..], "\"Who?\" has no answer: --answer sure=…: a value is required"),
+            (&[("name", "Ada"), ("sure", "perhaps")], "--answer sure=…: expected yes or no"),
+        ] {
+            let error = answers(pairs).unwrap_err().to_string();
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(filled_in(&Elicit::url("Sign in", "https://example.com/x", "1"), &[]).is_err());
     }
 
     #[test]

@@ -2,14 +2,15 @@
 
 use futures_util::{Stream, TryStreamExt};
 use protomcp_client::{ClientSession, RequestError};
-use protomcp_types::RawJson;
+use protomcp_types::{Prompt, RawJson, Tool};
 use serde::Serialize;
 
 use crate::args::{ListKind, ListOptions};
 use crate::client::connection::Connection;
+use crate::client::signature;
 use crate::exit::{self, Failure, printable};
 
-/// A definition: the name or URI, the description, and the whole as JSON.
+/// A definition: the name with the arguments, or the URI; the description; and the whole as JSON.
 struct Row {
     name: String,
     description: Option<String>,
@@ -44,7 +45,10 @@ fn has(session: &ClientSession, kind: ListKind) -> bool {
 
 async fn rows(session: &ClientSession, kind: ListKind) -> Result<Vec<Row>, RequestError> {
     match kind {
-        ListKind::Tools => collect(session.tools(), |tool| (tool.name.to_string(), tool.description.clone())).await,
+        ListKind::Tools => {
+            let name = |tool: &Tool| format!("{}{}", tool.name, signature::of_tool(&tool.input_schema));
+            collect(session.tools(), |tool| (name(tool), tool.description.clone())).await
+        }
         ListKind::Resources => {
             collect(session.resources(), |resource| (resource.uri.clone(), resource.description.clone())).await
         }
@@ -53,7 +57,8 @@ async fn rows(session: &ClientSession, kind: ListKind) -> Result<Vec<Row>, Reque
             collect(templates, |template| (template.uri_template.clone(), template.description.clone())).await
         }
         ListKind::Prompts => {
-            collect(session.prompts(), |prompt| (prompt.name.clone(), prompt.description.clone())).await
+            let name = |prompt: &Prompt| format!("{}{}", prompt.name, signature::of_prompt(&prompt.arguments));
+            collect(session.prompts(), |prompt| (name(prompt), prompt.description.clone())).await
         }
     }
 }

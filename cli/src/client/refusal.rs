@@ -1,0 +1,76 @@
+//! The way out of a request that a server has refused.
+
+use std::pin::pin;
+
+use futures_util::{Stream, TryStreamExt};
+use protomcp_client::RequestError;
+use protomcp_types::code;
+use serde_json::Value;
+
+use crate::exit::Failure;
+use crate::nearest::nearest;
+
+/// The most names that are compared with one that the server does not know.
+const MAX_NAMES: usize = 10_000;
+
+/// The listed name that was meant by one that the server does not list.
+pub(super) async fn meant(name: &str, listed: impl Stream<Item = Result<String, RequestError>>) -> Option<String> {
+    let mut listed = pin!(listed);
+    let mut names = Vec::new();
+    while let Some(listed) = listed.try_next().await.ok()? {
+        names.push(listed);
+        if names.len() == MAX_NAMES {
+            break;
+        }
+    }
+    nearest(name, names.iter().map(String::as_str)).filter(|near| *near != name).map(str::to_owned)
+}
+
+/// The failure of a request, with the way out. `what`: such as `calling "add"`.
+pub(super) fn failure(what: &str, error: &RequestError, meant: Option<String>) -> Failure {
+    let advice = match meant {
+        Some(meant) => format!("; did you mean {meant}?"),
+        None if asks_its_user(error) => {
+            "; it asks its user: give the answers with --answer KEY=VALUE, or run this in a terminal".to_owned()
+        }
+        None => String::new(),
+    };
+    Failure::failed(format!("{what} failed: {error}{advice}"))
+}
+
+/// True if the server has refused a request because it cannot ask its user.
+fn asks_its_user(error: &RequestError) -> bool {
+    let RequestError::Refused(error) = error else { return false };
+    let data: Option<Value> = error.data.as_ref().and_then(|data| data.to().ok());
+    error.code == code::MISSING_CLIENT_CAPABILITY
+        && data.is_some_and(|data| !data["requiredCapabilities"]["elicitation"].is_null())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use protomcp_types::{ErrorObject, RawJson};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_refused_name_has_a_suggestion() {
+        let listed = || stream::iter(["notes://all", "notes://one"].map(|name| Ok(name.to_owned())));
+        assert_eq!(meant("notes://al", listed()).await.as_deref(), Some("notes://all"));
+        for none in ["notes://all", "files://x/y/z"] {
+            assert_eq!(meant(none, listed()).await, None, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_question_without_a_terminal_names_the_flag() {
+        let refused = |data: &str| {
+            let error = ErrorObject::new(code::MISSING_CLIENT_CAPABILITY, "not declared");
+            RequestError::Refused(error.with_data(RawJson::parse(data.to_owned()).unwrap()))
+        };
+        let form = refused(r#"{"requiredCapabilities":{"elicitation":{"form":{}}}}"#);
+        assert!(failure("calling \"a\"", &form, None).to_string().contains("--answer KEY=VALUE"));
+        let sampling = refused(r#"{"requiredCapabilities":{"sampling":{}}}"#);
+        assert!(failure("calling \"a\"", &sampling, None).to_string().ends_with("(-32021)"));
+    }
+}
