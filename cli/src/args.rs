@@ -66,7 +66,7 @@ use settings::Settings;
 pub(crate) use tcp::TcpOptions;
 pub(crate) use test::{TestAction, TestOptions};
 pub(crate) use tls::TlsFiles;
-pub(crate) use tool::ToolFlags;
+pub(crate) use tool::{ToolFlags, server_note, server_words};
 pub(crate) use trace::{MockOptions, RecordOptions, ReplayOptions};
 use upstream::UpstreamFlags;
 pub(crate) use upstream::{Upstreams, shown};
@@ -302,12 +302,21 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
 impl Run {
     /// The options; `tool_flags` and `network_flags` are those flags on the command line.
     fn options(self, tool_flags: Vec<String>, network_flags: &[String]) -> Result<Parsed, Failure> {
-        let Self { serve, upstream } = self;
+        let Self { mut serve, mut upstream } = self;
+        let note = if upstream.names_server() { None } else { serve.tool.take_server() };
+        let note = note.map(|(words, note)| {
+            upstream.serve_command(words);
+            note
+        });
         let source = match upstream.servers(&serve.tool.limits, variable)? {
             Some(_) if serve.tool.file.is_some() => {
                 return Err(Failure::usage("name either a tool file or servers, not both"));
             }
-            Some(servers) => Source::Servers { servers: Box::new(servers), idle: tool_flags },
+            Some(servers) => {
+                let is_idle = |flag: &String| note.is_none() || flag != "--runtime";
+                let idle = tool_flags.into_iter().filter(is_idle).collect();
+                Source::Servers { servers: Box::new(servers.noting(note)), idle }
+            }
             None => serve.file(false)?,
         };
         serve.options(source, network_flags)

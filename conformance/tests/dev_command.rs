@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use protomcp_client::{Client, ClientSession, Mode};
-use protomcp_conformance::{Host, Sandbox, Web, eventually, living, patience, tier};
+use protomcp_conformance::{Host, Sandbox, Web, eventually, living, patience, peers, tier};
 use protomcp_http_client::HttpTransport;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -186,6 +186,33 @@ fn killing_pmcp_at_any_moment_leaves_nothing() {
 #[test]
 fn a_host_that_leaves_at_any_moment_leaves_nothing() {
     end_at_any_moment("host", Host::hang_up);
+}
+
+#[test]
+fn a_file_with_another_sdk_is_served_as_a_command() {
+    for (sdk, file) in [(Sdk::FastMcp, "server.py"), (Sdk::TypeScript, "server.mjs")] {
+        let sandbox = Sandbox::new();
+        sdk.install(&sandbox);
+        let pmcp = |words: &[&str]| sandbox.pmcp(words).env("PROTOMCP_PYTHON", peers().join("mcp/bin/python"));
+        let printed = |words: &[&str]| {
+            let output = pmcp(words).command().output().expect("pmcp starts");
+            String::from_utf8([output.stdout, output.stderr].concat()).expect("it is text")
+        };
+        let listed = printed(&["list", file]);
+        assert!(listed.starts_with("work(id: "), "{listed}");
+        assert_eq!(printed(&["call", file, "work", "id=7", "ms=0"]), "7 v0\n");
+        for (verb, version) in [("run", 0), ("dev", 1)] {
+            let host = pmcp(&[verb, file]).start();
+            host.initialize();
+            assert_eq!(host.names(), ["work"], "{verb} {file}");
+            host.stderr_with(&format!("{file} is an MCP server with another SDK: serving it as the command `"));
+            sdk.save(&sandbox, 1);
+            let expected = format!("7 v{version}");
+            eventually("the version", || (host.text("work", &json!({"id": 7, "ms": 0})) == expected).then_some(()));
+        }
+        let refused = printed(&["dev", file, "--hot-reload", "swap"]);
+        assert!(refused.contains("--hot-reload is for tool files"), "{refused}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,7 +64,13 @@ impl Dev {
     /// The tool file or the command to serve. `tool_flags` are the flags for tool files on the command line.
     pub(super) fn source(&mut self, tool_flags: &[String]) -> Result<Source, Failure> {
         let flags = &mut self.command;
-        let words = std::mem::take(&mut flags.command);
+        let mut words = std::mem::take(&mut flags.command);
+        let mut note = None;
+        if words.is_empty()
+            && let Some((command, text)) = self.serve.tool.take_server()
+        {
+            (words, note) = (command, Some(text));
+        }
         if words.is_empty() {
             let without = [
                 ("--watch", !flags.watches.is_empty()),
@@ -82,7 +88,8 @@ impl Dev {
         if self.serve.tool.file.is_some() {
             return Err(Failure::usage("name either a tool file or a command after --, not both"));
         }
-        let is_refused = |flag: &&String| !FOR_COMMANDS.iter().any(|name| flag.trim_start_matches("--") == *name);
+        let has_meaning = |flag: &str| FOR_COMMANDS.contains(&flag) || note.is_some() && flag == "runtime";
+        let is_refused = |flag: &&String| !has_meaning(flag.trim_start_matches("--"));
         if let Some(flag) = tool_flags.iter().find(is_refused) {
             return Err(Failure::usage(format!(
                 "{flag} is for tool files: it has no meaning for a command after --{}",
@@ -92,7 +99,7 @@ impl Dev {
         let limits = &self.serve.tool.limits;
         let watches = watches(&flags.watches, &words, self.serve.tool.poll)?;
         let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);
-        let servers = servers.watching(watches, flags.policy.policy());
+        let servers = servers.watching(watches, flags.policy.policy()).noting(note);
         Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
     }
 }

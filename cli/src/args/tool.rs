@@ -171,6 +171,19 @@ impl ToolFlags {
         Ok(path)
     }
 
+    /// The command that serves the file, which is no longer a tool file, if it is an MCP server with another SDK; and a note
+    /// for its author.
+    pub(super) fn take_server(&mut self) -> Option<(Vec<OsString>, String)> {
+        let path = self.file.take()?;
+        let file = self.runtime.iter().fold(ToolFile::new(&path), ToolFile::runtime);
+        let Some(words) = server_words(&file) else {
+            self.file = Some(path);
+            return None;
+        };
+        let note = server_note(&path, &words);
+        Some((words, note))
+    }
+
     /// True if definitions are adapted to hosts.
     pub(super) fn has_hosts(&self) -> bool {
         !self.hosts.is_empty()
@@ -207,6 +220,19 @@ impl ToolFlags {
         }
         self.workers.apply(self.limits.apply(builder))
     }
+}
+
+/// The command of a file that is an MCP server with another SDK.
+pub(crate) fn server_words(file: &ToolFile) -> Option<Vec<OsString>> {
+    let command = file.server_command()?;
+    Some([command.program().to_owned()].into_iter().chain(command.arguments().iter().cloned()).collect())
+}
+
+/// The note that such a file is served by its command.
+pub(crate) fn server_note(path: &Path, words: &[OsString]) -> String {
+    let command: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let command = command.join(" ");
+    format!("{} is an MCP server with another SDK: serving it as the command `{command}`", path.display())
 }
 
 impl LimitFlags {

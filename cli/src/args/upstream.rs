@@ -152,9 +152,21 @@ pub(crate) struct Upstreams {
     pub(crate) policy: Option<ToolPolicy>,
     /// That of connections to the server at --upstream.
     pub(crate) tls: Tls,
+    /// For the author of a file that is served as a command.
+    pub(crate) note: Option<String>,
 }
 
 impl UpstreamFlags {
+    /// True if a flag or a command names a server.
+    pub(super) fn names_server(&self) -> bool {
+        self.upstream.is_some() || self.config.is_some() || !self.command.is_empty()
+    }
+
+    /// Serves this command, as if it stood after `--`.
+    pub(super) fn serve_command(&mut self, words: Vec<OsString>) {
+        self.command = words;
+    }
+
     /// The servers that the flags name; `None` if they name none. `variable` looks up the environment.
     pub(super) fn servers(
         self,
@@ -233,8 +245,8 @@ impl Upstreams {
             ..GatewayLimits::default()
         };
         let server_limits = limits.server_limits();
-        let (watches, policy, tls) = (Vec::new(), None, Tls::default());
-        Self { entries, sessions, limits: gateway, server_limits, watches, policy, tls }
+        let (watches, policy, tls, note) = (Vec::new(), None, Tls::default(), None);
+        Self { entries, sessions, limits: gateway, server_limits, watches, policy, tls, note }
     }
 
     /// The server that a command starts.
@@ -250,6 +262,11 @@ impl Upstreams {
     /// Reloads the servers when these files change, and serves only some of their tools.
     pub(super) fn watching(self, watches: Vec<Watch>, policy: Option<ToolPolicy>) -> Self {
         Self { watches, policy, ..self }
+    }
+
+    /// With a note for the author of a file that is served as a command.
+    pub(super) fn noting(self, note: Option<String>) -> Self {
+        Self { note, ..self }
     }
 
     /// The servers in words, for the log.

@@ -14,7 +14,7 @@ use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
 use crate::args::choices::EraChoice;
-use crate::args::{Address, Answer, ServerFlags, Target, shown};
+use crate::args::{Address, Answer, ServerFlags, Target, server_note, server_words, shown};
 use crate::client::form;
 use crate::exit::Failure;
 use crate::lending;
@@ -65,18 +65,22 @@ impl Connection {
     /// As [`Connection::open`], for calls. Some servers that have both eras can ask in sessions only, so a user who can be
     /// asked has one, and one who has given `answers`.
     pub(super) async fn open_to_call(target: Target, flags: &ServerFlags, answers: &[Answer]) -> Result<Self, Failure> {
-        let is_asked = (!answers.is_empty() || form::has_terminal()) && !matches!(target, Target::File(_));
+        let is_asked = !answers.is_empty() || form::has_terminal();
         Self::open_in(if is_asked { Mode::StatefulFirst } else { Mode::Auto }, target, flags, answers).await
     }
 
     /// Opens a session in these eras, unless the user has chosen one.
     async fn open_in(eras: Mode, target: Target, flags: &ServerFlags, answers: &[Answer]) -> Result<Self, Failure> {
+        let target = checked(target, flags)?;
+        // A tool file has the same abilities in both eras.
+        let eras = if matches!(target, Target::File(_)) { Mode::Auto } else { eras };
         let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags, answers);
         Self::open_as(Caller { client, trace: None }, target, flags).await
     }
 
     /// Opens a session whose messages are recorded. Tool files get a client with a session, which sees changes of lists.
     pub(super) async fn open_for_test(target: Target, flags: &ServerFlags, trace: &Trace) -> Result<Self, Failure> {
+        let target = checked(target, flags)?;
         // The name that the older Go program has used.
         let client = Client::new("protomcp-test-engine", "1.0.0");
         let client = if matches!(target, Target::File(_)) { client.mode(Mode::Stateful) } else { client };
@@ -87,7 +91,6 @@ impl Connection {
     async fn open_as(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
         let headers = flags.headers(|name| std::env::var(name).ok())?;
         let oauth = flags.oauth_client(|name| std::env::var(name).ok())?;
-        flags.check(&target)?;
         let tls = flags.certificate.tls()?;
         match target {
             Target::File(file) => to_file(&caller, &file, flags).await,
@@ -127,6 +130,18 @@ impl Connection {
             bridge.shutdown().await;
         }
     }
+}
+
+/// The server that the flags are for. A file that is an MCP server with another SDK is a command.
+fn checked(target: Target, flags: &ServerFlags) -> Result<Target, Failure> {
+    // A header that is none is an error for any server.
+    flags.headers(|name| std::env::var(name).ok())?;
+    flags.check(&target)?;
+    let Target::File(path) = &target else { return Ok(target) };
+    let file = flags.runtime.iter().fold(ToolFile::new(path), ToolFile::runtime);
+    let Some(words) = server_words(&file) else { return Ok(target) };
+    tracing::info!("{}", server_note(path, &words));
+    Ok(Target::Command(words))
 }
 
 /// A client that asks its user on the terminal, if there is one. With `answers` it answers forms by itself.

@@ -26,8 +26,11 @@ use crate::remote::Remote;
 use crate::serve::run::{Signals, Wish};
 use crate::serve::status::StatusLayer;
 
-/// Names the flags without effect.
-pub(super) fn warn(idle: &[String]) {
+/// Notes a choice that was made for the user, and names the flags without effect.
+pub(super) fn note(servers: &Upstreams, idle: &[String]) {
+    if let Some(note) = &servers.note {
+        tracing::info!("{note}");
+    }
     for flag in idle {
         tracing::warn!("{flag} has no effect on servers: it is for tool files");
     }

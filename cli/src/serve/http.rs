@@ -50,7 +50,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
             outcome.map_err(|error| failure(&error))
         }
         Source::Servers { servers, idle } => {
-            gateway::warn(&idle);
+            gateway::note(&servers, &idle);
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
             let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;

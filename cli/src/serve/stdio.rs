@@ -51,7 +51,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
             }
         }
         Source::Servers { servers, idle } => {
-            gateway::warn(&idle);
+            gateway::note(&servers, &idle);
             gateway::check(&servers)?;
             let reader = match is_terminal {
                 // A person who tries the command sees at once whether the servers start.

@@ -37,7 +37,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
             run.serve(connections).await.map_err(|error| failure(&error))
         }
         Source::Servers { servers, idle } => {
-            gateway::warn(&idle);
+            gateway::note(&servers, &idle);
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
             let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;

@@ -20,6 +20,7 @@ mod generation;
 mod handler;
 mod launch;
 mod metrics;
+mod other_sdk;
 mod pool;
 mod process;
 mod python_environment;

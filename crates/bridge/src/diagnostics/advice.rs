@@ -10,7 +10,7 @@ const MISSING: [(&str, MissingSdk); 3] = [
 ];
 
 /// The words of an interpreter on standard error, and the remedy.
-const SPOKEN: [(&str, &str); 4] = [
+const SPOKEN: [(&str, &str); 5] = [
     (
         "npx canceled due to missing packages",
         "this Node does not read TypeScript without tsx: run `npm install tsx` beside the file, use Node 22.18 or later, \
@@ -25,6 +25,7 @@ const SPOKEN: [(&str, &str); 4] = [
         "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX",
         "Node by itself runs TypeScript whose types can be erased: for the rest run `npm install tsx` beside the file",
     ),
+    ("ended without using protomcp", "an MCP server with another SDK is served as a command: pmcp dev -- python FILE"),
     (
         "--import is not allowed in NODE_OPTIONS",
         "this Node is too old: tools need Node 20 or later, PROTOMCP_NODE names one",
@@ -123,6 +124,7 @@ mod tests {
             ("npm error npx canceled due to missing packages and no YES option: [\"tsx@4\"]", "npm install tsx"),
             ("TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /t.ts", "PROTOMCP_NODE"),
             ("SyntaxError [ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX]: TypeScript enum is not supported", "npm install tsx"),
+            ("t.py ended without using protomcp; it defines no tools", "pmcp dev -- python FILE"),
             ("node: --import is not allowed in NODE_OPTIONS", "Node 20"),
         ] {
             assert!(after(line).is_some_and(|found| found.contains(remedy)), "{line}");
