@@ -52,6 +52,7 @@ fn tools_become_proto_files_with_stable_numbers_and_a_report() {
     let report: Value = serde_json::from_str(&text("proto/report.json")).expect("JSON");
     assert_eq!(report["ping"]["input_type"], "acme.v1.PingRequest");
     assert_eq!(report["web_search"]["losses"][0]["pointer"], "/properties/at");
+    assert_eq!(report["web_search"]["imports"], json!({}));
 
     // The lock file keeps numbers when properties move, go and come.
     let search = json!({"page": {"type": "boolean"}, "query": {"type": "string"}});
@@ -71,6 +72,25 @@ fn a_single_schema_is_named_like_its_file() {
     printed(&sandbox, &["to-proto", "find-user.json", "--out", ".", "--style", "seed"]);
     let source = fs::read_to_string(sandbox.path("tools/v1/find_user.proto")).expect("it was written");
     assert!(source.contains("message FindUserRequest {\n  int32 max = 1;\n}"), "{source}");
+}
+
+#[test]
+fn the_report_names_the_origin_of_imports() {
+    let sandbox = Sandbox::new();
+    let fields = json!({"name": {"type": "string", "minLength": 1}, "any": {}});
+    sandbox.write("tools.json", json!([tool("find", &fields)]).to_string());
+    let table = printed(&sandbox, &["to-proto", "tools.json", "--out", "proto"]);
+    let source = fs::read_to_string(sandbox.path("proto/tools/v1/find.proto")).expect("it was written");
+    let report = fs::read_to_string(sandbox.path("proto/report.json")).expect("it is written");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let imports = report["find"]["imports"].as_object().expect("an object");
+    assert_eq!(imports.len(), 2, "{report}");
+    for (file, origin) in imports {
+        assert!(source.contains(&format!("import \"{file}\";")), "{file}: {source}");
+        let is_rules = file == "buf/validate/validate.proto";
+        assert_eq!(origin.as_str().is_some_and(|origin| origin.contains("bufbuild/protovalidate")), is_rules, "{file}");
+    }
+    assert!(table.contains("imports   buf/validate/validate.proto: folder proto/protovalidate of https://"), "{table}");
 }
 
 #[test]

@@ -13,6 +13,12 @@ use crate::args::schema::ToProto;
 use crate::exit::{self, Failure, printable};
 use crate::text_file;
 
+/// The file that protoc does not bring along, and its origin.
+const RULES: (&str, &str) = (
+    "buf/validate/validate.proto",
+    "folder proto/protovalidate of https://github.com/bufbuild/protovalidate, and buf.build/bufbuild/protovalidate",
+);
+
 /// The schemas of one tool.
 struct Definition {
     name: String,
@@ -49,6 +55,10 @@ pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
     }
     write(&lock_path, &lock.to_text())?;
     write(&options.out.join("report.json"), &format!("{:#}\n", Value::Object(made.reports)))?;
+    if made.has_rules {
+        let (file, origin) = RULES;
+        let _ = writeln!(made.table, "imports   {file}: {origin}");
+    }
     exit::print(&made.table)?;
     match made.refused.len() {
         0 => Ok(()),
@@ -76,6 +86,8 @@ struct Made {
     file_owners: BTreeMap<String, String>,
     reports: Map<String, Value>,
     table: String,
+    /// A file imports [`RULES`].
+    has_rules: bool,
     /// The tools that cannot be converted, each with the reason.
     refused: Vec<String>,
 }
@@ -113,10 +125,19 @@ impl Made {
             "output_type": converted.output_type(),
             "verdict": verdict,
             "losses": report.losses(),
+            "imports": self.imports(converted),
         });
         self.reports.insert(name.to_owned(), entry);
         self.files.insert(file, converted.text());
         Ok(())
+    }
+
+    /// The files that a file imports, each with its origin.
+    fn imports(&mut self, converted: &Converted) -> Map<String, Value> {
+        let imports: Vec<_> = converted.imports().collect();
+        self.has_rules |= imports.contains(&RULES.0);
+        let origin = |file: &str| if file == RULES.0 { RULES.1 } else { "protoc" };
+        imports.into_iter().map(|file| (file.to_owned(), origin(file).into())).collect()
     }
 
     fn refuse(&mut self, name: &str, why: &str) {

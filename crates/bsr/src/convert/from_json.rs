@@ -12,7 +12,7 @@ use crate::convert::model::{FieldType, ProtoField, ProtoFile, ProtoMessage, Shap
 use crate::convert::names::{pascal_case, snake_case};
 use crate::convert::report::Report;
 use crate::convert::rules::Rules;
-use crate::convert::text::file_text;
+use crate::convert::text::{file_text, imports};
 
 mod choices;
 mod notes;
@@ -147,6 +147,11 @@ impl Converted {
     #[must_use]
     pub fn text(&self) -> String {
         file_text(&self.file)
+    }
+
+    /// The paths of the files that the source text imports.
+    pub fn imports(&self) -> impl Iterator<Item = &'static str> + use<> {
+        imports(&self.file)
     }
 
     /// The encoded descriptor set, for `Tool.inline_schema`. It contains comments and rules, and neither

@@ -4,18 +4,12 @@ use std::fmt::Write as _;
 
 use crate::convert::literal::quoted;
 use crate::convert::model::{ProtoField, ProtoFile, ProtoMessage, Shape};
+use crate::well_known::RULES;
 
 /// The source text of a file.
 pub(crate) fn file_text(file: &ProtoFile) -> String {
     let mut text = format!("syntax = \"proto3\";\n\npackage {};\n", file.package);
-    let mut imports = Vec::new();
-    if file.has_rules() {
-        imports.push("buf/validate/validate.proto");
-    }
-    if file.uses_struct() {
-        imports.push("google/protobuf/struct.proto");
-    }
-    for (index, import) in imports.iter().enumerate() {
+    for (index, import) in imports(file).enumerate() {
         let gap = if index == 0 { "\n" } else { "" };
         let _ = writeln!(text, "{gap}import \"{import}\";");
     }
@@ -24,6 +18,12 @@ pub(crate) fn file_text(file: &ProtoFile) -> String {
         text.push_str(&message_text(message));
     }
     text
+}
+
+/// The paths of the files that a file imports.
+pub(crate) fn imports(file: &ProtoFile) -> impl Iterator<Item = &'static str> + use<> {
+    let rules = file.has_rules().then_some(RULES);
+    rules.into_iter().chain(file.uses_struct().then_some("google/protobuf/struct.proto"))
 }
 
 /// The source text of a message.
