@@ -53,8 +53,8 @@ impl Bridge {
     ///
     /// # Errors
     /// If the connection fails.
-    pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
-        self.server.serve(transport).await
+    pub fn serve<T: Transport>(&self, transport: T) -> impl Future<Output = Result<(), ServeError>> + Send + use<T> {
+        self.server.serve(transport)
     }
 
     /// The server, for transports that open sessions themselves.

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 
-use futures_util::{Stream, stream};
+use futures_util::{Stream, TryStreamExt, stream};
 use protomcp_session::RequestError;
 use protomcp_types::{
     ListPrompts, ListResourceTemplates, ListResources, ListTools, Params, Prompt, RawJson, Resource, ResourceTemplate,
@@ -102,6 +102,38 @@ impl ClientSession {
             let session = session.clone();
             async move { session.list_prompts(cursor).await }
         })
+    }
+
+    /// All tools, of all pages.
+    ///
+    /// # Errors
+    /// As any request, and if a cursor comes twice.
+    pub async fn list_all_tools(&self) -> Result<Vec<Tool>, RequestError> {
+        self.tools().try_collect().await
+    }
+
+    /// All resources; see [`ClientSession::list_all_tools`].
+    ///
+    /// # Errors
+    /// See [`ClientSession::list_all_tools`].
+    pub async fn list_all_resources(&self) -> Result<Vec<Resource>, RequestError> {
+        self.resources().try_collect().await
+    }
+
+    /// All resource templates; see [`ClientSession::list_all_tools`].
+    ///
+    /// # Errors
+    /// See [`ClientSession::list_all_tools`].
+    pub async fn list_all_resource_templates(&self) -> Result<Vec<ResourceTemplate>, RequestError> {
+        self.resource_templates().try_collect().await
+    }
+
+    /// All prompts; see [`ClientSession::list_all_tools`].
+    ///
+    /// # Errors
+    /// See [`ClientSession::list_all_tools`].
+    pub async fn list_all_prompts(&self) -> Result<Vec<Prompt>, RequestError> {
+        self.prompts().try_collect().await
     }
 
     async fn tool_page(&self, cursor: Option<String>, is_fresh: bool) -> Result<Page<Tool>, RequestError> {

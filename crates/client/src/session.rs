@@ -190,6 +190,7 @@ impl ClientSession {
     }
 
     /// Closes the connection: requests without an answer fail, and the server's end is awaited for `deadline` at most.
+    /// Without a deadline, drop the handles: the connection closes with the last one and the last request.
     /// Tasks of the server go on: they are not tied to a connection, and `on_task` has told their ids.
     /// Returns the reason of the end, which is another one if the connection was over before.
     pub async fn close(&self, deadline: Duration) -> CloseReason {

@@ -27,7 +27,9 @@ pub use protomcp_typed as typed;
 pub use protomcp_types as types;
 
 #[cfg(feature = "bridge")]
-pub use protomcp_bridge::{Bridge, ToolFile};
+pub use protomcp_bridge::{Bridge, ToolFile, guardian};
+#[cfg(all(feature = "command", not(feature = "bridge")))]
+pub use protomcp_client::guardian;
 #[cfg(feature = "client")]
 pub use protomcp_client::{Client, ClientSession};
 #[cfg(feature = "http")]
@@ -41,4 +43,4 @@ pub use protomcp_server::{
 };
 pub use protomcp_transport::{Transport, TransportError, stdio};
 #[cfg(feature = "typed")]
-pub use protomcp_typed::{Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError};
+pub use protomcp_typed::{Json, JsonSchema, Prompt, Registry, Resource, Template, Tool, ToolError, schemars};

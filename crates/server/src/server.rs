@@ -129,18 +129,21 @@ impl<S: Service> Server<S> {
     /// At the end no new requests are taken; running ones may finish within [`Limits::drain_timeout`] and their
     /// answers are written. The others are then cancelled, and what they answer within [`Limits::cancel_grace`] is
     /// written, too; what is left is answered with −32603. Dropping the future cancels everything at once. Must be
-    /// called inside a tokio runtime with timers.
+    /// polled inside a tokio runtime with timers. The future borrows nothing, so that it can be spawned.
     ///
     /// # Errors
     /// When the connection breaks, or the client does not read the last answers.
-    pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
-        // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
-        let mut task = AbortOnDrop(tokio::spawn(self.serve_inline(transport)));
-        match (&mut task.0).await {
-            Ok(outcome) => outcome,
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            // The runtime is shutting down.
-            Err(_) => Err(ServeError::Transport(TransportError::Closed)),
+    pub fn serve<T: Transport>(&self, transport: T) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
+        let server = self.clone();
+        async move {
+            // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
+            let mut task = AbortOnDrop(tokio::spawn(server.serve_inline(transport)));
+            match (&mut task.0).await {
+                Ok(outcome) => outcome,
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                // The runtime is shutting down.
+                Err(_) => Err(ServeError::Transport(TransportError::Closed)),
+            }
         }
     }
 }

@@ -23,6 +23,12 @@ pub trait Service: Send + Sync + 'static {
 }
 
 /// Wraps a service. A layer can wrap any number of services; each gets a state of its own unless the layer shares one.
+/// A layer of tower becomes one of these in `layer::tower::TowerLayer`, with the feature `tower`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a layer of a server",
+    note = "a layer of tower is one in `protomcp_server::layer::tower::TowerLayer::new(…)`, with the feature `tower`",
+    note = "for timeouts there is `protomcp_server::layer::timeout::TimeoutLayer`"
+)]
 pub trait Layer<S> {
     /// The service around the service.
     type Service: Service;

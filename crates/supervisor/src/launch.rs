@@ -5,6 +5,8 @@ use std::os::fd::OwnedFd;
 #[cfg(target_os = "linux")]
 use std::path::Path;
 use std::process::{ChildStderr, ChildStdout};
+#[cfg(target_os = "linux")]
+use std::sync::Once;
 
 use tokio::sync::oneshot;
 
@@ -43,6 +45,10 @@ pub(crate) enum Prepared {
 /// Dropping the future ends what it began.
 pub(crate) async fn prepare(command: &Command) -> Result<Prepared, SpawnError> {
     let default = if guardian::is_offered() { Guardian::CurrentExe } else { Guardian::None };
+    #[cfg(target_os = "linux")]
+    if command.chosen_guardian().is_none() && !guardian::is_offered() {
+        warn_unguarded(&UNGUARDED);
+    }
     match command.chosen_guardian().unwrap_or(&default) {
         #[cfg(target_os = "linux")]
         // Not by its path: an upgrade may have replaced the file since this program was started.
@@ -53,6 +59,21 @@ pub(crate) async fn prepare(command: &Command) -> Result<Prepared, SpawnError> {
         Guardian::CurrentExe | Guardian::Program(_) => Ok(Prepared::Direct),
         Guardian::None => Ok(Prepared::Direct),
     }
+}
+
+/// The warning of this program.
+#[cfg(target_os = "linux")]
+static UNGUARDED: Once = Once::new();
+
+/// Warns once that this program has no guardian, and has not chosen to have none.
+#[cfg(target_os = "linux")]
+fn warn_unguarded(warned: &Once) {
+    warned.call_once(|| {
+        tracing::warn!(
+            "this program starts processes without a guardian, so what they have started may survive it: call \
+             guardian::run_if_requested() first in main, or choose Guardian::None"
+        );
+    });
 }
 
 #[cfg(target_os = "linux")]
@@ -104,5 +125,51 @@ impl Reports {
             Self::Guarded(reports) => reports.closed().await,
             Self::Direct(_) => {}
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+
+    /// Counts the lines of a log.
+    struct Count(Arc<AtomicUsize>);
+
+    impl Subscriber for Count {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, _: &Event<'_>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn a_program_without_a_guardian_is_warned_once() {
+        let (lines, warned) = (Arc::new(AtomicUsize::new(0)), Once::new());
+        tracing::subscriber::with_default(Count(Arc::clone(&lines)), || {
+            warn_unguarded(&warned);
+            warn_unguarded(&warned);
+        });
+        assert_eq!(lines.load(Ordering::Relaxed), 1);
     }
 }

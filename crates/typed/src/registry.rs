@@ -114,8 +114,8 @@ impl Registry {
     ///
     /// # Errors
     /// See [`Server::serve`].
-    pub async fn serve(&self, transport: impl Transport) -> Result<(), ServeError> {
-        self.server().serve(transport).await
+    pub fn serve<T: Transport>(&self, transport: T) -> impl Future<Output = Result<(), ServeError>> + Send + use<T> {
+        self.server().serve(transport)
     }
 
     fn is_known(&self, uri: &str) -> bool {

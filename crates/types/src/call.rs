@@ -1,5 +1,6 @@
 //! Calling a tool.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::absent::null_as_default;
@@ -133,6 +134,27 @@ impl CallToolResult {
         self.meta = Some(meta);
         self
     }
+
+    /// The structured content as a Rust type; `None` if there is none.
+    ///
+    /// # Errors
+    /// If it has another shape.
+    ///
+    /// ```
+    /// use protomcp_types::{CallToolResult, RawJson};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Sum {
+    ///     sum: i64,
+    /// }
+    ///
+    /// let result = CallToolResult::text("5").with_structured(RawJson::parse(r#"{"sum": 5}"#).unwrap());
+    /// assert_eq!(result.structured::<Sum>().unwrap().unwrap().sum, 5);
+    /// assert!(CallToolResult::text("5").structured::<Sum>().unwrap().is_none());
+    /// ```
+    pub fn structured<T: DeserializeOwned>(&self) -> Result<Option<T>, serde_json::Error> {
+        self.structured_content.as_ref().map(RawJson::to).transpose()
+    }
 }
 
 impl Method for CallTool {
@@ -179,6 +201,15 @@ mod tests {
             assert_eq!(call(text).unwrap_err().code, code::INVALID_PARAMS, "{text}");
         }
         assert_eq!(CallTool::try_from(Params::Absent).unwrap_err().code, code::INVALID_PARAMS);
+    }
+
+    #[test]
+    fn structured_content_is_read_into_a_type() {
+        let result = CallToolResult::text("5");
+        assert_eq!(result.structured::<Vec<u8>>().unwrap(), None);
+        let result = result.with_structured(RawJson::parse("[5]").unwrap());
+        assert_eq!(result.structured::<Vec<u8>>().unwrap(), Some(vec![5]));
+        assert!(result.structured::<String>().is_err());
     }
 
     #[test]

@@ -24,6 +24,10 @@ fn all_pages_come_in_order() {
         assert_eq!(session.resources().count().await, 2);
         assert_eq!(session.resource_templates().count().await, 1);
         assert_eq!(session.prompts().count().await, 1);
+        assert_eq!(session.list_all_tools().await.unwrap().len(), 10);
+        assert_eq!(session.list_all_resources().await.unwrap().len(), 2);
+        assert_eq!(session.list_all_resource_templates().await.unwrap().len(), 1);
+        assert_eq!(session.list_all_prompts().await.unwrap().len(), 1);
     });
 }
 

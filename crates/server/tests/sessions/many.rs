@@ -104,6 +104,18 @@ fn a_session_is_a_small_future() {
 }
 
 #[test]
+fn a_connection_can_be_served_in_its_own_task() {
+    play(Limits::default(), async |stage| {
+        let (theirs, ours) = memory::pair();
+        let serving = tokio::spawn(stage.server.clone().serve(ours));
+        let mut host = Host::new(theirs);
+        host.hello().await;
+        drop(host);
+        serving.await.unwrap().unwrap();
+    });
+}
+
+#[test]
 fn layers_wrap_each_other_and_the_service() {
     play(Limits::default(), async |stage| {
         let server: Server<_> = stage
