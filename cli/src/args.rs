@@ -25,6 +25,7 @@ mod duration;
 mod exposure;
 mod get;
 mod http;
+mod identity;
 pub(crate) mod init;
 pub(crate) mod install;
 mod oauth;

@@ -29,6 +29,20 @@ fn stateful_versions_are_accepted_and_others_get_the_newest() {
     }
 }
 
+#[test]
+fn a_server_says_what_its_flags_say() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    sandbox.write("pmcp.toml", "website = \"https://example.com/tools\"\n");
+    let flags = ["--name", "weather", "--server-version", "2.1", "--instructions", "Ask for a city first."];
+    let host = sandbox.pmcp(&[&["run", "basics.py"], &flags[..]].concat()).start();
+    let result = host.initialize_as("2025-11-25");
+    let expected = json!({"name": "weather", "version": "2.1", "websiteUrl": "https://example.com/tools"});
+    assert_eq!(result["serverInfo"], expected);
+    assert_eq!(result["instructions"], "Ask for a city first.");
+    assert_eq!(result["capabilities"]["tools"]["listChanged"], true);
+}
+
 /// Item 29.
 #[test]
 fn output_of_a_tool_goes_to_the_log_and_never_to_the_client() {

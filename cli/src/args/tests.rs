@@ -175,6 +175,7 @@ fn mistakes_are_named() {
         ("dev FILE --block-tools a", "--allow-tools or --block-tools is for a command after --"),
         ("run --upstream https://a --allow-tools a --block-tools b", "--allow-tools"),
         ("run --upstream ftp://a", "invalid --upstream \"ftp://a\""),
+        ("run FILE --website example.com", "invalid --website \"example.com\": expected a URL"),
         ("run --upstream https://a --header secret", "expected \"name: value\""),
         ("run --config FILE --client-id x", "--client-id is for --upstream; in --config"),
         ("run --upstream ws://a:1 --client-id x", "an OAuth client is for http and https"),

@@ -12,6 +12,7 @@ use protomcp_server::layer::lazy_tools::LazyTools;
 
 use crate::args::admission::AdmissionFlags;
 use crate::args::choices::{HotReload, OutputSchema, Sdk, ToolList, ValidateArgs};
+use crate::args::identity::IdentityFlags;
 use crate::args::refusal::USAGE;
 use crate::args::registry::RegistryFlags;
 use crate::args::report::hosts;
@@ -22,7 +23,7 @@ use crate::lending;
 use crate::log::{LogFlags, LogLevel};
 
 /// Flags that only matter to tool files.
-pub(super) const TOOL_FILES_ONLY: [&str; 15] = [
+pub(super) const TOOL_FILES_ONLY: [&str; 19] = [
     "hot-reload",
     "validate-args",
     "output-schema",
@@ -38,6 +39,10 @@ pub(super) const TOOL_FILES_ONLY: [&str; 15] = [
     "max-retiring",
     "workers",
     "worker-affinity",
+    "name",
+    "server-version",
+    "instructions",
+    "website",
 ];
 
 /// A tool file, and the treatment of its process.
@@ -81,6 +86,23 @@ pub(crate) struct ToolFlags {
     #[arg(long, value_name = "DURATION", value_parser = time)]
     pub(super) poll: Option<Duration>,
 
+    #[command(flatten)]
+    view: ViewFlags,
+
+    #[command(flatten)]
+    pub(crate) registry: RegistryFlags,
+
+    /// Level of the log on stderr; output of the tool is always shown
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    pub(crate) log_level: LogLevel,
+
+    #[command(flatten)]
+    pub(crate) log: LogFlags,
+}
+
+/// The view that hosts have of the server.
+#[derive(Debug, Args)]
+struct ViewFlags {
     /// Show hosts three tools in place of the list: search_tools, describe_tools and call_tool. Saves tokens if there are
     /// many tools; clients of proto-mcp still see the list
     #[arg(long)]
@@ -92,14 +114,7 @@ pub(crate) struct ToolFlags {
     hosts: Vec<HostSelection>,
 
     #[command(flatten)]
-    pub(crate) registry: RegistryFlags,
-
-    /// Level of the log on stderr; output of the tool is always shown
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    pub(crate) log_level: LogLevel,
-
-    #[command(flatten)]
-    pub(crate) log: LogFlags,
+    identity: IdentityFlags,
 }
 
 /// Times and sizes.
@@ -154,7 +169,7 @@ pub(crate) struct LimitFlags {
 impl ToolFlags {
     /// The settings of lazy discovery, if hosts see three tools.
     pub(crate) fn lazy_tools(&self) -> Option<LazyTools> {
-        self.lazy_tools.then(LazyTools::default)
+        self.view.lazy_tools.then(LazyTools::default)
     }
 
     /// The path of the tool file.
@@ -186,12 +201,12 @@ impl ToolFlags {
 
     /// True if definitions are adapted to hosts.
     pub(super) fn has_hosts(&self) -> bool {
-        !self.hosts.is_empty()
+        !self.view.hosts.is_empty()
     }
 
     /// The layer that adapts definitions to hosts.
     pub(crate) fn host_layer(&self) -> HostLayer {
-        let hosts = self.hosts.iter().cloned().fold(HostSelection::default(), HostSelection::and);
+        let hosts = self.view.hosts.iter().cloned().fold(HostSelection::default(), HostSelection::and);
         let stem = self.file.as_ref().and_then(|file| file.file_stem());
         HostLayer::new(&hosts, stem.map_or_else(|| "protomcp".into(), |stem| stem.to_string_lossy().into_owned()))
     }
@@ -218,7 +233,7 @@ impl ToolFlags {
             });
             builder = builder.wait_for_fix();
         }
-        self.workers.apply(self.limits.apply(builder))
+        self.workers.apply(self.limits.apply(self.view.identity.apply(builder)))
     }
 }
 

@@ -1,0 +1,53 @@
+//! The flags for what the server of a tool file says of itself.
+
+use clap::Args;
+use protomcp_bridge::Builder;
+use protomcp_server::ServerInfo;
+
+/// The longest text, in bytes. Hosts show it or give it to their model.
+const MAX: usize = 64 * 1024;
+
+/// Name, version and texts for hosts.
+#[derive(Debug, Args)]
+pub(super) struct IdentityFlags {
+    /// Name of the server, which hosts show
+    #[arg(long, value_name = "NAME", default_value = "protomcp", value_parser = text)]
+    name: String,
+
+    /// Version of the server
+    #[arg(long, value_name = "VERSION", default_value = env!("CARGO_PKG_VERSION"), value_parser = text)]
+    server_version: String,
+
+    /// Instructions for the model of the host: when and how to use the tools
+    #[arg(long, value_name = "TEXT", value_parser = text)]
+    instructions: Option<String>,
+
+    /// Web page about the server
+    #[arg(long, value_name = "URL", value_parser = website)]
+    website: Option<String>,
+}
+
+impl IdentityFlags {
+    pub(super) fn apply(&self, builder: Builder) -> Builder {
+        let Self { name, server_version, instructions, website } = self;
+        let mut info = ServerInfo::new(name, server_version);
+        info.implementation.website_url.clone_from(website);
+        info.instructions.clone_from(instructions);
+        builder.info(info)
+    }
+}
+
+fn text(text: &str) -> Result<String, String> {
+    match text.trim().len() {
+        0 => Err("it is empty".into()),
+        length if length > MAX => Err(format!("it has more than {MAX} bytes")),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+fn website(url: &str) -> Result<String, String> {
+    match ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) {
+        true => text(url),
+        false => Err("expected a URL that begins with https:// or http://".into()),
+    }
+}
