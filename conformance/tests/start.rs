@@ -297,6 +297,32 @@ fn a_python_file_without_run_is_started_with_the_sdks_runner() {
 }
 
 /// Item 20.
+/// Also where `run` is a part of its text, or a name of its own.
+#[test]
+fn a_python_file_without_run_is_executed_once() {
+    let sandbox = Sandbox::new();
+    let text = "import os, subprocess\nfrom protomcp import tool\n\npath = None\n\
+        open(os.environ['WORK_LOG'], 'a').write('executed\\n')\nsubprocess.run(['true'])\n\n\n\
+        @tool(\"Runs nothing.\")\ndef run() -> str:\n    return 'ran'\n\n\n\
+        @tool(\"Says whether a name of another file is known.\")\ndef known() -> str:\n    return str('sys' in globals())\n";
+    sandbox.write("once.py", text);
+    let host = sandbox.pmcp(&["run", "once.py"]).start();
+    host.initialize();
+    assert_eq!(host.text("run", &json!({})), "ran");
+    assert_eq!(host.text("known", &json!({})), "False");
+    assert_eq!(fs::read_to_string(sandbox.path("work.log")).expect("the file wrote it"), "executed\n");
+    assert!(!host.stderr().contains("running them for it"), "{}", host.stderr());
+}
+
+#[test]
+fn a_traceback_has_the_frames_of_the_file_alone() {
+    let sandbox = Sandbox::new();
+    sandbox.write("broken.py", "import protomcp\n\nraise KeyError('not today')\n");
+    let host = sandbox.pmcp(&["run", "broken.py"]).start();
+    let log = host.stderr_with("KeyError: 'not today'");
+    assert!(log.contains("broken.py\", line 3, in <module>") && !log.contains("<string>"), "{log}");
+}
+
 #[test]
 fn a_missing_program_is_reported_by_name() {
     let sandbox = Sandbox::new();

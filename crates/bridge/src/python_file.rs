@@ -18,7 +18,7 @@ pub(crate) const WITHOUT_UV: &str = "the file has inline script metadata, which 
 pub(crate) struct PythonFile {
     /// The block that names its packages (PEP 723).
     pub(crate) metadata: Option<Metadata>,
-    /// It uses the SDK and cannot call its runner, which has to be called for it.
+    /// It uses the SDK and does not seem to call its runner, which has to be called for it.
     pub(crate) only_declares: bool,
 }
 
@@ -43,9 +43,21 @@ impl PythonFile {
     }
 
     fn of(text: &str) -> Self {
-        let only_declares = text.contains("protomcp") && !text.contains("run");
+        let only_declares = text.contains("protomcp") && !calls_runner(text);
         Self { metadata: Metadata::of(text), only_declares }
     }
+}
+
+/// True for `run(`, and for that of the SDK or its runner. A file that calls it by another name is run by the bootstrap,
+/// which sees that.
+fn calls_runner(text: &str) -> bool {
+    text.match_indices("run").any(|(at, word)| {
+        let (before, after) = (&text[..at], &text[at + word.len()..]);
+        let is_named = !before.ends_with(|last: char| last.is_alphanumeric() || last == '_');
+        let is_ours =
+            before.strip_suffix('.').is_none_or(|of| ["protomcp", "runner"].iter().any(|name| of.ends_with(name)));
+        after.trim_start_matches(' ').starts_with('(') && is_named && is_ours && !before.ends_with("def ")
+    })
 }
 
 impl Metadata {
@@ -114,12 +126,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_call_the_runner_only_declares() {
+    fn a_file_that_does_not_call_the_runner_only_declares() {
         for (text, expected) in [
             ("from protomcp import tool\n@tool\ndef add(a: int) -> int: return a\n", true),
             ("from protomcp import tool, run\nrun()\n", false),
             ("import protomcp\nprotomcp.run()\n", false),
-            ("from protomcp.runner import *\n", false),
+            ("from protomcp import runner\nrunner.run ()\n", false),
+            ("from protomcp import tool\n@tool(\"Runs a query\")\ndef query() -> int: ...\n", true),
+            ("from protomcp import tool\nimport subprocess\nsubprocess.run(['ls'])\nprune()\n", true),
+            ("from protomcp import tool\n@tool()\ndef run(command: str) -> str: ...\n", true),
+            ("from protomcp.runner import *\n", true),
             ("import my_tools\n", false),
             ("", false),
         ] {

@@ -54,7 +54,7 @@ fn a_second_command_follows_where_the_first_cannot_serve() {
     }
     let python = launch(&ToolFile::new("t.py"), &[], false).fallback.unwrap();
     assert_eq!(python.reason, Reason::ToolsNotRun);
-    assert!(line(&python.command).starts_with("python3 -c import os") && line(&python.command).ends_with(" t.py"));
+    assert!(line(&python.command).starts_with("python3 -c def start():") && line(&python.command).ends_with(" t.py"));
 }
 
 #[test]
