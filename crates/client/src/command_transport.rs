@@ -70,8 +70,8 @@ impl CommandTransport {
         Self { command: command.piped(), stop: StopPolicy::default(), stderr: StderrHandler::default(), restart: None }
     }
 
-    /// Gets the lines of standard error, instead of the log, and lines of standard output that are not messages. The function
-    /// must not block.
+    /// Gets the lines of standard error, instead of the log, and lines of standard output that are not messages, of which 20
+    /// in a second at most. The function must not block.
     #[must_use]
     pub fn on_stderr(mut self, handler: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.stderr = StderrHandler::new(handler);

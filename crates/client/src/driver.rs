@@ -28,6 +28,7 @@ use tokio::time::Instant;
 use crate::command::{CallOutcome, Caller, Command, NewCall, Status};
 use crate::driver::replies::{Cause, Replies};
 use crate::driver::watching::{Waiting, Watching};
+use crate::log_rate::LogRate;
 use crate::notices::Notices;
 use crate::questions::Answerer;
 use crate::reconnection::{Reconnection, ServerEnd};
@@ -81,6 +82,7 @@ pub(crate) async fn connect<T: Transport>(
         },
         shared,
         close_at: None,
+        malformed_log: LogRate::new(1),
         replies: Replies::default(),
     };
     tokio::spawn(driver.run());
@@ -112,6 +114,8 @@ struct Driver<Q, K> {
     shared: Arc<Shared>,
     /// The end of the time for the last messages and the end of the server.
     close_at: Option<Instant>,
+    /// Bounds the log of messages that cannot be read.
+    malformed_log: LogRate,
     replies: Replies,
 }
 
@@ -202,7 +206,9 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
     }
 
     fn malformed(&mut self, malformed: Malformed) {
-        tracing::warn!(error = %malformed.error, "a message of the server cannot be read");
+        if let Some(left_out) = self.malformed_log.permit(Instant::now()) {
+            tracing::warn!(left_out, error = %malformed.error, "a message of the server cannot be read");
+        }
         self.connection.receive_malformed(now(), malformed);
     }
 

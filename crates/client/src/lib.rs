@@ -10,6 +10,7 @@ mod defaults;
 mod driver;
 mod erased_service;
 mod handlers;
+mod log_rate;
 mod mirror;
 mod notices;
 mod pages;

@@ -187,14 +187,21 @@ fn is_valid(tool: &Tool) -> bool {
 fn page<T: DeserializeOwned>(items: &RawJson, next_cursor: Option<String>) -> Result<Page<T>, RequestError> {
     let all: Vec<RawJson> =
         items.to().map_err(|error| RequestError::InvalidAnswer(format!("the page is not an array: {error}")))?;
+    let count = all.len();
+    let mut first_error = None;
     let read = |raw: RawJson| match raw.to() {
         Ok(item) => Some(item),
         Err(error) => {
-            tracing::warn!(%error, "left an element that cannot be read out of a list");
+            first_error.get_or_insert_with(|| error.to_string());
             None
         }
     };
-    Ok(Page { items: all.into_iter().filter_map(read).collect(), next_cursor })
+    let items: Vec<T> = all.into_iter().filter_map(read).collect();
+    if let Some(error) = first_error {
+        let left_out = count - items.len();
+        tracing::warn!(left_out, error, "left elements that cannot be read out of a list");
+    }
+    Ok(Page { items, next_cursor })
 }
 
 /// The longest cursor that is sent back, in bytes.

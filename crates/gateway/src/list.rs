@@ -178,7 +178,7 @@ pub(crate) async fn fetch(
     session: &ClientSession,
     limits: &GatewayLimits,
 ) -> Result<ServerList, RequestError> {
-    let (mut elements, mut bytes) = (Vec::new(), 0);
+    let (mut elements, mut bytes, mut left_out) = (Vec::new(), 0, 0_usize);
     let (mut cursors, mut cursor) = (HashSet::new(), None);
     loop {
         let request = session.forward(kind.request(cursor.take())).timeout(limits.list_timeout);
@@ -191,11 +191,16 @@ pub(crate) async fn fetch(
             match key {
                 Some(_) if kind == ListKind::Tools && !session.learn_tool(&item) => {}
                 Some(key) => elements.push((key, item)),
-                None => tracing::warn!(?kind, "left an element that cannot be read out of a list"),
+                None => left_out += 1,
             }
         }
         match page.take("nextCursor").and_then(|next| next.to::<Option<String>>().ok().flatten()) {
-            None => return Ok(ServerList::new(kind, elements)),
+            None => {
+                if left_out > 0 {
+                    tracing::warn!(?kind, left_out, "left elements that cannot be read out of a list");
+                }
+                return Ok(ServerList::new(kind, elements));
+            }
             Some(_) if bytes > MAX_LIST_BYTES => return Err(invalid(&"the list is too long")),
             Some(next) if cursors.len() + 1 < MAX_PAGES && cursors.insert(next.clone()) => cursor = Some(next),
             Some(_) => return Err(invalid(&"the list does not end")),

@@ -1,9 +1,13 @@
 //! Standard error of a process, and its end in words.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use protomcp_supervisor::{Event, Exit, StderrHandler};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::log_rate::LogRate;
 
 /// The end of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,10 +39,16 @@ pub(crate) async fn read(
     }
 }
 
-/// The handler of lines of standard output that are not messages. They are shown as those of standard error.
+/// The most lines of standard output in a second that are shown although they are not messages.
+const MAX_STRAY: u32 = 20;
+
+/// The handler of lines of standard output that are not messages. They are shown as those of standard error, but for those
+/// beyond [`MAX_STRAY`], whose number is.
 pub(crate) fn stray(name: String, handler: StderrHandler) -> impl Fn(&str) + Send + Sync + 'static {
-    let is_known = AtomicBool::new(false);
+    let (is_known, rate) = (AtomicBool::new(false), Mutex::new(LogRate::new(MAX_STRAY)));
     move |line| {
+        let permit = rate.lock().unwrap_or_else(PoisonError::into_inner).permit(Instant::now());
+        let Some(left_out) = permit else { return };
         if !is_known.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 server = name,
@@ -46,9 +56,11 @@ pub(crate) fn stray(name: String, handler: StderrHandler) -> impl Fn(&str) + Sen
                 "the server prints text on standard output, where only messages belong"
             );
         }
-        handler.line(line, |line| {
-            tracing::info!(target: "protomcp_client::stderr", server = name, "{line}");
-        });
+        let show = |line: &str| tracing::info!(target: "protomcp_client::stderr", server = name, "{line}");
+        if left_out > 0 {
+            handler.line(&format!("({left_out} lines of standard output are left out)"), show);
+        }
+        handler.line(line, show);
     }
 }
 
@@ -73,6 +85,22 @@ mod tests {
     use protomcp_supervisor::Status;
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn lines_that_are_not_messages_are_bounded() {
+        let seen = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let noted = std::sync::Arc::clone(&seen);
+        let handler = StderrHandler::new(move |line: &str| noted.lock().unwrap().push(line.to_owned()));
+        let line = stray("server".to_owned(), handler);
+        for number in 0..100_000 {
+            line(&format!("junk {number}"));
+        }
+        tokio::time::advance(Duration::from_secs(1)).await;
+        line("last");
+        let seen = seen.lock().unwrap();
+        assert_eq!(seen.len(), MAX_STRAY as usize + 2);
+        assert_eq!(seen[MAX_STRAY as usize..], ["(99980 lines of standard output are left out)", "last"]);
+    }
 
     #[test]
     fn the_end_quotes_the_last_words() {
