@@ -19,6 +19,11 @@ const MIN_RETRY: Duration = Duration::from_millis(100);
 /// The time for which a stream must stay open to count as working although no event came.
 const WORKING: Duration = Duration::from_secs(60);
 
+/// The times in a row that an event without data renews the attempts at the pace of the server, and the shortest delay after
+/// that.
+const QUICK: u32 = 10;
+const SLOW: Duration = Duration::from_secs(1);
+
 /// The pace of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
@@ -38,11 +43,13 @@ pub(crate) struct Reconnect {
     retry: Option<Duration>,
     /// The attempts since the last event.
     used: u32,
+    /// The events without data since the last one with data.
+    empty: u32,
 }
 
 impl Reconnect {
     pub(crate) fn new(pace: Pace) -> Self {
-        Self { pace, retry: None, used: 0 }
+        Self { pace, retry: None, used: 0, empty: 0 }
     }
 
     /// The server asks for this delay.
@@ -53,7 +60,12 @@ impl Reconnect {
     /// An event has come: the next attempts begin anew. An open response alone is not a reason, because a server that
     /// ends each response at once would be asked for ever.
     pub(crate) fn progressed(&mut self) {
-        self.used = 0;
+        (self.used, self.empty) = (0, 0);
+    }
+
+    /// An event without data has come, with a new position: the next attempts begin anew, and are slow if that goes on.
+    pub(crate) fn moved(&mut self) {
+        (self.used, self.empty) = (0, self.empty.saturating_add(1));
     }
 
     /// The stream was open for this long. A long time is as good as an event: attempts cannot follow each other quickly.
@@ -70,6 +82,7 @@ impl Reconnect {
             return None;
         }
         let base = self.retry.unwrap_or(self.pace.first);
+        let base = if self.empty > QUICK { base.max(SLOW) } else { base };
         let doubled = base.saturating_mul(1 << self.used.min(16));
         self.used += 1;
         if self.used == 1 && self.retry.is_some() {
@@ -125,6 +138,26 @@ mod tests {
         assert_eq!(reconnect.next_delay(u32::MAX), Some(Duration::from_millis(1250)));
         reconnect.progressed();
         assert_eq!(reconnect.next_delay(u32::MAX), Some(Duration::from_millis(500)));
+    }
+
+    #[test]
+    fn a_server_that_sends_no_data_is_asked_slowly() {
+        let mut reconnect = Reconnect::new(PACE);
+        reconnect.retry(Duration::ZERO);
+        let mut asked = |times: usize| {
+            let delay = |_| {
+                reconnect.moved();
+                reconnect.next_delay(0).unwrap().as_millis()
+            };
+            (0..times).map(delay).collect::<Vec<_>>()
+        };
+        assert_eq!(asked(10), [100; 10]);
+        assert_eq!(asked(1000), vec![1000; 1000]);
+        reconnect.progressed();
+        assert_eq!(delays(&mut reconnect), [100, 200, 400, 800, 1600]);
+        reconnect.retry(Duration::from_secs(5));
+        (0..100).for_each(|_| reconnect.moved());
+        assert_eq!(reconnect.next_delay(0), Some(Duration::from_secs(5)), "its own delay is longer");
     }
 
     #[test]

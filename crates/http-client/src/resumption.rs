@@ -54,8 +54,10 @@ impl Resumption {
         // A server may end the response to a long request again and again, with a new position each time (MCP
         // 2025-11-25, basic/transports). The deadline of the request bounds this; the standalone stream has none.
         let has_moved = self.kind != StreamKind::Standalone && self.position != before;
-        if !event.data.is_empty() || has_moved {
+        if !event.data.is_empty() {
             self.reconnect.progressed();
+        } else if has_moved {
+            self.reconnect.moved();
         }
     }
 
