@@ -122,6 +122,12 @@ impl Url {
         is_on_this_machine(self.uri.host().unwrap_or_default())
     }
 
+    /// True if the URL has an address that only a private network has: private, unique-local or link-local.
+    #[cfg(feature = "oauth")]
+    pub(crate) fn is_on_private_network(&self) -> bool {
+        address(self.uri.host().unwrap_or_default()).is_some_and(is_private)
+    }
+
     /// True if both have the same scheme, name and port.
     #[cfg(feature = "oauth")]
     pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
@@ -179,6 +185,18 @@ fn is_on_this_machine(host: &str) -> bool {
             Some(IpAddr::V6(address)) => address.is_loopback() || address.to_ipv4().is_some_and(is_own),
             None => false,
         }
+}
+
+/// RFC 1918; RFC 3927; RFC 4193; RFC 4291, section 2.5.6.
+#[cfg(feature = "oauth")]
+fn is_private(address: IpAddr) -> bool {
+    let is_private = |address: Ipv4Addr| address.is_private() || address.is_link_local();
+    match address {
+        IpAddr::V4(address) => is_private(address),
+        IpAddr::V6(address) => {
+            address.is_unique_local() || address.is_unicast_link_local() || address.to_ipv4().is_some_and(is_private)
+        }
+    }
 }
 
 #[cfg(test)]
@@ -280,6 +298,23 @@ mod tests {
         // Only names that cannot mean another machine are reached without encryption.
         for host in ["0.0.0.0", "[::]", "a.localhost", "localhost.", "[::ffff:127.0.0.1]"] {
             assert!(matches!(Url::parse(&format!("http://{host}/")), Err(UrlError::Plain(_))), "{host}");
+        }
+    }
+
+    #[cfg(feature = "oauth")]
+    #[test]
+    fn addresses_of_private_networks_are_known() {
+        let is_private = |host: &str| Url::parse(&format!("https://{host}/")).unwrap().is_on_private_network();
+        for host in ["10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1:8443", "169.254.169.254"] {
+            assert!(is_private(host), "{host}");
+        }
+        for host in ["[fd00::1]", "[fc00::1]:1", "[fe80::1]", "[febf::1]", "[::ffff:10.0.0.1]", "[::192.168.0.1]"] {
+            assert!(is_private(host), "{host}");
+        }
+        for host in
+            ["172.32.0.1", "192.169.0.1", "8.8.8.8", "[2001:db8::1]", "[fec0::1]", "10.example.com", "localhost"]
+        {
+            assert!(!is_private(host), "{host}");
         }
     }
 

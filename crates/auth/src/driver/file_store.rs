@@ -18,13 +18,17 @@ const MAX_FILE: u64 = 256 * 1024;
 /// The time for which another program may hold the lock: as long as a refresh may take.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
+/// The age from which a draft is that of a killed program.
+const OLD_DRAFT: Duration = Duration::from_secs(60);
+
 /// The time between two attempts to get the lock.
 const RETRY: Duration = Duration::from_millis(50);
 
 /// Keeps credentials in a directory: one file for each issuer and MCP server, with mode 0600, in a directory with mode
 /// 0700 (on Windows, with the permissions of the directory). A directory that belongs to another user, or that others may
-/// write to, is an error. Files are replaced in one step, so that a crash leaves the old one or the new one. Programs that
-/// share the directory refresh a token once.
+/// write to, is an error. Files are replaced in one step, so that a crash leaves the old one or the new one; what a killed
+/// program was writing is removed a minute later, at the next look into the directory. Programs that share the directory
+/// refresh a token once.
 #[derive(Debug, Clone)]
 pub struct FileTokenStore {
     directory: PathBuf,
@@ -120,6 +124,9 @@ fn list(directory: &Path, resource: &str) -> io::Result<Vec<Credentials>> {
     for entry in entries {
         let path = entry?.path();
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if is_draft(name) {
+            remove_old(&path);
+        }
         if !name.starts_with(&stem) || !name.ends_with(".json") {
             continue;
         }
@@ -161,6 +168,36 @@ fn replace(directory: &Path, path: &Path, text: &[u8]) -> io::Result<()> {
     renamed
 }
 
+/// True for the name of a file that [`replace`] writes first.
+fn is_draft(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".tmp")
+}
+
+/// Removes a draft, which has tokens, of a program that was killed while it wrote it.
+fn remove_old(draft: &Path) {
+    let Ok(found) = fs::symlink_metadata(draft) else { return };
+    let age = found.modified().ok().and_then(|modified| modified.elapsed().ok());
+    if found.is_file() && is_own(&found) && age.is_some_and(|age| age >= OLD_DRAFT) {
+        match fs::remove_file(draft) {
+            Ok(()) => tracing::info!(file = %draft.display(), "removed what a killed program has left"),
+            Err(error) => {
+                tracing::warn!(file = %draft.display(), %error, "cannot remove what a killed program has left");
+            }
+        }
+    }
+}
+
+/// True for a file of this user.
+#[cfg(unix)]
+fn is_own(found: &fs::Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::uid(found) == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &fs::Metadata) -> bool {
+    true
+}
+
 /// Options for a file that only its user can read. A link is not followed, and a pipe not waited for.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
@@ -193,7 +230,7 @@ fn check_directory(directory: &Path) -> io::Result<()> {
     if !found.is_dir() {
         return Err(io::Error::from(io::ErrorKind::NotADirectory));
     }
-    if found.uid() != rustix::process::geteuid().as_raw() {
+    if !is_own(&found) {
         return Err(io::Error::other("the directory belongs to another user"));
     }
     if found.mode() & 0o022 != 0 {

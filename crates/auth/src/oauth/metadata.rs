@@ -205,8 +205,9 @@ impl ServerMetadata {
     }
 }
 
-/// A URL that `resource` or its authorization server has sent. It may be on this machine only if the resource is, so
-/// that a server elsewhere cannot send requests to services of this machine.
+/// A URL that `resource` or its authorization server has sent. It may be on this machine only if the resource is, and at an
+/// address of a private network only if the resource is at one or on this machine, so that a server elsewhere cannot send
+/// requests to services that it does not reach itself. Names are not looked up: at those, TLS asks for their certificate.
 pub(crate) fn foreign_url(text: &str, resource: &Url) -> Result<Url, AuthorizationError> {
     if text.len() > MAX_TEXT {
         return Err(untrusted(format!("the URL {} is too long", brief_url(text))));
@@ -220,6 +221,9 @@ pub(crate) fn foreign_url(text: &str, resource: &Url) -> Result<Url, Authorizati
     })?;
     if url.is_on_this_machine() && !resource.is_on_this_machine() {
         return Err(untrusted(format!("{} refers to {}, on this machine", resource.brief(), url.brief())));
+    }
+    if url.is_on_private_network() && !resource.is_on_private_network() && !resource.is_on_this_machine() {
+        return Err(untrusted(format!("{} refers to {}, in a private network", resource.brief(), url.brief())));
     }
     Ok(url)
 }

@@ -384,6 +384,18 @@ fn a_remote_server_cannot_refer_to_this_machine() {
 }
 
 #[test]
+fn a_remote_server_cannot_refer_to_a_private_network() {
+    for private in ["https://10.0.0.1/", "https://169.254.169.254/latest", "https://[fd00::1]/", "https://[fe80::1]/"] {
+        let metadata = patched(resource_metadata(), &json!({"authorization_servers": [private]}));
+        let mut world = World::with(&metadata, &json!({}));
+        untrusted(world.authorize(), "private network");
+        assert_eq!(world.transcript.len(), 1, "{private}");
+        let metadata = patched(server_metadata(), &json!({"token_endpoint": private}));
+        untrusted(World::with(&resource_metadata(), &metadata).authorize(), "private network");
+    }
+}
+
+#[test]
 fn a_configured_issuer_is_the_only_one() {
     let issuer = |text: &str| config().issuer(protomcp_auth::Url::parse(text).unwrap());
     let two = patched(resource_metadata(), &json!({"authorization_servers": ["https://other.example.com", ISSUER]}));

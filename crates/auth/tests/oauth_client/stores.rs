@@ -1,6 +1,7 @@
 //! Credentials in memory and in files.
 
 use std::fs;
+use std::time::{Duration, SystemTime};
 
 use protomcp_auth::{
     ClientSecret, ConfiguredClient, Credentials, FileTokenStore, LoopbackUserAgent, MemoryTokenStore, OAuthClient,
@@ -74,6 +75,29 @@ async fn files_are_readable_for_their_user_alone() {
     for file in files {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }
+}
+
+#[tokio::test]
+async fn what_a_killed_program_was_writing_is_removed_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = FileTokenStore::new(directory.path());
+    store.store(&credentials("https://login.example.com", A, 1)).await.unwrap();
+    let draft = |name: &str, age: u64| {
+        let path = directory.path().join(name);
+        let written = SystemTime::now() - Duration::from_secs(age);
+        fs::File::create(&path).and_then(|file| file.set_modified(written)).unwrap();
+        path
+    };
+    let (old, new) = (draft(".abc.tmp", 61), draft(".def.tmp", 10));
+    let (other, future) = (draft("mine.tmp", 3600), draft(".ghi.tmp", 0));
+    fs::File::options()
+        .write(true)
+        .open(&future)
+        .unwrap()
+        .set_modified(SystemTime::now() + Duration::from_secs(99))
+        .unwrap();
+    assert_eq!(received(&store, A).await, [1]);
+    assert_eq!([old, new, other, future].map(|path| path.exists()), [false, true, true, true]);
 }
 
 /// A user who may write to the directory can put credentials of another issuer there.
