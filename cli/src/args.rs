@@ -57,7 +57,7 @@ pub(crate) use client::{Answer, CallOptions, ListKind, ListOptions, ServerFlags,
 pub(crate) use doctor::DoctorOptions;
 pub(crate) use get::{PromptOptions, ReadOptions};
 pub(crate) use http::{HttpOptions, Place, Protocols};
-pub(crate) use oauth_client::RegisteredClient;
+pub(crate) use oauth_client::{RegisteredClient, check_sign_in};
 pub(crate) use parsed::{Endpoint, Options, Parsed, Source, StdioOptions};
 pub(crate) use playground::PlaygroundOptions;
 use refusal::refuse;

@@ -27,25 +27,24 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// `client`: that of the user, for an authorization server that registers none by itself.
-    pub(crate) fn new(url: &str, headers: &[(String, String)], client: Option<&RegisteredClient>) -> Result<Self, Failure> {
+    /// `client`: that of the user, for an authorization server that registers none by itself. It is not used where no token
+    /// is obtained.
+    pub(crate) fn new(
+        url: &str,
+        headers: &[(String, String)],
+        client: Option<&RegisteredClient>,
+    ) -> Result<Self, Failure> {
         let wrong = |error: &dyn Display| Failure::usage(format!("{}: {error}", shown(url)));
         let (owned, limits) = (headers.to_owned(), Limits::default());
         let remote = Self { url: url.to_owned(), headers: owned, authorizer: None, limits, tls: Tls::default() };
         let transport = remote.build().map_err(|error| wrong(&error))?;
         let has_token = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"));
-        if has_token && client.is_some() {
-            return Err(wrong(&"the header Authorization has a token, so --client-id has no effect"));
-        }
         let config = match OAuthConfig::new(url) {
             Err(UrlError::Plain(_)) if has_token => {
                 tracing::warn!("{}: the Authorization header is sent without encryption; use https", shown(url));
                 return Ok(remote);
             }
             _ if has_token => return Ok(remote),
-            Err(UrlError::Plain(_)) if client.is_some() => {
-                return Err(wrong(&"a server without https gets no token, so --client-id has no effect"));
-            }
             // No token is sent without encryption. The server may need none.
             Err(UrlError::Plain(_)) => return Ok(remote),
             // The error repeats the URL.
@@ -158,17 +157,9 @@ mod tests {
     #[test]
     fn a_client_of_the_user_is_for_a_sign_in() {
         let client = RegisteredClient::new("my-id", None, None, Some(4567)).unwrap();
-        let token = [("Authorization".to_owned(), "Bearer t".to_owned())];
-        for (url, headers, is_used) in [
-            ("https://tools.example.com/mcp", [].as_slice(), true),
-            ("http://127.0.0.1:3000/mcp", &[], true),
-            ("http://10.0.0.5/mcp", &[], false),
-            ("https://tools.example.com/mcp", &token, false),
-        ] {
-            match Remote::new(url, headers, Some(&client)) {
-                Ok(remote) => assert!(is_used && remote.authorizer.is_some(), "{url} {headers:?}"),
-                Err(failure) => assert!(!is_used && failure.to_string().contains("--client-id has no effect"), "{url}"),
-            }
+        for (url, is_used) in [("https://tools.example.com/mcp", true), ("http://10.0.0.5/mcp", false)] {
+            let remote = Remote::new(url, &[], Some(&client)).map_err(drop).expect(url);
+            assert_eq!(remote.authorizer.is_some(), is_used, "{url}");
         }
     }
 }

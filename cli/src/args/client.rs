@@ -10,7 +10,7 @@ use protomcp_bridge::ToolFile;
 use crate::args::address::Address;
 use crate::args::choices::{EraChoice, Sdk};
 use crate::args::client_certificate::ClientCertificate;
-use crate::args::oauth_client::{RegisteredClient, OAuthClientFlags};
+use crate::args::oauth_client::{OAuthClientFlags, RegisteredClient};
 use crate::args::registry::RegistryFlags;
 use crate::args::shown;
 use crate::args::upstream_config::expand;

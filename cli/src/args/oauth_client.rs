@@ -1,7 +1,7 @@
 //! The OAuth client that `pmcp` is towards servers at a URL, if it was registered by hand.
 
 use clap::Args;
-use protomcp_auth::{ClientSecret, ConfiguredClient, Url};
+use protomcp_auth::{ClientSecret, ConfiguredClient, OAuthConfig, Url, UrlError};
 
 use crate::exit::Failure;
 
@@ -41,7 +41,10 @@ impl OAuthClientFlags {
     }
 
     /// The client that the flags name. `variable` looks up the environment.
-    pub(crate) fn client(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Option<RegisteredClient>, Failure> {
+    pub(crate) fn client(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<RegisteredClient>, Failure> {
         let Some(id) = self.client_id.as_deref() else { return Ok(None) };
         let secret = match self.client_secret_env.as_deref().map(|name| variable(name).unwrap_or_default()) {
             // The name may be the secret by mistake.
@@ -67,5 +70,37 @@ impl RegisteredClient {
         let client = ConfiguredClient::new(id, secret.map_or(ClientSecret::None, ClientSecret::Secret));
         let issuer = issuer.map(Url::parse).transpose().map_err(|error| error.to_string())?;
         Ok(Self { client, issuer, port })
+    }
+}
+
+/// Refuses an OAuth client for a server to which no user signs in.
+pub(crate) fn check_sign_in(url: &str, headers: &[(String, String)]) -> Result<(), Failure> {
+    let why = if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) {
+        "the header Authorization has a token"
+    } else if matches!(OAuthConfig::new(url), Err(UrlError::Plain(_))) {
+        "a server without https gets no token"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!("--client-id has no effect: {why}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_without_effect_is_refused() {
+        let token = [("authorization".to_owned(), "Bearer t".to_owned())];
+        for (url, headers, why) in [
+            ("https://tools.example.com/mcp", [].as_slice(), None),
+            ("http://127.0.0.1:3000/mcp", &[], None),
+            ("http://10.0.0.5/mcp", &[], Some("without https")),
+            ("https://tools.example.com/mcp", &token, Some("Authorization")),
+        ] {
+            let failure = check_sign_in(url, headers).err().map(|failure| failure.to_string());
+            assert_eq!(failure.is_some(), why.is_some(), "{url}");
+            assert!(failure.is_none_or(|failure| why.is_some_and(|why| failure.contains(why))), "{url}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use protomcp_watch::Watch;
 use crate::args::choices::EraChoice;
 use crate::args::client::headers;
 use crate::args::client_certificate::ClientCertificate;
-use crate::args::oauth_client::OAuthClientFlags;
+use crate::args::oauth_client::{OAuthClientFlags, check_sign_in};
 use crate::args::tool::{LimitFlags, to_usize};
 use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
@@ -193,6 +193,9 @@ impl UpstreamFlags {
         };
         if let Some(url) = &self.upstream {
             let headers = headers(&self.headers, &variable)?;
+            if client.is_some() {
+                check_sign_in(url, &headers)?;
+            }
             let name = shown(url);
             let location = Location::of_url(url.clone(), headers, client);
             let location = location.and_then(|location| location.check().map(|()| location));

@@ -14,7 +14,7 @@ use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
 use crate::args::choices::EraChoice;
-use crate::args::{Address, Answer, ServerFlags, Target, server_note, server_words, shown};
+use crate::args::{Address, Answer, ServerFlags, Target, check_sign_in, server_note, server_words, shown};
 use crate::client::form;
 use crate::exit::Failure;
 use crate::lending;
@@ -95,6 +95,9 @@ impl Connection {
         match target {
             Target::File(file) => to_file(&caller, &file, flags).await,
             Target::Url(url) => {
+                if oauth.is_some() {
+                    check_sign_in(&url, &headers)?;
+                }
                 let remote = Remote::new(&url, &headers, oauth.as_ref())?.tls(tls);
                 let transport = remote.answer_timeout(flags.timeout.max(TOTAL)).transport();
                 let session = caller.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
