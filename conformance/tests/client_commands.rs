@@ -148,7 +148,7 @@ fn forms_are_answered_by_the_command_line() {
     let sandbox = Sandbox::new();
     let call = ["call", everything.url(), "test_elicitation", "message=Who?"];
     let text = printed(&sandbox, &[&call[..], &["--answer", "username=ann", "--answer", "email=a@b.c"]].concat(), "");
-    assert_eq!(text, "Elicitation completed: action=Accept, content={\"email\":\"a@b.c\",\"username\":\"ann\"}\n");
+    assert_eq!(text, "Elicitation completed: action=Accept, content={\"username\":\"ann\",\"email\":\"a@b.c\"}\n");
     let (code, text) = error(&sandbox, &[&call[..], &["--answer", "username=ann"]].concat());
     assert!(code == Some(1) && text.contains("--answer email=…: a value is required"), "{text}");
     let (code, text) = error(&sandbox, &[&call[..], &["--era", "stateless"]].concat());
