@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use protomcp_bridge::STATUS_TARGET;
+use protomcp_server::ACCESS_TARGET;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -109,6 +110,8 @@ fn begin(level: LogLevel, flags: LogFlags, form: Lines, is_live: bool) {
     };
     let shows_status = is_live && !flags.quiet && level >= Level::INFO;
     let targets = targets.with_target(STATUS_TARGET, if shows_status { LevelFilter::DEBUG } else { LevelFilter::OFF });
+    // The access log has lines only where a flag asks for them.
+    let targets = targets.with_target(ACCESS_TARGET, LevelFilter::INFO);
     let lines = tracing_subscriber::fmt::layer().with_writer(Queue);
     match flags.log_format {
         LogFormat::Text => {

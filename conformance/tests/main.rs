@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod access_log;
 mod apps;
 mod architecture;
 mod basics;

@@ -98,6 +98,11 @@ pub(crate) struct ToolFlags {
 
     #[command(flatten)]
     pub(crate) log: LogFlags,
+
+    /// Log a line for each request when it is answered, at every level: method, name, outcome, duration, session and
+    /// subject, without arguments
+    #[arg(long)]
+    pub(crate) access_log: bool,
 }
 
 /// The view that hosts have of the server.

@@ -29,6 +29,8 @@ pub(super) struct Terms {
     lazy_tools: Option<LazyTools>,
     /// Definitions in the form of hosts.
     hosts: HostLayer,
+    /// Each request is a line in the log.
+    access_log: bool,
 }
 
 /// A service that refuses calls beyond the limits, and whose definitions are adapted to hosts.
@@ -46,6 +48,7 @@ impl Terms {
             resolver,
             lazy_tools: tool.lazy_tools(),
             hosts: tool.host_layer(),
+            access_log: tool.access_log,
         }
     }
 
@@ -66,19 +69,24 @@ impl Terms {
 
     /// Serves clients of JSON-RPC.
     pub(super) fn json<S: Service>(&self, server: Server<S>) -> Server<WithLazyTools<Arc<Adapted<S>>>> {
-        self.hosts.around(server.layer(&self.admission)).lazy_tools(self.lazy_tools)
+        self.adapted(server).lazy_tools(self.lazy_tools)
     }
 
     /// Serves clients of proto-mcp. A call has the time of any other call.
     pub(super) fn binary<S: Service>(&self, server: Server<S>) -> BinaryServer<Adapted<S>> {
-        BinaryServer::new(self.hosts.around(server.layer(&self.admission)))
-            .schemas(Arc::clone(&self.schemas))
-            .configure(|config| {
-                config.limits.max_in_flight = self.max_pending;
-                config.limits.call_timeout = self.call_timeout;
-                config.limits.max_call_timeout = self.call_timeout;
-                config.limits.drain_timeout = self.drain_timeout;
-            })
+        BinaryServer::new(self.adapted(server)).schemas(Arc::clone(&self.schemas)).configure(|config| {
+            config.limits.max_in_flight = self.max_pending;
+            config.limits.call_timeout = self.call_timeout;
+            config.limits.max_call_timeout = self.call_timeout;
+            config.limits.drain_timeout = self.drain_timeout;
+        })
+    }
+
+    fn adapted<S: Service>(&self, server: Server<S>) -> Server<Adapted<S>> {
+        if self.access_log {
+            server.handle().log_access();
+        }
+        self.hosts.around(server.layer(&self.admission))
     }
 
     /// The same over gRPC and WebSocket, whose messages keep to the limit of bodies.
@@ -114,8 +122,18 @@ mod tests {
         let schemas = Arc::new(StructSchemas);
         let hosts = HostLayer::new(&HostSelection::default(), "nothing");
         let (max_pending, admission) = (9, AdmissionLayer::new(AdmissionLimits::default()));
-        let (resolver, lazy_tools) = (None, None);
-        let terms = Terms { call_timeout, drain_timeout, max_pending, admission, schemas, resolver, lazy_tools, hosts };
+        let (resolver, lazy_tools, access_log) = (None, None, true);
+        let terms = Terms {
+            call_timeout,
+            drain_timeout,
+            max_pending,
+            admission,
+            schemas,
+            resolver,
+            lazy_tools,
+            hosts,
+            access_log,
+        };
         let server = terms.binary(Server::from_handler(Nothing));
         let (limits, usual) = (server.config().limits, server.config().frames.max_frame);
         assert_eq!((limits.call_timeout, limits.max_call_timeout), (call_timeout, call_timeout));

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod access_log;
 mod admission;
 mod auth;
 mod body;

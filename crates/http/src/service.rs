@@ -13,6 +13,7 @@ use protomcp_server::{Server, ServerHandle, Service};
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
 
+use crate::access_log::Visit;
 use crate::admission::Admission;
 use crate::body::SourceRequest;
 use crate::box_body::BoxBody;
@@ -152,26 +153,38 @@ impl StreamableHttp {
         // Only other protocols continue on an upgraded connection.
         #[cfg(feature = "listener")]
         parts.extensions.remove::<protomcp_listener::UpgradeLease>();
-        let page = match check(endpoint, &mut parts) {
-            Ok(page) => page,
-            Err(refusal) => return *refusal,
+        let page = check(endpoint, &mut parts);
+        let visit = Visit::begin(endpoint, &parts);
+        let response = match page {
+            Ok(page) => {
+                let response = match auth::metadata(&endpoint.config, &parts) {
+                    Some(metadata) => metadata,
+                    None => route(endpoint, parts, &page, body).await,
+                };
+                finish(endpoint, page, response)
+            }
+            Err(refusal) => *refusal,
         };
-        let response = match auth::metadata(&endpoint.config, &parts) {
-            Some(metadata) => metadata,
-            None => route(endpoint, parts, &page, body).await,
-        };
-        finish(endpoint, page, response)
+        if let Some(visit) = visit {
+            visit.end(&response);
+        }
+        response
     }
 
     /// Answers one request of another protocol, and leaves the rest of its body to the caller.
     pub(crate) async fn handle_for(&self, protocol: &dyn Protocol, request: Request<BoxBody>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let endpoint = &self.0;
+        let page = check(endpoint, &mut parts);
+        let visit = Visit::begin(endpoint, &parts);
         let refuse = |refusal: Refusal| {
+            if let Some(visit) = &visit {
+                visit.refused(refusal.status());
+            }
             let reason = refusal.extensions().get::<Reason>().map(|Reason(text)| text.clone()).unwrap_or_default();
             protocol.refuse(*refusal, &reason)
         };
-        let page = match check(endpoint, &mut parts) {
+        let page = match page {
             Ok(page) => page,
             Err(refusal) => return refuse(refusal),
         };

@@ -9,6 +9,7 @@ use http::{Response, StatusCode};
 use protomcp_server::{Replies, Reserved, StatelessMeta};
 use protomcp_types::{Listen, Message, Method, Request};
 
+use crate::access_log::Answered;
 use crate::auth::{authorize_reading, needed_by_tasks, valid_until};
 use crate::body::SourceRequest;
 use crate::endpoint::Endpoint;
@@ -41,7 +42,9 @@ pub(crate) async fn serve(
     match tokio::time::timeout(endpoint.config.streams.keep_alive, first(&mut replies)).await {
         Ok(Some(Reserved { message: Message::Response(answer), room })) => {
             let status = answer.outcome.as_ref().err().map_or(StatusCode::OK, stateless_headers::status);
-            reply::json(status, hold(sse::json(&answer.into()), room))
+            let mut response = reply::json(status, hold(sse::json(&answer.into()), room));
+            response.extensions_mut().insert(Answered);
+            response
         }
         // It was cancelled.
         Ok(None) => reply::past_events(Vec::new()),

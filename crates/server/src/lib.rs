@@ -63,7 +63,7 @@ pub use protomcp_session::{
 };
 pub use relay::{ListsHidden, Relay, Relayed};
 pub use router::Router;
-pub use server::{CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
+pub use server::{ACCESS_TARGET, CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
 pub use service::{Layer, Service};
 pub use session_directory::{LocalSessions, SessionDirectory, SessionRecord};
 pub use session_notice::{Audience, SessionNotice};

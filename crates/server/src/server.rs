@@ -4,6 +4,7 @@
 //! and one task per call (`server/call.rs`) unless the calls run inline. `ServerHandle` (`server/handle.rs`) sends
 //! changes of lists, log messages and requests to all sessions or to one, and shuts them down.
 
+mod access_log;
 mod call;
 mod clock;
 mod drive;
@@ -36,6 +37,7 @@ use protomcp_session::Limits;
 use protomcp_transport::{Transport, TransportError};
 use protomcp_types::RawJson;
 
+pub use crate::server::access_log::ACCESS_TARGET;
 pub use crate::server::handle::ServerHandle;
 pub use crate::server::peer::Peer;
 pub use crate::server::serve_error::ServeError;

@@ -1,5 +1,7 @@
 //! Conversations with a server, as transcripts: one file per topic. See `transcript` for how to read them.
 
+#[cfg(feature = "tracing-layer")]
+mod access_log;
 mod admission;
 mod ask;
 mod batch;

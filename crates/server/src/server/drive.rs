@@ -33,6 +33,7 @@ use crate::cancel::Cancel;
 use crate::context::Context;
 use crate::ended::{Outcome, Reserved};
 use crate::listen_guard::ListenGuard;
+use crate::server::access_log::OpenAccesses;
 use crate::server::clock::now;
 use crate::server::drive::arrival::Arrival;
 use crate::server::drive::open_question::OpenQuestion;
@@ -88,6 +89,20 @@ struct Calls {
     inline: Option<InlineCalls>,
     /// Keep requests listening to resources.
     listening: HashMap<u64, ListenGuard>,
+    /// Those of the access log.
+    logged: OpenAccesses,
+}
+
+impl Calls {
+    fn new(inline: Option<InlineCalls>) -> Self {
+        Self {
+            running: HashMap::new(),
+            queries: HashSet::new(),
+            inline,
+            listening: HashMap::new(),
+            logged: OpenAccesses::default(),
+        }
+    }
 }
 
 /// The handshake.
@@ -136,7 +151,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             session,
             queue,
             events,
-            calls: Calls { running: HashMap::new(), queries: HashSet::new(), inline, listening: HashMap::new() },
+            calls: Calls::new(inline),
             batches: Batches::default(),
             announcements: ListChangedDebounce::new(limits.announce_delay),
             unsent: Unsent::default(),

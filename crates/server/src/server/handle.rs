@@ -46,6 +46,8 @@ pub(super) struct ServerState {
     pub(super) tasks: Arc<KeptTasks>,
     /// True if tasks of other processes are not served.
     has_own_tasks_only: AtomicBool,
+    /// True if each request is a line of the access log.
+    logs_access: AtomicBool,
     /// True if a task ends those that wait for too long.
     pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
@@ -104,6 +106,7 @@ impl ServerHandle {
             parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
             tasks: Arc::new(KeptTasks::new(stores.node.clone(), tasks, 2 * limits.tasks.max + SPARE_TASKS)),
             has_own_tasks_only: AtomicBool::new(false),
+            logs_access: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
             resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
             keys,
@@ -319,6 +322,20 @@ impl ServerHandle {
 
     pub(super) fn has_own_tasks_only(&self) -> bool {
         self.0.has_own_tasks_only.load(Ordering::Relaxed)
+    }
+
+    /// Writes a line for each request from now on, when it is answered: an event of `tracing` at the level info, with the
+    /// target [`ACCESS_TARGET`](crate::ACCESS_TARGET). Its fields are `method`; `name`, of a tool or a prompt, or the
+    /// scheme of a resource; `outcome`, and `code` if that is an error; `ms`; `session`, or `connection` of a request
+    /// without a session; and `subject`, if the caller is authenticated. It has neither arguments nor secrets.
+    pub fn log_access(&self) {
+        self.0.logs_access.store(true, Ordering::Relaxed);
+    }
+
+    /// True if there is an access log; see [`ServerHandle::log_access`].
+    #[must_use]
+    pub fn logs_access(&self) -> bool {
+        self.0.logs_access.load(Ordering::Relaxed)
     }
 
     pub(crate) fn tasks(&self) -> &Arc<KeptTasks> {

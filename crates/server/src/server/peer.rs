@@ -11,7 +11,7 @@ use protomcp_transport::Transport;
 pub struct Peer {
     pub(crate) principal: Option<Arc<str>>,
     pub(crate) owner: Owner,
-    connection: Option<u64>,
+    pub(super) connection: Option<u64>,
 }
 
 impl Peer {

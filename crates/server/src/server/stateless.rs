@@ -21,6 +21,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::ended::Reserved;
 use crate::overload;
 use crate::server::Server;
+use crate::server::access_log::Access;
 use crate::server::peer::Peer;
 use crate::server::stateless::call::StatelessCall;
 use crate::server::stateless::listener::Listener;
@@ -36,6 +37,8 @@ use protomcp_session::{Attempt, Extensions, ServerResult, StatelessMeta, Statele
 /// task of its own.
 pub struct Replies {
     driver: Driver,
+    /// The line of the access log, until the answer.
+    access: Option<Access>,
     /// Counts the request until it has ended.
     token: Option<TaskTrackerToken>,
 }
@@ -59,6 +62,8 @@ impl<S: Service> Server<S> {
     /// At a shutdown a call may end within [`Limits::drain_timeout`](crate::Limits::drain_timeout), as in
     /// [`Server::serve`].
     pub fn answer(&self, request: Request, meta: &StatelessMeta, peer: Peer, known: Extensions) -> Replies {
+        let access = self.0.sessions.logs_access();
+        let access = access.then(|| Access::begin(&(self.0.targets)(&request), &peer, &known, None));
         let Request { id, method, params } = request;
         let sessions = self.0.sessions.clone();
         let parts = StatelessParts { sessions, sending: self.0.sending.clone(), peer, id };
@@ -87,7 +92,7 @@ impl<S: Service> Server<S> {
                 Err(answer) => Driver::Answered(Some(Box::new((*answer).into()))),
             },
         };
-        Replies { driver, token: None }
+        Replies { driver, access, token: None }
     }
 }
 
@@ -117,6 +122,17 @@ impl Replies {
 
     /// The next message for the client; `None` after the answer.
     pub fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
+        let next = ready!(self.poll_driver(cx));
+        if self.access.is_some()
+            && let Some(Reserved { message: Message::Response(answer), .. }) = &next
+            && let Some(access) = self.access.take()
+        {
+            access.answered(&answer.outcome);
+        }
+        Poll::Ready(next)
+    }
+
+    fn poll_driver(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
         match &mut self.driver {
             Driver::Answered(answer) => Poll::Ready(answer.take().map(|answer| *answer)),
             Driver::Task(answer) => {

@@ -11,6 +11,7 @@ use crate::context::{CallKind, Context};
 use crate::mrtr::ReplyTarget;
 use crate::overload;
 use crate::relay::Relayed;
+use crate::server::access_log::Access;
 use crate::server::call;
 use crate::server::drive::Driver;
 use crate::server::round_trip::{self, RoundTrip};
@@ -34,6 +35,18 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// Handles one message. Returns the answer if the session has it already, or the number of the call that makes it.
     fn message(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
+        if let Message::Request(request) = &message
+            && self.server.sessions.logs_access()
+        {
+            let (peer, known) = (&self.connection.peer, &self.connection.arrival.known);
+            let access = Access::begin(&(self.server.targets)(request), peer, known, Some(self.id));
+            self.calls.logged.begin(&request.id, access);
+        }
+        self.pass(message)
+    }
+
+    /// Passes a message to the session, and carries out its decision.
+    fn pass(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
         if let Message::Request(request) = &message
             && request.method == Initialize::NAME
             && !self.opening.is_done
@@ -70,6 +83,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                     context.cancel();
                 }
                 self.calls.listening.remove(&key.number);
+                self.calls.logged.cancelled(&key.id);
                 if let Some(delivery) = self.connection.sink.delivery() {
                     delivery.request_cancelled(&key.id);
                 }

@@ -175,6 +175,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         during: Option<&RequestId>,
     ) -> Result<(), TransportError> {
         let Reserved { message, room } = reserved;
+        self.calls.logged.note(&message);
         self.unsent.messages += 1;
         self.unsent.answers += usize::from(matches!(message, Message::Response(_)));
         match room {
@@ -192,6 +193,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.unsent.answers += answers.len();
         let mut messages = Vec::with_capacity(answers.len());
         for Reserved { message, room } in answers {
+            self.calls.logged.note(&message);
             messages.push(message);
             self.unsent.rooms.extend(room);
         }
