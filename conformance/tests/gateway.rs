@@ -139,12 +139,28 @@ fn servers_of_a_file_are_one_and_one_may_be_down() {
 fn without_a_server_pmcp_says_why() {
     for (args, code, part) in [
         (&["run", "--", "no-such-program"][..], 2, "no-such-program"),
-        (&["run", "--", "sh", "-c", "echo broken >&2; exit 3"], 1, "broken"),
+        (&["run", "--", "sh", "-c", "echo broken >&2; exit 3"], 1, "sh exited with status 3"),
+        (&["run", "--quiet", "--", "sh", "-c", "echo broken >&2; exit 3"], 1, "broken"),
         (&["run", "--upstream", "http://127.0.0.1:9/mcp"], 1, "127.0.0.1:9"),
     ] {
         let output = Sandbox::new().pmcp(args).command().output().unwrap();
         let text = format!("\n{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(code), "{args:?}: {text}");
         assert!(text.rsplit_once("\nerror: ").is_some_and(|(_, error)| error.contains(part)), "{args:?}: {text}");
+    }
+}
+
+#[test]
+fn the_output_of_a_server_that_ends_is_shown_once() {
+    for command in ["run", "dev"] {
+        let sandbox = Sandbox::new();
+        let words = [command, "--upstream-era", "stateful", "--", "sh", "-c", "echo broken >&2; exit 3"];
+        let host = sandbox.pmcp(&words).start();
+        // The first message of the host starts the server.
+        host.request("initialize", &json!({}));
+        let log = host.stderr_with("exited with status 3");
+        // A line of the log begins with its time, and a reason that quotes the output has further lines.
+        assert!(log.contains("Z broken\n"), "{command}: {log}");
+        assert!(!log.contains("\nbroken") && !log.contains("\n  broken"), "{command}: {log}");
     }
 }

@@ -21,6 +21,7 @@ use protomcp_transport::boxed::Boxed;
 use crate::advice::with_advice;
 use crate::args::{CommandProtocol, Location, StdioCommand, Upstreams};
 use crate::exit::Failure;
+use crate::log;
 use crate::proto_remote::ProtoRemote;
 use crate::remote::Remote;
 use crate::serve::run::{Signals, Wish};
@@ -156,6 +157,7 @@ fn builder(servers: &Upstreams, remote: &ProtoRemote, misnamed: &Misnamed) -> Re
             ),
         };
         let upstream = upstream.mode(servers.mode());
+        let upstream = if log::shows_tools() { upstream.with_logged_output() } else { upstream };
         let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
         gateway = gateway.upstream(if is_single { upstream } else { upstream.prefix(entry.prefix()) });
     }
@@ -172,21 +174,21 @@ fn process(name: &str, command: &StdioCommand, is_single: bool, remote: ProtoRem
         start = start.current_dir(directory);
     }
     let shown = name.to_owned();
-    let log = move |line: &str| match is_single {
+    let show = move |line: &str| match is_single {
         true => tracing::info!(target: "tool::stderr", "{line}"),
         false => tracing::info!(target: "tool::stderr", "{shown}: {line}"),
     };
     let misnamed = misnamed.clone();
     match command.protocol {
         CommandProtocol::Json => {
-            let process = CommandTransport::new(start).on_stderr(log);
+            let process = CommandTransport::new(start).on_stderr(show);
             Upstream::new(name.to_owned(), move || {
                 let (process, misnamed) = (process.clone(), misnamed.clone());
                 async move { Ok(Boxed::new(process.spawn().await.inspect_err(|error| misnamed.note(error))?)) }
             })
         }
         CommandProtocol::Proto => {
-            let process = CommandServer::new(start).on_stderr(log);
+            let process = CommandServer::new(start).on_stderr(show);
             Upstream::new(name.to_owned(), move || {
                 let (remote, process, misnamed) = (remote.clone(), process.clone(), misnamed.clone());
                 async move { remote.start(&process).await.inspect_err(|error| misnamed.note(&**error)) }

@@ -35,9 +35,9 @@ pub(crate) async fn open(upstream: &Upstream, client: &Client, era: Era) -> Resu
         // Some servers end at a request that they do not know.
         Err(CloseReason::ByServer(_)) if matches!(eras, Mode::Auto | Mode::StatefulFirst) => {
             let rest = if eras == Mode::Auto { Mode::Stateful } else { Mode::Stateless };
-            connect(upstream, &client.clone().mode(rest)).await?.map_err(|reason| OpenFailure::of(&reason))
+            connect(upstream, &client.clone().mode(rest)).await?.map_err(|reason| OpenFailure::of(&reason, upstream))
         }
-        Err(reason) => Err(OpenFailure::of(&reason)),
+        Err(reason) => Err(OpenFailure::of(&reason, upstream)),
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) async fn open_next(
     match connect(upstream, &client.clone().mode(eras)).await? {
         Ok(session) => Ok(session),
         Err(CloseReason::NotOpened(_)) if eras != first => open(upstream, client, era).await,
-        Err(reason) => Err(OpenFailure::of(&reason)),
+        Err(reason) => Err(OpenFailure::of(&reason, upstream)),
     }
 }
 
@@ -70,7 +70,7 @@ async fn connect(upstream: &Upstream, client: &Client) -> Result<Result<ClientSe
 }
 
 impl OpenFailure {
-    fn of(reason: &CloseReason) -> Self {
+    fn of(reason: &CloseReason, upstream: &Upstream) -> Self {
         let kind = match reason {
             CloseReason::NotOpened(OpenError::Unanswered { why: NoAnswer::NotSent | NoAnswer::Connection, .. }) => {
                 FailureKind::Unreachable
@@ -78,7 +78,13 @@ impl OpenFailure {
             CloseReason::NotOpened(OpenError::Unanswered { .. } | OpenError::Refused(_)) => FailureKind::Refused,
             _ => FailureKind::Unclear,
         };
-        let logged = reason.to_string().into();
+        let logged = match reason {
+            // The first line says how the process has ended, the others are its standard error.
+            CloseReason::ByServer(Some(words)) if upstream.has_logged_output() => {
+                CloseReason::ByServer(words.lines().next().map(str::to_owned)).to_string().into()
+            }
+            _ => reason.to_string().into(),
+        };
         let shown = match reason {
             // The last words of a process are its standard error.
             CloseReason::ByServer(_) => CloseReason::ByServer(None).to_string().into(),
@@ -108,6 +114,7 @@ mod tests {
             let error = protomcp_types::ErrorObject::internal("no");
             CloseReason::NotOpened(OpenError::Unanswered { why, error })
         };
+        let upstream = Upstream::new("a", || async { Err("not called".into()) });
         for (reason, kind) in [
             (unanswered(NoAnswer::NotSent), FailureKind::Unreachable),
             (unanswered(NoAnswer::Connection), FailureKind::Unreachable),
@@ -116,10 +123,22 @@ mod tests {
             (CloseReason::ByServer(Some("its output".into())), FailureKind::Unclear),
             (CloseReason::Unresponsive, FailureKind::Unclear),
         ] {
-            let failure = OpenFailure::of(&reason);
+            let failure = OpenFailure::of(&reason, &upstream);
             assert_eq!(failure.kind, kind, "{reason:?}");
             assert!(!failure.cause.shown.contains("output"), "{failure:?}");
             assert_eq!(failure.cause.logged.as_ref(), reason.to_string());
+        }
+    }
+
+    #[test]
+    fn output_that_the_log_has_is_not_repeated() {
+        let upstream = Upstream::new("a", || async { Err("not called".into()) });
+        let reason = CloseReason::ByServer(Some("a exited with status 1\nTraceback\nKeyError: 42".into()));
+        for (upstream, logged) in [
+            (upstream.clone(), "the server closed the connection: a exited with status 1\nTraceback\nKeyError: 42"),
+            (upstream.with_logged_output(), "the server closed the connection: a exited with status 1"),
+        ] {
+            assert_eq!(OpenFailure::of(&reason, &upstream).cause.logged.as_ref(), logged);
         }
     }
 }

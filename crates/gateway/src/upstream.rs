@@ -38,6 +38,7 @@ pub struct Upstream {
     sharing: Sharing,
     mode: Mode,
     watches: Vec<Watch>,
+    has_logged_output: bool,
     connector: Arc<Connector>,
 }
 
@@ -65,6 +66,7 @@ impl Upstream {
             sharing: Sharing::default(),
             mode: Mode::Auto,
             watches: Vec::new(),
+            has_logged_output: false,
             connector: Arc::new(move || connect().boxed()),
         }
     }
@@ -101,6 +103,13 @@ impl Upstream {
         self
     }
 
+    /// The log has the output of its process already: the reasons in the log then leave out its last lines.
+    #[must_use]
+    pub fn with_logged_output(mut self) -> Self {
+        self.has_logged_output = true;
+        self
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -121,6 +130,10 @@ impl Upstream {
 
     pub(crate) fn watches(&self) -> &[Watch] {
         &self.watches
+    }
+
+    pub(crate) fn has_logged_output(&self) -> bool {
+        self.has_logged_output
     }
 
     pub(crate) fn eras(&self) -> Mode {
