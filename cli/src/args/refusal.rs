@@ -52,6 +52,25 @@ fn owner<'a>(grammar: &'a Command, verb: &str, flag: &str) -> Option<&'a str> {
     grammar.get_subcommands().filter(has_flag).map(Command::get_name).find(|owner| *owner != verb)
 }
 
+/// The flag of the command itself that is the same for servers behind it, or for the one that it uses: `--era` and
+/// `--upstream-era`.
+fn counterpart(grammar: &Command, verb: &str, flag: &str) -> Option<String> {
+    let name = flag.strip_prefix("--")?;
+    let other = name.strip_prefix("upstream-").map_or_else(|| format!("upstream-{name}"), str::to_owned);
+    let mut known = grammar.find_subcommand(verb)?.get_arguments();
+    known.any(|known| known.get_long() == Some(other.as_str())).then(|| format!("--{other}"))
+}
+
+/// The remedy for an unknown flag. `near`: a suggestion of the parser.
+fn flag_hint(grammar: &Command, verb: &str, flag: &str, near: &str) -> String {
+    match (counterpart(grammar, verb, flag), owner(grammar, verb, flag), near) {
+        (Some(own), ..) => format!("; did you mean {own}?"),
+        (None, Some(owner), _) => format!(" of pmcp {verb}; it is one of pmcp {owner}"),
+        (None, None, "") => String::new(),
+        (None, None, suggestion) => format!("; did you mean {suggestion}?"),
+    }
+}
+
 /// Translates an error of the parser about the command `verb`; help is not an error, but a text to print.
 pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Result<String, Failure> {
     let context = |kind| match error.get(kind) {
@@ -71,11 +90,7 @@ pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Resu
     match error.kind() {
         ErrorKind::DisplayHelp => Ok(error.render().to_string()),
         ErrorKind::UnknownArgument if argument().starts_with('-') => {
-            let hint = match (owner(grammar, verb, &flag()), &*context(ContextKind::SuggestedArg)) {
-                (Some(owner), _) => format!(" of pmcp {verb}; it is one of pmcp {owner}"),
-                (None, "") => String::new(),
-                (None, suggestion) => format!("; did you mean {suggestion}?"),
-            };
+            let hint = flag_hint(grammar, verb, &flag(), &context(ContextKind::SuggestedArg));
             Err(Failure::usage(format!("unknown flag \"{}\"{hint}", flag())))
         }
         ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", argument()))),
@@ -125,6 +140,11 @@ mod tests {
             ("run FILE --watch src", r#"unknown flag "--watch" of pmcp run; it is one of pmcp dev"#),
             ("dev FILE --config c", r#"unknown flag "--config" of pmcp dev; it is one of pmcp run"#),
             ("run FILE --poll 1s", "--poll is for pmcp dev: run does not watch files"),
+            ("run FILE --era stateful", r#"unknown flag "--era"; did you mean --upstream-era?"#),
+            ("dev --era stateful -- server", r#"unknown flag "--era"; did you mean --upstream-era?"#),
+            ("list FILE --upstream-era stateful", r#"unknown flag "--upstream-era"; did you mean --era?"#),
+            ("run FILE --upstream-era stateful", "--upstream-era is for MCP servers: --upstream URL, --config FILE or"),
+            ("run FILE --upstream-sessions client", "--upstream-sessions is for MCP servers: "),
             ("run --poll 1s -- server", "--poll is for pmcp dev: run does not watch files"),
             ("run FILE --nope", r#"unknown flag "--nope""#),
             ("dev FILE --hot-reload gracefull", "must be one of graceful, swap, immediate; did you mean graceful?"),

@@ -205,11 +205,14 @@ impl UpstreamFlags {
         entries.extend(command(self.command, self.protocol.chosen()));
         let policy = self.policy.policy();
         if entries.is_empty() {
-            return match policy {
-                Some(_) => Err(Failure::usage(
+            return match (policy, self.sessions.given()) {
+                (Some(_), _) => Err(Failure::usage(
                     "--allow-tools and --block-tools are for the tools of MCP servers, as in: pmcp run --block-tools NAME -- COMMAND",
                 )),
-                None => Ok(None),
+                (None, Some(flag)) => Err(Failure::usage(format!(
+                    "{flag} is for MCP servers: --upstream URL, --config FILE or a command after --"
+                ))),
+                (None, None) => Ok(None),
             };
         }
         let tls = self.certificate.tls()?;
