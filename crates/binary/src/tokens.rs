@@ -1,6 +1,7 @@
 //! Tokens that clients present as `authorization`, and the principals behind them.
 
 use std::fmt;
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -60,7 +61,10 @@ impl Tokens {
             return;
         }
         *last = Some(now);
-        tracing::info!(left_out = std::mem::take(left_out), "a request of proto-mcp was refused: {why}");
+        tracing::info!(
+            left_out = NonZeroU64::new(std::mem::take(left_out)),
+            "a request of proto-mcp was refused: {why}"
+        );
     }
 }
 

@@ -21,7 +21,7 @@ use crate::config::{Config, HttpLimits};
 use crate::events::{EventSource, Events};
 use crate::guard::Guard;
 use crate::http_session::{HttpSession, SessionKind, SessionTransport};
-use crate::log_rate::LogRate;
+use crate::log_rate::{LeftOut, LogRate};
 use crate::metrics::Metrics;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
@@ -187,7 +187,7 @@ impl Endpoint {
     /// The response to a request that exceeds the inbound budget.
     pub(crate) fn no_room(&self) -> Refusal {
         let why = "too many bytes of requests wait for their answers";
-        if let Some(left_out) = self.budget_full_log.permit(Instant::now()) {
+        if let Some(LeftOut(left_out)) = self.budget_full_log.permit(Instant::now()) {
             tracing::warn!(left_out, "a request was refused: {why}");
         }
         Box::new(unavailable(&format!("{why}; send it again in a moment")))
@@ -222,7 +222,7 @@ impl Endpoint {
         })?;
         let session = HttpSession::new(kind, key, &Caller::of(parts), &self.config);
         if !self.table.insert(&session) {
-            if let Some(left_out) = self.table_full_log.permit(Instant::now()) {
+            if let Some(LeftOut(left_out)) = self.table_full_log.permit(Instant::now()) {
                 tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
             }
             return Err(Box::new(unavailable("there are too many sessions")));

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::fair_table::{Admission, FairTable};
 use crate::http_session::HttpSession;
-use crate::log_rate::LogRate;
+use crate::log_rate::{LeftOut, LogRate};
 
 /// All open sessions. Their number is limited, and owners share it.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl SessionTable {
         match admission {
             Admission::Free => true,
             Admission::InsteadOf(other) => {
-                if let Some(left_out) = self.evictions.permit(now) {
+                if let Some(LeftOut(left_out)) = self.evictions.permit(now) {
                     tracing::warn!(left_out, "too many sessions: closed one of the owner that has most");
                 }
                 other.end();
