@@ -164,3 +164,18 @@ fn the_output_of_a_server_that_ends_is_shown_once() {
         assert!(!log.contains("\nbroken") && !log.contains("\n  broken"), "{command}: {log}");
     }
 }
+
+#[test]
+fn a_host_that_goes_before_the_server_answers_ends_both() {
+    for command in ["run", "dev"] {
+        let sandbox = Sandbox::new();
+        let words = [command, "--drain-timeout", "10ms", "--", "sh", "-c", "echo started >&2; exec sleep 1000"];
+        let host = sandbox.pmcp(&words).start();
+        host.request("initialize", &json!({}));
+        host.stderr_with("started");
+        host.hang_up();
+        assert_eq!(host.exit().code(), Some(1), "{command}: {}", host.stderr());
+        assert!(host.stderr().contains("the host closed its end before"), "{command}: {}", host.stderr());
+        host.no_orphans();
+    }
+}

@@ -1,6 +1,7 @@
 //! One client on standard input and output, in the protocol of its first bytes.
 
 use std::io::{self, IsTerminal};
+use std::time::Duration;
 
 use protomcp_binary::{BinaryPeer, BinaryServeError, DetectOptions, Rewound, ServeAnyError, peek_line};
 use protomcp_bridge::RunError;
@@ -8,6 +9,7 @@ use protomcp_gateway::Era;
 use protomcp_server::ServeError;
 use protomcp_transport::{TransportError, stdio};
 use serde::Deserialize;
+use tokio::io::AsyncRead;
 
 use crate::args::{Source, StdioOptions, ToolFlags};
 use crate::exit::Failure;
@@ -53,7 +55,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
         Source::Servers { servers, idle } => {
             gateway::note(&servers, &idle);
             gateway::check(&servers)?;
-            let reader = match is_terminal {
+            let mut reader = match is_terminal {
                 // A person who tries the command sees at once whether the servers start.
                 true => Rewound::new(reader),
                 false => tokio::select! {
@@ -62,7 +64,11 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
                 },
             };
             let remote = terms.remote(servers.limits.timeout);
-            let gateway = gateway::open(&servers, &remote, era(&reader), &mut signals).await?;
+            let era = era(&reader);
+            let gateway = tokio::select! {
+                gateway = gateway::open(&servers, &remote, era, &mut signals) => gateway?,
+                gone = gone(&mut reader, tool.limits.drain_timeout) => return gone,
+            };
             tracing::info!("serving on stdio, as a gateway to {}", servers.names());
             let server = terms.both(gateway::server(&gateway, &servers));
             let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };
@@ -73,6 +79,21 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
         Err(error) if !is_gone(&error) => Err(Failure::failed(error.to_string())),
         _ => Ok(()),
     }
+}
+
+/// Waits until the host has closed its end while the servers start. They get the time that running calls have, to answer
+/// requests from before, or to fail.
+async fn gone<R: AsyncRead + Unpin>(reader: &mut Rewound<R>, drain_timeout: Duration) -> Result<(), Failure> {
+    reader.ended(MAX_FIRST).await;
+    tokio::time::sleep(drain_timeout).await;
+    let why = "the host closed its end before the servers were connected";
+    if reader.has_text() {
+        return Err(Failure::failed(format!(
+            "{why}: its requests have no answer; --drain-timeout gives them more time"
+        )));
+    }
+    tracing::info!("{why}");
+    Ok(())
 }
 
 /// Waits for a signal that ends the program.

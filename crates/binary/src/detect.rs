@@ -64,6 +64,28 @@ impl<R> Rewound<R> {
         let text = self.head.strip_prefix(&MARK).unwrap_or(&self.head).trim_ascii_start();
         Some(&text[..text.iter().position(|byte| *byte == b'\n')?])
     }
+
+    /// True if something other than blanks waits to be read again.
+    #[must_use]
+    pub fn has_text(&self) -> bool {
+        !self.head.trim_ascii().is_empty()
+    }
+}
+
+impl<R: AsyncRead + Unpin> Rewound<R> {
+    /// Reads on until the stream ends or fails. Everything is read again later; once `max` bytes wait for that, no more is
+    /// read, and the end is not noticed. Cancel safe.
+    pub async fn ended(&mut self, max: usize) {
+        while !self.has_ended {
+            if self.head.len() >= max {
+                return std::future::pending().await;
+            }
+            self.head.reserve(FIRST_READ);
+            // The reader of the rest gets an error again.
+            let Ok(count) = self.reader.read_buf(&mut self.head).await else { return };
+            self.has_ended = count == 0;
+        }
+    }
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Rewound<R> {
@@ -89,6 +111,8 @@ const FIRST_READ: usize = 1024;
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     /// A terminal: each end of its input is an empty read, and there is more behind it.
@@ -132,5 +156,27 @@ mod tests {
             stream.read_to_end(&mut read).await.unwrap();
             assert_eq!(read, expected);
         }
+    }
+
+    #[tokio::test]
+    async fn the_end_is_noticed_and_nothing_is_lost() {
+        for (pieces, has_text) in
+            [(vec![&b"{}\n"[..], b"{}\n", b"", b"more"], true), (vec![b" \n", b"", b"more"], false)]
+        {
+            let whole = pieces.iter().take_while(|piece| !piece.is_empty()).copied().collect::<Vec<_>>().concat();
+            let mut stream = Rewound::new(Terminal(pieces));
+            stream.ended(64).await;
+            assert_eq!(stream.has_text(), has_text);
+            let mut read = Vec::new();
+            stream.read_to_end(&mut read).await.unwrap();
+            assert_eq!(read, whole);
+        }
+    }
+
+    #[tokio::test]
+    async fn no_more_is_read_than_may_wait() {
+        let mut stream = Rewound::new(Terminal(vec![b"12345678", b"9"]));
+        assert!(stream.ended(8).now_or_never().is_none());
+        assert_eq!(stream.head, "12345678");
     }
 }
