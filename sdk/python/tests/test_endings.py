@@ -193,7 +193,7 @@ class Leaving(Exception):
 
 
 @pytest.mark.parametrize(
-    "error", [Silent(), Leaving(), KeyboardInterrupt("stop"), GeneratorExit(), asyncio.CancelledError()]
+    "error", [Silent(), Leaving(), SystemExit(3), KeyboardInterrupt("stop"), GeneratorExit(), asyncio.CancelledError()]
 )
 @pytest.mark.parametrize("kind", ["plain", "concurrent", "async"])
 def test_any_exception_is_an_answer(error: BaseException, kind: str) -> None:

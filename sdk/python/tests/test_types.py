@@ -9,7 +9,7 @@ import enum
 import pathlib
 import uuid
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict, Union
 
 import pydantic
 import pytest
@@ -163,6 +163,52 @@ def test_a_type_without_a_form_in_json_is_refused() -> None:
 )
 def test_a_slip_is_recognised_and_another_word_is_not(wrong: str, meant: str | None) -> None:
     assert nearest(wrong, ["name", "user_name", "count"]) == meant
+
+
+JSON = Union[str, int, None, "list[JSON]", "dict[str, JSON]"]
+
+
+def test_an_alias_may_hold_itself() -> None:
+    types = Types({"JSON": JSON})
+    schema = types.complete(types.of(JSON).schema)
+    choices = [
+        *({"type": each} for each in ("string", "integer", "null")),
+        *({"$ref": f"#/$defs/{each}"} for each in ("list_JSON", "dict_str__JSON")),
+    ]
+    assert schema == {
+        "anyOf": choices,
+        "$defs": {
+            "list_JSON": {"type": "array", "items": {"anyOf": choices}},
+            "dict_str__JSON": {"type": "object", "additionalProperties": {"anyOf": choices}},
+        },
+    }
+
+    @tool
+    def show(value: JSON) -> str:
+        return repr(value)
+
+    with Harness() as tools:
+        assert tools.call(show, value=[1, {"a": [None]}]).text == "[1, {'a': [None]}]"
+        assert "at /value/0/a/0: expected string" in tools.call(show, value=[{"a": [1.5]}]).text
+
+
+def test_a_type_as_text_is_the_type() -> None:
+    types = Types({})
+    assert types.complete(types.of("list[int]").schema) == {"type": "array", "items": {"type": "integer"}}
+
+
+@pytest.mark.parametrize("hint", [Any, list, None])
+def test_a_cyclic_result_is_an_error(hint: Any) -> None:
+    @tool(output_type=hint)
+    def cyclic(in_object: bool) -> Any:
+        result: list[Any] = []
+        result.append(result)
+        return {"result": result} if in_object else result
+
+    with Harness() as tools:
+        for in_object in (False, True):
+            found = tools.call(cyclic, in_object=in_object)
+            assert found.is_error and "it is cyclic, or nested too deeply" in found.text
 
 
 def test_the_schema_of_a_tool() -> None:

@@ -145,7 +145,16 @@ class Output:
 def _mismatch(error: Exception) -> OutputMismatch:
     if isinstance(error, OutputMismatch):
         return error
-    return OutputMismatch(f"the result has no form in JSON: {error}")
+    reason = _CYCLIC if isinstance(error, RecursionError) or is_cyclic(error) else error
+    return OutputMismatch(f"the result has no form in JSON: {reason}")
+
+
+_CYCLIC = "it is cyclic, or nested too deeply"
+
+
+def is_cyclic(error: Exception) -> bool:
+    """True for the error of the encoder about a value that holds itself."""
+    return isinstance(error, ValueError) and str(error).startswith("Circular reference")
 
 
 def content_json(value: Any) -> str:
@@ -179,7 +188,9 @@ def text_of(value: Any) -> str:
         return value
     try:
         return dump(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if is_cyclic(error):
+            raise
         return str(value)
 
 

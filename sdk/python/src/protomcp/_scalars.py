@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ._faults import Faults
+from ._faults import Faults, quoted
 from ._json import not_within
 
 Scalar = tuple[dict[str, Any], Callable[[Any, str, Faults], Any]]
@@ -77,7 +77,8 @@ def _date_types() -> dict[type, Scalar]:
             if type(value) in (int, float):
                 return timedelta(seconds=value)
         except OverflowError:
-            pass
+            # Not as a wrong type, which a union does not describe.
+            return faults.add(place, f"{quoted(value)} is not within ±{timedelta.max.days} days, in seconds")
         return faults.expected(place, "a number of seconds", value)
 
     text = {"type": "string"}

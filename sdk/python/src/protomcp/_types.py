@@ -88,6 +88,21 @@ def _known(scope: dict[str, Any]) -> dict[str, Any]:
     return {"typing": typing} | vars(typing) | own | scope
 
 
+class _Text:
+    """A type that is written as text. `kind` refers to it, if it holds itself."""
+
+    __slots__ = ("kind", "made", "name")
+
+    def __init__(self) -> None:
+        self.kind: Kind | None = None
+        self.made: Kind | None = None
+        self.name = ""
+
+    def load(self, value: Any, place: str, faults: Faults) -> Any:
+        assert self.made is not None
+        return self.made.load(value, place, faults)
+
+
 class Types:
     """The types of one schema. `definitions` are its `$defs`; `scope` resolves names in annotations."""
 
@@ -96,6 +111,8 @@ class Types:
         self._scope = scope or {}
         self._named: dict[Any, Kind] = {}
         self._names: dict[str, Any] = {}
+        # The types that are written as text and are being read, or that are recursive.
+        self._texts: dict[str, _Text] = {}
 
     def of(self, hint: Any) -> Kind:
         """The kind of a type; raises UnknownType."""
@@ -112,7 +129,7 @@ class Types:
         if isinstance(hint, str):
             hint = ForwardRef(hint)
         if isinstance(hint, ForwardRef):
-            return self.of(resolve(hint.__forward_arg__, self._scope))
+            return self._of_text(hint.__forward_arg__)
         if hint is Any or hint is object or isinstance(hint, TypeVar):
             return self._of_variable(hint)
         if hint is None or hint is type(None):
@@ -130,6 +147,28 @@ class Types:
         if isinstance(hint, type):
             return self._of_class(hint)
         raise UnknownType(f"{_name_of(hint)} has no form in JSON")
+
+    def _of_text(self, text: str) -> Kind:
+        """A type that is written as text. One that holds itself, as `list[JSON]` in `JSON` does, has a definition."""
+        found = self._texts.get(text)
+        if found is not None:
+            if found.kind is None:
+                name = "".join(each if each.isascii() and each.isalnum() else "_" for each in text).strip("_") or "Type"
+                while self._names.setdefault(name, found) is not found:
+                    name += "_"
+                found.name = name
+                found.kind = Kind({"$ref": f"#/$defs/{name}"}, found.load)
+            return found.kind
+        found = self._texts[text] = _Text()
+        try:
+            found.made = self.of(resolve(text, self._scope))
+        finally:
+            if found.kind is None or found.made is None:
+                del self._texts[text]
+        if found.kind is None:
+            return found.made
+        self.definitions[found.name] = found.made.schema
+        return found.kind
 
     def complete(self, schema: Schema) -> Schema:
         """A schema with the definitions that it refers to."""
