@@ -124,6 +124,25 @@ function typeName(error) {
   }
 }
 
+/** The most characters of a value that was thrown in place of an error. */
+const MAX_THROWN = 1000;
+
+const WITHOUT_TEXT = "the tool has thrown an object without a text";
+
+/**
+ * The text of a value that was thrown without a message: an object without a text of its own is shown as JSON.
+ *
+ * @param {unknown} value
+ */
+function textOfThrown(value) {
+  if (typeof value !== "object" || value === null || value instanceof Error) return String(value);
+  const { toString } = value;
+  const isOwn = typeof toString === "function" && toString !== Object.prototype.toString;
+  const text = isOwn && !Array.isArray(value) ? String(value) : JSON.stringify(value);
+  if (text === "{}") return WITHOUT_TEXT;
+  return text.length > MAX_THROWN ? `${text.slice(0, MAX_THROWN)}…` : text;
+}
+
 /**
  * The parts of an error on the wire.
  *
@@ -141,9 +160,9 @@ export function describeError(error) {
       };
     }
     const { code, message } = /** @type {{ code?: unknown, message?: unknown }} */ (Object(error));
-    const text = typeof message === "string" && message ? message : String(error);
+    const text = typeof message === "string" && message ? message : textOfThrown(error);
     return { errorCode: typeof code === "string" ? code : "TOOL_ERROR", message: text };
   } catch {
-    return { errorCode: "TOOL_ERROR", message: "the tool has thrown an object without a text" };
+    return { errorCode: "TOOL_ERROR", message: WITHOUT_TEXT };
   }
 }

@@ -72,3 +72,23 @@ test("an error that is meant for the caller has no type, and is not in the log",
     assert.equal(await use().catch((error) => error.message), "there is none", about);
   assert.deepEqual(logged, []);
 });
+
+test("an object that is thrown is shown as JSON", async () => {
+  const cyclic = {};
+  cyclic.self = cyclic;
+  for (const [value, text] of [
+    [{ a: 1 }, '{"a":1}'],
+    [{ a: 1, message: "no disk" }, "no disk"],
+    [[1, "b"], '[1,"b"]'],
+    [Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
+    [{ toString: () => "own" }, "own"],
+    ["text", "text"],
+    [{}, "the tool has thrown an object without a text"],
+    [undefined, "undefined"],
+    [cyclic, "the tool has thrown an object without a text"],
+    [{ a: "x".repeat(5000) }, `{"a":"${"x".repeat(994)}…`],
+  ]) {
+    thrown = value;
+    assert.equal((await client.call("plain")).text, text);
+  }
+});

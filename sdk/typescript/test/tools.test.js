@@ -296,6 +296,16 @@ test("the members of a schema without the schema are named", async () => {
     await assert.rejects(connect(), ({ message }) => (assert.match(message, new RegExp(text)), true));
     declared.remove();
   }
+  for (const [input, place] of [
+    [{ type: "object", properties: { a: { type: "array", items: z.string() } } }, "/properties/a/items"],
+    [{ anyOf: [{ type: "object" }, z.object({})] }, "/anyOf/1"],
+    [{ type: "object", properties: { a: { type: "object", properties: { b: type("string") } } } }, "/properties/a/properties/b"],
+  ]) {
+    const declared = tool({ name: "mixed", handler: echo, input });
+    const text = `tool "mixed", input: ${place} is a schema of a library inside of JSON Schema: write this part as JSON Schema`;
+    await assert.rejects(connect(), ({ message }) => (assert.ok(message.startsWith(text), message), true));
+    declared.remove();
+  }
   const asks = tool({ name: "asks_shape", handler: (_, { ask }) => ask("?", { a: z.string() }) });
   assert.match((await client.call("asks_shape")).text, /the form of a question: "a" is the schema of a member: wrap it/);
   asks.remove();

@@ -121,8 +121,35 @@ export function toJson(schema, side, about) {
  */
 function checkShape(schema, about) {
   const [name] = Object.entries({ ...Object(schema.properties), ...schema }).find(([, each]) => isStandard(each)) ?? [];
-  if (name === undefined) return;
-  throw new TypeError(`${about}: ${JSON.stringify(name)} is the schema of a member: wrap it, as in z.object({ ${name}: … })`);
+  if (name !== undefined) {
+    throw new TypeError(
+      `${about}: ${JSON.stringify(name)} is the schema of a member: wrap it, as in z.object({ ${name}: … })`,
+    );
+  }
+  const place = foreignPlace(schema, "", new Set());
+  if (place === undefined) return;
+  throw new TypeError(
+    `${about}: ${place} is a schema of a library inside of JSON Schema: write this part as JSON Schema, or the whole with the library`,
+  );
+}
+
+/**
+ * The place of the first schema of a library in a value.
+ *
+ * @param {unknown} value
+ * @param {string} place
+ * @param {Set<object>} seen
+ * @returns {string | undefined}
+ */
+function foreignPlace(value, place, seen) {
+  if (isStandard(/** @type {any} */ (value))) return place;
+  if (typeof value !== "object" || value === null || seen.has(value)) return undefined;
+  seen.add(value);
+  for (const [name, each] of Object.entries(value)) {
+    const found = foreignPlace(each, `${place}/${name}`, seen);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /**
