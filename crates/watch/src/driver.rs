@@ -289,6 +289,8 @@ fn ask(notifier: &mut Option<Box<dyn Notifier>>, directory: &Path) -> Option<Wat
     match &error.kind {
         notify::ErrorKind::PathNotFound => None,
         notify::ErrorKind::Io(io) if matches!(io.kind(), NotFound | PermissionDenied | NotADirectory) => None,
+        // Links that lead in a circle, for example.
+        notify::ErrorKind::Io(_) if directory.metadata().is_err() => None,
         _ => Some(WatchError::of_notifications(&error)),
     }
 }

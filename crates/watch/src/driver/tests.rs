@@ -101,6 +101,22 @@ async fn a_directory_that_is_gone_again_does_not_cause_polling() {
     assert!(matches!(bench.watcher.backend(), Backend::Native | Backend::NativeAndPoll { .. }));
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn links_in_a_circle_do_not_cause_polling() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    for (link, target) in [("one", "two"), ("two", "one"), ("tools.py", "one/tools.py")] {
+        std::os::unix::fs::symlink(target, root.join(link)).unwrap();
+    }
+    let (watcher, mut batches) = Watcher::spawn(Watch::file(root.join("tools.py"))).unwrap();
+    assert!(matches!(watcher.backend(), Backend::Native | Backend::NativeAndPoll { .. }), "{:?}", watcher.backend());
+    fs::remove_file(root.join("tools.py")).unwrap();
+    fs::write(root.join("tools.py"), "").unwrap();
+    let batch = in_time(batches.recv()).await.expect("in time").expect("it runs");
+    assert!(batch.paths.contains(&root.join("tools.py")), "{batch:?}");
+}
+
 #[tokio::test]
 async fn running_out_of_watches_later_leads_to_polling() {
     let mut bench = Bench::new(|| Ok(Granting(2, limit)));
