@@ -34,7 +34,8 @@ impl NoAnswer {
     }
 }
 
-/// The HTTP status of a JSON-RPC error that a server has sent, or of a reply that may mean a lost session. A transport
-/// returns it among the `Extensions` of that message.
+/// The HTTP status of a JSON-RPC error that a server has sent, or of a reply that may mean a lost session.
+///
+/// A transport returns it among the `Extensions` of that message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HttpStatus(pub u16);
