@@ -32,6 +32,24 @@ fn every_part_of_the_page_works_in_a_browser() {
     assert_eq!(seen.lines().count(), 20, "{seen}");
 }
 
+#[test]
+fn a_form_takes_any_reference() {
+    let sandbox = Sandbox::new();
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/playground/page/schema.js");
+    let script = "
+import { resolve } from './schema.mjs';
+const root = { $defs: { 'a b': { type: 'string' }, 'c/d': { type: 'null' } } };
+for (const $ref of ['#/$defs/a%20b', '#/$defs/c~1d', '#/%zz', '#/$defs/%', '#/none', 'https://a.example/b']) {
+  console.log(JSON.stringify(resolve({ $ref }, root)));
+}";
+    sandbox.write("schema.mjs", std::fs::read_to_string(page).expect("the page is part of the repository"));
+    let output = Command::new("node").arg(sandbox.write("references.mjs", script)).output();
+    let output = output.expect("node is installed by scripts/setup");
+    let seen = String::from_utf8_lossy(&output.stdout);
+    let expected = [r#"{"type":"string"}"#, r#"{"type":"null"}"#, "{}", "{}", "{}", "{}"];
+    assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 /// Item 98.
 #[test]
 fn a_request_without_the_token_gets_nothing() {

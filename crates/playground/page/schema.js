@@ -113,7 +113,14 @@ function merge(whole, part) {
 function lookUp(reference, root) {
   if (reference === "#") return root;
   if (!reference.startsWith("#/")) return undefined;
-  const steps = decodeURIComponent(reference.slice(2)).split("/");
+  let path;
+  try {
+    path = decodeURIComponent(reference.slice(2));
+  } catch {
+    // A percent sign that escapes nothing: the reference leads nowhere.
+    return undefined;
+  }
+  const steps = path.split("/");
   return steps.reduce((found, step) => found?.[step.replaceAll("~1", "/").replaceAll("~0", "~")], root);
 }
 
