@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Everything, Sandbox, Web, eventually, judge, living, pmcp};
+use protomcp_conformance::{Everything, Sandbox, Web, eventually, judge, living, peers, pmcp};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -153,6 +153,34 @@ fn forms_are_answered_by_the_command_line() {
     assert!(code == Some(1) && text.contains("--answer email=…: a value is required"), "{text}");
     let (code, text) = error(&sandbox, &[&call[..], &["--era", "stateless"]].concat());
     assert!(code == Some(1) && text.contains("(-32021); it asks its user: give the answers with --answer"), "{text}");
+}
+
+#[test]
+fn a_question_that_was_not_expected_names_the_flag() {
+    let sandbox = sandbox();
+    let server = r#"
+import json, sys
+
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+for line in iter(sys.stdin.readline, ""):
+    request = json.loads(line)
+    if request["method"] == "initialize":
+        info = {"name": "asks", "version": "1"}
+        send(id=request["id"], result={"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+    elif request["method"] == "tools/call":
+        # Without a look at the capabilities of the client.
+        send(id="q", method="elicitation/create", params={"message": "Who?", "requestedSchema": {"type": "object"}})
+        json.loads(sys.stdin.readline())
+        send(id=request["id"], result={"content": [{"type": "text", "text": "it failed"}], "isError": True})
+    elif "id" in request:
+        send(id=request["id"], error={"code": -32601, "message": "method not found"})
+"#;
+    sandbox.write("server.py", server);
+    let python = peers().join("py/bin/python");
+    let (code, text) = error(&sandbox, &["call", "ask", "--", &python.to_string_lossy(), "server.py"]);
+    assert!(code == Some(1) && text.matches("--answer KEY=VALUE").count() == 1, "{text}");
 }
 
 #[test]

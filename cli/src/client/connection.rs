@@ -161,7 +161,7 @@ fn client(client: Client, target: &Target, flags: &ServerFlags, answers: &[Answe
             client.on_elicit(move |question, _| std::future::ready(form::filled_in(&question, &answers)))
         }
         _ if form::has_terminal() => client.on_elicit_with_urls(|question, _| form::answer(question)),
-        _ => client,
+        _ => client.observe_refused_questions(form::refused),
     }
 }
 

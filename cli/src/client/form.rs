@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
-use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, RawJson};
+use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, Method, RawJson};
 use serde_json::{Map, Value};
 
 use crate::args::Answer;
@@ -11,6 +11,16 @@ use crate::exit::printable;
 /// True if a user can be asked: standard input and standard error are a terminal.
 pub(super) fn has_terminal() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Notes that a server has asked its user although this client cannot. The server may report that in any words.
+pub(super) fn refused(method: &str) {
+    if method == Elicit::NAME {
+        tracing::warn!(
+            "the server asks its user, who cannot be asked without a terminal: pmcp call, read and prompt take the answers \
+             as --answer KEY=VALUE"
+        );
+    }
 }
 
 /// Asks the user.

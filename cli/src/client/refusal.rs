@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use futures_util::{Stream, TryStreamExt};
 use protomcp_client::RequestError;
-use protomcp_types::code;
+use protomcp_types::{Elicit, Method, code};
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -38,9 +38,16 @@ pub(super) fn failure(what: &str, error: &RequestError, meant: Option<String>) -
     Failure::failed(format!("{what} failed: {error}{advice}"))
 }
 
-/// True if the server has refused a request because it cannot ask its user.
+/// True if a request has failed because the server cannot ask its user.
 fn asks_its_user(error: &RequestError) -> bool {
-    let RequestError::Refused(error) = error else { return false };
+    let error = match error {
+        RequestError::Refused(error) => error,
+        // The server has asked all the same.
+        RequestError::NoInput(error) => {
+            return error.code == code::METHOD_NOT_FOUND && error.message.contains(Elicit::NAME);
+        }
+        _ => return false,
+    };
     let data: Option<Value> = error.data.as_ref().and_then(|data| data.to().ok());
     error.code == code::MISSING_CLIENT_CAPABILITY
         && data.is_some_and(|data| !data["requiredCapabilities"]["elicitation"].is_null())
@@ -70,6 +77,8 @@ mod tests {
         };
         let form = refused(r#"{"requiredCapabilities":{"elicitation":{"form":{}}}}"#);
         assert!(failure("calling \"a\"", &form, None).to_string().contains("--answer KEY=VALUE"));
+        let asked = RequestError::NoInput(ErrorObject::method_not_found(Elicit::NAME));
+        assert!(failure("calling \"a\"", &asked, None).to_string().contains("--answer KEY=VALUE"));
         let sampling = refused(r#"{"requiredCapabilities":{"sampling":{}}}"#);
         assert!(failure("calling \"a\"", &sampling, None).to_string().ends_with("(-32021)"));
     }

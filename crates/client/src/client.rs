@@ -14,7 +14,7 @@ use tower_layer::Layer;
 
 use crate::driver;
 use crate::erased_service::LayeredService;
-use crate::handlers::{Handler, ListChanged, LogMessage, Observe};
+use crate::handlers::{Handler, ListChanged, LogMessage, Observe, ObserveRefused};
 use crate::reconnection::Reconnection;
 use crate::registry::Registry;
 use crate::request::{ClientRequest, RequestService};
@@ -207,6 +207,13 @@ impl Client {
         observe: impl Fn(&Notification, &ServerContext) + Send + Sync + 'static,
     ) -> Self {
         self.change(|settings| settings.handlers.observe = Some(Observe::new(observe)))
+    }
+
+    /// Calls `observe` with the method of every request of a server that gets an error because this client does not declare
+    /// the capability for it: some servers ask all the same. On the task of the connection; it must not block.
+    #[must_use]
+    pub fn observe_refused_questions(self, observe: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        self.change(|settings| settings.handlers.refused = Some(ObserveRefused::new(observe)))
     }
 
     /// Gets the log messages of servers, in order.

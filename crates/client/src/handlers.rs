@@ -28,6 +28,10 @@ pub(crate) struct Observe(Arc<ObserveFn>);
 
 type ObserveFn = dyn Fn(&Notification, &ServerContext) + Send + Sync;
 
+/// A function that sees the methods of requests without an answer on the task of the connection.
+#[derive(Clone)]
+pub(crate) struct ObserveRefused(Arc<dyn Fn(&str) + Send + Sync>);
+
 /// All functions of one client.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Handlers {
@@ -39,6 +43,7 @@ pub(crate) struct Handlers {
     pub(crate) samples_with_tools: bool,
     pub(crate) question: Option<QuestionHandler>,
     pub(crate) observe: Option<Observe>,
+    pub(crate) refused: Option<ObserveRefused>,
     pub(crate) log: Option<Handler<LogMessage, ()>>,
     pub(crate) list_changed: Option<Handler<ListChanged, ()>>,
     pub(crate) resource_updated: Option<Handler<String, ()>>,
@@ -109,6 +114,25 @@ impl Observe {
 impl fmt::Debug for Observe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Observe").finish_non_exhaustive()
+    }
+}
+
+impl ObserveRefused {
+    pub(crate) fn new(function: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(function))
+    }
+
+    /// Calls the function. A panic stays inside.
+    pub(crate) fn call(&self, method: &str) {
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| (self.0)(method))).is_err() {
+            tracing::error!("an observer of refused requests panicked");
+        }
+    }
+}
+
+impl fmt::Debug for ObserveRefused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObserveRefused").finish_non_exhaustive()
     }
 }
 

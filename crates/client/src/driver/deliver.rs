@@ -40,6 +40,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
                 let task = self.answerer.answer(key, question);
                 self.answering.insert(Question::Request(number), task);
             }
+            ClientEvent::Refused(method) => self.refused(&method),
             ClientEvent::Withdrawn(key) => self.stop_answering(Question::Request(key.number)),
             ClientEvent::Notification(notification) => self.notification(notification),
             ClientEvent::Listening(outcome) => self.listening(&outcome),
@@ -78,6 +79,13 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             observe.call(&notification, &self.answerer.context);
         }
         self.notices.tell(notification);
+    }
+
+    fn refused(&self, method: &str) {
+        tracing::debug!(method, "the server asks for something that this client does not declare");
+        if let Some(observe) = &self.answerer.settings.handlers.refused {
+            observe.call(method);
+        }
     }
 
     fn closed(&mut self, reason: &CloseReason) {

@@ -75,6 +75,8 @@ pub enum ClientEvent {
     },
     /// The server asks; answer with [`ClientConnection::reply`](crate::ClientConnection::reply).
     Question(RequestKey, ServerQuestion),
+    /// The server has asked with this method in a session, and got an error: the client does not declare the capability.
+    Refused(String),
     /// The server has cancelled its request; an answer has no effect.
     Withdrawn(RequestKey),
     /// Any other notification.

@@ -92,7 +92,12 @@ impl ClientConnection {
                 Some(ErrorObject::invalid_request("requests are invalid during session initialization"))
             }
             method if !is_session => Some(ErrorObject::method_not_found(method)),
-            _ => self.refusal(&question),
+            _ => {
+                let refusal = self.refusal(&question);
+                let undeclared = refusal.as_ref().map(|_| ClientEvent::Refused(question.method.clone()));
+                self.events.extend(undeclared);
+                refusal
+            }
         };
         if let Some(refusal) = refusal {
             return self.send_response(id, Err(refusal));

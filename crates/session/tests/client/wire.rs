@@ -133,6 +133,7 @@ impl Wire {
                     self.asked.push(key);
                     format!("asked {}", question.method)
                 }
+                ClientEvent::Refused(method) => format!("refused {method}"),
                 ClientEvent::Withdrawn(key) => format!("withdrawn {}", key.id),
                 ClientEvent::Notification(notification) => format!("told {}", notification.method),
                 ClientEvent::Listening(Ok(filter)) => format!("listening {}", serde_json::to_string(&filter).unwrap()),
