@@ -41,6 +41,7 @@ MESSAGES = {
         x101="icons_json:json",
         x102="task_required:bool",
         x103="metadata_json:json",
+        x104="checks_arguments:bool",
     ),
     "CallToolResponse": fields(
         "is_error:bool result_json:json enable_tools:[string] disable_tools:[string] error:ToolError"

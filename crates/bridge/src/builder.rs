@@ -146,8 +146,9 @@ impl Builder {
     }
 
     /// Sets the treatment of arguments that do not match the input schema of their tool. Default
-    /// [`ArgumentPolicy::Reject`] for a process that announces `validated-arguments`, [`ArgumentPolicy::Warn`] for
-    /// others.
+    /// [`ArgumentPolicy::Decode`] for a tool that sets `checks_arguments`, otherwise [`ArgumentPolicy::Reject`] for a
+    /// process that announces `validated-arguments`, and [`ArgumentPolicy::Warn`] for others. The policy that is set here
+    /// holds for every tool.
     #[must_use]
     pub fn validate_arguments(mut self, policy: ArgumentPolicy) -> Self {
         self.arguments = Some(policy);

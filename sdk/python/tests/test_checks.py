@@ -15,8 +15,10 @@ from protomcp import (
     Form,
     Refused,
     _types,
+    action,
     prompt,
     tool,
+    tool_group,
 )
 from protomcp._faults import Faults
 from protomcp._json import to_plain
@@ -197,3 +199,35 @@ def test_constants_tell_the_type_that_was_meant() -> None:
     wrong = {"kind": "and", "kids": [{"kid": 1}, {"kid": 2}, {"kid": 3}, {"kid": 4}]}
     Types(globals()).of(And | Or | Not).load(wrong, "", faults)
     assert [place for place, _ in faults.described] == [f"/kids/{at}/kid" for at in range(4)]
+
+
+class Lax(pydantic.BaseModel):
+    on: bool = False
+
+
+def test_a_tool_with_a_model_checks_its_arguments() -> None:
+    @tool
+    def lax(model: Lax, n: int = 0) -> str:
+        return f"{model.on} {n}"
+
+    @tool
+    def strict(n: int) -> Lax:
+        return Lax(on=n > 0)
+
+    @tool(input_schema={"type": "object"})
+    def given(model: Lax) -> str:
+        return "given"
+
+    @tool_group("group")
+    class Group:
+        @action("lax")
+        def lax(self, model: Lax) -> str:
+            return "in a group"
+
+    with Harness() as tools:
+        checks = {each.name: each.checks_arguments for each in tools._tools}
+        assert checks == {"lax": True, "strict": False, "given": False, "group.lax": False}
+        assert tools.call("lax", model={"on": "yes"}).text == "True 0"
+        refused = tools.call("lax", model={"on": "perhaps"}, n="1")
+        assert refused.error is not None and refused.error["error_code"] == "INVALID_ARGUMENTS"
+        assert "at /model/on: " in refused.text and 'at /n: expected integer, got "1"' in refused.text

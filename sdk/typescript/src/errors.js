@@ -27,6 +27,17 @@ export class ToolError extends Error {
   }
 }
 
+/**
+ * The failure of a request whose arguments do not fit.
+ *
+ * @param {string} about
+ * @param {string[]} complaints
+ */
+export function invalidArguments(about, complaints) {
+  const list = complaints.map((complaint) => `\n- ${complaint}`).join("");
+  return new ToolError(`invalid arguments for ${about}:${list}`, { code: "INVALID_ARGUMENTS" });
+}
+
 /** Ends a task without a result: the work could not be carried out at all. Elsewhere it is like a {@link ToolError}. */
 export class TaskError extends ToolError {
   name = "TaskError";

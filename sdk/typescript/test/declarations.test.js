@@ -25,6 +25,7 @@ import {
 import { connect } from "protomcp/testing";
 import { z } from "zod";
 
+import { toolDefinitions } from "../src/session/definitions.js";
 import { intercept } from "../src/session/intercept.js";
 import { matchTemplate } from "../src/session/template.js";
 import { registry, Registry } from "../src/registry.js";
@@ -259,6 +260,41 @@ test("a workflow keeps its order by handles", async () => {
   assert.deepEqual(cancelled, [7]);
   assert.equal((await client.call("deploy_ship", { handle })).error.code, "NOT_FOUND");
   assert.match((await client.call("deploy_ship", {})).text, /"handle" is missing/);
+});
+
+test("steps and actions with schemas of a library check their arguments", async () => {
+  const count = z.object({ n: z.coerce.number() });
+  const plain = { type: "object", properties: { n: { type: "number" } }, additionalProperties: false };
+  const step = { next: ["last"], handler: ({ n }) => String(n) };
+  const last = { handler: ({ n }) => String(n) };
+  const action = { handler: ({ n }) => String(n + 1) };
+  const declared = [
+    workflow({ name: "of_zod", first: "first", steps: { first: { input: count, ...step }, last: { input: count, ...last } } }),
+    workflow({ name: "plain", first: "first", steps: { first: { input: plain, ...step }, last } }),
+    toolGroup({
+      name: "mixed",
+      strategy: "union",
+      actions: { zod: { input: count, ...action }, plain: { input: plain, ...action } },
+    }),
+    toolGroup({ name: "json", strategy: "union", actions: { plain: { input: plain, ...action } } }),
+  ].flat();
+  const names = new Set(declared.map(({ name }) => name));
+  const checked = toolDefinitions(registry).filter(({ name, checksArguments }) => checksArguments && names.has(name));
+  assert.deepEqual(
+    checked.map(({ name }) => name),
+    ["of_zod_first", "of_zod_last", "mixed"],
+  );
+  const { handle } = (await client.call("of_zod_first", { n: "5" })).meta["protomcp/workflow"];
+  const invalid = (complaint) => new RegExp(`^invalid arguments for tool "of_zod_last":\\n- ${complaint}`);
+  assert.match((await client.call("of_zod_last", { handle, n: "six" })).text, invalid("at /n: "));
+  assert.match((await client.call("of_zod_last", { n: 6 })).text, invalid('"handle" is missing'));
+  assert.match((await client.call("of_zod_last", { handle, n: "6" })).text, /^6/);
+  assert.match((await client.call("of_zod_first", { m: 1 })).text, /unknown argument "m"; expected "n"/);
+  assert.match((await client.call("plain_first", { n: "5" })).text, /expected number, got "5"/);
+  assert.equal((await client.call("mixed", { action: "zod", n: "5" })).text, "6");
+  assert.match((await client.call("mixed", { action: "plain", n: "5" })).text, /expected number, got "5"/);
+  assert.match((await client.call("mixed", { n: "5" })).text, /"action" is missing/);
+  for (const tool of declared) tool.remove();
 });
 
 // ---------------------------------------------------------------- middleware

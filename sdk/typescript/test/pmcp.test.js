@@ -108,6 +108,21 @@ for (const modern of [false, true]) {
   });
 }
 
+test("a library converts the arguments that its schema does not allow", async () => {
+  const { client, call } = await connect(here("fixtures/tools.mjs"));
+  const { structuredContent } = await call("coerced", { n: " 5 ", on: "yes", words: "a,b" });
+  assert.deepEqual(structuredContent, { n: 5, on: true, words: ["a", "b"] });
+  assert.deepEqual((await call("coerced", { n: "6" })).structuredContent.n, 6);
+  const wrong = await call("coerced", { n: "five", wrods: [] });
+  assert.equal(wrong._meta["protomcp/error"].error_code, "INVALID_ARGUMENTS");
+  assert.match(text(wrong), /^invalid arguments for tool "coerced":\n- unknown argument "wrods"; did you mean "words"\?/);
+  assert.match(text(await call("coerced", { n: "five" })), /\n- at \/n: .*, got "five"/);
+  assert.deepEqual((await call("strict", { n: "5" })).structuredContent, { n: 5 });
+  const refused = await call("strict", { n: "five" });
+  assert.deepEqual([refused._meta["protomcp/error"].error_code, text(refused).includes('"five"')], ["INVALID_ARGUMENTS", false]);
+  await client.close();
+});
+
 test("a question that the client cannot answer fails the call", async () => {
   const { client, call } = await connect(here("fixtures/tools.mjs"));
   const result = await call("confirm");

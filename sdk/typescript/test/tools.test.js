@@ -10,7 +10,9 @@ import * as v from "valibot";
 import { z } from "zod";
 import * as mini from "zod/mini";
 
+import { registry } from "../src/registry.js";
 import { complaints } from "../src/schema/check.js";
+import { toolDefinitions } from "../src/session/definitions.js";
 
 const PNG = Buffer.from("89504e470d0a1a0a", "hex");
 let client;
@@ -136,6 +138,14 @@ tool({
   handler: echo,
 });
 tool({ name: "loose", input: z.looseObject({ n: z.number() }), handler: echo });
+tool({
+  name: "coerced",
+  input: z.object({
+    n: z.coerce.number(),
+    words: z.preprocess((value) => (typeof value === "string" ? value.split(",") : value), z.array(z.string())),
+  }),
+  handler: echo,
+});
 tool({ name: "no_input", handler: () => "ok" });
 
 test("every kind of schema is listed and checked", async () => {
@@ -149,6 +159,20 @@ test("every kind of schema is listed and checked", async () => {
     assert.deepEqual([wrong.isError, wrong.error.code], [true, "INVALID_ARGUMENTS"], name);
     assert.match(wrong.text, /^invalid arguments for tool "\w+":\n- at \/n: /, name);
   }
+});
+
+test("tools of libraries check their arguments, others do not", async () => {
+  const checked = toolDefinitions(registry).filter(({ checksArguments }) => checksArguments);
+  assert.deepEqual(
+    checked.map(({ name }) => name),
+    ["zod", "ark", "valibot", "mini", "asynchronous", "date", "tree", "loose", "coerced"],
+  );
+  const { structured } = await client.call("coerced", { n: "5", words: "a,b" });
+  assert.deepEqual(structured, { n: 5, words: ["a", "b"] });
+  const { inputSchema } = client.tools.find(({ name }) => name === "coerced");
+  assert.deepEqual([inputSchema.properties.n.type, inputSchema.properties.words.type], ["number", "array"]);
+  const wrong = await client.call("coerced", { n: "five", words: [] });
+  assert.match(wrong.text, /^invalid arguments for tool "coerced":\n- at \/n: .*, got "five"$/);
 });
 
 test("references are decoded as fragments of a URI", () => {

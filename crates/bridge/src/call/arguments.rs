@@ -22,7 +22,8 @@ impl Calls {
     /// # Errors
     /// If they do not match, or cannot be checked in time, and the policy is to reject them.
     pub(super) async fn check(&self, tool: &Tool, arguments: RawJson, context: &Context) -> Result<RawJson, Failure> {
-        let policy = self.arguments.unwrap_or_else(|| ArgumentPolicy::announced(self.dispatcher.announced()));
+        let policy =
+            self.arguments.unwrap_or_else(|| ArgumentPolicy::announced(self.dispatcher.announced(), tool.input()));
         if !tool.input().takes_long(policy, &arguments) {
             return tool.input().admit(policy, tool.name().as_str(), arguments, || self.metrics.decoded());
         }

@@ -12,11 +12,15 @@ use crate::process::sdk::SdkFeatures;
 ///
 /// Schemas of published SDKs are sometimes wrong (a handler with `**kwargs` requires an argument of that name), so by
 /// default mismatches are only logged. A process that announces `validated-arguments` would refuse them itself: by
-/// default they are rejected for it, since a model can correct them.
+/// default they are rejected for it, since a model can correct them. Tools that set `checks_arguments` may convert
+/// mismatches: by default they get them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArgumentPolicy {
     /// Arguments are not checked, and passed on as they are.
     Off,
+    /// Arguments that are the text of the JSON that the schema wants are decoded. Mismatches are passed on to the tool,
+    /// which checks its arguments itself.
+    Decode,
     /// The first mismatch of each tool is logged; the call is made. Arguments above 64 KiB are not checked.
     Warn,
     /// The call fails with an explanation of the mismatch and the nearest known names. The tool is not called.
@@ -24,9 +28,13 @@ pub enum ArgumentPolicy {
 }
 
 impl ArgumentPolicy {
-    /// The default for a process with these features.
-    pub(crate) fn announced(sdk: SdkFeatures) -> Self {
-        if sdk.validates { Self::Reject } else { Self::Warn }
+    /// The default for a tool with this schema in a process with these features.
+    pub(crate) fn announced(sdk: SdkFeatures, input: &Input) -> Self {
+        match (input.is_checked_by_process, sdk.validates) {
+            (true, _) => Self::Decode,
+            (false, true) => Self::Reject,
+            (false, false) => Self::Warn,
+        }
     }
 }
 
@@ -37,13 +45,20 @@ const WARN_MAX: usize = 64 << 10;
 #[derive(Debug)]
 pub(crate) struct Input {
     schema: Schema,
+    /// The process checks the arguments itself, and may convert ones that do not match.
+    is_checked_by_process: bool,
     /// The author has been warned of a mismatch.
     warned: AtomicBool,
 }
 
 impl Input {
     pub(crate) fn new(schema: RawJson) -> Self {
-        Self { schema: Schema::new(schema), warned: AtomicBool::new(false) }
+        Self { schema: Schema::new(schema), is_checked_by_process: false, warned: AtomicBool::new(false) }
+    }
+
+    /// The same schema of a tool that sets `checks_arguments` to this value.
+    pub(crate) fn checked_by_process(self, is_checked_by_process: bool) -> Self {
+        Self { is_checked_by_process, ..self }
     }
 
     pub(crate) fn text(&self) -> &RawJson {
@@ -55,7 +70,7 @@ impl Input {
         let is_checked = match policy {
             ArgumentPolicy::Off => false,
             ArgumentPolicy::Warn => arguments.len() <= WARN_MAX,
-            ArgumentPolicy::Reject => true,
+            ArgumentPolicy::Decode | ArgumentPolicy::Reject => true,
         };
         is_checked && self.schema.takes_long(arguments)
     }
@@ -75,7 +90,7 @@ impl Input {
         match policy {
             ArgumentPolicy::Off => return Ok(arguments),
             ArgumentPolicy::Warn if arguments.len() > WARN_MAX => return Ok(arguments),
-            ArgumentPolicy::Warn | ArgumentPolicy::Reject => {}
+            ArgumentPolicy::Decode | ArgumentPolicy::Warn | ArgumentPolicy::Reject => {}
         }
         if let Some(why) = self.schema.fault() {
             if !self.warned.swap(true, Ordering::Relaxed) {
@@ -93,14 +108,13 @@ impl Input {
             }
         };
         match why {
-            None => {}
             Some(why) if policy == ArgumentPolicy::Reject => {
                 return Err(Failure::InvalidArguments { tool: tool.into(), why });
             }
-            Some(why) if !self.warned.swap(true, Ordering::Relaxed) => {
+            Some(why) if policy == ArgumentPolicy::Warn && !self.warned.swap(true, Ordering::Relaxed) => {
                 tracing::warn!(tool, "arguments do not fit the tool's input schema (said once for this tool): {why}");
             }
-            Some(_) => {}
+            Some(_) | None => {}
         }
         Ok(arguments)
     }
@@ -108,7 +122,7 @@ impl Input {
 
 impl PartialEq for Input {
     fn eq(&self, other: &Self) -> bool {
-        self.schema == other.schema
+        self.schema == other.schema && self.is_checked_by_process == other.is_checked_by_process
     }
 }
 
@@ -119,11 +133,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_default_follows_the_tool_and_then_the_process() {
+        for (is_checked_by_process, validates, expected) in [
+            (true, true, ArgumentPolicy::Decode),
+            (true, false, ArgumentPolicy::Decode),
+            (false, true, ArgumentPolicy::Reject),
+            (false, false, ArgumentPolicy::Warn),
+        ] {
+            let input = Input::new(RawJson::EMPTY_OBJECT).checked_by_process(is_checked_by_process);
+            let sdk = SdkFeatures { validates, ..SdkFeatures::default() };
+            assert_eq!(ArgumentPolicy::announced(sdk, &input), expected, "{is_checked_by_process} {validates}");
+        }
+    }
+
+    #[test]
     fn only_one_policy_refuses() {
         let schema = RawJson::parse(r#"{"type":"object","required":["city"]}"#).unwrap();
         let input = Input::new(schema);
         for (policy, arguments, refused) in [
             (ArgumentPolicy::Off, "{}", false),
+            (ArgumentPolicy::Decode, "{}", false),
             (ArgumentPolicy::Warn, "{}", false),
             (ArgumentPolicy::Reject, r#"{"city":"Rome"}"#, false),
             (ArgumentPolicy::Reject, "{}", true),
@@ -141,6 +170,7 @@ mod tests {
         let input = Input::new(RawJson::parse(r#"{"type":"object","required":["city"]}"#).unwrap());
         let large = RawJson::text(&"x".repeat(WARN_MAX));
         input.admit(ArgumentPolicy::Warn, "weather", large, || {}).unwrap();
+        input.admit(ArgumentPolicy::Decode, "weather", RawJson::EMPTY_OBJECT, || {}).unwrap();
         assert!(!input.warned.load(Ordering::Relaxed));
         input.admit(ArgumentPolicy::Warn, "weather", RawJson::EMPTY_OBJECT, || {}).unwrap();
         assert!(input.warned.load(Ordering::Relaxed));
@@ -152,6 +182,10 @@ mod tests {
         let input = Input::new(RawJson::parse(schema).unwrap());
         for (policy, sent, expected) in [
             (ArgumentPolicy::Off, r#"{"ids":"[1]"}"#, r#"{"ids":"[1]"}"#),
+            (ArgumentPolicy::Decode, r#"{"ids":"[1]"}"#, r#"{"ids":[1]}"#),
+            (ArgumentPolicy::Decode, r#"{"ids":"[1]","n":"5"}"#, r#"{"ids":[1],"n":5}"#),
+            (ArgumentPolicy::Decode, r#"{"ids":"[1]","n":"five"}"#, r#"{"ids":[1],"n":"five"}"#),
+            (ArgumentPolicy::Decode, r#"{"ids":"1,2", "n":"five"}"#, r#"{"ids":"1,2", "n":"five"}"#),
             (ArgumentPolicy::Warn, r#"{"ids":"[1]"}"#, r#"{"ids":[1]}"#),
             (ArgumentPolicy::Warn, r#"{"ids":"[1]","n":"x"}"#, r#"{"ids":[1],"n":"x"}"#),
             (ArgumentPolicy::Reject, r#"{"ids":"[1]"}"#, r#"{"ids":[1]}"#),

@@ -112,7 +112,7 @@ impl Tool {
         let parts = Parts {
             title: wire.title.clone(),
             description: wire.description.clone(),
-            input: Input::new(input),
+            input: Input::new(input).checked_by_process(wire.checks_arguments),
             hints: hints(wire),
             icons,
             meta: object(&wire.metadata_json),

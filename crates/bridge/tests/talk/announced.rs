@@ -233,6 +233,43 @@ async fn arguments_are_rejected_by_default_if_the_schemas_hold() {
 }
 
 #[tokio::test]
+async fn a_tool_that_checks_its_arguments_gets_mismatches() {
+    let input_schema_json = r#"{"type":"object","properties":{"n":{"type":"integer"},"on":{"type":"boolean"}}}"#;
+    for (policy, sent, expected) in [
+        (None, json!({"n": 5}), Some(r#"{"n":5}"#)),
+        (None, json!({"n": "5"}), Some(r#"{"n":5}"#)),
+        (None, json!({"n": "five"}), Some(r#"{"n":"five"}"#)),
+        (None, json!({"n": "5", "on": "yes"}), Some(r#"{"n":5,"on":"yes"}"#)),
+        (Some(ArgumentPolicy::Off), json!({"n": "5"}), Some(r#"{"n":"5"}"#)),
+        (Some(ArgumentPolicy::Reject), json!({"n": "five"}), None),
+    ] {
+        let (stage, mut tool) = Stage::silent(|builder| match policy {
+            Some(policy) => builder.validate_arguments(policy),
+            None => builder,
+        })
+        .await;
+        tool.send("", info(&["validated-arguments"], 0)).await;
+        let own = ToolDefinition {
+            input_schema_json: input_schema_json.into(),
+            checks_arguments: true,
+            ..Tool::definition("own")
+        };
+        tool.handshake_after_info(vec![own]).await;
+        let mut host = stage.host("{}").await;
+        let id = host.request("tools/call", json!({"name": "own", "arguments": sent})).await;
+        let Some(expected) = expected else {
+            let answer = host.answer(id).await;
+            assert_eq!(answer["result"]["_meta"]["protomcp/error"]["error_code"], "INVALID_ARGUMENTS", "{answer}");
+            continue;
+        };
+        let (call, request) = tool.call().await;
+        assert_eq!(request.arguments_json, expected, "{policy:?} {sent}");
+        tool.result(&call, "taken").await;
+        assert_eq!(host.text(id).await, "taken");
+    }
+}
+
+#[tokio::test]
 async fn a_process_that_wants_the_context_of_requests_gets_it() {
     for wanted in [true, false] {
         let (stage, mut tool) = Stage::silent(|builder| builder).await;

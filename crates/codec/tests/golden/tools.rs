@@ -43,6 +43,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
                     icons_json: if new { json("ToolDefinition.icons_json") } else { Bytes::new() },
                     task_required: new,
                     metadata_json: if new { json("ToolDefinition.metadata_json") } else { Bytes::new() },
+                    checks_arguments: new,
                 },
                 ToolDefinition::default(),
             ],

@@ -343,6 +343,10 @@ pub struct ToolDefinition {
     /// Extension. The `_meta` of the definition, a JSON object, such as the `ui` member of MCP Apps.
     #[prost(bytes = "bytes", tag = "103")]
     pub metadata_json: ::prost::bytes::Bytes,
+    /// Extension. The process checks the arguments of this tool itself, and may convert ones that do not match the input
+    /// schema: the bridge passes them on.
+    #[prost(bool, tag = "104")]
+    pub checks_arguments: bool,
 }
 /// The outcome of a call. When one field is large it may travel apart instead: in chunks (StreamHeader) or raw (RawHeader).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -24,6 +24,7 @@ pub fn tool(tool: Tool) -> proto::ToolDefinition {
         icons_json: text(tool.icons),
         task_required: tasks == TaskSupport::Required,
         metadata_json: text(tool.meta),
+        checks_arguments: false,
     }
 }
 

@@ -178,6 +178,7 @@ def _tool(each: ToolDef) -> ToolDefinition:
         icons_json=about.json("icons"),
         task_required=each.task_required,
         metadata_json=about.json("meta"),
+        checks_arguments=each.checks_arguments,
     )
 
 

@@ -108,6 +108,8 @@ class Types:
 
     def __init__(self, scope: dict[str, Any] | None = None) -> None:
         self.definitions: dict[str, Schema] = {}
+        # True if a model of pydantic is among them: it may convert values that its schema does not allow.
+        self.has_models = False
         self._scope = scope or {}
         self._named: dict[Any, Kind] = {}
         self._names: dict[str, Any] = {}
@@ -296,6 +298,7 @@ class Types:
 
     def _of_model(self, cls: Any) -> Kind:
         """A model of pydantic: its own schema, its own checks."""
+        self.has_models = True
 
         def make() -> Kind:
             schema = cls.model_json_schema(ref_template="#/$defs/{model}")

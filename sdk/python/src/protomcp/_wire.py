@@ -156,7 +156,7 @@ class ToolListResponse:
 
 
 class ToolDefinition:
-    __slots__ = ("name", "description", "input_schema_json", "output_schema_json", "title", "read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint", "task_support", "annotations_json", "icons_json", "task_required", "metadata_json",)
+    __slots__ = ("name", "description", "input_schema_json", "output_schema_json", "title", "read_only_hint", "destructive_hint", "idempotent_hint", "open_world_hint", "task_support", "annotations_json", "icons_json", "task_required", "metadata_json", "checks_arguments",)
 
     def __init__(
         self,
@@ -174,6 +174,7 @@ class ToolDefinition:
         icons_json: str = "",
         task_required: bool = False,
         metadata_json: str = "",
+        checks_arguments: bool = False,
     ) -> None:
         self.name = name
         self.description = description
@@ -189,6 +190,7 @@ class ToolDefinition:
         self.icons_json = icons_json
         self.task_required = task_required
         self.metadata_json = metadata_json
+        self.checks_arguments = checks_arguments
 
 
 class CallToolResponse:
@@ -1066,6 +1068,7 @@ TABLES: dict[str, Table] = {
         (810, "icons_json", "json", False),
         (816, "task_required", "bool", False),
         (826, "metadata_json", "json", False),
+        (832, "checks_arguments", "bool", False),
     ),
     "ToolError": (
         (10, "error_code", "string", False),

@@ -77,6 +77,14 @@ class ToolDef:
         self._output_schema_json = text
         _registry.changed()
 
+    @property
+    def checks_arguments(self) -> bool:
+        """True if a model of pydantic checks a part of the arguments, and may convert what the schema does not allow.
+
+        Groups and workflows are left out: their rules read the arguments before they are converted.
+        """
+        return not self._input_schema_json and self.schema is None and self.plan().input.has_models
+
     def _make_plan(self) -> Plan:
         plan = Plan(self.name, self.handler, self.output_type, concurrent=self.concurrent)
         plan.has_tasks = self.task_support or self.task_required

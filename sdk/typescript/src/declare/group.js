@@ -5,13 +5,13 @@
  */
 
 import { unknownName } from "../schema/check.js";
-import { compileInput } from "../schema/schema.js";
-import { ToolError } from "../errors.js";
+import { compileInput, compileLater } from "../schema/schema.js";
+import { invalidArguments, ToolError } from "../errors.js";
 import { callHandler } from "../values.js";
 import { ACTION, checkNames, checkOptions, GROUP } from "./options.js";
-import { tool } from "./tool.js";
+import { declareTool, tool } from "./tool.js";
 
-/** @import { Described, Hints, Schema, Tool, ToolOptions } from "../types.js" */
+/** @import { Described, Hints, Schema, Tool, ToolContext, ToolOptions } from "../types.js" */
 
 /**
  * One action of a group: a tool without the options that the group decides.
@@ -66,23 +66,23 @@ function union(name, shared, entries) {
   for (const { input } of compiled.values()) {
     for (const [argument, schema] of Object.entries(Object(input.json.properties))) properties[argument] ??= schema;
   }
-  return tool({
+  const json = { type: "object", properties, required: ["action"] };
+  const ofLibraries = [...compiled.values()].some(({ input }) => input.isOfLibrary);
+  const input = ofLibraries ? compileLater(json, { ...json, properties: { action: properties.action } }) : undefined;
+  const declared = {
     ...shared,
     name,
-    input: { type: "object", properties, required: ["action"] },
-    handler: async (/** @type {any} */ { action, ...args }, context) => {
+    input: json,
+    handler: async (/** @type {any} */ { action, ...args }, /** @type {ToolContext} */ context) => {
       const chosen = compiled.get(action);
       if (!chosen)
         throw new ToolError(unknownName(String(action), [...compiled.keys()]), { code: "INVALID_ARGUMENTS" });
       const outcome = await chosen.input.check(args);
       if (!outcome.complaints) return callHandler(chosen.options, /** @type {any} */ (outcome).value, context);
-      const list = outcome.complaints.map((/** @type {string} */ one) => `\n- ${one}`).join("");
-      throw new ToolError(
-        `invalid arguments for action ${JSON.stringify(action)} of tool ${JSON.stringify(name)}:${list}`,
-        { code: "INVALID_ARGUMENTS" },
-      );
+      throw invalidArguments(`action ${JSON.stringify(action)} of tool ${JSON.stringify(name)}`, outcome.complaints);
     },
-  });
+  };
+  return declareTool(declared, input);
 }
 
 /** @param {[string, Action<any, any>][]} entries */

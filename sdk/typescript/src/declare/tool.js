@@ -9,6 +9,7 @@ import { ACTION, checkOptions } from "./options.js";
 
 /** @import { Provider, Schema, Tool, ToolOptions } from "../types.js" */
 /** @import { ToolEntry } from "../registry.js" */
+/** @import { Compiled } from "../schema/schema.js" */
 
 /**
  * Declares a tool.
@@ -32,9 +33,20 @@ import { ACTION, checkOptions } from "./options.js";
  * @returns {Tool<In, Out>}
  */
 export function tool(options) {
+  return declareTool(options, undefined);
+}
+
+/**
+ * Declares a tool, whose schema of arguments may be compiled already.
+ *
+ * @param {ToolOptions<any, any, any>} options
+ * @param {Compiled | undefined} input
+ * @returns {Tool<any, any>}
+ */
+export function declareTool(options, input) {
   checkOptions("tool", options, ACTION);
   /** @type {ToolEntry} */
-  const entry = { name: options.name ?? "", options, input: undefined, output: undefined };
+  const entry = { name: options.name ?? "", options, input, output: undefined };
   const { remove } = registry.add(registry.tools, entry, "tools");
   const declared = {
     get name() {

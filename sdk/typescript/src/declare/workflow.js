@@ -8,13 +8,13 @@
 import { randomUUID } from "node:crypto";
 
 import { isContent, isPlain } from "../content.js";
-import { ToolError } from "../errors.js";
+import { invalidArguments, ToolError } from "../errors.js";
 import { objectJson, stringify } from "../json.js";
 import { ToolResult } from "../result.js";
-import { compileInput } from "../schema/schema.js";
+import { compileInput, compileLater } from "../schema/schema.js";
 import { callHandler } from "../values.js";
 import { checkNames, checkOptions, STEP, WORKFLOW } from "./options.js";
-import { tool } from "./tool.js";
+import { declareTool, tool } from "./tool.js";
 
 /** @import { Described, Hints, Provider, Schema, Tool, ToolContext } from "../types.js" */
 
@@ -81,17 +81,19 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
   const isFirst = step === options.first;
   const compiled = compileInput(input, `${options.name}, ${step}`);
   const json = isFirst ? compiled.json : withHandle(compiled.json);
+  const name = `${options.name}_${step}`;
   const order = isFirst ? "Begins the workflow." : `Wants the handle of a run for which "${step}" is the next step.`;
   const description = [described.description, order].filter(Boolean).join(" ");
-  return tool({
+  const declared = {
     ...described,
     description,
-    name: `${options.name}_${step}`,
+    name,
     input: json,
-    handler: async (/** @type {any} */ { handle, ...args }, context) => {
-      const run = isFirst ? runs.begin() : runs.at(handle, step);
+    handler: async (/** @type {any} */ { handle, ...args }, /** @type {ToolContext} */ context) => {
+      const known = isFirst ? undefined : runs.at(handle, step);
       const outcome = await compiled.check(args);
-      if (outcome.complaints) throw new ToolError(outcome.complaints.join("\n"), { code: "INVALID_ARGUMENTS" });
+      if (outcome.complaints) throw invalidArguments(`tool ${JSON.stringify(name)}`, outcome.complaints);
+      const run = known ?? runs.begin();
       const value = await runs.guard(run, () =>
         callHandler(definition, /** @type {any} */ (outcome).value, Object.assign(context, { run })),
       );
@@ -102,7 +104,9 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
         next.map((one) => `${options.name}_${one}`),
       );
     },
-  });
+  };
+  const first = { type: "object" };
+  return declareTool(declared, compiled.isOfLibrary ? compileLater(json, isFirst ? first : withHandle(first)) : undefined);
 }
 
 /**

@@ -19,6 +19,7 @@ import { at, complaints, quote, unknownName } from "./check.js";
  * @typedef {object} Compiled
  * @property {JsonSchema} json
  * @property {(value: unknown) => Outcome | Promise<Outcome>} check
+ * @property {boolean} isOfLibrary a library checks the values, and may convert some that the JSON Schema does not allow
  */
 
 /** The library cannot say its schema as JSON Schema. */
@@ -61,8 +62,18 @@ export function compileInput(schema, about) {
   if (!isStandard(schema)) return compilePlain(json);
   const known = namesOf(json);
   const closed = known ? { ...json, additionalProperties: false } : json;
-  return { json: closed, check: (value) => unknownNames(known, value) ?? checkStandard(schema, value) };
+  const check = (/** @type {unknown} */ value) => unknownNames(known, value) ?? checkStandard(schema, value);
+  return { json: closed, check, isOfLibrary: true };
 }
+
+/**
+ * The schema of a tool whose handler checks its arguments by schemas of a library, after it has read those in `first`.
+ *
+ * @param {JsonSchema} json
+ * @param {JsonSchema} first
+ * @returns {Compiled}
+ */
+export const compileLater = (json, first) => ({ ...compilePlain(first), json, isOfLibrary: true });
 
 /**
  * The schema of a structured result, which is an object: another value is wrapped in the member `result`.
@@ -78,8 +89,10 @@ export function compileOutput(schema, about) {
     // A library knows the types of JavaScript; JSON Schema is about the JSON of a value.
     isStandard(schema) ? checkStandard(schema, value) : plain.check(JSON.parse(stringify(value)));
   const whole = asObject(json);
-  if (whole) return { json: whole, check, wraps: false };
-  return { json: { type: "object", properties: { result: json }, required: ["result"] }, check, wraps: true };
+  const isOfLibrary = isStandard(schema);
+  if (whole) return { json: whole, check, isOfLibrary, wraps: false };
+  const wrapped = { type: "object", properties: { result: json }, required: ["result"] };
+  return { json: wrapped, check, isOfLibrary, wraps: true };
 }
 
 /**
@@ -193,6 +206,7 @@ function explain({ path = [], message }, value) {
 function compilePlain(json) {
   return {
     json,
+    isOfLibrary: false,
     check: (value) => {
       const found = complaints(json, value);
       return found.length ? { complaints: found } : { value };

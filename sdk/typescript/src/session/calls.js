@@ -6,7 +6,7 @@
 
 import { Buffer } from "node:buffer";
 
-import { logError, printError, TaskError, ToolError } from "../errors.js";
+import { invalidArguments, logError, printError, TaskError, ToolError } from "../errors.js";
 import { infinities } from "../schema/check.js";
 import { nearest } from "../schema/nearest.js";
 import { CallContext, CANCELLED } from "./context.js";
@@ -113,12 +113,7 @@ export class Calls {
    * @param {CallContext} call
    */
   #handle(tool, outcome, call) {
-    if (outcome.complaints) {
-      const list = outcome.complaints.map((complaint) => `\n- ${complaint}`).join("");
-      throw new ToolError(`invalid arguments for tool ${JSON.stringify(tool.name)}:${list}`, {
-        code: "INVALID_ARGUMENTS",
-      });
-    }
+    if (outcome.complaints) throw invalidArguments(`tool ${JSON.stringify(tool.name)}`, outcome.complaints);
     const { local } = this.#session.registry;
     const { value } = /** @type {any} */ (outcome);
     return local.length ? wrapped(local, tool, value, call) : callHandler(tool.options, value, call);

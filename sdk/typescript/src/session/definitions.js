@@ -57,6 +57,7 @@ function toolDefinition(tool) {
     annotationsJson: annotations(options),
     taskSupport: Boolean(task),
     taskRequired: task === "required",
+    checksArguments: tool.input?.isOfLibrary,
   };
 }
 

@@ -6,7 +6,7 @@
 
 import { isContent } from "../content.js";
 import { completionKey } from "../declare/prompt.js";
-import { ToolError } from "../errors.js";
+import { invalidArguments, ToolError } from "../errors.js";
 import { infinities } from "../schema/check.js";
 import { nearest } from "../schema/nearest.js";
 import { callHandler } from "../values.js";
@@ -141,12 +141,7 @@ async function promptArguments(prompt, json) {
   const infinite = infinities(json, args);
   const outcome = infinite.length ? { complaints: infinite } : ((await promptSchema(prompt)?.check(args)) ?? { value: args });
   if (!outcome.complaints) return outcome.value;
-  throw new ToolError(
-    `invalid arguments for prompt ${JSON.stringify(prompt.name)}:${outcome.complaints.map((one) => `\n- ${one}`).join("")}`,
-    {
-      code: "INVALID_ARGUMENTS",
-    },
-  );
+  throw invalidArguments(`prompt ${JSON.stringify(prompt.name)}`, outcome.complaints);
 }
 
 /**

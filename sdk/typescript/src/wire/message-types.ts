@@ -54,6 +54,7 @@ export interface ToolDefinition {
   iconsJson: string;
   taskRequired: boolean;
   metadataJson: string;
+  checksArguments: boolean;
 }
 
 export interface CallToolResponse {

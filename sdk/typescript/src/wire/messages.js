@@ -167,7 +167,7 @@ export function writeToolListResponse(w, m) {
 
 /** @type {Read<T.ToolDefinition>} */
 export function readToolDefinition(r, end, known) {
-  const m = known ?? { name: "", description: "", inputSchemaJson: "", outputSchemaJson: "", title: "", readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false, taskSupport: false, annotationsJson: "", iconsJson: "", taskRequired: false, metadataJson: "" };
+  const m = known ?? { name: "", description: "", inputSchemaJson: "", outputSchemaJson: "", title: "", readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false, taskSupport: false, annotationsJson: "", iconsJson: "", taskRequired: false, metadataJson: "", checksArguments: false };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
@@ -185,6 +185,7 @@ export function readToolDefinition(r, end, known) {
       case 810: m.iconsJson = r.json(end); break;
       case 816: m.taskRequired = r.bool(end); break;
       case 826: m.metadataJson = r.json(end); break;
+      case 832: m.checksArguments = r.bool(end); break;
       default: r.skip(key, end);
     }
   }
@@ -208,6 +209,7 @@ export function writeToolDefinition(w, m) {
   if (m.iconsJson) w.json(810, m.iconsJson);
   if (m.taskRequired) w.bool(816, m.taskRequired);
   if (m.metadataJson) w.json(826, m.metadataJson);
+  if (m.checksArguments) w.bool(832, m.checksArguments);
 }
 
 /** @type {Read<T.CallToolResponse>} */

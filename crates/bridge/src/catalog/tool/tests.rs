@@ -19,7 +19,9 @@ fn check(definition: &ToolDefinition, json: &str, faults: &[&str]) {
 fn an_input_schema_is_unchanged_and_a_missing_one_allows_all() {
     let schema = r#"{"type":"object", "properties":{"b":{},"a":{"maximum":9007199254740993}},"x-y":1.50}"#;
     let with = ToolDefinition { input_schema_json: schema.into(), ..definition("t") };
-    check(&with, &format!(r#"{{"name":"t","description":"d","inputSchema":{schema}}}"#), &[]);
+    let listed = format!(r#"{{"name":"t","description":"d","inputSchema":{schema}}}"#);
+    check(&with, &listed, &[]);
+    check(&ToolDefinition { checks_arguments: true, ..with }, &listed, &[]);
     check(&definition("t"), r#"{"name":"t","description":"d","inputSchema":{"type":"object"}}"#, &[]);
 }
 
