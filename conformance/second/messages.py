@@ -31,7 +31,11 @@ EMPTY = {}
 MESSAGES = {
     "ReloadRequest": EMPTY,
     "ListToolsRequest": EMPTY,
-    "CallToolRequest": fields("name:string arguments_json:json progress_token:string", x100="metadata_json:json"),
+    "CallToolRequest": fields(
+        "name:string arguments_json:json progress_token:string",
+        x100="metadata_json:json",
+        x101="arguments_match:bool",
+    ),
     "ReloadResponse": fields("success:bool error:string"),
     "ToolListResponse": fields("tools:[ToolDefinition]"),
     "ToolDefinition": fields(

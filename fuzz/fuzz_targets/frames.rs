@@ -127,6 +127,7 @@ fn message(shape: Shape) -> Msg {
             arguments_json: arguments.bytes(),
             progress_token: token,
             metadata_json: metadata.bytes(),
+            arguments_match: false,
         }
         .into(),
         Shape::Result { is_error, text, structured, tools, error } => CallToolResponse {

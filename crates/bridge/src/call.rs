@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::call::progress::{OnProgress, on_progress};
 use crate::call::task_poll::{Ended, poll_task};
-use crate::catalog::arguments::ArgumentPolicy;
+use crate::catalog::arguments::{Admitted, ArgumentPolicy};
 use crate::catalog::tool::Tool;
 use crate::core::io::Input;
 use crate::diagnostics::failure::Failure;
@@ -71,14 +71,14 @@ impl Calls {
         let (name, session) = (tool.name().as_str(), context.session());
         let listener = on_progress(context);
         let arguments = call.arguments.take().unwrap_or(RawJson::EMPTY_OBJECT);
-        let arguments = self.check(tool, arguments, context).await?;
-        let mut arguments_json = arguments.into_bytes();
+        let Admitted { json, matches } = self.check(tool, arguments, context).await?;
+        let mut arguments_json = json.into_bytes();
         let mut permit = self.dispatcher.acquire(Caller::of(context), name).await?;
         let process = Arc::clone(permit.process());
         let (link, chain) = (process.link(), process.chain());
         let mut time = Deadline::new(self.timeout);
         permit.mark_called(tool.name());
-        let turn = Turn { permit: &permit, chain: &chain, time: &time, context };
+        let turn = Turn { permit: &permit, chain: &chain, time: &time, context, matches };
         let mut answer = self.ask(turn, call, &mut arguments_json, listener.clone()).await;
         if matches!(answer, Err(Failure::Crashed { .. })) {
             self.dispatcher.lose(process.generation());
@@ -118,21 +118,24 @@ impl Calls {
         arguments_json: &mut Bytes,
         listener: Option<OnProgress>,
     ) -> Result<CallAnswer, Failure> {
-        let Turn { permit, chain, time, context } = turn;
+        let Turn { permit, chain, time, context, mut matches } = turn;
         let (process, link, mut left) = (permit.process(), permit.process().link(), time.total());
         if !chain.is_empty() {
             let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: &call.name, time, context };
             let rewritten = chain.before(target, arguments_json.clone()).await;
-            *arguments_json = rewritten.map_err(|failure| match (&failure, process.stop_reason()) {
+            let rewritten = rewritten.map_err(|failure| match (&failure, process.stop_reason()) {
                 (Failure::Middleware { .. }, Some(StopReason::Shutdown)) => Failure::ShuttingDown,
                 _ => failure,
             })?;
+            matches &= rewritten == *arguments_json;
+            *arguments_json = rewritten;
             left = time.remaining();
         }
         let request = CallToolRequest {
             arguments_json: arguments_json.clone(),
             name: call.name.clone(),
             metadata_json: metadata::to_envelope(call.meta),
+            arguments_match: matches && process.sdk().wants_match,
             ..Default::default()
         };
         // A request that the process sends right after it has made a task of the call belongs to the task.
@@ -191,6 +194,8 @@ struct Turn<'a> {
     chain: &'a MiddlewareChain,
     time: &'a Deadline,
     context: &'a Context,
+    /// The arguments match the input schema of the tool.
+    matches: bool,
 }
 
 async fn failure(tool: &str, error: CallError, process: &ToolProcess, context: &Context) -> Failure {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import decimal
+import json
 from typing import Annotated, Any, Literal
 
 import pydantic
@@ -16,6 +17,7 @@ from protomcp import (
     Refused,
     _types,
     action,
+    local_middleware,
     prompt,
     tool,
     tool_group,
@@ -231,3 +233,74 @@ def test_a_tool_with_a_model_checks_its_arguments() -> None:
         refused = tools.call("lax", model={"on": "perhaps"}, n="1")
         assert refused.error is not None and refused.error["error_code"] == "INVALID_ARGUMENTS"
         assert "at /model/on: " in refused.text and 'at /n: expected integer, got "1"' in refused.text
+
+
+A = Annotated[str, Field(pattern="^(a+)+$")]
+SLOW = "a" * 40 + "b"
+
+
+@dataclasses.dataclass
+class Part:
+    a: A
+
+
+def test_a_pattern_is_matched_unless_the_bridge_has_matched_it() -> None:
+    @tool
+    def plain(
+        a: A = "a", either: A | Part | None = None, part: Part | None = None, by: dict[A, int] | None = None
+    ) -> str:
+        return "taken"
+
+    @tool
+    def twice(a: Annotated[str, Field(pattern="^b"), Field(pattern="^.c")]) -> str:
+        return "taken"
+
+    @tool(input_schema={"type": "object"})
+    def given(a: A) -> str:
+        return "taken"
+
+    @tool_group("group")
+    class Group:
+        @action("plain")
+        def plain(self, a: A) -> str:
+            return "taken"
+
+    @tool_group("union", strategy="union")
+    class Union:
+        @action("plain")
+        def plain(self, a: A) -> str:
+            return "taken"
+
+    def call(tools: Harness, name: str, arguments: dict[str, Any], *, matches: bool) -> bool:
+        request = CallToolRequest(name, json.dumps(arguments), arguments_match=matches)
+        tools._send(Envelope("call_tool", request, "req"))
+        found = tools._answer("req", 30.0)
+        assert found.is_error != ("taken" in found.result_json), found.result_json
+        return not found.is_error
+
+    with Harness() as tools:
+        for name in ("plain", "group.plain"):
+            assert call(tools, name, {"a": SLOW}, matches=True)
+            assert not call(tools, name, {"a": 1}, matches=True)
+            assert not call(tools, name, {"a": "b"}, matches=False)
+        assert call(tools, "plain", {"part": {"a": SLOW}}, matches=True)
+        assert call(tools, "plain", {"by": {SLOW: 1}}, matches=True)
+        # A pattern may decide between types.
+        assert not call(tools, "plain", {"either": "b"}, matches=True)
+        # The schema has the last pattern alone.
+        assert call(tools, "twice", {"a": "bd"}, matches=True)
+        assert not call(tools, "twice", {"a": "cc"}, matches=True)
+        # The listed schema is another one.
+        assert not call(tools, "given", {"a": "b"}, matches=True)
+        assert not call(tools, "union", {"action": "plain", "a": "b"}, matches=True)
+
+    @local_middleware
+    def change(ctx: Any, name: str, arguments: dict[str, Any], following: Any) -> Any:
+        return following(ctx, {"a": "b"})
+
+    @tool
+    def changed(a: A) -> str:
+        return "taken"
+
+    with Harness() as tools:
+        assert not call(tools, "changed", {"a": "a"}, matches=True)

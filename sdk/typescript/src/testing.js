@@ -64,6 +64,7 @@ import { registry } from "./registry.js";
  * @property {(progress: { progress: number, total: number, message: string }) => void} [onProgress]
  * @property {Record<string, unknown>} [meta] the `_meta` of the request
  * @property {any} [context] the client, the user and so on, as on the wire
+ * @property {boolean} [argumentsMatch] the client says, as \`pmcp\` does, that it has compared the arguments with the schema
  */
 
 const ALL_FEATURES = [
@@ -185,8 +186,9 @@ class TestClient {
    * @param {CallOptions} [options]
    * @returns {Promise<CallResult>}
    */
-  async call(name, args = {}, { signal, onProgress, meta, context } = {}) {
-    const request = { name, argumentsJson: JSON.stringify(args), metadataJson: meta && JSON.stringify(meta) };
+  async call(name, args = {}, { signal, onProgress, meta, context, argumentsMatch } = {}) {
+    const metadataJson = meta && JSON.stringify(meta);
+    const request = { name, argumentsJson: JSON.stringify(args), metadataJson, argumentsMatch };
     let answer = await this.#request("callTool", request, { signal, onProgress, context });
     if (answer.kind === "createTask") answer = await this.#task(answer.message.taskId);
     return resultOf(answer.message, answer.raw);

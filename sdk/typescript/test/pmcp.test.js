@@ -123,6 +123,17 @@ test("a library converts the arguments that its schema does not allow", async ()
   await client.close();
 });
 
+test("a pattern that backtracks blocks no process", async () => {
+  const { client, call } = await connect(here("fixtures/tools.mjs"));
+  const long = "a".repeat(41);
+  assert.match(text(await call("strict", { a: long })), /^invalid arguments for tool "strict":\n- at \/a: /);
+  // The text matches, and JavaScript finds that out after seconds.
+  assert.deepEqual((await call("strict", { not: long })).structuredContent, { not: long });
+  assert.deepEqual((await call("strict", { twice: "aa" })).structuredContent, { twice: "aa" });
+  assert.match(text(await call("strict", { twice: "bb" })), /\n- at \/twice: /);
+  await client.close();
+});
+
 test("a question that the client cannot answer fails the call", async () => {
   const { client, call } = await connect(here("fixtures/tools.mjs"));
   const result = await call("confirm");

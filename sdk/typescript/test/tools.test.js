@@ -4,7 +4,7 @@ import { before, test } from "node:test";
 
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
-import { audio, embedded, file, image, link, text, tool, ToolError, ToolResult, withJsonSchema } from "protomcp";
+import { audio, embedded, file, image, link, text, tool, ToolError, toolGroup, ToolResult, use, withJsonSchema, workflow } from "protomcp";
 import { connect } from "protomcp/testing";
 import * as v from "valibot";
 import { z } from "zod";
@@ -173,6 +173,45 @@ test("tools of libraries check their arguments, others do not", async () => {
   assert.deepEqual([inputSchema.properties.n.type, inputSchema.properties.words.type], ["number", "array"]);
   const wrong = await client.call("coerced", { n: "five", words: [] });
   assert.match(wrong.text, /^invalid arguments for tool "coerced":\n- at \/n: .*, got "five"$/);
+});
+
+test("a pattern is matched unless the bridge has matched it", async () => {
+  const slow = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } }, additionalProperties: false };
+  const lookahead = { type: "object", properties: { a: { type: "string", pattern: "^(?!b)(.)\\1$" } } };
+  const handler = () => "taken";
+  const actions = { one: { input: slow, handler }, two: { input: slow, handler }, other: { input: lookahead, handler } };
+  const declared = [
+    tool({ name: "slow", input: slow, handler }),
+    tool({ name: "lookahead", input: lookahead, handler }),
+    workflow({ name: "steps", first: "slow", steps: { slow: { input: slow, handler } } }),
+    toolGroup({ name: "union", strategy: "union", actions }),
+    tool({ name: "library", input: z.object({ a: z.string().regex(/^a+$/) }), handler }),
+  ].flat();
+  const long = `${"a".repeat(40)}b`;
+  const refused = /^invalid arguments for .*\n- at \/a: /;
+  for (const [name, args, argumentsMatch, expected] of [
+    ["slow", { a: long }, true, /^taken$/],
+    ["slow", { a: "b" }, false, refused],
+    ["slow", { a: 1 }, true, refused],
+    ["lookahead", { a: "ab" }, true, /^taken$/],
+    ["lookahead", { a: "ab" }, false, refused],
+    ["lookahead", { a: "aa" }, false, /^taken$/],
+    ["steps_slow", { a: long }, true, /^taken/],
+    ["steps_slow", { a: "b" }, false, refused],
+    ["union", { action: "one", a: long }, true, /^taken$/],
+    ["union", { action: "two", a: long }, true, /^taken$/],
+    ["union", { action: "two", a: "b" }, false, refused],
+    // The list has the pattern of the first action with this argument.
+    ["union", { action: "other", a: "ab" }, true, refused],
+    ["library", { a: "b" }, true, refused],
+  ]) {
+    const { text } = await client.call(name, args, { argumentsMatch });
+    assert.match(text, expected, `${name} ${JSON.stringify(args)} ${argumentsMatch}`);
+  }
+  const middleware = use((call, next) => ((call.args.a = "b"), next()));
+  assert.match((await client.call("steps_slow", { a: "a" }, { argumentsMatch: true })).text, refused);
+  middleware.remove();
+  for (const tool of declared) tool.remove();
 });
 
 test("references are decoded as fragments of a URI", () => {

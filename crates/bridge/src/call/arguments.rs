@@ -8,7 +8,7 @@ use protomcp_types::RawJson;
 use tokio::time::timeout;
 
 use crate::call::Calls;
-use crate::catalog::arguments::ArgumentPolicy;
+use crate::catalog::arguments::{Admitted, ArgumentPolicy};
 use crate::catalog::tool::Tool;
 use crate::diagnostics::failure::Failure;
 
@@ -21,7 +21,7 @@ impl Calls {
     ///
     /// # Errors
     /// If they do not match, or cannot be checked in time, and the policy is to reject them.
-    pub(super) async fn check(&self, tool: &Tool, arguments: RawJson, context: &Context) -> Result<RawJson, Failure> {
+    pub(super) async fn check(&self, tool: &Tool, arguments: RawJson, context: &Context) -> Result<Admitted, Failure> {
         let policy =
             self.arguments.unwrap_or_else(|| ArgumentPolicy::announced(self.dispatcher.announced(), tool.input()));
         if !tool.input().takes_long(policy, &arguments) {
@@ -39,7 +39,7 @@ impl Calls {
             }
             Err(_) => {
                 tracing::warn!(tool = %tool.name(), "arguments could not be checked within {time:?}");
-                Ok(arguments)
+                Ok(Admitted::unmatched(arguments))
             }
         }
     }

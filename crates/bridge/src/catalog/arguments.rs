@@ -41,10 +41,27 @@ impl ArgumentPolicy {
 /// Above this size, checking arguments costs more than a warning is worth.
 const WARN_MAX: usize = 64 << 10;
 
+/// The arguments of a call as the process gets them.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Admitted {
+    pub(crate) json: RawJson,
+    /// They have been compared with the schema that the process has registered, and match.
+    pub(crate) matches: bool,
+}
+
+impl Admitted {
+    /// Arguments that were not compared with a schema, or do not match it.
+    pub(crate) fn unmatched(json: RawJson) -> Self {
+        Self { json, matches: false }
+    }
+}
+
 /// The input schema of a tool.
 #[derive(Debug)]
 pub(crate) struct Input {
     schema: Schema,
+    /// The process has registered another schema, which cannot be used.
+    is_replacement: bool,
     /// The process checks the arguments itself, and may convert ones that do not match.
     is_checked_by_process: bool,
     /// The author has been warned of a mismatch.
@@ -53,7 +70,17 @@ pub(crate) struct Input {
 
 impl Input {
     pub(crate) fn new(schema: RawJson) -> Self {
-        Self { schema: Schema::new(schema), is_checked_by_process: false, warned: AtomicBool::new(false) }
+        Self {
+            schema: Schema::new(schema),
+            is_replacement: false,
+            is_checked_by_process: false,
+            warned: AtomicBool::new(false),
+        }
+    }
+
+    /// A schema in the place of one that cannot be used.
+    pub(crate) fn replacement(schema: RawJson) -> Self {
+        Self { is_replacement: true, ..Self::new(schema) }
     }
 
     /// The same schema of a tool that sets `checks_arguments` to this value.
@@ -86,20 +113,20 @@ impl Input {
         tool: &str,
         arguments: RawJson,
         decoded: impl FnOnce(),
-    ) -> Result<RawJson, Failure> {
+    ) -> Result<Admitted, Failure> {
         match policy {
-            ArgumentPolicy::Off => return Ok(arguments),
-            ArgumentPolicy::Warn if arguments.len() > WARN_MAX => return Ok(arguments),
+            ArgumentPolicy::Off => return Ok(Admitted::unmatched(arguments)),
+            ArgumentPolicy::Warn if arguments.len() > WARN_MAX => return Ok(Admitted::unmatched(arguments)),
             ArgumentPolicy::Decode | ArgumentPolicy::Warn | ArgumentPolicy::Reject => {}
         }
         if let Some(why) = self.schema.fault() {
             if !self.warned.swap(true, Ordering::Relaxed) {
                 tracing::warn!(tool, "arguments are not checked, because the tool's input schema is of no use: {why}");
             }
-            return Ok(arguments);
+            return Ok(Admitted::unmatched(arguments));
         }
-        let (arguments, why) = match self.schema.compare(&arguments) {
-            Comparison::Match => return Ok(arguments),
+        let (json, why) = match self.schema.compare(&arguments) {
+            Comparison::Match => (arguments, None),
             Comparison::Mismatch(why) => (arguments, Some(why)),
             Comparison::Decoded(better, why) => {
                 tracing::debug!(tool, "arguments arrived as the text of their JSON");
@@ -107,6 +134,7 @@ impl Input {
                 (better, why)
             }
         };
+        let matches = why.is_none() && !self.is_replacement;
         match why {
             Some(why) if policy == ArgumentPolicy::Reject => {
                 return Err(Failure::InvalidArguments { tool: tool.into(), why });
@@ -116,7 +144,7 @@ impl Input {
             }
             Some(_) | None => {}
         }
-        Ok(arguments)
+        Ok(Admitted { json, matches })
     }
 }
 
@@ -129,6 +157,7 @@ impl PartialEq for Input {
 #[cfg(test)]
 mod tests {
     use protomcp_schema::Mismatch;
+    use serde_json::json;
 
     use super::*;
 
@@ -193,13 +222,45 @@ mod tests {
         ] {
             let mut count = 0;
             let admitted = input.admit(policy, "t", RawJson::parse(sent).unwrap(), || count += 1).unwrap();
-            assert_eq!((admitted.as_str(), count), (expected, i32::from(sent != expected)), "{policy:?}");
+            assert_eq!((admitted.json.as_str(), count), (expected, i32::from(sent != expected)), "{policy:?}");
         }
         assert!(
             input
                 .admit(ArgumentPolicy::Reject, "t", RawJson::parse(r#"{"ids":"[1]","n":"x"}"#).unwrap(), || {})
                 .is_err()
         );
+    }
+
+    #[test]
+    fn arguments_match_if_all_of_the_schema_was_checked() {
+        let input = |schema: &str| Input::new(RawJson::parse(schema.to_owned()).unwrap());
+        let pattern = |pattern: &str| input(&json!({"properties": {"a": {"pattern": pattern}}}).to_string());
+        let replacement = Input::replacement(RawJson::parse(r#"{"type":"object"}"#).unwrap());
+        let long = "x".repeat(WARN_MAX);
+        let (warn, decode) = (ArgumentPolicy::Warn, ArgumentPolicy::Decode);
+        for (input, policy, a, matches) in [
+            (pattern("^(a+)+$"), ArgumentPolicy::Off, "a", false),
+            (pattern("^(a+)+$"), warn, "a", true),
+            (pattern("^(a+)+$"), ArgumentPolicy::Reject, "a", true),
+            (pattern("^(a+)+$"), decode, "a", true),
+            (pattern("^(a+)+$"), decode, "b", false),
+            (pattern("^(a+)+$"), warn, "b", false),
+            (pattern("x"), warn, long.as_str(), false),
+            (pattern("x"), ArgumentPolicy::Reject, long.as_str(), true),
+            // Lookaround and references to groups are checked, too, in a bounded number of steps.
+            (pattern("^(?!b)(.)\\1$"), warn, "aa", true),
+            (pattern("^(?=(a+)+$)"), warn, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", false),
+            // A pattern that is not one: nothing is checked.
+            (pattern("(a"), warn, "a", false),
+            (replacement, warn, "a", false),
+        ] {
+            let arguments = RawJson::parse(json!({"a": a}).to_string()).unwrap();
+            let admitted = input.admit(policy, "t", arguments, || {}).unwrap();
+            assert_eq!(admitted.matches, matches, "{policy:?} {:?} {}", input.text(), a.len());
+        }
+        let texts = input(r#"{"properties":{"ids":{"type":"array"}}}"#);
+        let sent = RawJson::parse(r#"{"ids":"[1]"}"#).unwrap();
+        assert!(texts.admit(warn, "t", sent, || {}).unwrap().matches, "it is decoded");
     }
 
     #[test]

@@ -87,10 +87,13 @@ impl Tool {
         before: Option<&Self>,
         fault: &mut impl FnMut(Fault),
     ) -> Self {
-        let input = input_schema(&wire.input_schema_json).unwrap_or_else(|why| {
-            fault(Fault::InputSchema(why));
-            any_object()
-        });
+        let input = input_schema(&wire.input_schema_json).map_or_else(
+            |why| {
+                fault(Fault::InputSchema(why));
+                Input::replacement(any_object())
+            },
+            Input::new,
+        );
         let output = if wire.output_schema_json.is_empty() {
             None
         } else {
@@ -112,7 +115,7 @@ impl Tool {
         let parts = Parts {
             title: wire.title.clone(),
             description: wire.description.clone(),
-            input: Input::new(input).checked_by_process(wire.checks_arguments),
+            input: input.checked_by_process(wire.checks_arguments),
             hints: hints(wire),
             icons,
             meta: object(&wire.metadata_json),

@@ -39,6 +39,8 @@ pub(crate) struct SdkFeatures {
     pub(crate) structured: bool,
     /// The input schemas of its tools hold.
     pub(crate) validates: bool,
+    /// It wants to know of each call that its arguments match.
+    pub(crate) wants_match: bool,
     /// It wants the context of each request.
     pub(crate) wants_context: bool,
     /// It answers pings at any time.
@@ -57,6 +59,7 @@ impl SdkFeatures {
             reloads_in_place: has("reload-in-place"),
             structured: has("structured-content"),
             validates: has("validated-arguments"),
+            wants_match: has("arguments-match"),
             wants_context: has("request-context"),
             answers_pings: has("ping"),
             hands_over: has("hand-over"),
@@ -91,6 +94,7 @@ mod tests {
             (u32::MAX, &["reload-in-place"], SdkFeatures { calls: Some(1024), reloads_in_place: true, ..plain }),
             (0, &["structured-content"], SdkFeatures { structured: true, ..plain }),
             (0, &["validated-arguments"], SdkFeatures { validates: true, ..plain }),
+            (0, &["arguments-match"], SdkFeatures { wants_match: true, ..plain }),
             (0, &["request-context"], SdkFeatures { wants_context: true, ..plain }),
             (0, &["ping"], SdkFeatures { answers_pings: true, ..plain }),
             (0, &["hand-over"], SdkFeatures { hands_over: true, ..plain }),

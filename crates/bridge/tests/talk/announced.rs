@@ -270,6 +270,38 @@ async fn a_tool_that_checks_its_arguments_gets_mismatches() {
 }
 
 #[tokio::test]
+async fn a_process_that_wants_it_hears_that_arguments_match() {
+    let input_schema_json = r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#;
+    let rewritten = r#"{"n":7}"#;
+    for (feature, sent, rewrite, matches) in [
+        ("arguments-match", json!({"n": 5}), "", true),
+        ("arguments-match", json!({"n": "5"}), "", true),
+        ("arguments-match", json!({"n": "five"}), "", false),
+        // The bridge does not compare what middleware has written.
+        ("arguments-match", json!({"n": 5}), rewritten, false),
+        ("arguments-match", json!({"n": 7}), rewritten, true),
+        ("ping", json!({"n": 5}), "", false),
+    ] {
+        let (stage, mut tool) = Stage::silent(|builder| builder).await;
+        tool.send("", info(&[feature], 0)).await;
+        let request = tool.next().await;
+        tool.answer::<BridgeInfo>("").await;
+        let taken = ToolDefinition { input_schema_json: input_schema_json.into(), ..Tool::definition("a") };
+        tool.send(&request.request_id, ToolListResponse { tools: vec![taken] }).await;
+        tool.send("", RegisterMiddlewareRequest { name: "m".into(), priority: 0 }).await;
+        tool.answer::<RegisterMiddlewareResponse>("").await;
+        tool.send("", ReloadResponse { success: true, error: String::new() }).await;
+        let mut host = stage.host("{}").await;
+        host.request("tools/call", json!({"name": "a", "arguments": sent})).await;
+        let before = tool.request().await;
+        let answer = MiddlewareInterceptResponse { arguments_json: rewrite.into(), ..Default::default() };
+        tool.send(&before.request_id, answer).await;
+        let (_, call) = tool.call().await;
+        assert_eq!(call.arguments_match, matches, "{feature} {sent} {rewrite}");
+    }
+}
+
+#[tokio::test]
 async fn a_process_that_wants_the_context_of_requests_gets_it() {
     for wanted in [true, false] {
         let (stage, mut tool) = Stage::silent(|builder| builder).await;

@@ -23,6 +23,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
             arguments_json: json("CallToolRequest.arguments_json"),
             progress_token: text("CallToolRequest.progress_token"),
             metadata_json: if new { json("CallToolRequest.metadata_json") } else { Bytes::new() },
+            arguments_match: new,
         }
         .into(),
         ReloadResponse { success: true, error: text("ReloadResponse.error") }.into(),

@@ -279,6 +279,9 @@ pub struct CallToolRequest {
     /// Extension. The request's `_meta`, a JSON object, without the progress token: trace context and the like.
     #[prost(bytes = "bytes", tag = "100")]
     pub metadata_json: ::prost::bytes::Bytes,
+    /// Extension. The bridge has compared the arguments, as they are here, with the input schema of the tool, and they match.
+    #[prost(bool, tag = "101")]
+    pub arguments_match: bool,
 }
 /// The answer to ReloadRequest. On its own, without a request_id, it says that the handshake is complete.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

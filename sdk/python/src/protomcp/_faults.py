@@ -17,11 +17,18 @@ LONGEST_PLACE = 100
 
 
 class Faults:
-    """Collects the faults of one value. A place is the path to them, such as `/items/0`."""
+    """Collects the faults of one value. A place is the path to them, such as `/items/0`.
 
-    __slots__ = ("described", "more", "tried")
+    Without `patterns`, texts are not compared with the patterns of the schema: the bridge has done that, in linear
+    time, where `re` backtracks.
+    """
 
-    def __init__(self, tried: dict[tuple[int, int], tuple[Any, Faults]] | None = None) -> None:
+    __slots__ = ("described", "more", "patterns", "tried")
+
+    def __init__(
+        self, tried: dict[tuple[int, int, bool], tuple[Any, Faults]] | None = None, *, patterns: bool = True
+    ) -> None:
+        self.patterns = patterns
         # Their places and texts.
         self.described: list[tuple[str, str]] = []
         self.more = 0

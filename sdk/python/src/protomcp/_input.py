@@ -120,8 +120,10 @@ class Input:
             schema["required"] = required
         return self.types.complete(schema)
 
-    def load(self, tool: str, arguments: dict[str, Any], kind: str = "tool") -> dict[str, Any]:
-        """The keyword arguments of a call of this tool; raises InvalidArguments."""
+    def load(
+        self, tool: str, arguments: dict[str, Any], kind: str = "tool", *, patterns: bool = True
+    ) -> dict[str, Any]:
+        """The keyword arguments of a call of this tool; raises InvalidArguments. See `Faults` for `patterns`."""
         found: dict[str, Any] = {}
         faults: Faults | None = None
         matched = 0
@@ -134,16 +136,16 @@ class Input:
                     found[name] = value
                 else:
                     if faults is None:
-                        faults = Faults()
+                        faults = Faults(patterns=patterns)
                     found[name] = field.kind.load(value, field.step, faults)
             elif field.is_required:
                 if faults is None:
-                    faults = Faults()
+                    faults = Faults(patterns=patterns)
                 faults.add("", missing(field))
             elif field.default is REQUIRED and name not in self.injected:
                 found[name] = None
         if matched != len(arguments):
-            faults = faults or Faults()
+            faults = faults or Faults(patterns=patterns)
             self._others(arguments, found, faults)
         if faults:
             raise InvalidArguments(tool, faults, kind)

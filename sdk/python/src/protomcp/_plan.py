@@ -29,6 +29,7 @@ class Plan:
         "has_tasks",
         "input",
         "is_async",
+        "is_listed",
         "name",
         "output",
         "resolves",
@@ -42,7 +43,10 @@ class Plan:
         *,
         concurrent: bool | None = None,
         tool: str = "",
+        is_listed: bool = False,
     ) -> None:
+        # True if clients see the schema of this input, and the bridge compares the arguments of each call with it.
+        self.is_listed = is_listed and not get_local_middleware()
         try:
             self._fill(name, handler, output_type, concurrent)
         except DeclarationError as error:
@@ -84,7 +88,8 @@ class Plan:
     def _call(self, ctx: Any, arguments: dict[str, Any]) -> Any:
         """The innermost function: converts the arguments and calls the handler."""
         found = self.input
-        values = found.load(self.name, arguments)
+        patterns = not (self.is_listed and getattr(ctx, "_arguments_match", False))
+        values = found.load(self.name, arguments, patterns=patterns)
         if found.context_name:
             values[found.context_name] = context_as(ctx, found.context_type)
         if self.dependencies is None:

@@ -82,7 +82,7 @@ class Process:
 
     def introduce(self) -> None:
         """Sends `sdk_info`, the first frame."""
-        features = ["elicitation", "request-context", "ping"]
+        features = ["elicitation", "arguments-match", "request-context", "ping"]
         if self.tools.check_by_schema():
             features.append("validated-arguments")
         if self.tools.keep_their_schemas():
@@ -190,6 +190,7 @@ class Process:
             return
         context = plan.context_class(request.progress_token, self._link.send)
         self._fill(context, envelope)
+        context._arguments_match = request.arguments_match
         self._running[envelope.request_id] = context
         work = ToolCall(self._link, envelope, plan, context)
         work.ended = self._ended

@@ -532,11 +532,13 @@ def union(kinds: list[Kind]) -> Kind:
         return kinds[0]
     schema: Schema = {"anyOf": [each.schema for each in kinds]}
     expected = " or ".join(map(_type_of, kinds))
+    # A pattern may decide between the types.
+    decides = sum(each.schema.get("type") != "null" for each in kinds) > 1
 
     def attempt(value: Any, place: str, faults: Faults) -> Any:
         tried = []
         for each in _candidates(kinds, value):
-            here = Faults(faults.tried)
+            here = Faults(faults.tried, patterns=faults.patterns or decides)
             found = each.load(value, place, here)
             if not here:
                 return found
@@ -549,9 +551,9 @@ def union(kinds: list[Kind]) -> Kind:
     def load(value: Any, place: str, faults: Faults) -> Any:
         if not isinstance(value, (dict, list)):
             return attempt(value, place, faults)
-        key = id(kinds), id(value)
+        key = id(kinds), id(value), faults.patterns
         if key not in faults.tried:
-            here = Faults(faults.tried)
+            here = Faults(faults.tried, patterns=faults.patterns)
             faults.tried[key] = attempt(value, place, here), here
         found, here = faults.tried[key]
         return faults.extend(here) if here else found
@@ -596,6 +598,7 @@ def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
     """A type with a description, bounds and a pattern: those of `Field`, of annotated_types, or of pydantic."""
     schema = dict(kind.schema)
     checks: list[tuple[str, Callable[[Any], bool]]] = []
+    patterns: list[Any] = []
     for each in _flattened(metadata):
         if isinstance(each, str):
             schema["description"] = each
@@ -617,16 +620,20 @@ def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
         if pattern := getattr(each, "pattern", None):
             import re
 
-            checks.append(_pattern(re.compile(pattern), schema))
-    if not checks:
+            patterns.append(re.compile(pattern))
+            schema["pattern"] = patterns[-1].pattern
+    if not checks and not patterns:
         return Kind(schema, kind.load)
     load_inner = kind.load
+    every = checks + [_pattern(each) for each in patterns]
+    # The schema has one pattern, which the bridge compares.
+    checks += [_pattern(each) for each in patterns if each.pattern != schema["pattern"]]
 
     def load(value: Any, place: str, faults: Faults) -> Any:
         before = faults.count()
         found = load_inner(value, place, faults)
         if faults.count() == before:
-            for text, holds in checks:
+            for text, holds in every if faults.patterns else checks:
                 try:
                     if not holds(found):
                         faults.expected(place, text, value)
@@ -640,8 +647,7 @@ def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
     return Kind(schema, load)
 
 
-def _pattern(matcher: Any, schema: Schema) -> tuple[str, Callable[[Any], bool]]:
-    schema["pattern"] = matcher.pattern
+def _pattern(matcher: Any) -> tuple[str, Callable[[Any], bool]]:
     return f"text that matches {matcher.pattern}", lambda value: matcher.search(value) is not None
 
 

@@ -118,7 +118,7 @@ class ListToolsRequest:
 
 
 class CallToolRequest:
-    __slots__ = ("name", "arguments_json", "progress_token", "metadata_json",)
+    __slots__ = ("name", "arguments_json", "progress_token", "metadata_json", "arguments_match",)
 
     def __init__(
         self,
@@ -126,11 +126,13 @@ class CallToolRequest:
         arguments_json: str = "",
         progress_token: str = "",
         metadata_json: str = "",
+        arguments_match: bool = False,
     ) -> None:
         self.name = name
         self.arguments_json = arguments_json
         self.progress_token = progress_token
         self.metadata_json = metadata_json
+        self.arguments_match = arguments_match
 
 
 class ReloadResponse:
@@ -1374,6 +1376,12 @@ def read_call_tool_request(b: bytes, i: int, end: int, m: CallToolRequest | None
                 raise _short()
             m.metadata_json = b[i:e].decode("utf-8", "replace")
             i = e
+        elif key == 808:
+            n = b[i]
+            i += 1
+            if n > 127:
+                n, i = _varint(b, i - 1)
+            m.arguments_match = n != 0
         else:
             i = _skip(b, i, end, key)
     if i != end:
@@ -1407,6 +1415,9 @@ def write_call_tool_request(out: list[bytes], m: CallToolRequest) -> int:
         length = _BYTE[n] if n < 128 else _number(n)
         out += (b"\xa2\x06", length, s)
         size += 2 + len(length) + n
+    if m.arguments_match:
+        out.append(b"\xa8\x06\x01")
+        size += 3
     return size
 
 

@@ -74,6 +74,7 @@ class BaseContext:
     _link: Link | None = None
     _about: RequestContext | None = None
     _metadata_json = ""
+    _arguments_match = False
     _arrived = 0.0
     _wait: Callable[[threading.Event, float | None], bool] | None = None
     _begin_task: Callable[[], bool] | None = None

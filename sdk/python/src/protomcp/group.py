@@ -44,7 +44,9 @@ class ActionDef:
         self.hints = hints or {}
         # The name of the tool, for errors.
         self.tool = name
-        self.plan = PlanCache(lambda: Plan(self.name, self.handler, tool=self.tool))
+        # True if the tool has the schema of this action alone.
+        self.is_listed = False
+        self.plan = PlanCache(lambda: Plan(self.name, self.handler, tool=self.tool, is_listed=self.is_listed))
 
     @property
     def input_schema(self) -> dict[str, Any]:
@@ -283,6 +285,7 @@ def _noted(chosen: ActionDef, result: Any, notes: list[str]) -> Any:
 
 def _single(group: GroupDef, each: ActionDef) -> ToolDef:
     """The tool of one action."""
+    each.is_listed = not each._input_schema
     tool = _define(
         group,
         f"{group.name}{group.separator}{each.name}",

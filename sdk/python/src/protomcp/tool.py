@@ -86,7 +86,8 @@ class ToolDef:
         return not self._input_schema_json and self.schema is None and self.plan().input.has_models
 
     def _make_plan(self) -> Plan:
-        plan = Plan(self.name, self.handler, self.output_type, concurrent=self.concurrent)
+        is_listed = not self._input_schema_json and self.schema is None
+        plan = Plan(self.name, self.handler, self.output_type, concurrent=self.concurrent, is_listed=is_listed)
         plan.has_tasks = self.task_support or self.task_required
         return plan
 

@@ -82,7 +82,7 @@ class StepDef:
         self.enum_fields = enum_fields
         # The name of the tool, for errors.
         self.tool = name
-        self.plan = PlanCache(lambda: Plan(self.name, self.handler, tool=self.tool))
+        self.plan = PlanCache(lambda: Plan(self.name, self.handler, tool=self.tool, is_listed=not self._input_schema))
 
     @property
     def input_schema(self) -> dict[str, Any]:

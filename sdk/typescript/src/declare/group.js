@@ -77,13 +77,30 @@ function union(name, shared, entries) {
       const chosen = compiled.get(action);
       if (!chosen)
         throw new ToolError(unknownName(String(action), [...compiled.keys()]), { code: "INVALID_ARGUMENTS" });
-      const outcome = await chosen.input.check(args);
+      const matches = /** @type {any} */ (context)._matches && isPart(chosen.input.json, properties);
+      const outcome = await chosen.input.check(args, { matches });
       if (!outcome.complaints) return callHandler(chosen.options, /** @type {any} */ (outcome).value, context);
       throw invalidArguments(`action ${JSON.stringify(action)} of tool ${JSON.stringify(name)}`, outcome.complaints);
     },
   };
   return declareTool(declared, input);
 }
+
+/** The keywords of a schema that are about nothing but its members. */
+const MEMBERS = ["type", "title", "description", "properties", "required", "additionalProperties"];
+
+/**
+ * True if all patterns of an action are those of the listed arguments, of which the first action with a name decides.
+ *
+ * @param {any} json
+ * @param {Record<string, unknown>} listed
+ */
+const isPart = (json, listed) =>
+  Object.keys(json).every((keyword) => MEMBERS.includes(keyword)) &&
+  typeof json.additionalProperties !== "object" &&
+  Object.entries(Object(json.properties)).every(
+    ([name, schema]) => JSON.stringify(schema) === JSON.stringify(listed[name]),
+  );
 
 /** @param {[string, Action<any, any>][]} entries */
 const describe = (entries) =>

@@ -91,7 +91,7 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
     input: json,
     handler: async (/** @type {any} */ { handle, ...args }, /** @type {ToolContext} */ context) => {
       const known = isFirst ? undefined : runs.at(handle, step);
-      const outcome = await compiled.check(args);
+      const outcome = await compiled.check(args, { matches: /** @type {any} */ (context)._matches });
       if (outcome.complaints) throw invalidArguments(`tool ${JSON.stringify(name)}`, outcome.complaints);
       const run = known ?? runs.begin();
       const value = await runs.guard(run, () =>

@@ -2,6 +2,10 @@
  * Checks values against a JSON Schema: the keywords that tools use. Others, and patterns that do not compile, allow
  * everything; `pmcp` checks arguments against all of JSON Schema before they arrive here.
  *
+ * The regular expressions of JavaScript backtrack: 41 characters can take seconds, in which no other call runs. `pmcp`
+ * matches patterns in linear time, and those with lookaround or references to groups in a bounded number of steps. So a
+ * pattern is not matched again if `pmcp` says that the arguments match.
+ *
  * @module
  */
 
@@ -23,11 +27,12 @@ const DEEPEST = 64;
  *
  * @param {JsonSchema} schema
  * @param {unknown} value
+ * @param {{ patterns?: boolean }} [checked] without `patterns`, texts are not compared with patterns
  */
-export function complaints(schema, value) {
+export function complaints(schema, value, { patterns = true } = {}) {
   /** @type {string[]} */
   const found = [];
-  new Check(schema, found).visit(schema, value, "", 0);
+  new Check(schema, found, patterns).visit(schema, value, "", 0);
   return found;
 }
 
@@ -120,12 +125,14 @@ class Check {
   /**
    * @param {JsonSchema} root
    * @param {string[]} found
+   * @param {boolean} patterns texts are compared with patterns
    * @param {Map<unknown, Map<unknown, string[]>>} [tried] the complaints about objects and arrays, by schema: a value is
    *   visited once for each, however many choices lead there
    */
-  constructor(root, found, tried = new Map()) {
+  constructor(root, found, patterns, tried = new Map()) {
     this.root = root;
     this.found = found;
+    this.patterns = patterns;
     this.tried = tried;
   }
 
@@ -213,7 +220,7 @@ class Check {
       this.complain(path, `expected at least ${schema.minLength} characters, got ${quote(value)}`);
     if (length > schema.maxLength)
       this.complain(path, `expected at most ${schema.maxLength} characters, got ${length}`);
-    if (typeof schema.pattern === "string" && compile(schema.pattern)?.test(value) === false) {
+    if (this.patterns && typeof schema.pattern === "string" && compile(schema.pattern)?.test(value) === false) {
       this.complain(path, `expected text that matches ${schema.pattern}, got ${quote(value)}`);
     }
   }
@@ -315,7 +322,7 @@ class Check {
     const found = [];
     // Before the visit: a schema that refers to itself says nothing more.
     if (typeof value === "object" && value !== null) known.set(value, found);
-    new Check(this.root, found, this.tried).visit(schema, value, path, depth + 1);
+    new Check(this.root, found, this.patterns, this.tried).visit(schema, value, path, depth + 1);
     return found;
   }
 

@@ -16,9 +16,16 @@ import { at, complaints, quote, unknownName } from "./check.js";
  */
 
 /**
+ * The state of a value before it is checked.
+ *
+ * @typedef {object} State
+ * @property {boolean} [matches] the bridge has compared it with this JSON Schema, and it matches
+ */
+
+/**
  * @typedef {object} Compiled
  * @property {JsonSchema} json
- * @property {(value: unknown) => Outcome | Promise<Outcome>} check
+ * @property {(value: unknown, state?: State) => Outcome | Promise<Outcome>} check
  * @property {boolean} isOfLibrary a library checks the values, and may convert some that the JSON Schema does not allow
  */
 
@@ -207,8 +214,8 @@ function compilePlain(json) {
   return {
     json,
     isOfLibrary: false,
-    check: (value) => {
-      const found = complaints(json, value);
+    check: (value, { matches = false } = {}) => {
+      const found = complaints(json, value, { patterns: !matches });
       return found.length ? { complaints: found } : { value };
     },
   };

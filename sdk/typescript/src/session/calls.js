@@ -58,7 +58,7 @@ export class Calls {
     if (task) this.#mayBecomeTask(call, task === "required" ? 0 : PATIENCE_MS);
     const { ambient, sidecars, sinks } = this.#session.registry;
     if (sinks.length) call._events = new Events(sinks, call.tool, request.argumentsJson);
-    const invoke = () => this.#invoke(tool, request.argumentsJson, call);
+    const invoke = () => this.#invoke(tool, request, call);
     const work = sidecars.every(({ isReady }) => isReady)
       ? invoke
       : () => Promise.all(sidecars.map((sidecar) => sidecar.ready())).then(invoke);
@@ -93,15 +93,15 @@ export class Calls {
 
   /**
    * @param {ToolEntry} tool
-   * @param {string} argumentsJson
+   * @param {CallToolRequest} request
    * @param {CallContext} call
    */
-  #invoke(tool, argumentsJson, call) {
+  #invoke(tool, { argumentsJson, argumentsMatch }, call) {
     if (!tool.input) compileTool(tool);
     const input = /** @type {NonNullable<ToolEntry["input"]>} */ (tool.input);
     const args = JSON.parse(argumentsJson || "{}");
     const infinite = infinities(argumentsJson, args);
-    const outcome = infinite.length ? { complaints: infinite } : input.check(args);
+    const outcome = infinite.length ? { complaints: infinite } : input.check(args, { matches: argumentsMatch });
     return outcome instanceof Promise
       ? outcome.then((outcome) => this.#handle(tool, outcome, call))
       : this.#handle(tool, outcome, call);

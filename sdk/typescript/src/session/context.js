@@ -154,6 +154,12 @@ export class CallContext extends RequestContext {
     return this._entry.name;
   }
 
+  /** True if the bridge has found that the arguments match, and no middleware of this process has changed them. */
+  get _matches() {
+    const { argumentsMatch } = /** @type {any} */ (this._envelope.message);
+    return Boolean(argumentsMatch) && !this._session.registry.local.length;
+  }
+
   get wantsProgress() {
     return Boolean(this._token);
   }

@@ -50,7 +50,14 @@ function logged(data) {
   }
 }
 
-const FEATURES = ["elicitation", "structured-content", "validated-arguments", "request-context", "ping"];
+const FEATURES = [
+  "elicitation",
+  "structured-content",
+  "validated-arguments",
+  "arguments-match",
+  "request-context",
+  "ping",
+];
 
 /**
  * A request in the log: the name or the URI that its author knows it by.

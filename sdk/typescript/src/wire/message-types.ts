@@ -28,6 +28,7 @@ export interface CallToolRequest {
   argumentsJson: string;
   progressToken: string;
   metadataJson: string;
+  argumentsMatch: boolean;
 }
 
 export interface ReloadResponse {

@@ -102,7 +102,7 @@ export function writeListToolsRequest(_w, _m) {
 
 /** @type {Read<T.CallToolRequest>} */
 export function readCallToolRequest(r, end, known) {
-  const m = known ?? { name: "", argumentsJson: "", progressToken: "", metadataJson: "" };
+  const m = known ?? { name: "", argumentsJson: "", progressToken: "", metadataJson: "", argumentsMatch: false };
   while (r.at < end) {
     const key = r.key();
     switch (key) {
@@ -110,6 +110,7 @@ export function readCallToolRequest(r, end, known) {
       case 18: m.argumentsJson = r.json(end); break;
       case 26: m.progressToken = r.text(end); break;
       case 802: m.metadataJson = r.json(end); break;
+      case 808: m.argumentsMatch = r.bool(end); break;
       default: r.skip(key, end);
     }
   }
@@ -123,6 +124,7 @@ export function writeCallToolRequest(w, m) {
   if (m.argumentsJson) w.json(18, m.argumentsJson);
   if (m.progressToken) w.text(26, m.progressToken);
   if (m.metadataJson) w.json(802, m.metadataJson);
+  if (m.argumentsMatch) w.bool(808, m.argumentsMatch);
 }
 
 /** @type {Read<T.ReloadResponse>} */
