@@ -185,6 +185,25 @@ mod tests {
     }
 
     #[test]
+    fn the_text_of_an_int64_is_decoded_with_all_its_digits() {
+        let wide = json!({"type": "integer", "minimum": i64::MIN, "maximum": i64::MAX});
+        let rows = [
+            (r#"{"a":9223372036854775807}"#, None),
+            (r#"{"a":"9223372036854775807"}"#, Some(r#"{"a":9223372036854775807}"#)),
+            (r#"{"a":"-9223372036854775808"}"#, Some(r#"{"a":-9223372036854775808}"#)),
+            (r#"{"a":"9223372036854775808"}"#, None),
+            (r#"{"a":"1.5"}"#, None),
+            (r#"{"a":""}"#, None),
+        ];
+        check(arguments("a", &wide), &rows);
+        check(arguments("a", &json!({"type": ["integer", "null"], "minimum": i64::MIN, "maximum": i64::MAX})), &rows);
+        check(
+            arguments("a", &json!({"type": "array", "items": wide})),
+            &[(r#"{"a":["9007199254740993",5]}"#, Some(r#"{"a":[9007199254740993,5]}"#))],
+        );
+    }
+
+    #[test]
     fn the_rest_of_the_value_stays_as_it_was_written() {
         let items = json!({"type": "array", "items": {"type": "object", "properties": {"x/y": {"type": "number"}}}});
         check(

@@ -90,6 +90,31 @@ async fn empty_values_arrive_in_both_directions() {
 }
 
 #[tokio::test]
+async fn an_integer_arrives_as_a_number_or_as_its_text() {
+    let schema = json!({"type": "object", "properties": {
+        "id": {"type": "integer"},
+        "ids": {"type": "array", "items": {"type": "integer"}},
+        "limits": {"type": "object", "additionalProperties": {"type": "integer"}},
+    }});
+    let spy = Spy::with(json!([{"name": "wide", "inputSchema": schema, "outputSchema": schema}]));
+    let session = session(&spy).await;
+    let numbers = json!({"id": 9_007_199_254_740_993_i64, "ids": [-5, i64::MAX], "limits": {"a": i64::MIN}});
+    let texts = json!({
+        "id": "9007199254740993",
+        "ids": ["-5", "9223372036854775807"],
+        "limits": {"a": "-9223372036854775808"},
+    });
+    for arguments in [&numbers, &texts] {
+        session.call_tool("wide", arguments).await.unwrap();
+        assert_eq!(spy.last(), numbers, "{arguments}");
+    }
+    for wrong in ["five", "1.5", "9223372036854775808"] {
+        let error = session.call_tool("wide", &json!({"id": wrong})).await.unwrap_err();
+        assert_eq!(error.code(), Some(-32602), "{wrong}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_sends_nothing_that_breaks_a_rule() {
     let spy = Spy::with(json!([search()]));
     let session = session(&spy).await;

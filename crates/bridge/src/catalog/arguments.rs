@@ -219,6 +219,9 @@ mod tests {
             (ArgumentPolicy::Warn, r#"{"ids":"[1]","n":"x"}"#, r#"{"ids":[1],"n":"x"}"#),
             (ArgumentPolicy::Reject, r#"{"ids":"[1]"}"#, r#"{"ids":[1]}"#),
             (ArgumentPolicy::Reject, r#"{"ids": [1]}"#, r#"{"ids": [1]}"#),
+            // As the JSON of protobuf has an int64.
+            (ArgumentPolicy::Reject, r#"{"n":9007199254740993}"#, r#"{"n":9007199254740993}"#),
+            (ArgumentPolicy::Reject, r#"{"n":"9007199254740993"}"#, r#"{"n":9007199254740993}"#),
         ] {
             let mut count = 0;
             let admitted = input.admit(policy, "t", RawJson::parse(sent).unwrap(), || count += 1).unwrap();
