@@ -66,8 +66,8 @@ fn a_line_in_json_has_the_fields_as_members() {
     host.initialize();
     host.text("echo", &json!({"text": "x"}));
     let log = host.stderr_with("\"tools/call\"");
-    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
-    let line = lines.last().expect("there are two");
+    let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("it is JSON"));
+    let line = lines.next_back().expect("there are two");
     assert!(line["timestamp"].is_string() && line["ms"].is_number() && line["session"].is_string(), "{line}");
     let found = ["target", "message", "method", "name", "outcome"].map(|field| line[field].clone());
     assert_eq!(Value::from_iter(found), json!(["protomcp::access", "request", "tools/call", "echo", "ok"]));

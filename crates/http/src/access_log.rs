@@ -6,7 +6,6 @@ use http::request::Parts;
 use http::{Response, StatusCode};
 use protomcp_server::ACCESS_TARGET;
 use tokio::time::Instant;
-use tracing::field::display;
 
 use crate::caller::Caller;
 use crate::endpoint::Endpoint;

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use protomcp_types::{CallTool, ErrorObject, GetPrompt, JsonBuf, Message, Method, ReadResource, RequestId, Response};
 use serde::Deserialize;
-use tracing::field::display;
 
 use crate::layer::lazy_tools::RequestTarget;
 use crate::server::clock::now;
@@ -24,6 +23,7 @@ const MAX_TEXT: usize = 200;
 
 /// The requests of a connection that wait for their answers, if there is an access log.
 #[derive(Debug, Default)]
+#[expect(clippy::box_collection, reason = "a session without an access log pays one word")]
 pub(super) struct OpenAccesses(Option<Box<HashMap<RequestId, Access>>>);
 
 impl OpenAccesses {
