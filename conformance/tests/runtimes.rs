@@ -55,11 +55,13 @@ fn bun_runs_the_sdk_for_typescript() {
 }
 
 #[test]
+#[ignore = "half a minute of a processor, in the long tier alone"]
 fn deno_runs_the_sdk_for_typescript() {
     its_tests_pass_on(&deno());
 }
 
 #[test]
+#[ignore = "half a minute of a processor, in the long tier alone"]
 fn a_newer_node_runs_the_sdk_for_typescript() {
     its_tests_pass_on(&peers().join("suite/node_modules/.bin/node").canonicalize().expect("it is installed"));
 }
