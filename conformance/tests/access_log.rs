@@ -20,7 +20,7 @@ fn requests_on_stdio_are_lines_of_the_log() {
     let host = sandbox.pmcp(&["run", "basics.py", "--access-log", "--log-level", "error"]).start();
     host.initialize();
     host.text("echo", &json!({"text": "s3cret"}));
-    host.error_text("fail_with_code", &json!({}));
+    host.call("fail_with_code", &json!({}));
     host.refused("no/such", &json!({}));
     let log = host.stderr_with("method=\"no/such\"");
     assert_eq!(

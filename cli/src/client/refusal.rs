@@ -42,7 +42,7 @@ pub(super) fn failure(what: &str, error: &RequestError, meant: Option<String>) -
 fn asks_its_user(error: &RequestError) -> bool {
     let error = match error {
         RequestError::Refused(error) => error,
-        // The server has asked all the same.
+        // The server has asked nevertheless.
         RequestError::NoInput(error) => {
             return error.code == code::METHOD_NOT_FOUND && error.message.contains(Elicit::NAME);
         }

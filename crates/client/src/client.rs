@@ -210,7 +210,7 @@ impl Client {
     }
 
     /// Calls `observe` with the method of every request of a server that gets an error because this client does not declare
-    /// the capability for it: some servers ask all the same. On the task of the connection; it must not block.
+    /// the capability for it: some servers ask nevertheless. On the task of the connection; it must not block.
     #[must_use]
     pub fn observe_refused_questions(self, observe: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.change(|settings| settings.handlers.refused = Some(ObserveRefused::new(observe)))

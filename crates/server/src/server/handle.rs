@@ -44,10 +44,7 @@ pub(super) struct ServerState {
     /// Stateless calls whose client has been asked something.
     pub(super) parked: ParkedCalls<Context>,
     pub(super) tasks: Arc<KeptTasks>,
-    /// True if tasks of other processes are not served.
-    has_own_tasks_only: AtomicBool,
-    /// True if each request is a line of the access log.
-    logs_access: AtomicBool,
+    switches: Switches,
     /// True if a task ends those that wait for too long.
     pub(super) is_swept: AtomicBool,
     /// Resources that requests listen to.
@@ -56,6 +53,15 @@ pub(super) struct ServerState {
     stores: Stores,
     inbound: Budget,
     outbound: Budget,
+}
+
+/// Set while the server runs, and never back.
+#[derive(Debug, Default)]
+struct Switches {
+    /// True if tasks of other processes are not served.
+    has_own_tasks_only: AtomicBool,
+    /// True if each request is a line of the access log.
+    logs_access: AtomicBool,
 }
 
 /// An open request without a session.
@@ -105,8 +111,7 @@ impl ServerHandle {
             limits,
             parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
             tasks: Arc::new(KeptTasks::new(stores.node.clone(), tasks, 2 * limits.tasks.max + SPARE_TASKS)),
-            has_own_tasks_only: AtomicBool::new(false),
-            logs_access: AtomicBool::new(false),
+            switches: Switches::default(),
             is_swept: AtomicBool::new(false),
             resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
             keys,
@@ -317,11 +322,11 @@ impl ServerHandle {
     /// Serves no tasks of other processes: a transport that compares [`ServerHandle::task_extensions`] with requests
     /// calls this, because only the process that has begun a task knows them.
     pub fn serve_own_tasks_only(&self) {
-        self.0.has_own_tasks_only.store(true, Ordering::Relaxed);
+        self.0.switches.has_own_tasks_only.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn has_own_tasks_only(&self) -> bool {
-        self.0.has_own_tasks_only.load(Ordering::Relaxed)
+        self.0.switches.has_own_tasks_only.load(Ordering::Relaxed)
     }
 
     /// Writes a line for each request from now on, when it is answered: an event of `tracing` at the level info, with the
@@ -329,13 +334,13 @@ impl ServerHandle {
     /// scheme of a resource; `outcome`, and `code` if that is an error; `ms`; `session`, or `connection` of a request
     /// without a session; and `subject`, if the caller is authenticated. It has neither arguments nor secrets.
     pub fn log_access(&self) {
-        self.0.logs_access.store(true, Ordering::Relaxed);
+        self.0.switches.logs_access.store(true, Ordering::Relaxed);
     }
 
     /// True if there is an access log; see [`ServerHandle::log_access`].
     #[must_use]
     pub fn logs_access(&self) -> bool {
-        self.0.logs_access.load(Ordering::Relaxed)
+        self.0.switches.logs_access.load(Ordering::Relaxed)
     }
 
     pub(crate) fn tasks(&self) -> &Arc<KeptTasks> {
