@@ -314,6 +314,20 @@ fn a_python_file_without_run_is_executed_once() {
     assert!(!host.stderr().contains("running them for it"), "{}", host.stderr());
 }
 
+/// Also where it calls a `run` of another module.
+#[test]
+fn a_python_file_that_runs_something_else_is_executed_once() {
+    let sandbox = Sandbox::new();
+    let text = "import os\nfrom subprocess import run\nfrom protomcp import tool\n\n\
+        open(os.environ['WORK_LOG'], 'a').write('executed\\n')\nrun(['true'])\n\n\n\
+        @tool(\"Echoes.\")\ndef echo(text: str) -> str:\n    return text\n";
+    sandbox.write("mine.py", text);
+    let host = sandbox.pmcp(&["run", "mine.py"]).start();
+    host.initialize();
+    assert_eq!(host.text("echo", &json!({"text": "a"})), "a");
+    assert_eq!(fs::read_to_string(sandbox.path("work.log")).expect("the file wrote it"), "executed\n");
+}
+
 #[test]
 fn a_traceback_has_the_frames_of_the_file_alone() {
     let sandbox = Sandbox::new();

@@ -51,12 +51,24 @@ impl PythonFile {
 /// True for `run(`, and for that of the SDK or its runner. A file that calls it by another name is run by the bootstrap,
 /// which sees that.
 fn calls_runner(text: &str) -> bool {
+    let is_of_another = text.lines().any(imports_another_run);
     text.match_indices("run").any(|(at, word)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
         let is_named = !before.ends_with(|last: char| last.is_alphanumeric() || last == '_');
-        let is_ours =
-            before.strip_suffix('.').is_none_or(|of| ["protomcp", "runner"].iter().any(|name| of.ends_with(name)));
+        let is_ours = before
+            .strip_suffix('.')
+            .map_or(!is_of_another, |of| ["protomcp", "runner"].iter().any(|name| of.ends_with(name)));
         after.trim_start_matches(' ').starts_with('(') && is_named && is_ours && !before.ends_with("def ")
+    })
+}
+
+/// True for `from subprocess import run` and the like.
+fn imports_another_run(line: &str) -> bool {
+    let imports = line.trim_start().strip_prefix("from ").and_then(|rest| rest.split_once(" import "));
+    imports.is_some_and(|(module, names)| {
+        let module = module.trim();
+        let is_run = |name: &str| name.trim_matches([' ', '(', ')', '\t']) == "run";
+        module != "protomcp" && !module.starts_with("protomcp.") && names.split(',').any(is_run)
     })
 }
 
@@ -135,6 +147,9 @@ mod tests {
             ("from protomcp import tool\n@tool(\"Runs a query\")\ndef query() -> int: ...\n", true),
             ("from protomcp import tool\nimport subprocess\nsubprocess.run(['ls'])\nprune()\n", true),
             ("from protomcp import tool\n@tool()\ndef run(command: str) -> str: ...\n", true),
+            ("from protomcp import tool\nfrom subprocess import PIPE, run\nrun(['ls'])\n", true),
+            ("from subprocess import run as start\nfrom protomcp import (\n    run,\n)\nrun()\n", false),
+            ("from protomcp.runner import run\nrun()\n", false),
             ("from protomcp.runner import *\n", true),
             ("import my_tools\n", false),
             ("", false),
