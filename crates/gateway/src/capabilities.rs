@@ -1,36 +1,28 @@
 //! The description that a gateway gives of itself: that of its only server, or the union of several.
 
-use protomcp_client::ServerView;
 use protomcp_server::ServerInfo;
 use protomcp_types::{Implementation, ListCapability, RawJson, ServerCapabilities, TASKS_EXTENSION};
 
-/// A server as it has described itself.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Described<'a> {
-    pub(crate) name: &'a str,
-    /// `None` if it could not be reached.
-    pub(crate) view: Option<&'a ServerView>,
-    /// Its next version may have any capability.
-    pub(crate) changes: bool,
-}
+use crate::described::Described;
+use crate::era::Era;
 
-/// The description of the gateway. `gateway`: its name among several servers.
-pub(crate) fn describe(servers: &[Described<'_>], gateway: &Implementation) -> ServerInfo {
+/// The description of the gateway for clients of an era. `gateway`: its name among several servers.
+pub(crate) fn describe(servers: &[Described], era: Era, gateway: &Implementation) -> ServerInfo {
     let implementation = match servers {
-        [only] => only.view.and_then(|view| view.implementation.clone()),
+        [only] => only.view(era).and_then(|view| view.implementation.clone()),
         _ => None,
     };
     ServerInfo {
         implementation: implementation.unwrap_or_else(|| gateway.clone()),
-        capabilities: union(servers),
-        instructions: instructions(servers),
+        capabilities: union(servers, era),
+        instructions: instructions(servers, era),
         ..ServerInfo::default()
     }
 }
 
 /// The instructions of the only server as they are, and those of several under their names.
-fn instructions(servers: &[Described<'_>]) -> Option<String> {
-    let given = servers.iter().filter_map(|server| Some((server.name, server.view?.instructions.as_deref()?)));
+fn instructions(servers: &[Described], era: Era) -> Option<String> {
+    let given = servers.iter().filter_map(|server| Some((server.name(), server.view(era)?.instructions.as_deref()?)));
     let given: Vec<_> = given.collect();
     match (servers, given.as_slice()) {
         (_, []) => None,
@@ -40,7 +32,7 @@ fn instructions(servers: &[Described<'_>]) -> Option<String> {
 }
 
 /// The union of capabilities. A server that has not described itself may have any.
-fn union(servers: &[Described<'_>]) -> ServerCapabilities {
+fn union(servers: &[Described], era: Era) -> ServerCapabilities {
     let any = ServerCapabilities::default()
         .with_tools()
         .with_resources()
@@ -51,10 +43,9 @@ fn union(servers: &[Described<'_>]) -> ServerCapabilities {
         .with_task_extension();
     // Many servers log without declaring it.
     let mut all = ServerCapabilities::default().with_logging();
-    let known = servers.iter().filter_map(|server| server.view?.capabilities.as_ref());
-    let open =
-        servers.iter().any(|server| server.changes || server.view.is_none_or(|view| view.capabilities.is_none()));
-    for server in known.chain(open.then_some(&any)) {
+    let known = servers.iter().filter_map(|server| server.view(era)?.capabilities.as_ref());
+    let may_have_any = servers.iter().any(|server| server.may_have_any(era));
+    for server in known.chain(may_have_any.then_some(&any)) {
         join_list(&mut all.tools, server.tools);
         join_list(&mut all.resources, server.resources);
         join_list(&mut all.prompts, server.prompts);
@@ -66,7 +57,15 @@ fn union(servers: &[Described<'_>]) -> ServerCapabilities {
             all = all.with_tasks().with_task_extension();
         }
     }
-    all
+    if servers.iter().any(|server| server.may_differ(era)) { with_other_era(all) } else { all }
+}
+
+/// Adds the capabilities that a server may have in one era alone.
+fn with_other_era(mut all: ServerCapabilities) -> ServerCapabilities {
+    if let Some(resources) = &mut all.resources {
+        resources.subscribe = true;
+    }
+    all.with_tasks().with_task_extension()
 }
 
 /// Lists always change: a server can go and come back.
@@ -79,50 +78,90 @@ fn join_list(all: &mut Option<ListCapability>, one: Option<ListCapability>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use protomcp_client::{Mode, ServerView};
     use protomcp_types::ProtocolVersion;
 
     use super::*;
+    use crate::upstream::Upstream;
 
-    fn server(capabilities: ServerCapabilities, instructions: Option<&str>) -> ServerView {
-        ServerView {
+    fn view(capabilities: ServerCapabilities, instructions: Option<&str>) -> Arc<ServerView> {
+        Arc::new(ServerView {
             version: ProtocolVersion::V2025_11_25,
             implementation: Some(Implementation::new("s", "7")),
             capabilities: Some(capabilities),
             instructions: instructions.map(str::to_owned),
+        })
+    }
+
+    /// A server that has described itself in sessions of these eras.
+    fn server(name: &str, eras: Mode, views: &[&Arc<ServerView>]) -> Described {
+        let upstream = Upstream::new(name.to_owned(), || async { Err("not called".into()) }).mode(eras);
+        let mut server = Described::new(&upstream);
+        for view in views {
+            server.learn(Era::of_server(view), view);
         }
+        server
     }
 
-    fn fixed<'a>(name: &'a str, view: Option<&'a ServerView>) -> Described<'a> {
-        Described { name, view, changes: false }
+    fn info(servers: &[Described]) -> ServerInfo {
+        describe(servers, Era::Stateful, &Implementation::new("g", "1"))
     }
 
-    fn text(servers: &[Described<'_>]) -> String {
-        serde_json::to_string(&describe(servers, &Implementation::new("g", "1")).capabilities).unwrap()
+    fn text(servers: &[Described], era: Era) -> String {
+        serde_json::to_string(&describe(servers, era, &Implementation::new("g", "1")).capabilities).unwrap()
     }
 
     #[test]
     fn a_single_server_is_passed_on() {
-        let one = server(ServerCapabilities::default().with_tools(), Some("be kind"));
-        let info = describe(&[fixed("a", Some(&one))], &Implementation::new("g", "1"));
+        let one = view(ServerCapabilities::default().with_tools(), Some("be kind"));
+        let servers = [server("a", Mode::Stateful, &[&one])];
+        let info = info(&servers);
         assert_eq!((info.implementation.name.as_str(), info.instructions.as_deref()), ("s", Some("be kind")));
-        assert_eq!(text(&[fixed("a", Some(&one))]), r#"{"logging":{},"tools":{"listChanged":true}}"#);
+        for era in [Era::Stateful, Era::Stateless] {
+            assert_eq!(text(&servers, era), r#"{"logging":{},"tools":{"listChanged":true}}"#);
+        }
     }
 
     #[test]
     fn several_servers_are_one_with_the_union() {
-        let one = server(ServerCapabilities::default().with_tools(), Some("be kind"));
+        let one = view(ServerCapabilities::default().with_tools(), Some("be kind"));
         let unchanging = Some(ListCapability::default());
         let two =
-            server(ServerCapabilities { resources: unchanging, ..ServerCapabilities::default().with_tasks() }, None);
-        let info = describe(&[fixed("a", Some(&one)), fixed("b", Some(&two))], &Implementation::new("g", "1"));
+            view(ServerCapabilities { resources: unchanging, ..ServerCapabilities::default().with_tasks() }, None);
+        let (one, two) = (server("a", Mode::Stateful, &[&one]), server("b", Mode::Stateful, &[&two]));
+        let info = info(&[one.clone(), two]);
         assert_eq!((info.implementation.name.as_str(), info.instructions.as_deref()), ("g", Some("a: be kind")));
         let can = info.capabilities;
         assert!(can.tools.is_some() && can.tasks.is_some() && can.prompts.is_none() && can.logging.is_some());
         assert_eq!(can.resources, Some(ListCapability { list_changed: true, subscribe: false }));
-        let with_unknown = text(&[fixed("a", Some(&one)), fixed("b", None)]);
-        assert_eq!(text(&[Described { changes: true, ..fixed("a", Some(&one)) }]), with_unknown);
+        let with_unknown = text(&[one.clone(), server("b", Mode::Stateful, &[])], Era::Stateful);
+        assert_eq!(text(&[one.that_changes()], Era::Stateful), with_unknown);
         for name in ["tools", "resources", "prompts", "completions", "logging", "tasks", TASKS_EXTENSION] {
             assert!(with_unknown.contains(name), "{name} in {with_unknown}");
         }
+    }
+
+    #[test]
+    fn each_era_has_the_capabilities_of_the_server_in_it() {
+        let stateful = view(ServerCapabilities::default().with_resources(), None);
+        let in_other = ServerCapabilities { resources: Some(ListCapability::default()), ..Default::default() };
+        let in_other = ServerView { version: ProtocolVersion::V2026_07_28, ..(*view(in_other, None)).clone() };
+        let stateless = Arc::new(in_other);
+        let with_subscriptions = r#""resources":{"listChanged":true,"subscribe":true}"#;
+        let server = |views: &[&Arc<ServerView>]| server("a", Mode::Auto, views);
+        // Until the era is known, subscriptions and tasks may exist in it.
+        for (known, other) in [(&stateful, Era::Stateless), (&stateless, Era::Stateful)] {
+            let unknown = text(&[server(&[known])], other);
+            assert!(unknown.contains(with_subscriptions) && unknown.contains(TASKS_EXTENSION), "{unknown}");
+        }
+        let both = [server(&[&stateful, &stateless])];
+        assert_eq!(text(&both, Era::Stateful), format!(r#"{{"logging":{{}},{with_subscriptions}}}"#));
+        assert_eq!(text(&both, Era::Stateless), r#"{"logging":{},"resources":{"listChanged":true}}"#);
+        // A server that lacks an era is spoken to in the other one.
+        let mut one_era = server(&[&stateful]);
+        assert!(one_era.learn(Era::Stateless, &stateful));
+        assert_eq!(text(&[one_era], Era::Stateless), format!(r#"{{"logging":{{}},{with_subscriptions}}}"#));
     }
 }

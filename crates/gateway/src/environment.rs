@@ -1,10 +1,14 @@
 //! The parts of a gateway that its sessions with servers need: the sessions of its clients, and its limits.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use protomcp_server::{Audience, ServerHandle};
-use protomcp_types::{ErrorObject, Level, RawJson};
+use protomcp_client::ServerView;
+use protomcp_server::{Audience, ServerHandle, ServerInfo};
+use protomcp_types::{ErrorObject, Implementation, Level, RawJson};
 
+use crate::capabilities;
+use crate::described::Described;
+use crate::era::Era;
 use crate::interner::{Interner, InternerBudget};
 use crate::limits::{GatewayLimits, MAX_KEPT_BYTES};
 use crate::list::{Merged, ServerList};
@@ -19,6 +23,9 @@ pub(crate) struct Environment {
     pub(crate) names_servers: bool,
     /// Empty until the capabilities of the servers are known.
     clients: OnceLock<ServerHandle>,
+    gateway: Arc<Implementation>,
+    /// The servers in order.
+    described: Mutex<Vec<Described>>,
     /// Those of servers.
     pub(crate) lists: Interner<ServerList>,
     /// Those of all servers together, until clients have read every page.
@@ -26,10 +33,12 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    pub(crate) fn new(limits: GatewayLimits, names_servers: bool) -> Self {
+    pub(crate) fn new(limits: GatewayLimits, gateway: Arc<Implementation>, servers: Vec<Described>) -> Self {
         let budget = InternerBudget::new(MAX_KEPT_BYTES);
         let (lists, merged) = (Interner::new(&budget), Interner::new(&budget));
-        Self { limits, names_servers, clients: OnceLock::new(), lists, merged }
+        let names_servers = servers.len() > 1;
+        let described = Mutex::new(servers);
+        Self { limits, names_servers, clients: OnceLock::new(), gateway, described, lists, merged }
     }
 
     /// The sessions of the clients; `None` before there can be any.
@@ -38,23 +47,51 @@ impl Environment {
     }
 
     pub(crate) fn serve(&self, clients: ServerHandle) {
+        let servers = self.described();
         // A gateway is opened once.
         drop(self.clients.set(clients));
+        self.describe_stateless(&servers);
+    }
+
+    /// The description of the gateway for clients of an era.
+    pub(crate) fn description(&self, era: Era) -> ServerInfo {
+        capabilities::describe(&self.described(), era, &self.gateway)
+    }
+
+    /// A session with a server is open, for which the era `wanted` was tried first.
+    pub(crate) fn opened(&self, reach: &Reach, wanted: Era, view: &Arc<ServerView>) {
+        let mut servers = self.described();
+        if servers[reach.place].learn(wanted, view) {
+            self.describe_stateless(&servers);
+        }
+    }
+
+    /// A server serves the clients of both eras in one.
+    pub(crate) fn has_one_era(&self, reach: &Reach) {
+        let mut servers = self.described();
+        if servers[reach.place].has_one_era() {
+            self.describe_stateless(&servers);
+        }
+    }
+
+    /// Clients without a session learn the capabilities of the other era as soon as the servers have shown them.
+    fn describe_stateless(&self, servers: &[Described]) {
+        if let Some(clients) = self.clients() {
+            clients.describe_stateless(capabilities::describe(servers, Era::Stateless, &self.gateway));
+        }
+    }
+
+    fn described(&self) -> MutexGuard<'_, Vec<Described>> {
+        self.described.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Tells clients that all lists may have changed.
     pub(crate) fn lists_changed(&self, audience: &Audience) {
         if let Some(clients) = self.clients() {
-            let can = &clients.info().capabilities;
-            if can.tools.is_some() {
-                clients.tools_changed(audience.clone());
-            }
-            if can.resources.is_some() {
-                clients.resources_changed(audience.clone());
-            }
-            if can.prompts.is_some() {
-                clients.prompts_changed(audience.clone());
-            }
+            // Each client is notified of the lists that were announced to it.
+            clients.tools_changed(audience.clone());
+            clients.resources_changed(audience.clone());
+            clients.prompts_changed(audience.clone());
         }
     }
 

@@ -7,14 +7,13 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
-use protomcp_client::ServerView;
 use protomcp_server::{Limits, Server, ServerHandle};
 use protomcp_types::Implementation;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-use crate::capabilities::{self, Described};
+use crate::described::Described;
 use crate::environment::Environment;
 use crate::era::Era;
 use crate::failure::{Failure, Why};
@@ -118,8 +117,9 @@ impl Builder {
         self
     }
 
-    /// Sets the era in which servers are opened first and described, if they have it: that of the only client, where there is
-    /// one. [`Era::Stateful`] by default. Sessions in the other era are opened for clients that need them.
+    /// Sets the era in which servers are opened first, if they have it: that of the only client, where there is one.
+    /// [`Era::Stateful`] by default. Sessions in the other era are opened for clients that need them; until then, clients of
+    /// that era see every capability that servers may have in one era alone.
     #[must_use]
     pub fn first_era(mut self, era: Era) -> Self {
         self.era = era;
@@ -143,9 +143,9 @@ impl Builder {
     /// Outside a tokio runtime.
     pub async fn open(self) -> Result<Gateway, GatewayError> {
         self.check()?;
-        let names_servers = self.upstreams.len() > 1;
-        let environment = Arc::new(Environment::new(self.limits, names_servers));
         let gateway = Arc::new(self.implementation);
+        let described = self.upstreams.iter().map(Described::new).collect();
+        let environment = Arc::new(Environment::new(self.limits, Arc::clone(&gateway), described));
         let pool = |(place, upstream)| {
             Pool::new(Reach::new(upstream, place), Arc::clone(&environment), Arc::clone(&gateway), self.era)
         };
@@ -167,13 +167,7 @@ impl Builder {
                 tracing::error!("server \"{name}\" has not started; its files are watched: {why}");
             }
         }
-        let described = pools.iter().zip(&outcomes).map(|(pool, outcome)| Described {
-            name: pool.reach.upstream.name(),
-            view: outcome.as_ref().and_then(|outcome| outcome.as_deref().ok()),
-            changes: !pool.reach.upstream.watches().is_empty(),
-        });
-        let described: Vec<_> = described.collect();
-        let clients = ServerHandle::new(capabilities::describe(&described, &gateway), self.server_limits);
+        let clients = ServerHandle::new(environment.description(Era::Stateful), self.server_limits);
         environment.serve(clients.clone());
         for ((pool, changes), outcome) in pools.iter().zip(changes).zip(&outcomes) {
             maintenance.spawn(pool::reconnect(Arc::downgrade(pool)));
@@ -207,13 +201,13 @@ impl Builder {
     }
 }
 
-/// The description of a server, or the reason why there is none; `None`: it has not been opened yet.
-type Outcome = Option<Result<Arc<ServerView>, Failure>>;
+/// A server is open, or has failed; `None`: neither yet.
+type Outcome = Option<Result<(), Failure>>;
 
 /// Opens a session with each server: until all are open or have failed, or for a short time after the first is open.
 async fn connect(pools: &[Arc<Pool>]) -> Vec<Outcome> {
     let mut outcomes: Vec<Outcome> = pools.iter().map(|_| None).collect();
-    let open = async |pool: &Arc<Pool>| Ok(pool.shared().session().await?.server());
+    let open = async |pool: &Arc<Pool>| pool.shared().session().await.map(drop);
     let opening = pools.iter().enumerate().map(async |(index, pool)| (index, open(pool).await));
     let mut opening: FuturesUnordered<_> = opening.collect();
     let mut end = None;

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod contents;
+mod described;
 mod environment;
 mod era;
 mod failure;

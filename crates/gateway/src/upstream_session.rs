@@ -258,6 +258,7 @@ impl UpstreamSession {
         if is_wanted {
             self.running.opened(session);
             self.in_era.opened(session);
+            self.environment.opened(&self.reach, self.era(), &session.server());
             self.set_silent(false);
             *state = State::Open { session: session.clone(), watched: self.watch(session.clone()) };
         }

@@ -7,6 +7,7 @@
 mod access_log;
 mod call;
 mod clock;
+mod descriptions;
 mod drive;
 mod handle;
 mod lazy_tools;
@@ -19,6 +20,7 @@ mod serve_error;
 mod session_handle;
 mod shutdown;
 mod stateless;
+mod stateless_info;
 mod stateless_tasks;
 mod sweep;
 

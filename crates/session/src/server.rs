@@ -122,6 +122,13 @@ impl Session {
         }
     }
 
+    /// Describes the server in this way to requests without a session.
+    #[must_use]
+    pub fn describe_stateless(mut self, info: Arc<ServerInfo>) -> Self {
+        self.stateless = Stateless::new(info);
+        self
+    }
+
     /// Takes the bytes of subscriptions out of a budget.
     pub fn within(mut self, room: Reservation) -> Self {
         self.subscriptions = Arc::new(Subscriptions::within(Self::MAX_SUBSCRIPTIONS, room));

@@ -61,6 +61,7 @@ impl UpstreamSession {
         let main = self.in_era.main.as_ref()?.upgrade()?.newest();
         main.open_session()?;
         if self.found().is_none() && !self.in_era.has_failed.swap(true, Ordering::AcqRel) {
+            self.environment.has_one_era(&self.reach);
             let server = self.reach.upstream.name();
             tracing::warn!(
                 server,

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use protomcp_client::{ClientSession, Mode};
 use protomcp_gateway::{Builder, Era, Sharing};
-use protomcp_server::Context;
-use protomcp_typed::{Registry, Tool};
-use protomcp_types::{Discover, Initialize, Method, Request};
+use protomcp_server::{Context, ServerInfo};
+use protomcp_typed::{Registry, Resource, Tool};
+use protomcp_types::{Discover, Initialize, ListCapability, Method, Request};
 
 use crate::interposed::{self, Fate};
 use crate::stage::{Backend, call, client, connect, gateway, run};
@@ -141,5 +141,27 @@ fn a_lost_session_of_one_era_comes_back() {
         server.switch().refuse(false);
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(eras(&stateful, &stateless).await, ["stateful", "stateless"]);
+    });
+}
+
+fn has_subscriptions(session: &ClientSession) -> bool {
+    session.server().capabilities.as_ref().unwrap().resources.unwrap().subscribe
+}
+
+/// Until a server was spoken to in the era of a client, it may have subscriptions there.
+#[test]
+fn a_capability_of_one_era_is_not_shown_in_the_other() {
+    run(async {
+        let resource = Resource::new("test:a", "a").text("content of a");
+        let registry = Registry::builder("server", "1").resource(resource).build().unwrap();
+        let mut info = ServerInfo::clone(registry.sessions().info());
+        info.capabilities.resources = Some(ListCapability { list_changed: true, subscribe: false });
+        registry.sessions().describe_stateless(info);
+        let gateway = gateway().upstream(Backend::of(registry).upstream("a")).open().await.unwrap();
+        let early = connect(&gateway, &client().mode(Mode::Stateless)).await;
+        assert!(has_subscriptions(&early));
+        early.read_resource("test:a").await.unwrap();
+        assert!(!has_subscriptions(&connect(&gateway, &client().mode(Mode::Stateless)).await));
+        assert!(has_subscriptions(&connect(&gateway, &client().mode(Mode::Stateful)).await));
     });
 }

@@ -132,7 +132,9 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let sessions = &server.sessions;
         let limits = *sessions.limits();
         let room = sessions.inbound_budget().empty(&peer.owner);
-        let session = Session::server(Arc::clone(sessions.info()), limits.max_pending).within(room);
+        let session = Session::server(Arc::clone(sessions.info()), limits.max_pending)
+            .describe_stateless(sessions.stateless_info())
+            .within(room);
         let subscriptions = Arc::clone(session.subscriptions());
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());

@@ -15,6 +15,7 @@ use crate::mrtr::TaskNotifier;
 use crate::node::NodeId;
 use crate::parked::ParkedCalls;
 use crate::parked_directory::ParkedDirectory;
+use crate::server::descriptions::Descriptions;
 use crate::server::open_sessions::{OpenSession, OpenSessions};
 use crate::server::resource_listeners::ResourceListeners;
 use crate::session_directory::SessionRecord;
@@ -35,7 +36,7 @@ use protomcp_session::{
 pub struct ServerHandle(pub(super) Arc<ServerState>);
 
 pub(super) struct ServerState {
-    stateless: Stateless,
+    pub(super) descriptions: Descriptions,
     known_meta: KnownMeta,
     limits: Limits,
     open: Mutex<OpenSessions>,
@@ -106,7 +107,7 @@ impl ServerHandle {
     pub fn with_stores(info: ServerInfo, limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
         let tasks = stores.tasks.clone().unwrap_or_else(|| Arc::new(MemoryTaskStore::new(&limits.tasks)));
         Self(Arc::new(ServerState {
-            stateless: Stateless::new(Arc::new(info)),
+            descriptions: Descriptions::new(info),
             known_meta: KnownMeta::default(),
             limits,
             parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
@@ -124,10 +125,10 @@ impl ServerHandle {
         }))
     }
 
-    /// The description that the server gives of itself.
+    /// The description that the server gives of itself to clients with a session.
     #[must_use]
     pub fn info(&self) -> &Arc<ServerInfo> {
-        self.0.stateless.info()
+        self.0.descriptions.stateful()
     }
 
     /// The name of this process in the stores.
@@ -392,8 +393,8 @@ impl ServerHandle {
         self.0.known_meta.of(params)
     }
 
-    pub(super) fn stateless(&self) -> &Stateless {
-        &self.0.stateless
+    pub(super) fn stateless(&self) -> Arc<Stateless> {
+        self.0.descriptions.stateless()
     }
 
     fn open(&self) -> MutexGuard<'_, OpenSessions> {

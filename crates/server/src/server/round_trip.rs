@@ -60,7 +60,7 @@ pub(super) fn begin_or_resume(
             }
         },
     };
-    let is_known = sessions.info().capabilities.has_extension(TASKS_EXTENSION)
+    let is_known = sessions.stateless_info().capabilities.has_extension(TASKS_EXTENSION)
         && target.info.client.capabilities.has_extension(TASKS_EXTENSION);
     let may_be_task = is_known && method == CallTool::NAME;
     let max_questions = sessions.limits().max_questions;

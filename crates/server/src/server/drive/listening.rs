@@ -75,15 +75,21 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// A list has changed; the notification is sent after the debounce.
     pub(super) fn changed(&mut self, list: List, scope: ListScope) {
         self.queue.change_seen(list, scope);
-        let is_wanted = self.session.is_ready() || scope == ListScope::Everyone && self.session.has_listeners(list);
-        if is_wanted && list.is_announced_by(&self.server.sessions.info().capabilities) {
+        // Requests listen for no list that is not announced to them.
+        let has_listeners = scope == ListScope::Everyone && self.session.has_listeners(list);
+        if has_listeners || self.announces(list) {
             self.announcements.changed(list, scope, now(), self.session.next_number());
         }
     }
 
+    /// True if the client of the session is notified of changes of a list.
+    fn announces(&self, list: List) -> bool {
+        self.session.is_ready() && list.is_announced_by(&self.server.sessions.info().capabilities)
+    }
+
     /// Sends the notification of a changed list.
     pub(super) fn list_changed(&mut self, list: List, scope: ListScope) -> Result<(), TransportError> {
-        if self.session.is_ready() {
+        if self.announces(list) {
             self.unsent.has_changes = true;
             self.send_unsolicited(Message::notification(list.changed(), Params::Absent), None)?;
         }

@@ -73,7 +73,7 @@ impl StatelessCall {
         let Call { request, client, progress_token: token, info, inputs } = call;
         let (sessions, owner) = (&parts.sessions, parts.peer.owner.clone());
         let limits = sessions.limits();
-        let has_logging = sessions.info().capabilities.logging.is_some();
+        let has_logging = sessions.stateless_info().capabilities.logging.is_some();
         let budget = sessions.outbound_budget().clone();
         let (queue, events) = SessionQueue::new(limits, has_logging, None, budget, owner.clone());
         let key = RequestKey { number: 0, id: parts.id.clone() };

@@ -71,7 +71,7 @@ impl Listener {
         let (sessions, owner) = (&parts.sessions, &parts.peer.owner);
         let limits = *sessions.limits();
         let room = sessions.inbound_budget().empty(owner);
-        let mut session = Session::server(Arc::clone(sessions.info()), 1).within(room);
+        let mut session = Session::server(sessions.stateless_info(), 1).within(room);
         let key =
             session.listen(parts.id.clone(), &filter).map_err(|(_, error)| Box::new(parts.response(Err(error))))?;
         let budget = sessions.outbound_budget().clone();
@@ -164,7 +164,7 @@ impl Listener {
         match event {
             SessionEvent::ListChanged(list, scope) => {
                 self.queue.change_seen(list, scope);
-                let is_promised = list.is_announced_by(&self.parts.sessions.info().capabilities);
+                let is_promised = list.is_announced_by(&self.parts.sessions.stateless_info().capabilities);
                 if scope == ListScope::Everyone && is_promised && self.session.has_listeners(list) {
                     self.announcements.changed(list, scope, now(), self.session.next_number());
                 }
