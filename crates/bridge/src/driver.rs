@@ -312,10 +312,11 @@ impl Driver {
         let (link, sender) = (process.link().clone(), self.sender.clone());
         self.tasks.spawn(async move {
             let answer = ask(&link, kind, RENEWAL_TIMEOUT).await;
-            if let Err(error) = &answer {
+            if let Some(Err(error)) = &answer {
                 tracing::debug!(%generation, ?kind, %error, "the list stays as it was");
             }
-            let _ended = sender.send(Input::Catalogued(generation, kind, answer.ok()).into()).await;
+            let listed = answer.and_then(Result::ok);
+            let _ended = sender.send(Input::Catalogued(generation, kind, listed).into()).await;
         });
     }
 

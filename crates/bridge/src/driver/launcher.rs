@@ -292,9 +292,10 @@ async fn register(
         let link = link.clone();
         open.spawn(async move {
             match ask(&link, kind, START_TIMEOUT).await {
-                Err(CallError::Closed(reason)) => Err(reason),
-                // An answer, or the silence of an SDK that does not know the request.
-                outcome => Ok(outcome.unwrap_or_else(|_| Listed::none(kind))),
+                Some(Err(CallError::Closed(reason))) => Err(reason),
+                Some(Ok(listed)) => Ok(listed),
+                // An SDK that does not know the request is silent.
+                Some(Err(_)) | None => Ok(Listed::none(kind)),
             }
         });
     }
