@@ -2,6 +2,7 @@
 
 mod report;
 mod server;
+mod trial;
 
 use protomcp_install::{Action, Edit, EditError, Found, Host, InstallError, Installer, Scope, host, hosts, snippet};
 
@@ -34,7 +35,14 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
         }
     }
     report.note(&servers.notes);
-    report.finish()
+    report.finish()?;
+    // The entry stays: the file may start once its author has finished it.
+    if !options.dry_run
+        && let Some(warning) = trial::warning(&options.server, &servers.direct)
+    {
+        tracing::warn!("{warning}");
+    }
+    Ok(())
 }
 
 /// Removes a server from the files of hosts.

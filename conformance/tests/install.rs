@@ -135,6 +135,23 @@ fn hosts_are_found_or_named() {
 }
 
 #[test]
+fn a_file_that_does_not_start_is_installed_with_a_warning() {
+    let user = User::new();
+    let path = user.write(".cursor/mcp.json", "");
+    let file = user.sandbox.write("broken.py", "import os\nraise RuntimeError(f\"no {os.environ['KEY']}\")\n");
+    let words = ["install", "broken.py", "--env", "KEY=luck"];
+    let dry = user.pmcp(&[&words[..], &["--dry-run"]].concat());
+    assert!(dry.status.success() && dry.stderr.is_empty(), "a dry run starts nothing: {dry:?}");
+    let installed = user.pmcp(&words);
+    let warning = String::from_utf8_lossy(&installed.stderr);
+    assert!(installed.status.success() && read(&path).contains("broken.py"), "{installed:?}");
+    let doctor = format!("`pmcp doctor {}`", file.display());
+    for part in ["the host will show no tools until ", "RuntimeError: no luck", doctor.as_str()] {
+        assert!(warning.contains(part), "{part}: {warning}");
+    }
+}
+
+#[test]
 fn a_broken_file_of_a_host_is_left_alone() {
     let user = User::new();
     user.sandbox.write("tools.py", "");

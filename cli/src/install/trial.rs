@@ -1,0 +1,70 @@
+//! The trial start of a tool file that was installed: a host would show its failure as a server without tools.
+
+use std::process::{Command, Stdio};
+
+use protomcp_install::Server;
+
+use crate::args::install::Installable;
+use crate::init::shell_word;
+
+/// The time for the file to start.
+const LIMIT: &str = "10s";
+
+/// The flags of `dev` that decide how the process of a file is started.
+const START_FLAGS: [&str; 2] = ["--runtime", "--sdk"];
+
+/// Starts the file once, with the program and the variables of the entry, and lists its tools. Returns a warning if that
+/// fails.
+pub(super) fn warning(installable: &Installable, server: &Server) -> Option<String> {
+    let Installable::File { path, flags, .. } = installable else { return None };
+    let Server::Command { program, env, .. } = server else { return None };
+    let mut command = Command::new(program);
+    command.arg("list").arg(path).args(["--quiet", "--timeout", LIMIT]).args(start_flags(flags));
+    command.envs(env.iter().map(|(name, value)| (name, value)));
+    let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output().ok()?;
+    if output.status.success() {
+        return None;
+    }
+    let reason = String::from_utf8_lossy(&output.stderr);
+    let reason = reason.trim();
+    let file = shell_word(&path.to_string_lossy());
+    Some(format!(
+        "the host will show no tools until {file} starts: {}\n`pmcp doctor {file}` looks for the cause",
+        reason.strip_prefix("error: ").unwrap_or(reason)
+    ))
+}
+
+/// These flags with their values.
+fn start_flags(flags: &[String]) -> Vec<&String> {
+    let mut found = Vec::new();
+    let mut words = flags.iter();
+    while let Some(word) = words.next() {
+        let name = word.split_once('=').map_or(word.as_str(), |(name, _)| name);
+        if START_FLAGS.contains(&name) {
+            found.push(word);
+            if name == word {
+                found.extend(words.next());
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_start_are_found_in_both_forms() {
+        for (flags, found) in [
+            ("--call-timeout 1s --runtime python3 --lazy-tools", "--runtime python3"),
+            ("--sdk=bundled --runtime=uv", "--sdk=bundled --runtime=uv"),
+            ("--runtime", "--runtime"),
+            ("--name runtime", ""),
+        ] {
+            let flags: Vec<_> = flags.split(' ').map(str::to_owned).collect();
+            let words: Vec<_> = start_flags(&flags).into_iter().map(String::as_str).collect();
+            assert_eq!(words.join(" "), found);
+        }
+    }
+}
