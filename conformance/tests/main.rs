@@ -66,6 +66,7 @@ mod resources;
 mod runtimes;
 mod rust_sdk;
 mod schema_command;
+mod scripts;
 mod sdk_python;
 mod sdk_typescript;
 mod second;
