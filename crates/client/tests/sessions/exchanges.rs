@@ -1,10 +1,9 @@
 //! Sessions over a transport on which each request has an exchange of its own, as over HTTP.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use protomcp_client::{ClientSession, CloseReason, Mode, NoAnswer, RequestError};
-use protomcp_testing::run_paused;
+use protomcp_testing::{Log, run_paused};
 use protomcp_types::{CallToolResult, JsonObject, code};
 use tokio::task::JoinHandle;
 
@@ -41,10 +40,7 @@ fn annotated_arguments_travel_in_header_fields() {
 
 #[test]
 fn a_tool_that_is_left_out_is_named_in_the_log() {
-    let lines = Lines::default();
-    let writer = lines.clone();
-    let log = tracing_subscriber::fmt().with_writer(move || writer.clone()).with_ansi(false).finish();
-    let _guard = tracing::subscriber::set_default(log);
+    let log = Log::capture();
     run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let listing = tokio::spawn(async move { session.list_tools(None).await });
@@ -52,23 +48,9 @@ fn a_tool_that_is_left_out_is_named_in_the_log() {
         script.answer(2, TOOLS);
         listing.await.unwrap().unwrap();
     });
-    let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+    let text = log.text();
     let warnings: Vec<_> = text.lines().filter(|line| line.contains("WARN")).collect();
     assert!(matches!(&*warnings, [one] if one.contains("left a tool out of the list tool=bad")), "{text}");
-}
-
-/// The bytes of a log.
-#[derive(Debug, Clone, Default)]
-struct Lines(Arc<Mutex<Vec<u8>>>);
-
-impl std::io::Write for Lines {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 #[test]

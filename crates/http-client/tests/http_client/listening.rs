@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use protomcp_testing::{Log, until};
 use protomcp_transport::NoAnswer;
 use protomcp_types::ProtocolVersion;
 use tokio::sync::Notify;
@@ -83,15 +84,15 @@ async fn a_position_that_is_too_old_is_forgotten() {
 
 /// Asserts that a server with these replies gets this number of GETs.
 async fn has_attempts(parts: Vec<Part>, count: usize) {
+    let log = Log::capture();
     let (script, _peer) = listening(move |_, _| parts.clone()).await;
-    settles_at(&script, count).await;
+    settles_at(&log, &script, count).await;
 }
 
-/// Asserts that this number of GETs come after two POSTs, and no more.
-async fn settles_at(script: &Script, count: usize) {
-    script.seen(2 + count).await;
-    // No attempt is later than the longest delay: 1, 2 and 4 ms, and a quarter, or 100 ms and its doubles.
-    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+/// Asserts that there were this many GETs when the client stopped to listen, which it logs.
+async fn settles_at(log: &Log, script: &Script, count: usize) {
+    let ends = ["listening for messages that belong to no request has ended", "sends such messages to no one"];
+    until("the client stops to listen", || ends.into_iter().any(|end| log.has(end))).await;
     assert_eq!(gets(&script.requests()).len(), count);
 }
 
@@ -108,12 +109,13 @@ async fn empty_streams_use_up_the_attempts() {
     }
     // Each time another position, but never a message.
     let number = Arc::new(AtomicUsize::new(0));
+    let log = Log::capture();
     let (script, _peer) = listening(move |_, _| {
         let id = number.fetch_add(1, Ordering::SeqCst);
         vec![stream(), text(&format!("id: {id}\ndata:\n\n")), Part::Close]
     })
     .await;
-    settles_at(&script, 4).await;
+    settles_at(&log, &script, 4).await;
 }
 
 #[tokio::test]
