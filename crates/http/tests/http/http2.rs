@@ -90,7 +90,9 @@ async fn only_an_idle_connection_is_closed() {
             _ = &mut connection => {}
         }
     };
-    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    // Another one, which is idle from now on, is closed.
+    let (_idle, end) = watched(&stage).await;
+    drop(in_time(end).await.expect("an idle connection stays open"));
     assert!(!connection.is_finished(), "a connection ended under a request");
     stage.tools.go.notify_one();
     let answer = slow.await.unwrap().unwrap();
