@@ -290,7 +290,8 @@ fn the_lock_of_a_host_is_respected() {
     });
     user.install("claude-code", "tools").expect("the lock is free after a moment");
     waiting.join().expect("the host has written");
-    assert!(read(&path).contains("numStartups") && !lock.exists(), "{}", read(&path));
+    let text = read(&path);
+    assert!(text.contains("numStartups") && text.contains("\"tools\"") && !lock.exists(), "{text}");
 }
 
 #[test]
