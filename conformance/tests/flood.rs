@@ -1,11 +1,11 @@
 //! A tool process that floods its link, with whatever messages: the host still gets answers.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Peer, Scene, frame, judged, median, tool};
+use protomcp_conformance::{Peer, Scene, eventually, frame, judged, median, tool};
 use protomcp_proto::{
     CallToolResponse, Envelope, LogMessage, Msg, ProgressNotification, ResourceListChanged, SamplingRequest,
     SetBlockedRequest, ToolListResponse,
@@ -31,18 +31,20 @@ fn message(id: &str, message: impl Into<Msg>) -> Vec<u8> {
 #[track_caller]
 fn check(what: &str, scene: Scene, flood: Vec<u8>) {
     let Scene { host, peer, stage, sandbox } = scene;
-    let done = Arc::new(AtomicBool::new(false));
+    let (done, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let flooding = thread::spawn({
-        let done = Arc::clone(&done);
+        let (done, written) = (Arc::clone(&done), Arc::clone(&written));
         let mut peer: Peer = peer;
         move || {
             while !done.load(Ordering::Relaxed) {
                 peer.bytes(&flood);
+                written.fetch_add(1, Ordering::Relaxed);
             }
             peer
         }
     });
-    thread::sleep(Duration::from_millis(300));
+    // A socket takes less than two blocks that are not read.
+    eventually("the flood to be read", || (written.load(Ordering::Relaxed) >= 2).then_some(()));
     let mut pings: Vec<_> = (0..PINGS)
         .map(|_| {
             let asked = Instant::now();
