@@ -94,7 +94,7 @@ fn check(text: &str, format: Format) -> Result<(), TestCaseError> {
     let Some(before) = names(text, format) else { return Ok(()) };
     let insert = |text: &str, name: &str| insert(text, format, &["mcp"], name, &entry());
     let remove = |text: &str, name: &str, origin: Option<&Origin>| remove(text, format, &["mcp"], name, origin);
-    let Ok(first) = insert(text, "new") else { return Ok(()) };
+    let first = insert(text, "new").map_err(|error| TestCaseError::fail(format!("{error}: {text:?}")))?;
     let mut expected = before.clone();
     expected.push("new".into());
     prop_assert_eq!(names(&first.text, format), Some(expected), "{}", first.text);
