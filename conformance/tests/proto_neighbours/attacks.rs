@@ -1,5 +1,6 @@
 //! The actions of a hostile user. A server may refuse any of them, so failures are not looked at.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,11 +49,15 @@ fn call_frame(id: u64, name: &str, numbers: &[(&str, f64)]) -> CallToolRequest {
     CallToolRequest { name: name.into(), arguments: Some(arguments), metadata }
 }
 
-/// Streams with these bytes on them, as many as the server takes.
-async fn open_many(door: &Door, count: usize, bytes: &[u8]) -> Vec<(Reader, Writer)> {
+/// Streams with these bytes on them, as many as the server takes. `open` opens one.
+async fn open_many<F: Future<Output = io::Result<(Reader, Writer)>>>(
+    open: impl Fn() -> F,
+    count: usize,
+    bytes: &[u8],
+) -> Vec<(Reader, Writer)> {
     let mut streams = Vec::new();
     for _ in 0..count {
-        let opened = tokio::time::timeout(Duration::from_millis(200), door.stream()).await;
+        let opened = tokio::time::timeout(Duration::from_millis(200), open()).await;
         let Ok(Ok((reader, mut writer))) = opened else { continue };
         let written = tokio::time::timeout(Duration::from_millis(200), writer.write_all(bytes)).await;
         if matches!(written, Ok(Ok(()))) {
@@ -64,14 +69,14 @@ async fn open_many(door: &Door, count: usize, bytes: &[u8]) -> Vec<(Reader, Writ
 
 /// Connections without a byte.
 pub(crate) async fn say_nothing(door: Door) {
-    let _streams = open_many(&door, 700, b"").await;
+    let _streams = open_many(|| door.stream(), 700, b"").await;
     door.hold().over().await;
 }
 
 /// Frames of 32 MiB of which 60 KB arrive.
 pub(crate) async fn leave_small_frames_open(door: Door) {
     let bytes = [&(32_u32 << 20).to_be_bytes()[..], &[0; 60_000]].concat();
-    let _streams = open_many(&door, 700, &bytes).await;
+    let _streams = open_many(|| door.raw_stream(), 700, &bytes).await;
     door.hold().over().await;
 }
 
@@ -81,7 +86,7 @@ pub(crate) async fn leave_large_frames_open(door: Door) {
     for _ in 0..40 {
         let door = door.clone();
         streams.spawn(async move {
-            let (reader, mut writer) = door.stream().await.ok()?;
+            let (reader, mut writer) = door.raw_stream().await.ok()?;
             writer.write_all(&(32_u32 << 20).to_be_bytes()).await.ok()?;
             let piece = vec![0; 1 << 20];
             for _ in 0..31 {
@@ -125,7 +130,7 @@ pub(crate) async fn announce_too_much(door: Door) {
 async fn repeat(door: &Door, bytes: &[u8]) {
     let hold = door.hold();
     while hold.goes_on() {
-        let Ok((_reader, mut writer)) = door.stream().await else { continue };
+        let Ok((_reader, mut writer)) = door.raw_stream().await else { continue };
         while hold.goes_on() {
             let written = tokio::time::timeout(Duration::from_millis(500), writer.write_all(bytes)).await;
             if !matches!(written, Ok(Ok(()))) {
@@ -232,6 +237,6 @@ pub(crate) async fn come_and_go(door: Door) {
     let bytes = [initialize(0), sleep].concat();
     let hold = door.hold();
     while hold.goes_on() {
-        drop(open_many(&door, 20, &bytes).await);
+        drop(open_many(|| door.stream(), 20, &bytes).await);
     }
 }

@@ -4,12 +4,17 @@ use std::io;
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
+use futures_util::stream;
+use http::Request;
+use hyper::client::conn::http2::handshake;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use protomcp_binary::{BinaryClient, BinaryClientConfig, Connect};
 use protomcp_conformance::neighbours::User;
 use protomcp_conformance::tier;
 use protomcp_grpc::GrpcServer;
 use protomcp_websocket::WebSocketServer;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, duplex, split};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::watch;
 
@@ -20,7 +25,7 @@ pub(crate) enum Carrier {
     Tcp,
     /// Each frame is a message of WebSocket, which begins as soon as the length of the frame is known.
     WebSocket,
-    /// Each frame is a call of gRPC, once it is complete.
+    /// Each frame is a call of gRPC, once it is complete; see [`Door::raw_stream`].
     Grpc,
 }
 
@@ -78,6 +83,35 @@ impl Door {
     /// A stream of frames.
     pub(crate) async fn stream(&self) -> io::Result<(Reader, Writer)> {
         self.over(false).await
+    }
+
+    /// A stream whose bytes leave as they are written: the client of gRPC waits for whole frames.
+    pub(crate) async fn raw_stream(&self) -> io::Result<(Reader, Writer)> {
+        if self.carrier == Carrier::Grpc { self.body_of_call().await } else { self.stream().await }
+    }
+
+    /// The body of a call of gRPC. Behind its first byte, which says that it is not compressed, a frame is a message.
+    async fn body_of_call(&self) -> io::Result<(Reader, Writer)> {
+        let socket = TokioIo::new(self.user.socket().await?);
+        let (mut sender, connection) = handshake(TokioExecutor::new(), socket).await.map_err(io::Error::other)?;
+        tokio::spawn(connection);
+        let (near, far) = duplex(PIECE);
+        let pieces = stream::unfold(far, |mut far| async move {
+            let mut piece = vec![0; PIECE];
+            let length = far.read(&mut piece).await.ok().filter(|length| *length > 0)?;
+            piece.truncate(length);
+            Some((io::Result::Ok(piece), far))
+        });
+        let request = Request::post(format!("http://localhost:{}/buf.mcp.v1.MCPService/CallTool", self.user.port))
+            .header("content-type", "application/grpc")
+            .header("te", "trailers")
+            .body(Body::from_stream(pieces))
+            .map_err(io::Error::other)?;
+        // A call that is answered before its end is over, and so is the stream.
+        tokio::spawn(async move { sender.send_request(request).await.map(drop) });
+        let (reader, mut writer) = split(near);
+        writer.write_all(&[0]).await?;
+        Ok((Box::pin(reader), Box::pin(writer)))
     }
 
     /// A stream that the server soon has to wait for, when it is not read.
@@ -147,6 +181,9 @@ impl Hold {
 fn time() -> Duration {
     tier(Duration::from_secs(1), Duration::from_secs(20))
 }
+
+/// The bytes that a call takes at once.
+const PIECE: usize = 64 << 10;
 
 /// The rounds of alice beside an attack.
 const ROUNDS: usize = 8;
