@@ -8,7 +8,7 @@ import asyncio
 import json
 import sys
 
-from report import NEWEST, Report, has, is_, lacks
+from report import NEWEST, Has, Report, has, is_, lacks
 
 METHODS = [
     "initialize", "tools/list", "tools/call", "resources/list", "resources/read", "resources/templates/list", "prompts/list",
@@ -43,6 +43,8 @@ class Inspector:
 
     async def run(self, method, *options):
         """The result of a method; an error of the protocol as {"error": ...}."""
+        if not self.report.plan["tries"]:
+            raise Has
         era = "modern" if self.is_newest else "legacy"
         command, *arguments = self.target
         # The last of these options takes no word after it for its own.

@@ -5,6 +5,7 @@ A client is given one argument, the plan, a JSON object:
   "stdio": [COMMAND...], "http": URL, "sse": URL     where the server is
   "server": its name, "pages": whether its lists have more than one page
   "without": [FEATURE or FEATURE@REVISION...]        what is not tried, because the server has no such thing
+  "tries": whether a client that takes minutes tries its features; otherwise it tells which of them it has
 
 For each place and each revision that the client can be told to speak, it tries each feature, and prints one line of JSON for
 each: {"transport", "revision", "feature", "ok", "detail"}. "ok" is null for what the client cannot do, which it has looked
@@ -22,6 +23,10 @@ NEWEST = "2026-07-28"
 
 class Lacks(Exception):
     """The client has no such feature; the message says how that was seen."""
+
+
+class Has(Exception):
+    """The client has the feature, as far as that can be seen without a try."""
 
 
 def lacks(reason, is_so):
@@ -55,6 +60,8 @@ class Report:
                 await asyncio.wait_for(attempt(), PATIENCE)
             except Lacks as lack:
                 self.tell(feature, None, str(lack))
+            except Has:
+                self.tell(feature, True)
             except Exception as error:
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 self.tell(feature, False, f"{error!r} at {where.name}:{where.lineno}")
