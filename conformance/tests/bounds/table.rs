@@ -57,7 +57,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("a URI that is matched against templates", "{crates/types/src/uri_template.rs MAX_URI bytes}", ""),
     (
         "the check of arguments against their schema",
-        "{crates/bridge/src/call/arguments.rs CHECK_TIME time}, or the time of the call; {crates/schema/src/work.rs MAX_COMPARISONS count} comparisons for each value in them, and {crates/schema/src/walk.rs MAX_STEPS count} to explain a mismatch; large ones have one thread for each processor, half of them for one owner",
+        "{crates/schema/src/validator.rs CHECK_TIME time}, or the time of the call; {crates/schema/src/work.rs MAX_COMPARISONS count} comparisons for each value in them, and {crates/schema/src/walk.rs MAX_STEPS count} to explain a mismatch; large ones have one thread for each processor, half of them for one owner",
         "`--call-timeout`",
     ),
     (

@@ -1,6 +1,7 @@
 //! A compiled JSON Schema.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jsonschema::Draft;
 use protomcp_types::RawJson;
@@ -46,11 +47,13 @@ impl Validator {
         Ok(Self { compiled: Arc::new(compiled), schema: Arc::new(schema), comparisons })
     }
 
-    /// The most comparisons that each member or element of a value can take. Their number tells whether a value can be
-    /// checked at once, or takes long enough for a thread of its own.
+    /// The most time for the check of a value that [takes long](Self::takes_long), its turn included.
+    pub const CHECK_TIME: Duration = Duration::from_secs(10);
+
+    /// True if the check of a value may take longer than some milliseconds: it needs a thread where others do not wait.
     #[must_use]
-    pub fn comparisons(&self) -> usize {
-        self.comparisons
+    pub fn takes_long(&self, value: &RawJson) -> bool {
+        value.len() > SHORT_BYTES || value.max_values().saturating_mul(self.comparisons) > SHORT_COMPARISONS
     }
 
     /// The value matches. Cheaper than [`Validator::check`] for one that does not.
@@ -91,5 +94,31 @@ impl Validator {
             return Ok(());
         }
         Err(explain(&self.schema, self.compiled.draft(), value, quote))
+    }
+}
+
+/// The bytes of a value, and the comparisons, that take a few milliseconds.
+const SHORT_BYTES: usize = 256 << 10;
+const SHORT_COMPARISONS: usize = 1 << 17;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_values_and_wide_schemas_take_long() {
+        let plain = r#"{"type":"object","properties":{"a":{"type":"string"}}}"#;
+        let branches = (0..4000).map(|index| format!(r#"{{"minLength":{index}}}"#)).collect::<Vec<_>>().join(",");
+        let wide = format!(r#"{{"additionalProperties":{{"anyOf":[{branches}]}}}}"#);
+        let members = (0..100).map(|index| format!(r#""{index}":"x""#)).collect::<Vec<_>>().join(",");
+        for (schema, value, long) in [
+            (plain, r#"{"a":"x"}"#.to_owned(), false),
+            (plain, format!(r#"{{"a":"{}"}}"#, "x".repeat(SHORT_BYTES)), true),
+            (&wide, r#"{"a":"x"}"#.to_owned(), false),
+            (&wide, format!("{{{members}}}"), true),
+        ] {
+            let validator = Validator::compile(serde_json::from_str(schema).unwrap()).unwrap();
+            assert_eq!(validator.takes_long(&RawJson::parse(value).unwrap()), long);
+        }
     }
 }

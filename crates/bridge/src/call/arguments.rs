@@ -1,8 +1,6 @@
 //! The check of the arguments of a call, before its turn.
 
-use std::time::Duration;
-
-use protomcp_schema::Mismatch;
+use protomcp_schema::{Mismatch, Validator};
 use protomcp_server::Context;
 use protomcp_types::RawJson;
 use tokio::time::timeout;
@@ -11,9 +9,6 @@ use crate::call::Calls;
 use crate::catalog::arguments::{Admitted, ArgumentPolicy};
 use crate::catalog::tool::Tool;
 use crate::diagnostics::failure::Failure;
-
-/// The longest time for a check, its turn included.
-const CHECK_TIME: Duration = Duration::from_secs(10);
 
 impl Calls {
     /// The arguments of a call as the process gets them. Large ones are checked on a thread of their own, in turn with
@@ -30,7 +25,7 @@ impl Calls {
         let worker = self.large_work.worker(context.caller().owner.clone());
         let (checked, sent, metrics) = (tool.clone(), arguments.clone(), self.metrics.clone());
         let check = move || checked.input().admit(policy, checked.name().as_str(), sent, || metrics.decoded());
-        let time = CHECK_TIME.min(self.timeout);
+        let time = Validator::CHECK_TIME.min(self.timeout);
         match timeout(time, worker.run(check)).await {
             Ok(admitted) => admitted,
             Err(_) if policy == ArgumentPolicy::Reject => {

@@ -4,7 +4,6 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
 use protomcp_schema::{
     ErrorMeta, INVALID_ARGUMENTS, Mismatch, OUTPUT_SCHEMA_MISMATCH, Quote, Validator, mismatched_result,
@@ -94,16 +93,15 @@ impl Core {
     /// their JSON now and then: these are decoded.
     async fn check(&self, call: &mut CallTool, context: &Context) -> Result<(), Mismatch> {
         let arguments = call.arguments_or_empty();
-        let comparisons = arguments.max_values().saturating_mul(self.input.comparisons());
-        let decoded = if arguments.len() <= SHORT_BYTES && comparisons <= SHORT_COMPARISONS {
-            checked(&self.input, &arguments)?
-        } else {
+        let decoded = if self.input.takes_long(&arguments) {
             let worker = LARGE_CHECKS.worker(context.caller().owner.clone());
             let input = self.input.clone();
-            match timeout(CHECK_TIME, worker.run(move || checked(&input, &arguments))).await {
+            match timeout(Validator::CHECK_TIME, worker.run(move || checked(&input, &arguments))).await {
                 Ok(outcome) => outcome?,
                 Err(_) => return Err(Mismatch::new("they cannot be checked in time; send less at once")),
             }
+        } else {
+            checked(&self.input, &arguments)?
         };
         if decoded.is_some() {
             tracing::debug!(tool = self.tool, "arguments arrived as the text of their JSON");
@@ -142,13 +140,8 @@ impl Core {
     }
 }
 
-/// The arguments that are checked in a few milliseconds, by their size and by the comparisons.
-const SHORT_BYTES: usize = 256 << 10;
-const SHORT_COMPARISONS: usize = 1 << 17;
 /// The threads that check large arguments, for all tools of the process.
 static LARGE_CHECKS: LazyLock<LargeWork> = LazyLock::new(LargeWork::default);
-/// The longest time for a check, its turn included.
-const CHECK_TIME: Duration = Duration::from_secs(10);
 
 /// Checks arguments. Returns them decoded if a part of them was the text of its JSON.
 fn checked(input: &Validator, arguments: &RawJson) -> Result<Option<RawJson>, Mismatch> {
