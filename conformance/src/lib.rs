@@ -49,7 +49,7 @@ pub use orphans::{Orphan, living};
 pub use peer::{Peer, frame, tool};
 pub use programs::{
     cut_server, envelope_tools, everything_client, everything_server, everything_tool, example, hostile_tools,
-    init_example, link_sdk_packages, peers, pmcp, relay, sdk_example,
+    init_example, link_sdk_packages, peers, pmcp, relay, root, sdk_example,
 };
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};

@@ -137,8 +137,8 @@ pub(crate) fn caches() -> PathBuf {
     build_folder().join("test-caches")
 }
 
-/// The workspace.
-pub(crate) fn root() -> &'static Path {
+/// The folder of the workspace.
+pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
 }
 

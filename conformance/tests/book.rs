@@ -4,11 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use protomcp_conformance::{Sandbox, peers, pmcp};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
-}
+use protomcp_conformance::{Sandbox, peers, pmcp, root};
 
 /// The exit status and the output of the script.
 fn check(what: &str, args: &[&Path]) -> (bool, String) {

@@ -11,8 +11,8 @@ mod source;
 mod table;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
+use protomcp_conformance::root;
 use protomcp_testing::assert_committed;
 
 use self::authorization::AUTHORIZATION;
@@ -35,7 +35,7 @@ fn the_tables_of_security_md_match_the_constants() {
 }
 
 fn tables() -> String {
-    let mut sources = Sources::new(root());
+    let mut sources = Sources::new(root().to_path_buf());
     let mut text = String::from("\n| what | default | option |\n|---|---|---|\n");
     for (what, bound, option) in BOUNDS.iter().chain(AUTHORIZATION).chain(SCHEMAS) {
         text += &format!("| {} | {} | {option} |\n", sources.fill(what).0, sources.fill(bound).0);
@@ -49,8 +49,4 @@ fn tables() -> String {
     }
     text += &format!("| **together** | **{}** |\n\n", source::bytes(sum));
     text
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace").to_path_buf()
 }

@@ -1,13 +1,12 @@
 //! proto-mcp over gRPC, as the official Python packages of gRPC see it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use protomcp_conformance::{Host, Sandbox, Web, eventually, peers};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+use protomcp_conformance::{Host, Sandbox, Web, certificates, eventually, peers};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -245,27 +244,11 @@ fn streamable_http_and_grpc_share_a_port() {
     assert_eq!(seen[0]["response"]["success"]["content"], json!([{"text": "x"}]));
 }
 
-/// Writes an authority, and a certificate with its key for this machine.
-fn certificate(sandbox: &Sandbox) -> PathBuf {
-    let pem = |what: &str, der: &[u8]| {
-        format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", STANDARD.encode(der)).into_bytes()
-    };
-    let mut authority = CertificateParams::default();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.distinguished_name.push(DnType::CommonName, "authority");
-    let issuer = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
-    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
-    let key = KeyPair::generate().unwrap();
-    sandbox.write("cert.pem", pem("CERTIFICATE", params.signed_by(&key, &issuer).unwrap().der()));
-    sandbox.write("key.pem", pem("PRIVATE KEY", &key.serialize_der()));
-    sandbox.write("authority.pem", pem("CERTIFICATE", issuer.der()))
-}
-
 #[test]
 fn grpc_alone_is_encrypted_with_tls_1_3() {
     let sandbox = Sandbox::new();
-    let authority = certificate(&sandbox);
+    certificates::write(&sandbox);
+    let authority = sandbox.path("authority.pem");
     let file = sandbox.copy("py/basics.py");
     let only = Only::start(sandbox, &[file.to_str().unwrap()], &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
     let call = json!([{"rpc": "CallTool", "request": {"name": "add"}, "arguments": {"a": 2, "b": 40}}]);

@@ -2,15 +2,11 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use protomcp_conformance::{Host, Sandbox, eventually};
+use protomcp_conformance::{Host, Sandbox, eventually, root};
 use serde_json::{Value, json};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
-}
 
 /// The blocks of the guide that belong to this file, joined.
 fn program(file: &str) -> String {

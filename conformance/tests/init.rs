@@ -2,15 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use protomcp_conformance::{Host, Sandbox, init_example, peers};
+use protomcp_conformance::{Host, Sandbox, init_example, peers, root};
 use serde_json::{Value, json};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
-}
 
 fn run(sandbox: &Sandbox, words: &[&str]) -> Output {
     sandbox.pmcp(words).command().output().expect("pmcp starts")

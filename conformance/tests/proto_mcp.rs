@@ -10,8 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use protomcp_binary::{AnyClient, BinaryClient, BinaryClientConfig, CommandServer, DescriptorSchemas};
 use protomcp_client::Client;
-use protomcp_conformance::{Host, Sandbox, eventually, living, patience, peers, pmcp};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+use protomcp_conformance::{Host, Sandbox, certificates, eventually, living, patience, peers, pmcp};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -232,30 +231,11 @@ fn a_client_of_lines_has_a_session() {
     assert!(port.host.exit().success());
 }
 
-/// Writes an authority, and a certificate with its key for this machine; returns the flags for the server.
-fn certificate(sandbox: &Sandbox) -> [String; 4] {
-    let pem = |what: &str, der: &[u8]| {
-        format!("-----BEGIN {what}-----\n{}\n-----END {what}-----\n", STANDARD.encode(der)).into_bytes()
-    };
-    let mut authority = CertificateParams::default();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    authority.distinguished_name.push(DnType::CommonName, "authority");
-    let issuer = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
-    sandbox.write("authority.pem", pem("CERTIFICATE", issuer.der()));
-    let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
-    params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
-    let key = KeyPair::generate().unwrap();
-    let signed = params.signed_by(&key, &issuer).unwrap();
-    sandbox.write("cert.pem", pem("CERTIFICATE", signed.der()));
-    sandbox.write("key.pem", pem("PRIVATE KEY", &key.serialize_der()));
-    ["--tls-cert", "cert.pem", "--tls-key", "key.pem"].map(str::to_owned)
-}
-
 #[test]
 fn a_port_with_a_certificate_speaks_tls_1_3_alone() {
     let sandbox = Sandbox::new();
-    let flags = certificate(&sandbox);
-    let port = Port::open_in(sandbox, &flags.each_ref().map(String::as_str));
+    certificates::write(&sandbox);
+    let port = Port::open_in(sandbox, &["--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
     let relay = |newest: &str| {
         let mut relay = port.relay();
         relay.arg(port.sandbox.path("authority.pem")).arg(newest);

@@ -1,14 +1,9 @@
 //! The scripts that choose tests: `scripts/affected` in a repository of its own, and the filters of `scripts/run-tests`.
 
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
 
-use protomcp_conformance::Sandbox;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
-}
+use protomcp_conformance::{Sandbox, root};
 
 /// A repository with the script, a package, and the topics of `conformance/tests` as empty files.
 struct Repository(Sandbox);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protomcp_conformance::{Sandbox, link_sdk_packages, peers, sdk_example};
+use protomcp_conformance::{Sandbox, link_sdk_packages, peers, root, sdk_example};
 use serde_json::{Value, json};
 
 /// The calls of an example, by its name without extension, or by its folder if it has one of its own. One without a row here is listed only.
@@ -93,10 +93,6 @@ fn expectation(answer: &Value) -> Value {
 fn all(files: impl IntoIterator<Item = PathBuf>) {
     let differences: Vec<_> = files.into_iter().filter_map(|file| round_trip(&file)).collect();
     assert!(differences.is_empty(), "{}", differences.join("\n"));
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace")
 }
 
 fn entries(folder: &str, extension: &str, least: usize) -> BTreeSet<PathBuf> {
