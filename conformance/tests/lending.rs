@@ -1,9 +1,9 @@
 //! A tool file and an interpreter are enough: `pmcp` lends its SDK to files that have none.
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 use protomcp_conformance::{Launch, Sandbox, peers};
 use serde_json::json;
@@ -169,6 +169,29 @@ fn a_file_without_an_sdk_is_told_the_way_to_one() {
         let stderr = host.stderr();
         assert!(stderr.contains(expected), "{file} {args:?}: {stderr}");
         assert_eq!(stderr.contains("install protomcp"), args.contains(&"installed"), "{file} {args:?}: {stderr}");
+    }
+}
+
+/// The program on the path of these tests.
+fn found(program: &str) -> PathBuf {
+    let path = env::var_os("PATH").expect("there is a path");
+    let mut all = env::split_paths(&path).map(|folder| folder.join(program));
+    all.find(|program| program.is_file()).unwrap_or_else(|| panic!("{program} is not on the path"))
+}
+
+#[test]
+fn nothing_is_downloaded_to_read_typescript() {
+    let sandbox = machine("node", &node());
+    symlink(found("npx"), sandbox.path("bin/npx")).expect("the sandbox can be written");
+    for file in ["tools.ts", "tools.tsx"] {
+        sandbox.write(file, TYPESCRIPT);
+        // With the packages of this user it could be there already.
+        let host = pmcp(&sandbox, &["run", file]).env("npm_config_cache", sandbox.path("npm")).start();
+        assert!(host.exit().code().is_some_and(|code| code != 0), "{file}");
+        let stderr = host.stderr();
+        let ways = ["npm install tsx", "use Node 22.18 or later"];
+        assert!(ways.iter().all(|way| stderr.contains(way)), "{file}: {stderr}");
+        assert!(!sandbox.path("npm/_npx").exists(), "{file}: {stderr}");
     }
 }
 

@@ -23,7 +23,7 @@ fn the_command_follows_from_the_file_and_the_environment() {
         ("in/project/tool.py", None, None, &[], "uv run python in/project/tool.py"),
         ("in/project/tool.py", Some("my-python"), None, &[], "my-python in/project/tool.py"),
         ("tool.ts", None, None, &[], &node_for_types("tool.ts")),
-        ("tool.tsx", None, None, &[], "npx tsx tool.tsx"),
+        ("tool.tsx", None, None, &[], "npx --no --offline tsx tool.tsx"),
         ("tool.ts", None, Some("my-node"), &[], "my-node tool.ts"),
         ("tool.js", None, None, &[], "node tool.js"),
         ("tool.js", None, Some("my-node"), &[], "my-node tool.js"),
@@ -38,7 +38,7 @@ fn the_command_follows_from_the_file_and_the_environment() {
     }
 }
 
-/// The command that ends at once if Node does not read TypeScript, so that `npx tsx` runs the file.
+/// The command that ends at once if Node does not read TypeScript, so that `npx` runs the file.
 fn node_for_types(file: &str) -> String {
     format!("node --import data:text/javascript,process.features.typescript||process.exit(97) {file}")
 }
@@ -53,7 +53,7 @@ fn npx_and_tsx_run_a_file_that_node_cannot_read() {
     sandbox.write("tool.ts", "");
     let launch = stage.pmcp(&sandbox, &["run", "tool.ts"]).without("PROTOMCP_NODE");
     let _host = launch.env("PATH", format!("{}:/usr/bin:/bin", sandbox.path("bin").display())).start();
-    assert_eq!(stage.accept().hello.args[1..].join(" "), "npx tsx tool.ts");
+    assert_eq!(stage.accept().hello.args[1..].join(" "), "npx --no --offline tsx tool.ts");
 }
 
 /// Item 17.

@@ -215,13 +215,15 @@ impl ToolFile {
         Launch { concurrency: 1, lending: self.lending(runtime), ..Launch::of(node.arg(&self.path), connect_timeout) }
     }
 
-    /// `node` with the tsx that is installed for the file; otherwise `node` alone, or `npx tsx` if it cannot read the file.
+    /// `node` with the tsx that is installed for the file; otherwise `node` alone, or `npx` with a tsx that is installed
+    /// elsewhere if it cannot read the file. Without these flags `npx` would download one without a question, because its
+    /// standard input is not a terminal.
     fn typescript(&self) -> Launch {
         let node = Command::new("node").arg("--import");
         if let Some(loader) = self.folders().iter().find_map(|folder| tsx_loader(folder)) {
             return self.javascript(node.arg(loader), SOON);
         }
-        let tsx = self.javascript(Command::new("npx").arg("tsx"), PATIENT);
+        let tsx = self.javascript(Command::new("npx").args(["--no", "--offline", "tsx"]), PATIENT);
         // Node leaves JSX to others.
         if self.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("tsx")) {
             return tsx;

@@ -10,12 +10,9 @@ const MISSING: [(&str, MissingSdk); 3] = [
 ];
 
 /// The words of an interpreter on standard error, and the remedy.
-const SPOKEN: [(&str, &str); 5] = [
-    (
-        "npx canceled due to missing packages",
-        "this Node does not read TypeScript without tsx: run `npm install tsx` beside the file, use Node 22.18 or later, \
-         or set PROTOMCP_NODE to a runtime that reads TypeScript",
-    ),
+const SPOKEN: [(&str, &str); 6] = [
+    ("npx canceled due to missing packages", WITHOUT_TSX),
+    ("npm error code ENOTCACHED", WITHOUT_TSX),
     (
         "Unknown file extension \".ts\"",
         "this Node does not read TypeScript: unset PROTOMCP_NODE and run `npm install tsx` beside the file, or set it to \
@@ -31,6 +28,10 @@ const SPOKEN: [(&str, &str); 5] = [
         "this Node is too old: tools need Node 20 or later, PROTOMCP_NODE names one",
     ),
 ];
+
+const WITHOUT_TSX: &str = "this Node does not read TypeScript without tsx, and nothing is downloaded for it: run \
+                           `npm install tsx` beside the file, use Node 22.18 or later, or set PROTOMCP_NODE to a runtime \
+                           that reads TypeScript";
 
 /// Programs that the extension of a file chooses, and the remedy if one is missing.
 const PROGRAMS: [(&str, &str); 6] = [
@@ -122,6 +123,7 @@ mod tests {
         let after = |line: &str| after_exit(&["Traceback".to_owned(), line.to_owned()]);
         for (line, remedy) in [
             ("npm error npx canceled due to missing packages and no YES option: [\"tsx@4\"]", "npm install tsx"),
+            ("npm error code ENOTCACHED", "npm install tsx"),
             ("TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /t.ts", "PROTOMCP_NODE"),
             ("SyntaxError [ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX]: TypeScript enum is not supported", "npm install tsx"),
             ("t.py ended without using protomcp; it defines no tools", "pmcp dev -- python FILE"),

@@ -27,7 +27,7 @@ fn the_extension_chooses_the_program() {
         ("t.ts", &format!("node --import {TYPES_ARE_READ} t.ts")),
         ("t.mts", &format!("node --import {TYPES_ARE_READ} t.mts")),
         ("t.cts", &format!("node --import {TYPES_ARE_READ} t.cts")),
-        ("t.tsx", "npx tsx t.tsx"),
+        ("t.tsx", "npx --no --offline tsx t.tsx"),
         ("t.js", "node t.js"),
         ("t.mjs", "node t.mjs"),
         ("t.go", "go run t.go"),
@@ -42,7 +42,7 @@ fn the_extension_chooses_the_program() {
 #[test]
 fn a_second_command_follows_where_the_first_cannot_serve() {
     for (file, variables, expected) in [
-        ("t.ts", &[][..], Some((Reason::TypesUnread, "npx tsx t.ts"))),
+        ("t.ts", &[][..], Some((Reason::TypesUnread, "npx --no --offline tsx t.ts"))),
         ("t.ts", &[("PROTOMCP_NODE", "bun")], None),
         ("t.tsx", &[], None),
         ("t.js", &[], None),
