@@ -81,22 +81,52 @@ async fn the_same_app_is_served_by_the_library_alone() {
     assert_is_the_app(&seen);
 }
 
-/// The page has a file, and a host that asks again gets what was saved, in the same session and process.
+const PYTHON: &str = "
+from protomcp import App, tool
+page = App('board', 'app.html')
+
+@tool('Shows the board.', app=page)
+def show() -> str:
+    return 'shown'
+";
+
+const JAVASCRIPT: &str = r#"
+import { app, tool } from "protomcp";
+const page = app({ name: "board", file: "app.html" });
+tool({ name: "show", app: page, handler: () => "shown" });
+"#;
+
+/// The page has a file. A host that has subscribed to it is told of a save and reads it again, in the same session and
+/// process.
 #[test]
-fn a_saved_page_is_the_next_one_that_a_host_reads() {
-    let sandbox = Sandbox::new();
-    sandbox.write("board.html", "<!doctype html><title>First</title>");
-    sandbox.write(
-        "board.py",
-        "from protomcp import App, tool\npage = App('board', 'board.html')\n\n\
-         @tool('Shows the board.', app=page)\ndef show() -> str:\n    return 'shown'\n",
-    );
-    let host = sandbox.pmcp(&["dev", "board.py", "--sdk", "bundled"]).start();
-    host.initialize();
-    let read = || host.ask("resources/read", &json!({"uri": "ui://board"}))["contents"][0]["text"].take();
-    assert_eq!(read(), "<!doctype html><title>First</title>");
-    sandbox.write("board.html", "<!doctype html><title>Second</title>");
-    assert_eq!(read(), "<!doctype html><title>Second</title>");
+fn a_saved_page_is_announced_and_read_again() {
+    for (file, text, uri) in [
+        ("app.py", Some(PYTHON), "ui://board"),
+        ("app.mjs", Some(JAVASCRIPT), "ui://board"),
+        ("./app", None, "ui://weather/forecast"),
+    ] {
+        let sandbox = Sandbox::new();
+        let page = |title: &str| format!("<!doctype html><title>{title}</title>");
+        sandbox.write("app.html", page("First"));
+        if let Some(text) = text {
+            sandbox.write(file, text);
+        } else {
+            std::fs::copy(sdk_example("app"), sandbox.path("app")).expect("the sandbox can be written");
+        }
+        let host = sandbox.pmcp(&["dev", file, "--sdk", "bundled"]).start();
+        host.initialize();
+        let read = || host.ask("resources/read", &json!({"uri": uri}))["contents"][0]["text"].take();
+        assert_eq!(read(), page("First"), "{file}");
+        assert_eq!(host.ask("resources/subscribe", &json!({"uri": uri})), json!({}), "{file}");
+        for title in ["Second", "Third"] {
+            let place = host.now();
+            sandbox.write("app.html", page(title));
+            let told = host.notified("notifications/resources/updated", place);
+            assert_eq!(told.value["params"]["uri"], uri, "{file}");
+            assert_eq!(read(), page(title), "{file}");
+        }
+        assert!(!host.stderr().contains("reloaded"), "{file}: {}", host.stderr());
+    }
 }
 
 /// The result of the tool for a client with these capabilities; `era`: its revision.

@@ -29,6 +29,8 @@ const EXAMPLES: &str = "\
 Examples:
   pmcp dev tools.py                  serve a tool file and reload it after each save
   pmcp dev tools.py --transport http the same over HTTP; in a terminal, the log shows each call
+  pmcp dev tools.py --watch words.json
+                                     reload it after a save of this file, too
   pmcp dev -- uv run server.py       the same for any MCP server, with any SDK, as it is
   pmcp dev -- cargo run              the new version compiles while the old one serves
   pmcp dev --watch src --watch server.toml -- node dist/server.js
@@ -41,8 +43,8 @@ the old one ends with its last call. A version that does not start changes nothi
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Servers")]
 struct CommandFlags {
-    /// Watch this file, or the source files below this directory, instead of those of the command; may be repeated
-    /// [default: files that the command names, and source files below the current directory]
+    /// Watch this file, or the source files below this directory: in addition to a tool file, instead of the files of a
+    /// command; may be repeated [default: files that the command names, and source files below the current directory]
     #[arg(long = "watch", value_name = "PATH")]
     watches: Vec<PathBuf>,
 
@@ -73,7 +75,6 @@ impl Dev {
         }
         if words.is_empty() {
             let without = [
-                ("--watch", !flags.watches.is_empty()),
                 ("--upstream-protocol", flags.protocol.is_given()),
                 ("--allow-tools or --block-tools", flags.policy.policy().is_some()),
             ];
@@ -83,6 +84,8 @@ impl Dev {
                     "{flag} is for a command after --, such as: pmcp dev -- uv run server.py"
                 )));
             }
+            exist(&flags.watches)?;
+            self.serve.tool.also_watched = std::mem::take(&mut flags.watches);
             return self.serve.file(true);
         }
         if self.serve.tool.file.is_some() {
@@ -113,10 +116,16 @@ fn hint(flag: &str) -> &'static str {
     }
 }
 
-fn watches(given: &[PathBuf], words: &[OsString], poll: Option<Duration>) -> Result<Vec<Watch>, Failure> {
-    if let Some(missing) = given.iter().find(|path| !path.exists()) {
-        return Err(Failure::usage(format!("invalid --watch: there is no {}", missing.display())));
+/// Refuses a path to watch that does not exist.
+fn exist(watches: &[PathBuf]) -> Result<(), Failure> {
+    match watches.iter().find(|path| !path.exists()) {
+        Some(missing) => Err(Failure::usage(format!("invalid --watch: there is no {}", missing.display()))),
+        None => Ok(()),
     }
+}
+
+fn watches(given: &[PathBuf], words: &[OsString], poll: Option<Duration>) -> Result<Vec<Watch>, Failure> {
+    exist(given)?;
     let watches: Vec<_> = match given {
         [] => Watch::command(words).into_iter().collect(),
         given => given.iter().map(Watch::path).collect(),
@@ -130,4 +139,19 @@ fn watches(given: &[PathBuf], words: &[OsString], poll: Option<Duration>) -> Res
         Some(pause) => watches.into_iter().map(|watch| watch.poll_every(pause)).collect(),
         None => watches,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::{Parsed, parse};
+
+    #[test]
+    fn a_tool_file_is_watched_with_the_paths_that_are_named() {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let line = ["pmcp", "dev", manifest, "--watch", "src", "--watch", "Cargo.toml"];
+        let Ok(Parsed::Serve(options)) = parse(line.map(OsString::from)) else { panic!("it is a command line") };
+        assert_eq!(options.tool.also_watched, ["src", "Cargo.toml"].map(PathBuf::from));
+        assert!(matches!(options.source, Source::File { watch: true, .. }));
+    }
 }

@@ -167,7 +167,7 @@ fn mistakes_are_named() {
         ("dev --hot-reload swap -- server", "--hot-reload is for tool files: it has no meaning for a command after --"),
         ("dev --socket x -- server", "--socket is for tool files"),
         ("dev --watch nowhere -- server", "invalid --watch: there is no nowhere"),
-        ("dev FILE --watch .", "--watch is for a command after --"),
+        ("dev FILE --watch nowhere", "invalid --watch: there is no nowhere"),
         ("dev FILE --upstream-sessions client", "--upstream-sessions is for a command after --"),
         ("dev --upstream https://a", "unknown flag \"--upstream\""),
         ("run --upstream https://a -- server", "name one of --upstream, --config and a command after --"),

@@ -9,6 +9,7 @@ use protomcp_bridge::{Bridge, Builder, Setting, ToolFile};
 use protomcp_check::{HostLayer, HostSelection};
 use protomcp_server::Limits;
 use protomcp_server::layer::lazy_tools::LazyTools;
+use protomcp_watch::Watch;
 
 use crate::args::admission::AdmissionFlags;
 use crate::args::choices::{HotReload, OutputSchema, Sdk, ToolList, ValidateArgs};
@@ -85,6 +86,10 @@ pub(crate) struct ToolFlags {
     /// Poll for changes at this interval instead of using system notifications (dev only)
     #[arg(long, value_name = "DURATION", value_parser = time)]
     pub(super) poll: Option<Duration>,
+
+    /// Paths that are watched in addition to the file.
+    #[arg(skip)]
+    pub(super) also_watched: Vec<PathBuf>,
 
     #[command(flatten)]
     view: ViewFlags,
@@ -231,12 +236,12 @@ impl ToolFlags {
             builder = builder.validate_arguments(policy.into());
         }
         if watch {
-            let watch = file.watch();
-            builder = builder.watch(match self.poll {
+            let polled = |watch: Watch| match self.poll {
                 Some(pause) => watch.poll_every(pause),
                 None => watch,
-            });
-            builder = builder.wait_for_fix();
+            };
+            builder = builder.watch_with_pages(polled(file.watch())).wait_for_fix();
+            builder = self.also_watched.iter().map(Watch::path).map(polled).fold(builder, Builder::watch);
         }
         self.workers.apply(self.limits.apply(self.view.identity.apply(builder)))
     }

@@ -22,6 +22,7 @@ use crate::core::list::ToolLists;
 use crate::diagnostics::setting::{Setting, SettingNames};
 use crate::diagnostics::start_error::StartError;
 use crate::driver::launcher::ProcessSettings;
+use crate::driver::watching::Watched;
 use crate::launch::Launch;
 use crate::pool::MAX_WORKERS;
 use crate::pool::affinity::WorkerAffinity;
@@ -40,7 +41,7 @@ const MAX_RETIRING: usize = 4;
 #[derive(Debug)]
 pub struct Builder {
     process: ProcessSettings,
-    watch: Option<Watch>,
+    watched: Vec<Watched>,
     first: FirstVersion,
     mode: ReloadMode,
     schemas: SchemaPolicy,
@@ -87,7 +88,7 @@ impl Builder {
                 worker: None,
                 shows_lists: true,
             },
-            watch: None,
+            watched: Vec::new(),
             first: FirstVersion::Required,
             mode: ReloadMode::default(),
             schemas: SchemaPolicy::default(),
@@ -107,10 +108,19 @@ impl Builder {
         }
     }
 
-    /// Reloads when these files change. Without it only [`Bridge::reload`] does.
+    /// Reloads when these files change, in addition to those that are watched already. Without it only
+    /// [`Bridge::reload`] does.
     #[must_use]
     pub fn watch(mut self, watch: Watch) -> Self {
-        self.watch = Some(watch);
+        self.watched.push(Watched::program(watch));
+        self
+    }
+
+    /// As [`watch`](Self::watch), and notifies the subscribers of the pages of apps when another HTML, CSS, SVG or script
+    /// file in these directories changes. Such a change reloads nothing.
+    #[must_use]
+    pub fn watch_with_pages(mut self, watch: Watch) -> Self {
+        self.watched.push(Watched::with_pages(watch));
         self
     }
 

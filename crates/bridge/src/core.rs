@@ -208,6 +208,7 @@ impl Core {
     fn handle_input(&mut self, now: Instant, input: Input, facts: &impl Facts, fx: &mut Vec<Effect>) {
         match input {
             Input::Changed => self.changed(now, fx),
+            Input::PagesChanged => self.catalogs.announce_apps(fx),
             Input::Prepared(generation) => self.prepared(now, generation, facts, fx),
             Input::Started(generation, registered) => self.started(now, generation, registered, fx),
             Input::StartFailed(generation, why) | Input::CannotStart(generation, why) => {

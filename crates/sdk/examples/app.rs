@@ -62,6 +62,9 @@ pub(crate) fn weather(page: PathBuf) -> Result<Registry, DefinitionError> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let registry = weather(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/app.html").into())?;
+    // A built program may have its page beside it.
+    let beside = std::env::current_exe()?.with_file_name("app.html");
+    let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/app.html");
+    let registry = weather(if beside.is_file() { beside } else { sources.into() })?;
     Ok(protomcp_sdk::run(registry.server()).await?)
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use protomcp_server::{LargeWork, Server, ServerHandle, Tasks};
 use protomcp_types::ServerCapabilities;
-use protomcp_watch::Watch;
 use tokio::sync::{SetOnce, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -24,7 +23,7 @@ use crate::driver::inbox::Inbox;
 use crate::driver::launcher::{Launcher, ProcessSettings};
 use crate::driver::message::Message;
 use crate::driver::progress::{Outcome, Progress};
-use crate::driver::watching::watch_files;
+use crate::driver::watching::{Receivers, Watched};
 use crate::driver::{Driver, First, INPUTS, Shared};
 use crate::exposition::BridgeMetrics;
 use crate::from_tool::inline_events::EventTap;
@@ -61,7 +60,7 @@ impl Builder {
             tracing::info!("{note}");
         }
         // A later save may come too late for the process, and before the first scan of the watcher.
-        let watch = self.watch.take().map(Watch::from_now);
+        let watched: Vec<_> = std::mem::take(&mut self.watched).into_iter().map(Watched::from_now).collect();
         let info = std::mem::take(&mut self.info).with_capabilities(capabilities());
         let front = Front {
             sessions: ServerHandle::new(info.clone(), self.limits),
@@ -86,11 +85,12 @@ impl Builder {
             starting.push(launched.starting);
             runs.push(launched.run);
         }
+        // Clients see the lists of the first worker.
+        let pages = reloadable[0].inputs.clone();
         let (inputs, roller) = reloads(reloadable);
+        let receivers = Receivers { program: inputs.clone(), pages };
         let mut changes: Vec<_> = roller.into_iter().collect();
-        if let Some(watch) = watch {
-            changes.push(tokio::spawn(watch_files(watch, inputs.clone())));
-        }
+        changes.extend(watched.into_iter().map(|watched| tokio::spawn(watched.run(receivers.clone()))));
         let pool = Pool::new(workers, self.pool.affinity, front.sessions.clone());
         let backend = Backend { info, pool, tasks: Tasks::new(front.sessions.clone()) };
         // A call of the bridge only waits for the tool process, so it needs no task of its own.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
-use protomcp_types::{ErrorObject, RawJson, is_same_uri};
+use protomcp_types::{ErrorObject, RawJson, UI_MIME_TYPE, is_same_uri};
 
 pub(crate) use crate::catalog::definition::Prompt;
 use crate::catalog::definition::{Resource, Template};
@@ -108,6 +108,12 @@ impl Catalog {
             let mut templates = self.templates.items.values();
             templates.find(|template| template.matches_uri(uri)).map(|template| template.mime_type.as_str())
         })
+    }
+
+    /// The URIs of the pages of apps.
+    pub(crate) fn apps(&self) -> impl Iterator<Item = &str> {
+        let all = self.resources.items.iter().filter(|(_, resource)| resource.mime_type == UI_MIME_TYPE);
+        all.map(|(uri, _)| uri.as_str())
     }
 
     /// True if arguments can be completed for this template or URI.

@@ -108,6 +108,11 @@ impl Catalogs {
         changed
     }
 
+    /// The pages of apps may have other contents.
+    pub(crate) fn announce_apps(&self, fx: &mut Vec<Effect>) {
+        fx.extend(self.catalog.apps().map(|uri| Effect::ResourceUpdated(uri.to_owned())));
+    }
+
     /// No process will send the lists.
     pub(crate) fn await_nothing(&mut self) {
         self.set_awaited([false; 3]);

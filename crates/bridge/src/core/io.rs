@@ -35,6 +35,8 @@ pub enum ReloadMode {
 pub(crate) enum Input {
     /// Files changed, or a reload was requested.
     Changed,
+    /// Files of pages changed.
+    PagesChanged,
     /// A process that is being started has registered, and may take over the state of the one in service.
     Prepared(Generation),
     /// A process that was to be started takes calls.

@@ -121,6 +121,7 @@ impl Core {
             self.catalogs.ask(generation, &Kind::ALL, fx);
             fx.push(Effect::ReleaseTo(generation));
             fx.push(Effect::ToolsChanged(Audience::Everyone));
+            self.catalogs.announce_apps(fx);
             fx.push(Effect::Report(Report::Reloaded { generation, in_place: true }));
         } else {
             self.replace_held(now, fx);

@@ -67,6 +67,9 @@ impl Core {
         if is_listed {
             changed.announce(fx);
         }
+        if old.is_some() {
+            self.catalogs.announce_apps(fx);
+        }
         if old.is_some() || before == FirstVersion::Missing {
             fx.push(Effect::Report(Report::Reloaded { generation, in_place: false }));
         } else if before == FirstVersion::Served {

@@ -167,3 +167,24 @@ fn the_first_lists_of_each_process_are_awaited() {
     rig.core.handle(rig.now, answer(1, prompts(&["q"])), &CALM);
     assert_eq!(awaited(&rig), [false, true, true], "the old process says nothing about the lists of the new one");
 }
+
+#[test]
+fn the_pages_of_apps_are_announced_after_a_save() {
+    const UPDATED: &str = "resource updated ui://a; resource updated ui://b";
+    let page = |uri: &str, mime_type: &str| ResourceDefinition {
+        uri: uri.into(),
+        mime_type: mime_type.into(),
+        ..Default::default()
+    };
+    let pages = || {
+        let app = "text/html;profile=mcp-app";
+        Listed::Resources(vec![page("ui://a", app), page("ui://b", app), page("r", "text/html")])
+    };
+    let mut rig = Rig::new(ReloadMode::Swap);
+    rig.check(Input::PagesChanged, "");
+    rig.check(answer(1, pages()), "list a,b,c; resources changed");
+    rig.check(Input::PagesChanged, UPDATED);
+    rig.check(Input::Changed, "start 2");
+    let effects = format!("list a,b,c; release 2; changed everyone; {UPDATED}; report reloaded; await 1");
+    rig.check(Input::Started(generation(2), with(vec![pages()])), &effects);
+}
