@@ -1,6 +1,6 @@
 //! A tool file and an interpreter are enough: `pmcp` lends its SDK to files that have none.
 
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -135,9 +135,9 @@ fn an_installed_sdk_is_used_instead() {
 fn a_file_without_an_sdk_is_told_the_way_to_one() {
     let in_proc = ("XDG_CACHE_HOME", "/proc");
     for (name, interpreter, file, text, args, env, expected) in [
-        ("python3", python(), "tools.py", PYTHON, &["--sdk", "installed"][..], None, "pip install protomcp"),
-        ("node", node(), "tools.mjs", JAVASCRIPT, &["--sdk", "installed"], None, "npm install protomcp"),
-        ("node", node(), "tools.cjs", COMMON_JS, &["--sdk", "installed"], None, "npm install protomcp"),
+        ("python3", python(), "tools.py", PYTHON, &["--sdk", "installed"][..], None, "with --sdk auto"),
+        ("node", node(), "tools.mjs", JAVASCRIPT, &["--sdk", "installed"], None, "with --sdk auto"),
+        ("node", node(), "tools.cjs", COMMON_JS, &["--sdk", "installed"], None, "with --sdk auto"),
         (
             "python3",
             python(),
@@ -168,7 +168,49 @@ fn a_file_without_an_sdk_is_told_the_way_to_one() {
         assert!(host.exit().code().is_some_and(|code| code != 0), "{file} {args:?}");
         let stderr = host.stderr();
         assert!(stderr.contains(expected), "{file} {args:?}: {stderr}");
-        assert_eq!(stderr.contains("install protomcp"), args.contains(&"installed"), "{file} {args:?}: {stderr}");
+        assert_eq!(stderr.contains("--sdk auto"), args.contains(&"installed"), "{file} {args:?}: {stderr}");
+    }
+}
+
+#[test]
+fn a_module_that_is_not_the_sdk_of_the_file_is_named() {
+    let newer = "from protomcp import AsyncContext, tool\n";
+    for (file, text, beside, expected) in [
+        ("tools.py", newer, None, "with --sdk bundled it runs with that of pmcp"),
+        ("tools.py", PYTHON, Some("protomcp.py"), "a file protomcp.py hides the SDK"),
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.write(file, text);
+        if let Some(name) = beside {
+            sandbox.write(name, "");
+        }
+        // The Python of the sandbox has the published SDK.
+        let output = sandbox.pmcp(&["call", file, "add", "a=2", "b=3"]).command().output().expect("pmcp starts");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(expected), "{beside:?}: {stderr}");
+    }
+}
+
+#[test]
+fn an_isolated_python_is_told_the_flags_to_use() {
+    let sandbox = machine("python3", &python());
+    sandbox.write("tools.py", PYTHON);
+    let call = |flags: &str| {
+        let script = format!("#!/bin/sh\nexec \"{}\" {flags} \"$@\"\n", sandbox.path("bin/python3").display());
+        let wrapper = sandbox.write("python", script);
+        fs::set_permissions(&wrapper, fs::Permissions::from_mode(0o755)).expect("it is our file");
+        let launch = pmcp(&sandbox, &["call", "tools.py", "add", "a=2", "b=3"]).env("PROTOMCP_PYTHON", &wrapper);
+        let output = launch.command().output().expect("pmcp starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    for flags in ["-I", "-E"] {
+        let (stdout, stderr) = call(flags);
+        assert!(stdout.is_empty() && stderr.contains("start it with -s -P in place of -I"), "{flags}: {stderr}");
+    }
+    for flags in ["-s", "-B", "-X utf8"] {
+        let (stdout, stderr) = call(flags);
+        assert_eq!(stdout, "5\n", "{flags}: {stderr}");
     }
 }
 

@@ -131,7 +131,8 @@ async fn sdk(file: &Path, command: &Command) -> Option<Sdk> {
             // `uv` makes an environment of the packages that the file names.
             Path::new(command.program()).file_name().filter(|name| name.to_string_lossy().starts_with("python"))?;
             let version = output(command.program(), &["-c".into(), code.into()], file.parent()).await;
-            let missing = || missing(format!("{python} -m pip install protomcp"));
+            let missing =
+                || missing(format!("install the SDK for {python}, or use a pmcp with the feature bundled-sdks"));
             Some(version.map_or_else(missing, |version| Sdk::Found(version.trim().to_owned())))
         }
         "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "tsx" => {
@@ -143,7 +144,9 @@ async fn sdk(file: &Path, command: &Command) -> Option<Sdk> {
                 serde_json::from_str::<serde_json::Value>(&text).ok()?["version"].as_str().map(ToOwned::to_owned)
             };
             let found = found.map(|text| Sdk::Found(version(text).unwrap_or_else(|| "without a version".into())));
-            Some(found.unwrap_or_else(|| missing("npm install protomcp beside the file".into())))
+            Some(found.unwrap_or_else(|| {
+                missing("install the SDK beside the file, or use a pmcp with the feature bundled-sdks".into())
+            }))
         }
         _ => None,
     }

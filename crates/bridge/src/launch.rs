@@ -123,15 +123,17 @@ impl Lending {
             Ok(Some((name, value))) => Ok((command.env(name, value), Lent::Yes)),
             Ok(None) => Ok((command, Lent::No)),
             Err(error) if lender.source() == SdkSource::Bundled => Err(error),
-            Err(LendError::NoBundle) => Ok((command, Lent::No)),
             Err(error) => Ok((command, Lent::Failed(error))),
         }
     }
 }
 
 impl Lent {
-    /// The remedy if a process that has ended with these last lines had no SDK.
+    /// The remedy if a process that has ended with these last lines had no SDK, or another one than its file needs.
     pub(crate) fn remedy(&self, lines: &[String]) -> Option<String> {
+        if let Some(remedy) = advice::other_sdk(lines, matches!(self, Self::Yes)) {
+            return Some(remedy.to_owned());
+        }
         let missing = advice::missing_sdk(lines)?;
         Some(match self {
             Self::No => missing.install().to_owned(),
@@ -173,7 +175,7 @@ mod tests {
             Lending::new(Some(&lender), Some(Runtime::Python), "t.py").apply(Command::new("python3"))
         };
         assert!(matches!(of(SdkSource::Bundled), Err(LendError::NoBundle)));
-        assert!(matches!(of(SdkSource::Auto), Ok((_, Lent::No))));
+        assert!(matches!(of(SdkSource::Auto), Ok((_, Lent::Failed(LendError::NoBundle)))));
         assert!(matches!(of(SdkSource::Installed), Ok((_, Lent::No))));
     }
 
@@ -181,7 +183,7 @@ mod tests {
     fn the_remedy_for_a_missing_sdk_follows_from_lending() {
         let lines = ["ModuleNotFoundError: No module named 'protomcp'".to_owned()];
         let remedy = |lent: Lent| lent.remedy(&lines).unwrap();
-        assert!(remedy(Lent::No).contains("pip install protomcp"));
+        assert!(remedy(Lent::No).contains("--sdk auto"));
         assert!(remedy(Lent::Yes).contains("PYTHONPATH"));
         assert!(remedy(Lent::Failed(LendError::NoFolder)).contains("XDG_CACHE_HOME"));
         assert_eq!(Lent::No.remedy(&["KeyError: 42".to_owned()]), None);

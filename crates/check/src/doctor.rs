@@ -83,7 +83,7 @@ pub enum Sdk {
     Lent,
     /// None.
     Missing {
-        /// The command that installs it.
+        /// The way to one.
         install: String,
     },
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum LendError {
     /// The program was built without SDKs.
-    #[error("this program was built without SDKs")]
+    #[error("this program was built without SDKs: install the SDK for the interpreter")]
     NoBundle,
     /// The user has no folder for caches.
     #[error(

@@ -64,10 +64,9 @@ impl MissingSdk {
     pub(crate) fn install(self) -> &'static str {
         match self {
             Self::Python => {
-                "this Python has no SDK: run `python -m pip install protomcp` with it, or set PROTOMCP_PYTHON to one that \
-                 has it"
+                "this Python has no SDK: with --sdk auto it borrows that of pmcp; PROTOMCP_PYTHON names another Python"
             }
-            Self::Node => "Node finds no SDK: run `npm install protomcp` beside the file",
+            Self::Node => "Node finds no SDK beside or above the file: with --sdk auto it borrows that of pmcp",
         }
     }
 
@@ -75,15 +74,33 @@ impl MissingSdk {
     pub(crate) fn cannot_borrow(self) -> &'static str {
         match self {
             Self::Python => {
-                "this Python has no SDK, and finds none in PYTHONPATH, which it ignores with -I or -E: start it without \
-                 them, or run `python -m pip install protomcp` with it"
+                "this Python has no SDK, and ignores PYTHONPATH, which names that of pmcp: start it with -s -P in place of \
+                 -I, and without -E, or install the SDK for it"
             }
             Self::Node => {
-                "this program finds no SDK, and ignores NODE_OPTIONS, which names one: run `npm install protomcp` beside \
-                 the file"
+                "this program finds no SDK, and ignores NODE_OPTIONS, which names that of pmcp: set PROTOMCP_NODE to Node \
+                 20 or later, or install the SDK beside the file"
             }
         }
     }
+}
+
+/// The remedy for an interpreter that has ended with these last lines because another module has the name of the SDK, or
+/// because its SDK lacks a name that the file needs. `is_lent`: it was lent an SDK.
+pub(crate) fn other_sdk(lines: &[String], is_lent: bool) -> Option<&'static str> {
+    lines.iter().find_map(|line| {
+        let is_unknown = line.starts_with("ImportError: cannot import name ") && line.contains(" from 'protomcp");
+        if is_unknown && line.contains("/protomcp.py") || line.contains("; 'protomcp' is not a package") {
+            return Some("a file protomcp.py hides the SDK: give it another name");
+        }
+        // The folder of a lent one is named by its digest.
+        let is_installed = is_unknown && !line.contains("/protomcp/sdk/python-");
+        let is_node = !is_lent && line.contains("module 'protomcp' does not provide an export named");
+        (is_installed || is_node).then_some(
+            "the SDK that is installed is another one, or an older one, than the file is written for: with --sdk bundled it \
+             runs with that of pmcp",
+        )
+    })
 }
 
 /// The remedy for a process that has ended with these last lines.
@@ -148,6 +165,41 @@ mod tests {
             ("KeyError: 42", None),
         ] {
             assert_eq!(missing(line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_sdk_that_is_not_ours_is_known_by_its_words() {
+        let lent = "/c/protomcp/sdk/python-0a/sdk/protomcp/__init__.py";
+        for (line, is_lent, expected) in [
+            (
+                "ImportError: cannot import name 'App' from 'protomcp' (/v/protomcp/__init__.py)",
+                true,
+                Some("--sdk bundled"),
+            ),
+            (
+                "ImportError: cannot import name 'x' from 'protomcp.tool' (/v/protomcp/tool.py)",
+                true,
+                Some("--sdk bundled"),
+            ),
+            (&format!("ImportError: cannot import name 'Ap' from 'protomcp' ({lent})"), true, None),
+            ("ImportError: cannot import name 'tool' from 'protomcp' (/t/protomcp.py)", true, Some("another name")),
+            (
+                "ModuleNotFoundError: No module named 'protomcp.x'; 'protomcp' is not a package",
+                true,
+                Some("another name"),
+            ),
+            ("ImportError: cannot import name 'x' from 'other' (/v/other.py)", true, None),
+            (
+                "SyntaxError: The requested module 'protomcp' does not provide an export named 'app'",
+                false,
+                Some("--sdk bundled"),
+            ),
+            ("SyntaxError: The requested module 'protomcp' does not provide an export named 'app'", true, None),
+        ] {
+            let found = other_sdk(&["Traceback".to_owned(), line.to_owned()], is_lent);
+            assert_eq!(found.is_some(), expected.is_some(), "{line}: {found:?}");
+            assert!(found.zip(expected).is_none_or(|(found, part)| found.contains(part)), "{line}: {found:?}");
         }
     }
 

@@ -24,7 +24,7 @@ pub enum StartError {
     /// It ended before it connected.
     #[error("{}", Cause::exited(.0, before_it_connected(.0)))]
     Exited(Exit),
-    /// It ended before it connected, because its interpreter has no SDK.
+    /// It ended before it connected, because its interpreter has no SDK, or another one than the file needs.
     #[error("{}", no_sdk(.exit, .remedy))]
     NoSdk {
         /// The end of the process.
