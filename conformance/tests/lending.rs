@@ -132,6 +132,34 @@ fn an_installed_sdk_is_used_instead() {
 }
 
 #[test]
+fn the_log_has_the_sdk_that_serves_the_file() {
+    let sandbox = machine("node", &node());
+    sandbox.write("tools.py", PYTHON);
+    sandbox.write("tools.mjs", JAVASCRIPT);
+    let published = peers().join("py/bin/python");
+    let (lent, installed) =
+        ("the SDK of the tool file is the one that pmcp lends", "the SDK of the tool file is installed");
+    for (file, interpreter, source, expected) in [
+        ("tools.py", python(), "auto", lent),
+        ("tools.py", published.clone(), "auto", installed),
+        ("tools.py", published.clone(), "bundled", lent),
+        ("tools.py", published, "installed", installed),
+        ("tools.mjs", python(), "auto", lent),
+        ("tools.mjs", python(), "bundled", lent),
+    ] {
+        let launch = pmcp(&sandbox, &["dev", file, "--sdk", source]).env("PROTOMCP_PYTHON", &interpreter);
+        let host = launch.start();
+        host.initialize();
+        let stderr = host.stderr_with("the SDK of the tool file");
+        assert!(stderr.contains(expected), "{file} --sdk {source}: {stderr}");
+        // It is said again only if it changes.
+        sandbox.write(file, if file == "tools.py" { PYTHON } else { JAVASCRIPT });
+        let stderr = host.stderr_with("reloaded");
+        assert_eq!(stderr.matches("the SDK of the tool file").count(), 1, "{file} --sdk {source}: {stderr}");
+    }
+}
+
+#[test]
 fn a_file_without_an_sdk_is_told_the_way_to_one() {
     let in_proc = ("XDG_CACHE_HOME", "/proc");
     for (name, interpreter, file, text, args, env, expected) in [

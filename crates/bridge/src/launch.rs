@@ -8,6 +8,7 @@ use protomcp_lend::{LendError, Lender, Runtime, SdkSource};
 use protomcp_supervisor::{Command, Exit, Status};
 
 use crate::diagnostics::advice;
+use crate::process::sdk::SdkFeatures;
 
 /// Concurrent calls of a process that reads its socket without a pause.
 const CONCURRENT: usize = 256;
@@ -64,8 +65,8 @@ struct Borrower {
 /// The outcome of lending, which explains an interpreter that has no SDK.
 #[derive(Debug)]
 pub(crate) enum Lent {
-    /// An SDK is lent.
-    Yes,
+    /// An SDK is lent to this runtime.
+    Yes(Runtime),
     /// The user wants the installed one, or the interpreter cannot borrow.
     No,
     /// It could not be lent.
@@ -120,7 +121,7 @@ impl Lending {
         let Some(Borrower { lender, runtime, file }) = &self.0 else { return Ok((command, Lent::No)) };
         let present = |name: &str| command.variable(name).map(ToOwned::to_owned).or_else(|| env::var_os(name));
         match lender.variables(*runtime, file, present) {
-            Ok(Some((name, value))) => Ok((command.env(name, value), Lent::Yes)),
+            Ok(Some((name, value))) => Ok((command.env(name, value), Lent::Yes(*runtime))),
             Ok(None) => Ok((command, Lent::No)),
             Err(error) if lender.source() == SdkSource::Bundled => Err(error),
             Err(error) => Ok((command, Lent::Failed(error))),
@@ -129,15 +130,30 @@ impl Lending {
 }
 
 impl Lent {
+    /// The SDK of a process that has connected, for the log.
+    pub(crate) fn origin(&self, sdk: &SdkFeatures) -> &'static str {
+        let is_lent = match self {
+            // A Python finds an installed one first, and only it knows.
+            Self::Yes(Runtime::Python) => sdk.is_lent,
+            Self::Yes(_) => true,
+            Self::No | Self::Failed(_) => false,
+        };
+        if is_lent {
+            "the SDK of the tool file is the one that pmcp lends"
+        } else {
+            "the SDK of the tool file is installed"
+        }
+    }
+
     /// The remedy if a process that has ended with these last lines had no SDK, or another one than its file needs.
     pub(crate) fn remedy(&self, lines: &[String]) -> Option<String> {
-        if let Some(remedy) = advice::other_sdk(lines, matches!(self, Self::Yes)) {
+        if let Some(remedy) = advice::other_sdk(lines, matches!(self, Self::Yes(_))) {
             return Some(remedy.to_owned());
         }
         let missing = advice::missing_sdk(lines)?;
         Some(match self {
             Self::No => missing.install().to_owned(),
-            Self::Yes => missing.cannot_borrow().to_owned(),
+            Self::Yes(_) => missing.cannot_borrow().to_owned(),
             Self::Failed(error) => format!("{error}"),
         })
     }
@@ -184,8 +200,22 @@ mod tests {
         let lines = ["ModuleNotFoundError: No module named 'protomcp'".to_owned()];
         let remedy = |lent: Lent| lent.remedy(&lines).unwrap();
         assert!(remedy(Lent::No).contains("--sdk auto"));
-        assert!(remedy(Lent::Yes).contains("PYTHONPATH"));
+        assert!(remedy(Lent::Yes(Runtime::Python)).contains("PYTHONPATH"));
         assert!(remedy(Lent::Failed(LendError::NoFolder)).contains("XDG_CACHE_HOME"));
         assert_eq!(Lent::No.remedy(&["KeyError: 42".to_owned()]), None);
+    }
+
+    #[test]
+    fn the_log_has_the_sdk_that_serves() {
+        let (ours, other) = (SdkFeatures { is_lent: true, ..SdkFeatures::default() }, SdkFeatures::default());
+        for (lent, sdk, expected) in [
+            (Lent::Yes(Runtime::Python), ours, "pmcp lends"),
+            (Lent::Yes(Runtime::Python), other, "is installed"),
+            (Lent::Yes(Runtime::Node), other, "pmcp lends"),
+            (Lent::No, ours, "is installed"),
+            (Lent::Failed(LendError::NoFolder), other, "is installed"),
+        ] {
+            assert!(lent.origin(&sdk).ends_with(expected), "{lent:?} {sdk:?}");
+        }
     }
 }

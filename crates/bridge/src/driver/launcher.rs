@@ -2,9 +2,11 @@
 //!
 //! The steps run in order, each with one kind of failure. After a failure all started parts are gone.
 
+use std::mem;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use protomcp_lend::LendError;
@@ -58,6 +60,8 @@ pub(crate) struct Launcher {
     settings: ProcessSettings,
     /// True once the fallback was needed; it is then used from the start.
     fell_back: AtomicBool,
+    /// The last line of the log about the origin of the SDK.
+    origin: Mutex<&'static str>,
     pub(crate) tap: EventTap,
 }
 
@@ -78,7 +82,7 @@ struct Connected {
 
 impl Launcher {
     pub(crate) fn new(settings: ProcessSettings, tap: EventTap) -> Self {
-        Self { settings, fell_back: AtomicBool::new(false), tap }
+        Self { settings, fell_back: AtomicBool::new(false), origin: Mutex::default(), tap }
     }
 
     /// A text about the process, with the number of the worker.
@@ -167,11 +171,22 @@ impl Launcher {
                 });
             }
         };
+        if !self.settings.launch.lending.is_none() {
+            self.note_origin(lent.origin(&connection.sdk));
+        }
         let chain = MiddlewareChain::new(registered.middleware.clone());
         let concurrency = self.settings.concurrency.or(connection.sdk.calls);
         let concurrency = concurrency.unwrap_or(self.settings.launch.concurrency);
         let process = ToolProcess::new(generation, child, connection, concurrency, chain);
         Ok(Started { process: NewProcess { process, events, pending }, registered })
+    }
+
+    /// Logs the origin of the SDK, unless it is that of the process before.
+    fn note_origin(&self, origin: &'static str) {
+        let before = mem::replace(&mut *self.origin.lock().unwrap_or_else(PoisonError::into_inner), origin);
+        if before != origin {
+            tracing::info!("{}", self.named(origin.to_owned()));
+        }
     }
 
     /// The command with an SDK, if it may borrow one.
@@ -325,7 +340,7 @@ async fn register(
     }
     let tools = draft.relisted.take().or(tools);
     middleware.append(&mut draft.late);
-    let (sdk, renewed) = (draft.sdk, std::mem::take(&mut draft.renewed));
+    let (sdk, renewed) = (draft.sdk, mem::take(&mut draft.renewed));
     let early = draft.into_commands();
     let structured = sdk.structured;
     Ok((

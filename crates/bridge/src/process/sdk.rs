@@ -47,6 +47,8 @@ pub(crate) struct SdkFeatures {
     pub(crate) answers_pings: bool,
     /// It hands its state over to its successor, and takes over that of its predecessor.
     pub(crate) hands_over: bool,
+    /// Its SDK is the one that was lent.
+    pub(crate) is_lent: bool,
 }
 
 impl SdkFeatures {
@@ -63,6 +65,7 @@ impl SdkFeatures {
             wants_context: has("request-context"),
             answers_pings: has("ping"),
             hands_over: has("hand-over"),
+            is_lent: has("lent"),
         }
     }
 }
@@ -98,6 +101,7 @@ mod tests {
             (0, &["request-context"], SdkFeatures { wants_context: true, ..plain }),
             (0, &["ping"], SdkFeatures { answers_pings: true, ..plain }),
             (0, &["hand-over"], SdkFeatures { hands_over: true, ..plain }),
+            (0, &["lent"], SdkFeatures { is_lent: true, ..plain }),
         ] {
             assert_eq!(SdkFeatures::of(&info(calls, features)), sdk);
         }

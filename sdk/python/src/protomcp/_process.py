@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -40,6 +41,12 @@ Ways = tuple[Callable[[Any], Envelope], Callable[[BaseException], Envelope]]
 """The answers for a result and for an error."""
 
 _ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
+
+
+def _is_lent() -> bool:
+    """True for the copy that `pmcp` keeps: beside its folder is that of the package which gives way to others."""
+    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.path.exists(os.path.join(folder, "lent", "protomcp", "__init__.py"))
 
 
 class Process:
@@ -89,6 +96,8 @@ class Process:
             features.append("structured-content")
         if handover.is_registered():
             features.append("hand-over")
+        if _is_lent():
+            features.append("lent")
         info = SdkInfo("protomcp", __version__, "python", MAX_CALLS, features)
         self._link.send(Envelope("sdk_info", info))
 
