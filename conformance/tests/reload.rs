@@ -1,6 +1,7 @@
 //! Saving the tool file while the session runs (protomcp wire §2.7).
 
 mod files;
+mod handover;
 mod watched;
 
 use std::fs;

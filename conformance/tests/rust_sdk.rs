@@ -182,7 +182,7 @@ fn events_of_handlers_are_log_messages_of_their_calls() {
 }
 
 /// Makes the next version of a built program, as a compiler does: the bytes behind its end do not change it.
-fn rebuild(sandbox: &Sandbox, built: &Path, version: usize) {
+pub(crate) fn rebuild(sandbox: &Sandbox, built: &Path, version: usize) {
     let mut program = std::fs::read(built).expect("the example is built");
     program.extend(format!("\nversion {version}").into_bytes());
     let draft = sandbox.path(".draft");

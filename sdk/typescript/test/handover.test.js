@@ -75,12 +75,16 @@ test("a state that cannot be handed over has a reason", async () => {
     [() => undefined, /has no form in JSON/],
     [() => ({ of: Math }), /the state has no form in JSON: it holds an object of the type Math/],
     [() => Promise.reject(new Error("the disk is full")), /the disk is full/],
-    [() => "x".repeat(16 << 20), /more than the limit of 16777216/],
+    // A text in JSON has two quotes.
+    [() => "x".repeat((16 << 20) - 1), /the state has 16777217 bytes, more than the limit of 16777216/],
   ]) {
     registry.handover = undefined;
     handOver(give, () => {});
     await assert.rejects(client.handOver(), reason);
   }
+  registry.handover = undefined;
+  handOver(() => "x".repeat((16 << 20) - 2), () => {});
+  assert.equal((await client.handOver()).length, (16 << 20) - 2);
   assert.throws(() => handOver(() => 1, () => {}), /two states/);
   await client.close();
 });
