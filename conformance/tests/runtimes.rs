@@ -82,6 +82,36 @@ fn bun_borrows_the_sdk() {
     assert_eq!(host.text("add", &json!({"a": 2, "b": 3})), "5");
 }
 
+#[test]
+fn deno_borrows_the_sdk_unless_a_project_has_imports() {
+    let file = r#"
+        import { tool } from "protomcp";
+        type Numbers = { a: number; b: number };
+        tool({ name: "add", handler: ({ a, b }: Numbers) => String(a + b), input: { type: "object" } });
+    "#;
+    let call = |configuration: &str, source: &str| {
+        let sandbox = Sandbox::new();
+        sandbox.write("tools.ts", file);
+        if !configuration.is_empty() {
+            sandbox.write("deno.json", configuration);
+        }
+        let launch = sandbox.pmcp(&["call", "tools.ts", "add", "a=2", "b=3", "--sdk", source]);
+        // The path of the cache has a blank and a letter beyond ASCII.
+        let launch = launch.env("PROTOMCP_NODE", deno()).env("XDG_CACHE_HOME", sandbox.path("caches é"));
+        let output = launch.env("DENO_DIR", sandbox.path("deno")).command().output().expect("pmcp starts");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    for (configuration, source) in
+        [("", "auto"), ("", "bundled"), (r#"{"fmt": {}}"#, "auto"), (r#"{"imports": {}}"#, "bundled")]
+    {
+        let (stdout, stderr) = call(configuration, source);
+        assert_eq!(stdout, "5\n", "{configuration} --sdk {source}: {stderr}");
+    }
+    let (stdout, stderr) = call(r#"{"imports": {"zod": "npm:zod"}}"#, "auto");
+    assert!(stdout.is_empty() && stderr.contains("that of pmcp alone with --sdk bundled"), "{stderr}");
+}
+
 /// `pmcp` with uv on its path, and an interpreter for it. uv uses no network.
 fn with_uv(sandbox: &Sandbox, args: &[&str]) -> Launch {
     let bin = sandbox.path("bin");

@@ -33,7 +33,10 @@ mod embed {
         let is_javascript = |path: &Path| path.extension().is_some_and(|end| end == "js");
         let mut files = below(&node.join("src"), "modules/protomcp/src", &is_javascript);
         files.push(("modules/protomcp/package.json".into(), node.join("package.json")));
-        files.extend(["register.mjs", "hooks.mjs"].map(|name| (name.into(), own.join("files/node").join(name))));
+        files.extend(
+            ["register.mjs", "hooks.mjs", "import_map.json"]
+                .map(|name| (name.into(), own.join("files/node").join(name))),
+        );
         source.push_str(&bundle("NODE", "node", files));
 
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder"));

@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use protomcp_lend::{LendError, Lender, Runtime, SdkSource};
+use protomcp_lend::{LendError, Lender, Loan, Runtime, SdkSource};
 use protomcp_supervisor::{Command, Exit, Status};
 
 use crate::diagnostics::advice;
@@ -101,10 +101,10 @@ impl Reason {
 }
 
 impl Lending {
-    /// Lends to the interpreter of `file`; `None` for one that cannot borrow.
-    pub(crate) fn new(lender: Option<&Lender>, runtime: Option<Runtime>, file: impl Into<PathBuf>) -> Self {
+    /// Lends to the interpreter of `file`.
+    pub(crate) fn new(lender: Option<&Lender>, runtime: Runtime, file: impl Into<PathBuf>) -> Self {
         let file = file.into();
-        Self(lender.zip(runtime).map(|(lender, runtime)| Borrower { lender: lender.clone(), runtime, file }))
+        Self(lender.map(|lender| Borrower { lender: lender.clone(), runtime, file }))
     }
 
     /// True if the interpreter cannot borrow.
@@ -120,8 +120,9 @@ impl Lending {
     pub(crate) fn apply(&self, command: Command) -> Result<(Command, Lent), LendError> {
         let Some(Borrower { lender, runtime, file }) = &self.0 else { return Ok((command, Lent::No)) };
         let present = |name: &str| command.variable(name).map(ToOwned::to_owned).or_else(|| env::var_os(name));
-        match lender.variables(*runtime, file, present) {
-            Ok(Some((name, value))) => Ok((command.env(name, value), Lent::Yes(*runtime))),
+        match lender.lend(*runtime, file, present) {
+            Ok(Some(Loan::Variable(name, value))) => Ok((command.env(name, value), Lent::Yes(*runtime))),
+            Ok(Some(Loan::Option(option))) => Ok((command.arg_before_last(option), Lent::Yes(*runtime))),
             Ok(None) => Ok((command, Lent::No)),
             Err(error) if lender.source() == SdkSource::Bundled => Err(error),
             Err(error) => Ok((command, Lent::Failed(error))),
@@ -188,7 +189,7 @@ mod tests {
     fn only_a_wanted_sdk_that_cannot_be_lent_is_an_error() {
         let of = |source| {
             let lender = Lender::new(source, None, Some(SdkCache::new("/none")));
-            Lending::new(Some(&lender), Some(Runtime::Python), "t.py").apply(Command::new("python3"))
+            Lending::new(Some(&lender), Runtime::Python, "t.py").apply(Command::new("python3"))
         };
         assert!(matches!(of(SdkSource::Bundled), Err(LendError::NoBundle)));
         assert!(matches!(of(SdkSource::Auto), Ok((_, Lent::Failed(LendError::NoBundle)))));

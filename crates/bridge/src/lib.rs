@@ -41,7 +41,7 @@ pub use diagnostics::setting::Setting;
 pub use diagnostics::start_error::{NotSpawned, StartError};
 pub use exposition::BridgeMetrics;
 pub use pool::affinity::WorkerAffinity;
-pub use protomcp_lend::{Bundles, LendError, Lender, Runtime, SdkCache, SdkSource};
+pub use protomcp_lend::{Bundles, LendError, Lender, Loan, Runtime, SdkCache, SdkSource};
 pub use protomcp_link::{EndpointError, HandshakeError, Passing, Side, Tap};
 pub use protomcp_schema::ERROR_META;
 pub use protomcp_supervisor::{Command, Exit, Guardian, SpawnError, Status, StopPolicy};

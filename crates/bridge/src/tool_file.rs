@@ -202,7 +202,7 @@ impl ToolFile {
             fallback: fallback.map(|command| Fallback { command, reason: Reason::ToolsNotRun }),
             concurrency: 1,
             python: true,
-            lending: self.lending(Some(Runtime::Python)),
+            lending: self.lending(Runtime::Python),
             ..Launch::of(command, timeout)
         }
     }
@@ -210,8 +210,7 @@ impl ToolFile {
     /// `node <file>`, with whatever arguments the command has already. Deno runs it with the rights that Node gives.
     fn javascript(&self, node: Command, connect_timeout: Duration) -> Launch {
         let runtime = Runtime::of_javascript(node.program());
-        let is_deno = Path::new(node.program()).file_stem().is_some_and(|name| name == "deno");
-        let node = if is_deno { node.args(["run", "--allow-all"]) } else { node };
+        let node = if runtime == Runtime::Deno { node.args(["run", "--allow-all"]) } else { node };
         Launch { concurrency: 1, lending: self.lending(runtime), ..Launch::of(node.arg(&self.path), connect_timeout) }
     }
 
@@ -232,7 +231,7 @@ impl ToolFile {
         Launch { fallback: Some(fallback), ..self.javascript(node.arg(TYPES_ARE_READ), PATIENT) }
     }
 
-    fn lending(&self, runtime: Option<Runtime>) -> Lending {
+    fn lending(&self, runtime: Runtime) -> Lending {
         Lending::new(self.lender.as_ref(), runtime, &self.path)
     }
 

@@ -46,7 +46,13 @@ mod tests {
         for path in ["lent/protomcp/__init__.py", "sdk/protomcp/__init__.py", "sdk/protomcp/py.typed"] {
             assert!(has(&python, path), "{path}");
         }
-        for path in ["register.mjs", "hooks.mjs", "modules/protomcp/package.json", "modules/protomcp/src/index.js"] {
+        for path in [
+            "register.mjs",
+            "hooks.mjs",
+            "import_map.json",
+            "modules/protomcp/package.json",
+            "modules/protomcp/src/index.js",
+        ] {
             assert!(has(&node, path), "{path}");
         }
         assert!(node.files.iter().any(|file| file.path.starts_with("modules/protomcp/src/wire/")));
@@ -70,5 +76,24 @@ mod tests {
         });
         assert_eq!(main, exported);
         assert!(has(&node, &format!("modules/protomcp/{main}")), "{main}");
+    }
+
+    /// Deno knows the entries of the package by the import map alone.
+    #[test]
+    fn the_import_map_has_the_entries_of_the_package() {
+        let Bundles { node, .. } = Bundles::OWN;
+        let text = |path: &str| {
+            let file = node.files.iter().find(|file| file.path == path).unwrap();
+            std::str::from_utf8(file.bytes).unwrap().to_owned()
+        };
+        let (package, map) = (text("modules/protomcp/package.json"), text("import_map.json"));
+        let exported: Vec<_> =
+            package.split("\"default\": \"./").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        let mapped: Vec<_> =
+            map.split("\"./modules/protomcp/").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(mapped, exported);
+        for path in mapped {
+            assert!(has(&node, &format!("modules/protomcp/{path}")), "{path}");
+        }
     }
 }

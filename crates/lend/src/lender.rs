@@ -1,13 +1,13 @@
-//! The variables with which an interpreter finds an SDK.
+//! The variable or the option with which an interpreter finds an SDK.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::bundle::Bundles;
 use crate::cache::SdkCache;
 use crate::error::LendError;
 use crate::source::{Runtime, SdkSource};
-use crate::{node, python};
+use crate::{deno, node, python};
 
 /// Lends SDKs to interpreters, by the choice of the user.
 #[derive(Debug, Clone)]
@@ -15,6 +15,15 @@ pub struct Lender {
     source: SdkSource,
     bundles: Option<Bundles>,
     cache: Option<SdkCache>,
+}
+
+/// The means by which an interpreter finds an SDK.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Loan {
+    /// A variable of its environment, with the value.
+    Variable(&'static str, OsString),
+    /// An option, before the file.
+    Option(OsString),
 }
 
 impl Lender {
@@ -31,43 +40,36 @@ impl Lender {
         self.source
     }
 
-    /// The variables for the interpreter of `file`, if it needs any. Puts the SDK into the cache unless it is there, which
-    /// takes less than a millisecond. `present` is the present value of a variable.
+    /// The loan for the interpreter of `file`, if it needs one. Puts the SDK into the cache unless it is there, which takes
+    /// less than a millisecond. `present` is the present value of a variable.
     ///
     /// # Errors
     /// See [`LendError`]. With [`SdkSource::Auto`] the interpreter may still have an SDK of its own.
-    pub fn variables(
+    pub fn lend(
         &self,
         runtime: Runtime,
         file: &Path,
         present: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Option<(&'static str, OsString)>, LendError> {
-        let is_needed = match self.source {
-            SdkSource::Installed => false,
-            SdkSource::Bundled => true,
-            SdkSource::Auto => runtime == Runtime::Python || !node::is_installed(file),
+    ) -> Result<Option<Loan>, LendError> {
+        let is_needed = match (self.source, runtime) {
+            (SdkSource::Installed, _) => false,
+            (SdkSource::Bundled, _) | (SdkSource::Auto, Runtime::Python) => true,
+            (SdkSource::Auto, Runtime::Node | Runtime::Bun) => !node::is_installed(file),
+            (SdkSource::Auto, Runtime::Deno) => !node::is_installed(file) && !deno::has_imports(file),
         };
         if !is_needed {
             return Ok(None);
         }
         let folder = self.folder(runtime)?;
-        let value = |name| {
-            let present = present(name);
-            self.value(runtime, &folder, present.as_deref()).map(|value| Some((name, value)))
+        let (name, value) = match runtime {
+            Runtime::Python => {
+                (python::VARIABLE, python::search_path(self.source, &folder, present(python::VARIABLE).as_deref())?)
+            }
+            Runtime::Node => (node::OPTIONS, node::options(self.source, &folder, present(node::OPTIONS).as_deref())),
+            Runtime::Bun => (node::SEARCH_PATH, node::search_path(&folder, present(node::SEARCH_PATH).as_deref())?),
+            Runtime::Deno => return Ok(Some(Loan::Option(deno::import_map(&folder)))),
         };
-        match runtime {
-            Runtime::Python => value(python::VARIABLE),
-            Runtime::Node => value(node::OPTIONS),
-            Runtime::Bun => value(node::SEARCH_PATH),
-        }
-    }
-
-    fn value(&self, runtime: Runtime, folder: &Path, present: Option<&OsStr>) -> Result<OsString, LendError> {
-        match runtime {
-            Runtime::Python => python::search_path(self.source, folder, present),
-            Runtime::Node => Ok(node::options(self.source, folder, present)),
-            Runtime::Bun => node::search_path(folder, present),
-        }
+        Ok(Some(Loan::Variable(name, value)))
     }
 
     /// The folder with the files of the SDK.
@@ -75,7 +77,7 @@ impl Lender {
         let bundles = self.bundles.as_ref().ok_or(LendError::NoBundle)?;
         let bundle = match runtime {
             Runtime::Python => &bundles.python,
-            Runtime::Node | Runtime::Bun => &bundles.node,
+            Runtime::Node | Runtime::Bun | Runtime::Deno => &bundles.node,
         };
         self.cache.as_ref().ok_or(LendError::NoFolder)?.keep(bundle)
     }
@@ -96,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_choice_decides_about_each_runtime() {
-        use Runtime::{Bun, Node, Python};
+        use Runtime::{Bun, Deno, Node, Python};
         use SdkSource::{Auto, Bundled, Installed};
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -110,30 +112,39 @@ mod tests {
             (Auto, Node, "with/t.js", "", ""),
             (Auto, Bun, "without/t.js", "NODE_PATH", "node-1/modules"),
             (Auto, Bun, "with/t.js", "", ""),
+            (Auto, Deno, "without/t.js", "--import-map", "node-1/import_map.json"),
+            (Auto, Deno, "with/t.js", "", ""),
             (Bundled, Python, "with/t.py", "PYTHONPATH", "python-1/sdk"),
             (Bundled, Node, "with/t.js", "NODE_OPTIONS", "node-1/register.mjs?bundled"),
             (Bundled, Bun, "with/t.js", "NODE_PATH", "node-1/modules"),
             (Installed, Python, "without/t.py", "", ""),
             (Installed, Node, "without/t.js", "", ""),
+            (Bundled, Deno, "with/t.js", "--import-map", "node-1/import_map.json"),
             (Installed, Bun, "without/t.js", "", ""),
+            (Installed, Deno, "without/t.js", "", ""),
         ] {
             let lender = Lender::new(source, Some(BUNDLES), Some(cache.clone()));
-            let lent = lender.variables(runtime, &at(file), |_| Some("/mine".into())).unwrap();
+            let lent = lender.lend(runtime, &at(file), |_| Some("/mine".into())).unwrap();
             let row = format!("{source:?} {runtime:?} {file}: {lent:?}");
-            let Some((name, value)) = lent else {
-                assert_eq!(variable, "", "{row}");
-                continue;
-            };
-            let value = value.to_string_lossy();
-            assert!(name == variable && value.contains(part) && value.contains("/mine"), "{row}");
+            match lent {
+                None => assert_eq!(variable, "", "{row}"),
+                Some(Loan::Variable(name, value)) => {
+                    let value = value.to_string_lossy();
+                    assert!(name == variable && value.contains(part) && value.contains("/mine"), "{row}");
+                }
+                Some(Loan::Option(option)) => {
+                    let option = option.to_string_lossy();
+                    let (name, value) = option.split_once('=').unwrap();
+                    assert!(name == variable && value.ends_with(part), "{row}");
+                }
+            }
         }
     }
 
     #[test]
     fn nothing_is_lent_without_sdks_or_a_folder() {
-        let of = |source, bundles, runtime| {
-            Lender::new(source, bundles, None).variables(runtime, Path::new("/none/t"), |_| None)
-        };
+        let of =
+            |source, bundles, runtime| Lender::new(source, bundles, None).lend(runtime, Path::new("/none/t"), |_| None);
         assert!(matches!(of(SdkSource::Auto, None, Runtime::Python), Err(LendError::NoBundle)));
         assert!(matches!(of(SdkSource::Auto, Some(BUNDLES), Runtime::Node), Err(LendError::NoFolder)));
         assert!(matches!(of(SdkSource::Installed, None, Runtime::Python), Ok(None)));

@@ -2,6 +2,7 @@
 
 mod bundle;
 mod cache;
+mod deno;
 mod error;
 mod lender;
 mod node;
@@ -11,6 +12,6 @@ mod source;
 pub use bundle::Bundles;
 pub use cache::SdkCache;
 pub use error::LendError;
-pub use lender::Lender;
+pub use lender::{Lender, Loan};
 pub use node::file_url;
 pub use source::{Runtime, SdkSource};

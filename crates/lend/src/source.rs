@@ -24,17 +24,18 @@ pub enum Runtime {
     Node,
     /// Bun.
     Bun,
+    /// Deno.
+    Deno,
 }
 
 impl Runtime {
-    /// The runtime of JavaScript that a program is: Node, unless its name is that of another one. Deno, which cannot
-    /// borrow, is `None`.
+    /// The runtime of JavaScript that a program is: Node, unless its name is that of another one.
     #[must_use]
-    pub fn of_javascript(program: &OsStr) -> Option<Self> {
+    pub fn of_javascript(program: &OsStr) -> Self {
         match Path::new(program).file_stem().and_then(OsStr::to_str) {
-            Some("bun" | "bunx") => Some(Self::Bun),
-            Some("deno") => None,
-            _ => Some(Self::Node),
+            Some("bun" | "bunx") => Self::Bun,
+            Some("deno") => Self::Deno,
+            _ => Self::Node,
         }
     }
 }
@@ -46,12 +47,12 @@ mod tests {
     #[test]
     fn runtimes_of_javascript_are_known_by_their_names() {
         for (program, runtime) in [
-            ("node", Some(Runtime::Node)),
-            ("/opt/node-22/bin/node", Some(Runtime::Node)),
-            ("npx", Some(Runtime::Node)),
-            ("./a-wrapper.sh", Some(Runtime::Node)),
-            ("/usr/local/bin/bun", Some(Runtime::Bun)),
-            ("deno", None),
+            ("node", Runtime::Node),
+            ("/opt/node-22/bin/node", Runtime::Node),
+            ("npx", Runtime::Node),
+            ("./a-wrapper.sh", Runtime::Node),
+            ("/usr/local/bin/bun", Runtime::Bun),
+            ("deno", Runtime::Deno),
         ] {
             assert_eq!(Runtime::of_javascript(OsStr::new(program)), runtime, "{program}");
         }

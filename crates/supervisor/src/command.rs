@@ -54,6 +54,13 @@ impl Command {
         self
     }
 
+    /// Adds an argument before the last one.
+    #[must_use]
+    pub fn arg_before_last(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.insert(self.args.len().saturating_sub(1), arg.into());
+        self
+    }
+
     /// Adds several arguments.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {

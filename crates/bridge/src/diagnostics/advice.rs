@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 
 /// The words of an interpreter that has no SDK.
-const MISSING: [(&str, MissingSdk); 3] = [
+const MISSING: [(&str, MissingSdk); 4] = [
     ("ModuleNotFoundError: No module named 'protomcp'", MissingSdk::Python),
     ("Cannot find package 'protomcp'", MissingSdk::Node),
     ("Cannot find module 'protomcp'", MissingSdk::Node),
+    ("Import \"protomcp\" not a dependency", MissingSdk::Deno),
 ];
 
 /// The words of an interpreter on standard error, and the remedy.
@@ -52,6 +53,7 @@ const PROGRAMS: [(&str, &str); 6] = [
 pub(crate) enum MissingSdk {
     Python,
     Node,
+    Deno,
 }
 
 /// The interpreter that has ended with these last lines because it has no SDK.
@@ -67,6 +69,10 @@ impl MissingSdk {
                 "this Python has no SDK: with --sdk auto it borrows that of pmcp; PROTOMCP_PYTHON names another Python"
             }
             Self::Node => "Node finds no SDK beside or above the file: with --sdk auto it borrows that of pmcp",
+            Self::Deno => {
+                "Deno finds no SDK, and an import map would replace the imports of its configuration: name protomcp there, or \
+                 give the file that of pmcp alone with --sdk bundled"
+            }
         }
     }
 
@@ -81,6 +87,7 @@ impl MissingSdk {
                 "this program finds no SDK, and ignores NODE_OPTIONS, which names that of pmcp: set PROTOMCP_NODE to Node \
                  20 or later, or install the SDK beside the file"
             }
+            Self::Deno => self.install(),
         }
     }
 }
@@ -161,6 +168,7 @@ mod tests {
                 Some(MissingSdk::Node),
             ),
             ("Error: Cannot find module 'protomcp'", Some(MissingSdk::Node)),
+            ("error: Import \"protomcp\" not a dependency", Some(MissingSdk::Deno)),
             ("ModuleNotFoundError: No module named 'protomcp_extra'", None),
             ("KeyError: 42", None),
         ] {

@@ -140,7 +140,7 @@ fn interpreters_borrow_and_programs_do_not() {
         assert!(launch(&ToolFile::new(file), &[], false).lending.is_none(), "nothing is lent without a lender");
     }
     assert!(borrows(ToolFile::new("t.js").runtime("bun")));
-    assert!(!borrows(ToolFile::new("t.js").runtime("deno")));
+    assert!(borrows(ToolFile::new("t.js").runtime("deno")));
 }
 
 #[test]
