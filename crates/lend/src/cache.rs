@@ -45,10 +45,8 @@ impl SdkCache {
     /// The folder with the files of the bundle. Interpreters may have added others, such as compiled ones.
     pub(crate) fn keep(&self, bundle: &Bundle) -> Result<PathBuf, LendError> {
         let folder = self.folder.join(bundle.folder);
-        let found = fs::metadata(&folder);
-        if found.as_ref().is_ok_and(is_shared) {
-            return Err(LendError::Shared(folder));
-        }
+        let is_new = fs::metadata(&folder).is_err();
+        self.refuse_shared(&folder)?;
         let mut bytes = Vec::new();
         for file in bundle.files {
             let path = folder.join(file.path);
@@ -56,10 +54,21 @@ impl SdkCache {
                 write(&path, file.bytes)?;
             }
         }
-        if found.is_err() {
+        if is_new {
+            // Another user may have made the folder since.
+            self.refuse_shared(&folder)?;
             self.delete_old(bundle);
         }
         Ok(folder)
+    }
+
+    /// Refuses a folder that other users could change or replace.
+    fn refuse_shared(&self, folder: &Path) -> Result<(), LendError> {
+        let others_can_change = |path: &&Path| fs::metadata(path).is_ok_and(|found| is_shared(&found));
+        match [self.folder.as_path(), folder].into_iter().find(others_can_change) {
+            Some(path) => Err(LendError::Shared(path.to_owned())),
+            None => Ok(()),
+        }
     }
 
     /// Deletes the oldest versions of the same SDK. A failure leaves files behind and does no other harm.

@@ -78,6 +78,13 @@ fn a_folder_that_others_can_change_is_refused() {
     }
     fs::set_permissions(&kept, fs::Permissions::from_mode(0o755)).unwrap();
     cache.keep(&BUNDLE).unwrap();
+    // In such a folder others can replace the one of the SDK.
+    for path in [Some(&kept), None] {
+        fs::set_permissions(&cache.folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(cache.keep(&BUNDLE), Err(LendError::Shared(path)) if path == cache.folder), "{path:?}");
+        fs::set_permissions(&cache.folder, fs::Permissions::from_mode(0o700)).unwrap();
+        path.map_or(Ok(()), fs::remove_dir_all).unwrap();
+    }
 }
 
 #[test]
