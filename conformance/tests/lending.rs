@@ -281,6 +281,21 @@ fn an_installed_sdk_needs_no_folder_for_caches() {
 }
 
 #[test]
+fn the_lent_sdk_is_compiled_once() {
+    let sandbox = machine("python3", &python());
+    sandbox.write("words.py", "");
+    sandbox.write("tools.py", format!("import words\n{PYTHON}"));
+    let launch = pmcp(&sandbox, &["call", "tools.py", "sdk"]).env("XDG_CACHE_HOME", sandbox.path("caches"));
+    // Images of containers often set this variable.
+    let output = launch.env("PYTHONDONTWRITEBYTECODE", "1").command().output().expect("pmcp starts");
+    let sdk = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let compiled = Path::new(&sdk).with_file_name("__pycache__");
+    assert!(fs::read_dir(&compiled).is_ok_and(|files| files.count() > 10), "{}", compiled.display());
+    assert!(!sandbox.path("__pycache__").exists(), "the variable counts for the files of the user");
+}
+
+#[test]
 fn files_that_start_at_once_share_the_sdk() {
     let shared = Sandbox::new();
     let caches = shared.path("caches");
