@@ -20,6 +20,7 @@ LOAD = {
 START = {
     "start to tools/list, ms": "list_ms",
     "without async tools": "plain_list_ms",
+    "the same, lent": "lent_list_ms",
     "bare interpreter": "bare_ms",
     "import, ms": "import_ms",
     "bare interpreter, MB": "bare_mb",
@@ -103,9 +104,11 @@ def goals(results):
         measured = f"{ratio:.1f} × ({cpu[NODE_OFFICIAL] / cpu[NODE]:.1f} ×)"
         row(f"{name}, 64 in flight: Node, faster than the official SDK", measured, ratio >= 1)
     if "start" in results:
-        found = results["start"][OURS]
-        more = median(found, "plain_list_ms") - median(found, "bare_ms")
-        row("start of a plain file within 40 ms of the bare interpreter", f"{more:.0f} ms", more <= 40)
+        for name, who in [("Python", OURS), ("Node", NODE)]:
+            found = results["start"][who]
+            more = median(found, "lent_list_ms") - median(found, "bare_ms")
+            goal = f"{name}, a plain file with the lent SDK: start within 40 ms of the bare interpreter"
+            row(goal, f"{more:.0f} ms", more <= 40)
     return rows
 
 

@@ -43,6 +43,8 @@ class Subject:
         self.is_behind_pmcp = is_behind_pmcp
         # The file of the bench without an async tool, where the subject has one.
         self.plain = None
+        # The command for such a file with the SDK that pmcp lends, and its environment.
+        self.lent = None
 
     def piped(self, folder):
         return Piped(self.command, self.environment, folder)
@@ -96,6 +98,11 @@ def subjects(pmcp, folder):
     }
     for name in list(found)[:2]:
         found[name].plain = folder / "plain.py"
+    lent = [pmcp, "run", "--sdk", "bundled"]
+    # Compiled files are kept from the first round on, also where the variable says otherwise for other programs.
+    compiled = {"PYTHONDONTWRITEBYTECODE": ""}
+    found["Python, sdk/python"].lent = [*lent, folder / "plain.py"], {"PROTOMCP_PYTHON": python, **compiled}
+    found["Node, sdk/typescript"].lent = [*lent, folder / "plain.mjs"], None
     native = pmcp.parent / "examples/tools"
     if native.exists():
         found["native, protomcp-sdk"] = Subject([pmcp, "run", native])
@@ -152,11 +159,15 @@ def measure(name, part, subject, folder, calls):
 def start(subject, folder):
     """From the start to the list of tools, and the import of the SDK alone. One that is too quick is a mistake."""
     found = {}
-    for key, command in [("list_ms", subject.command), ("plain_list_ms", [*subject.command[:-1], subject.plain])]:
-        if command[-1] is not None:
-            server = Piped(command, subject.environment, folder)
-            found[key] = server.begin() * 1e3
-            server.end()
+    commands = {"list_ms": (subject.command, subject.environment)}
+    if subject.plain:
+        commands["plain_list_ms"] = [*subject.command[:-1], subject.plain], subject.environment
+    if subject.lent:
+        commands["lent_list_ms"] = subject.lent
+    for key, (command, environment) in commands.items():
+        server = Piped(command, environment or {}, folder)
+        found[key] = server.begin() * 1e3
+        server.end()
     if subject.import_command:
         variables = dict(os.environ) | {key: str(each) for key, each in subject.environment.items()}
         program = subject.import_command[0]
