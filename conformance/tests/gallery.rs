@@ -33,7 +33,7 @@ enum Language {
 fn visit(language: Language, example: &str, script: &Value) -> Visit {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
     let file = match language {
-        Language::Python => root.join("examples/python").join(example),
+        Language::Python => root.join("conformance/published/python").join(example),
         Language::Rust => peers().join("rs-target/debug").join(example),
         Language::OwnRust => sdk_example(example),
     };
@@ -108,7 +108,11 @@ fn is_refused(result: &Value, code: &str) -> bool {
 fn every_example_runs_in_a_test() {
     let here = concat!(include_str!("gallery.rs"), include_str!("rust_sdk.rs"), include_str!("apps.rs"));
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
-    for (folder, quote) in [("examples/python", ""), ("examples/rust/src/bin", "\""), ("crates/sdk/examples", "\"")] {
+    for (folder, quote) in [
+        ("conformance/published/python", ""),
+        ("conformance/published/rust/src/bin", "\""),
+        ("crates/sdk/examples", "\""),
+    ] {
         let entries = fs::read_dir(root.join(folder)).expect("the examples are there");
         let paths: Vec<_> = entries.map(|entry| entry.expect("an entry can be read").path()).collect();
         assert!(paths.len() > 5, "{folder}: {paths:?}");

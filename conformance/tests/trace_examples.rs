@@ -105,7 +105,8 @@ fn entries(folder: &str, extension: &str, least: usize) -> BTreeSet<PathBuf> {
 
 #[test]
 fn examples_in_python_replay_and_meet_their_scenario() {
-    all(entries("examples/python", "py", 12).into_iter().chain([root().join("examples/python/discovery/main.py")]));
+    let folder = "conformance/published/python";
+    all(entries(folder, "py", 12).into_iter().chain([root().join(folder).join("discovery/main.py")]));
 }
 
 #[test]
@@ -116,7 +117,7 @@ fn examples_in_rust_replay_and_meet_their_scenario() {
 
 #[test]
 fn examples_on_the_published_sdk_replay_and_meet_their_scenario() {
-    let names = entries("examples/rust/src/bin", "rs", 8);
+    let names = entries("conformance/published/rust/src/bin", "rs", 8);
     let built = peers().join("rs-target/debug");
     all(names.iter().map(|path| built.join(path.file_stem().expect("it has a name"))));
 }

@@ -10,7 +10,7 @@ import pytest
 
 from bridge import ROOT, begin_visit, visit
 
-EXAMPLES = ROOT / "examples/python"
+EXAMPLES = ROOT / "conformance/published/python"
 FIXTURES = ROOT / "conformance/fixtures/py"
 
 
