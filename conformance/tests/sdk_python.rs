@@ -28,6 +28,7 @@ fn examples() -> PathBuf {
         "sidecar",
         "visits",
         "logs",
+        "app",
     ];
     let [first, ..] = names.map(sdk_example);
     first.parent().expect("an example is in a folder").to_owned()

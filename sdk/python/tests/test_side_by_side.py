@@ -32,6 +32,12 @@ SCRIPTS: dict[str, list[Step]] = {
         {"count": "count", "with": {"to": 3}},
     ],
     "structured": [{"call": "forecast", "with": {"city": "Ulm"}}],
+    "app": [
+        {"tools": True},
+        {"call": "forecast", "with": {"city": "Ulm"}},
+        {"call": "forecast_day", "with": {"city": "Ulm", "day": 3}},
+        {"read": "ui://weather/forecast"},
+    ],
     "sampling": [{"call": "title", "with": {"text": "tea and cake"}}],
     "progress": [
         {"count": "count", "with": {"to": 3}},
@@ -131,6 +137,10 @@ def main(name: str, language: str, ending: str) -> Path:
 
 def test_the_page_shows_the_examples() -> None:
     subprocess.run([sys.executable, ROOT / "scripts/side-by-side", "--check"], check=True)
+
+
+def test_the_pages_of_the_app_are_one() -> None:
+    assert len({(folder / "app.html").read_bytes() for folder in PLACES.values()}) == 1
 
 
 def test_every_example_is_compared() -> None:

@@ -143,6 +143,8 @@ export interface Caller {
   client: { name: string; version: string };
   /** The capabilities of the client, as in MCP. */
   capabilities: Record<string, unknown>;
+  /** The client shows MCP Apps. */
+  showsApps: boolean;
   /** The authenticated user; undefined without authentication. */
   user: { subject: string; clientId: string; issuer: string; scopes: string[] } | undefined;
 }

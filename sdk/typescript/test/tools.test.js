@@ -453,9 +453,13 @@ test("a handler knows the caller, the deadline and the metadata", async () => {
     protocolVersion: "2025-11-25",
     client: { name: "c", version: "1" },
     capabilities: { roots: {} },
+    showsApps: false,
     user: { subject: "ada", clientId: "app", issuer: "https://i", scopes: ["read"] },
   });
   assert.ok(structured.left > 0 && structured.left <= 5000);
+  const clientCapabilitiesJson = '{"extensions":{"io.modelcontextprotocol/ui":{}}}';
+  const shown = await client.call("about", {}, { context: { ...context, clientCapabilitiesJson } });
+  assert.equal(shown.structured.caller.showsApps, true);
 });
 
 test("a cancelled call is told, and not answered", async () => {

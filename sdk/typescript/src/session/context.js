@@ -76,11 +76,13 @@ export class RequestContext {
   get caller() {
     const context = /** @type {any} */ (this._envelope).context;
     const user = context?.principal;
+    const capabilities = parseObject(context?.clientCapabilitiesJson);
     return {
       session: context?.session ?? "",
       protocolVersion: context?.protocolVersion ?? "",
       client: { name: context?.clientName ?? "", version: context?.clientVersion ?? "" },
-      capabilities: parseObject(context?.clientCapabilitiesJson),
+      capabilities,
+      showsApps: Object.hasOwn(/** @type {object} */ (capabilities.extensions ?? {}), "io.modelcontextprotocol/ui"),
       user: user && { subject: user.subject, clientId: user.clientId, issuer: user.issuer, scopes: user.scopes },
     };
   }
