@@ -60,7 +60,7 @@ impl Builder {
             tracing::info!("{note}");
         }
         // A later save may come too late for the process, and before the first scan of the watcher.
-        let watched: Vec<_> = std::mem::take(&mut self.watched).into_iter().map(Watched::from_now).collect();
+        let watched: Vec<_> = std::mem::take(&mut self.watched).into_iter().map(Watched::starting_now).collect();
         let info = std::mem::take(&mut self.info).with_capabilities(capabilities());
         let front = Front {
             sessions: ServerHandle::new(info.clone(), self.limits),

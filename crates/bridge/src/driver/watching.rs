@@ -42,7 +42,7 @@ impl Watched {
     }
 
     /// Reports all changes from now on.
-    pub(crate) fn from_now(self) -> Self {
+    pub(crate) fn starting_now(self) -> Self {
         Self { watch: self.watch.from_now(), ..self }
     }
 
