@@ -241,7 +241,8 @@ impl ToolFlags {
                 None => watch,
             };
             builder = builder.watch_with_pages(polled(file.watch())).wait_for_fix();
-            builder = self.also_watched.iter().map(Watch::path).map(polled).fold(builder, Builder::watch);
+            let others = file.watch_target().into_iter().chain(self.also_watched.iter().map(Watch::path));
+            builder = others.map(polled).fold(builder, Builder::watch);
         }
         self.workers.apply(self.limits.apply(self.view.identity.apply(builder)))
     }

@@ -41,6 +41,24 @@ fn a_linked_tool_file_finds_its_modules() {
     }
 }
 
+#[test]
+fn a_module_beside_the_target_of_a_link_is_watched() {
+    let sandbox = Sandbox::new();
+    for folder in ["here", "there"] {
+        fs::create_dir(sandbox.path(folder)).expect("the sandbox can be written");
+    }
+    let tools = "from protomcp import tool\n\n\n@tool('Does it.')\ndef NAME() -> str:\n    return ''\n";
+    let save = |name: &str, text: &str| fs::write(sandbox.path(name), text).expect("the sandbox can be written");
+    save("there/tools.py", &tools.replace("NAME", "one"));
+    save("there/real.py", "import protomcp\nimport tools\n");
+    symlink("../there/real.py", sandbox.path("here/link.py")).expect("the sandbox can be written");
+    let host = sandbox.pmcp(&["dev", "here/link.py"]).start();
+    host.initialize();
+    host.until_names(&["one"]);
+    save("there/tools.py", &tools.replace("NAME", "another"));
+    host.until_names(&["another"]);
+}
+
 /// A server with one tool.
 const SERVER: &str = r#"import json, sys
 for line in sys.stdin:

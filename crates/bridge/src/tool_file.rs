@@ -113,6 +113,16 @@ impl ToolFile {
         }
     }
 
+    /// The sources beside the target of a link, without the target itself, which [`watch`](Self::watch) follows: interpreters
+    /// look for modules there. `None` for a file that is no link, and for a target among the files of `watch`.
+    pub fn watch_target(&self) -> Option<Watch> {
+        let watch = self.watch();
+        let (target, root) = (self.path.canonicalize().ok()?, watch.root.canonicalize().ok()?);
+        let is_elsewhere = !target.starts_with(root) && CargoProject::of(&self.path).is_none();
+        let directory = target.parent().filter(|_| is_elsewhere)?;
+        Some(Watch::directory(directory, Filter::beside(&target)))
+    }
+
     /// The extension of the files to watch; `None` if the file has none.
     pub(crate) fn extension(&self) -> Option<&str> {
         self.path.extension()?.to_str()

@@ -23,6 +23,7 @@ pub struct Filter {
     ignores_gitignore: bool,
     is_flat: bool,
     environments: BTreeSet<PathBuf>,
+    except: Option<PathBuf>,
 }
 
 impl Filter {
@@ -39,6 +40,11 @@ impl Filter {
     /// because of its own output never rests.
     pub fn source(entry: &Path) -> Self {
         Self::new().always(entry).family_of(entry)
+    }
+
+    /// Selects the other files of a program that starts at `entry`, for an entry that is watched where it is named.
+    pub fn beside(entry: &Path) -> Self {
+        Self { except: Some(entry.to_owned()), ..Self::new().family_of(entry) }
     }
 
     /// Also selects files of the same language as this one.
@@ -107,7 +113,8 @@ impl Filter {
 
     /// True if this file is selected, given that its directory is entered.
     pub fn wants(&self, file: &Path) -> bool {
-        self.names(file) || self.is_source(file) && !self.is_installed(file) && !self.rules.ignore(file, false)
+        let is_source = || self.is_source(file) && !self.is_installed(file) && !self.rules.ignore(file, false);
+        self.names(file) || self.except.as_deref() != Some(file) && is_source()
     }
 
     /// True if the path is in a virtual environment, given that the directories above its own are entered.

@@ -28,6 +28,13 @@ fn sources_beside_the_entry_are_wanted() {
 }
 
 #[test]
+fn an_entry_that_is_watched_elsewhere_is_not_wanted() {
+    let filter = Filter::beside(&at("tools.py"));
+    assert!(filter.wants(&at("lib.py")) && filter.wants(&at("a/tools.py")));
+    assert!(!filter.wants(&at("tools.py")) && !filter.wants(&at("lib.json")));
+}
+
+#[test]
 fn by_products_of_editors_are_not_wanted() {
     let filter = Filter::source(&at("tools.py"));
     for name in [
