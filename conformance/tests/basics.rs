@@ -33,11 +33,13 @@ fn stateful_versions_are_accepted_and_others_get_the_newest() {
 fn a_server_says_what_its_flags_say() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");
-    sandbox.write("pmcp.toml", "website = \"https://example.com/tools\"\n");
+    sandbox.write("pmcp.toml", "website = \"https://example.com/tools\"\nicon = \"data:image/png;base64,AA==\"\n");
     let flags = ["--name", "weather", "--server-version", "2.1", "--instructions", "Ask for a city first."];
     let host = sandbox.pmcp(&[&["run", "basics.py"], &flags[..]].concat()).start();
     let result = host.initialize_as("2025-11-25");
-    let expected = json!({"name": "weather", "version": "2.1", "websiteUrl": "https://example.com/tools"});
+    let icons = [json!({"src": "data:image/png;base64,AA=="})];
+    let expected =
+        json!({"name": "weather", "version": "2.1", "websiteUrl": "https://example.com/tools", "icons": icons});
     assert_eq!(result["serverInfo"], expected);
     assert_eq!(result["instructions"], "Ask for a city first.");
     assert_eq!(result["capabilities"]["tools"]["listChanged"], true);

@@ -1,8 +1,11 @@
 //! The flags for what the server of a tool file says of itself.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use protomcp_bridge::Builder;
 use protomcp_server::ServerInfo;
+use protomcp_types::RawJson;
 
 /// The longest text, in bytes. Hosts show it or give it to their model.
 const MAX: usize = 64 * 1024;
@@ -25,13 +28,18 @@ pub(super) struct IdentityFlags {
     /// Web page about the server
     #[arg(long, value_name = "URL", value_parser = website)]
     website: Option<String>,
+
+    /// Icon of the server: an https:// URL of a picture, or a data: URI with the picture in it
+    #[arg(long, value_name = "URL", value_parser = icon)]
+    icon: Option<String>,
 }
 
 impl IdentityFlags {
     pub(super) fn apply(&self, builder: Builder) -> Builder {
-        let Self { name, server_version, instructions, website } = self;
+        let Self { name, server_version, instructions, website, icon } = self;
         let mut info = ServerInfo::new(name, server_version);
         info.implementation.website_url.clone_from(website);
+        info.implementation.icons = icon.as_ref().and_then(|src| RawJson::of(&[BTreeMap::from([("src", src)])]).ok());
         info.instructions.clone_from(instructions);
         builder.info(info)
     }
@@ -45,9 +53,37 @@ fn text(text: &str) -> Result<String, String> {
     }
 }
 
+/// Clients refuse other schemes (MCP 2025-11-25, basic, "Icons").
+fn icon(url: &str) -> Result<String, String> {
+    match ["https://", "data:image/"].iter().any(|scheme| url.starts_with(scheme)) {
+        true => text(url),
+        false => Err("expected a URL that begins with https:// or data:image/".into()),
+    }
+}
+
 fn website(url: &str) -> Result<String, String> {
     match ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) {
         true => text(url),
         false => Err("expected a URL that begins with https:// or http://".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_icon_is_a_url_that_clients_show() {
+        for (url, is_shown) in [
+            ("https://example.com/icon.png", true),
+            ("data:image/svg+xml;base64,PHN2Zy8+", true),
+            ("http://example.com/icon.png", false),
+            ("data:text/html,<p>", false),
+            ("icon.png", false),
+            ("", false),
+        ] {
+            assert_eq!(icon(url).is_ok(), is_shown, "{url}");
+        }
+        assert!(icon(&format!("data:image/png,{}", "a".repeat(MAX))).is_err());
     }
 }

@@ -24,7 +24,7 @@ use crate::lending;
 use crate::log::{LogFlags, LogLevel};
 
 /// Flags that only matter to tool files.
-pub(super) const TOOL_FILES_ONLY: [&str; 19] = [
+pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
     "hot-reload",
     "validate-args",
     "output-schema",
@@ -44,6 +44,7 @@ pub(super) const TOOL_FILES_ONLY: [&str; 19] = [
     "server-version",
     "instructions",
     "website",
+    "icon",
 ];
 
 /// A tool file, and the treatment of its process.
