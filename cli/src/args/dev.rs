@@ -85,7 +85,7 @@ impl Dev {
                 )));
             }
             exist(&flags.watches)?;
-            self.serve.tool.also_watched = std::mem::take(&mut flags.watches);
+            self.serve.tool.watching.also = std::mem::take(&mut flags.watches);
             return self.serve.file(true);
         }
         if self.serve.tool.file.is_some() {
@@ -100,7 +100,7 @@ impl Dev {
             )));
         }
         let limits = &self.serve.tool.limits;
-        let watches = watches(&flags.watches, &words, self.serve.tool.poll)?;
+        let watches = watches(&flags.watches, &words, self.serve.tool.watching.poll)?;
         let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);
         let servers = servers.watching(watches, flags.policy.policy()).noting(note);
         Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
@@ -151,7 +151,7 @@ mod tests {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let line = ["pmcp", "dev", manifest, "--watch", "src", "--watch", "Cargo.toml"];
         let Ok(Parsed::Serve(options)) = parse(line.map(OsString::from)) else { panic!("it is a command line") };
-        assert_eq!(options.tool.also_watched, ["src", "Cargo.toml"].map(PathBuf::from));
+        assert_eq!(options.tool.watching.also, ["src", "Cargo.toml"].map(PathBuf::from));
         assert!(matches!(options.source, Source::File { watch: true, .. }));
     }
 }

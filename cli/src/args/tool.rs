@@ -84,13 +84,8 @@ pub(crate) struct ToolFlags {
     #[command(flatten)]
     pub(super) workers: WorkerFlags,
 
-    /// Poll for changes at this interval instead of using system notifications (dev only)
-    #[arg(long, value_name = "DURATION", value_parser = time)]
-    pub(super) poll: Option<Duration>,
-
-    /// Paths that are watched in addition to the file.
-    #[arg(skip)]
-    pub(super) also_watched: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) watching: WatchFlags,
 
     #[command(flatten)]
     view: ViewFlags,
@@ -109,6 +104,18 @@ pub(crate) struct ToolFlags {
     /// subject, without arguments
     #[arg(long)]
     pub(crate) access_log: bool,
+}
+
+/// The way in which saves are noticed.
+#[derive(Debug, Args)]
+pub(super) struct WatchFlags {
+    /// Poll for changes at this interval instead of using system notifications (dev only)
+    #[arg(long, value_name = "DURATION", value_parser = time)]
+    pub(super) poll: Option<Duration>,
+
+    /// Paths that are watched in addition to the file.
+    #[arg(skip)]
+    pub(super) also: Vec<PathBuf>,
 }
 
 /// The view that hosts have of the server.
@@ -237,12 +244,12 @@ impl ToolFlags {
             builder = builder.validate_arguments(policy.into());
         }
         if watch {
-            let polled = |watch: Watch| match self.poll {
+            let polled = |watch: Watch| match self.watching.poll {
                 Some(pause) => watch.poll_every(pause),
                 None => watch,
             };
             builder = builder.watch_with_pages(polled(file.watch())).wait_for_fix();
-            let others = file.watch_target().into_iter().chain(self.also_watched.iter().map(Watch::path));
+            let others = file.watch_target().into_iter().chain(self.watching.also.iter().map(Watch::path));
             builder = others.map(polled).fold(builder, Builder::watch);
         }
         self.workers.apply(self.limits.apply(self.view.identity.apply(builder)))

@@ -41,8 +41,8 @@ fn a_server_may_describe_itself_by_era() {
         host.steps(&[
             r#"→ {"id":1,"method":"server/discover","params":{"_meta":{«2026»}}}"#,
             r#"← {"id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"capabilities":{"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private","_meta":{«server»}}}"#,
-            r#"→ {"id":2,"method":"prompts/list","params":{"_meta":{«2026»}}}"#,
-            r#"← {"id":2,"error":{"code":-32601,"message":"method not found: \"prompts/list\""}}"#,
+            r#"→ {"id":2,"method":"prompts/get","params":{"name":"greet","_meta":{«2026»}}}"#,
+            r#"← {"id":2,"error":{"code":-32601,"message":"method not found: \"prompts/get\""}}"#,
             "→ hello",
             r#"→ {"id":3,"method":"logging/setLevel","params":{"level":"debug"}}"#,
             r#"← {"id":3,"result":{}}"#,
