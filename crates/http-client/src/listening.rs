@@ -76,7 +76,10 @@ async fn listen(conversation: &Conversation, session: &Session) {
             Err(failure) => tracing::debug!("cannot listen to the server: {}", failure.text),
         }
         match resumption.ended(random()) {
-            Step::Open { after, .. } => sleep(after).await,
+            Step::Open { after, .. } => {
+                tracing::debug!(?after, "listening again after a while");
+                sleep(after).await;
+            }
             Step::GiveUp(why) => {
                 return tracing::warn!("listening for messages that belong to no request has ended: {why}");
             }
