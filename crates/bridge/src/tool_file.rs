@@ -114,7 +114,7 @@ impl ToolFile {
     }
 
     /// The sources beside the target of a link, without the target itself, which [`watch`](Self::watch) follows: interpreters
-    /// look for modules there. `None` for a file that is no link, and for a target among the files of `watch`.
+    /// look for modules there. `None` for a file, and for a link to one among the files of `watch`.
     pub fn watch_target(&self) -> Option<Watch> {
         let watch = self.watch();
         let (target, root) = (self.path.canonicalize().ok()?, watch.root.canonicalize().ok()?);
