@@ -15,6 +15,8 @@ mod mismatch;
 mod nearest;
 mod pages;
 #[cfg(feature = "validation")]
+mod patterns;
+#[cfg(feature = "validation")]
 mod quote;
 #[cfg(feature = "validation")]
 mod reference;

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::explain::explain;
 use crate::json_text;
 use crate::mismatch::Mismatch;
+use crate::patterns::patterns;
 use crate::quote::Quote;
 use crate::text::shorten;
 use crate::work::comparisons;
@@ -82,6 +83,24 @@ impl Validator {
     #[must_use]
     pub fn decode_texts(&self, raw: &RawJson, value: &Value) -> Option<RawJson> {
         if self.is_valid(value) { None } else { json_text::decode(&self.compiled, &self.schema, raw, value) }
+    }
+
+    /// The part of the schema that is about the patterns of texts, for a value that others may convert until it matches the
+    /// rest. A union in which there is a pattern is kept whole, and one without is left out. `None` if there is no pattern.
+    ///
+    /// ```
+    /// use protomcp_schema::Validator;
+    /// use serde_json::json;
+    ///
+    /// let schema = json!({"properties": {"n": {"type": "integer"}, "s": {"type": "string", "pattern": "^a+$"}}});
+    /// let patterns = Validator::compile(schema)?.patterns().unwrap();
+    /// assert!(patterns.is_valid(&json!({"n": "5", "s": "aa"})));
+    /// assert!(!patterns.is_valid(&json!({"n": "5", "s": "b"})));
+    /// # Ok::<_, String>(())
+    /// ```
+    #[must_use]
+    pub fn patterns(&self) -> Option<Self> {
+        Self::compile(patterns(&self.schema)?).ok()
     }
 
     /// Checks a value.

@@ -19,7 +19,8 @@ pub enum ArgumentPolicy {
     /// Arguments are not checked, and passed on as they are.
     Off,
     /// Arguments that are the text of the JSON that the schema wants are decoded. Mismatches are passed on to the tool,
-    /// which checks its arguments itself.
+    /// which checks its arguments itself, unless a text does not match a pattern: it is matched here, in linear time, and
+    /// engines of languages may take for ever.
     Decode,
     /// The first mismatch of each tool is logged; the call is made. Arguments above 64 KiB are not checked.
     Warn,
@@ -136,7 +137,7 @@ impl Input {
         };
         let matches = why.is_none() && !self.is_replacement;
         match why {
-            Some(why) if policy == ArgumentPolicy::Reject => {
+            Some(why) if policy == ArgumentPolicy::Reject || self.is_refused(policy, &json) => {
                 return Err(Failure::InvalidArguments { tool: tool.into(), why });
             }
             Some(why) if policy == ArgumentPolicy::Warn && !self.warned.swap(true, Ordering::Relaxed) => {
@@ -145,6 +146,11 @@ impl Input {
             Some(_) | None => {}
         }
         Ok(Admitted { json, matches })
+    }
+
+    /// True if no conversion of the process is tried.
+    fn is_refused(&self, policy: ArgumentPolicy, mismatch: &RawJson) -> bool {
+        policy == ArgumentPolicy::Decode && self.schema.breaks_pattern(mismatch)
     }
 }
 
@@ -246,7 +252,6 @@ mod tests {
             (pattern("^(a+)+$"), warn, "a", true),
             (pattern("^(a+)+$"), ArgumentPolicy::Reject, "a", true),
             (pattern("^(a+)+$"), decode, "a", true),
-            (pattern("^(a+)+$"), decode, "b", false),
             (pattern("^(a+)+$"), warn, "b", false),
             (pattern("x"), warn, long.as_str(), false),
             (pattern("x"), ArgumentPolicy::Reject, long.as_str(), true),
@@ -264,6 +269,22 @@ mod tests {
         let texts = input(r#"{"properties":{"ids":{"type":"array"}}}"#);
         let sent = RawJson::parse(r#"{"ids":"[1]"}"#).unwrap();
         assert!(texts.admit(warn, "t", sent, || {}).unwrap().matches, "it is decoded");
+    }
+
+    #[test]
+    fn a_text_that_breaks_a_pattern_is_passed_to_no_tool() {
+        let schema = r#"{"properties":{"n":{"type":"number"},"s":{"type":"string","pattern":"^(a+)+$"}}}"#;
+        let input = Input::new(RawJson::parse(schema).unwrap()).checked_by_process(true);
+        for (arguments, refused) in [
+            (r#"{"n":"5","s":"aa"}"#, false),
+            (r#"{"n":"five"}"#, false),
+            (r#"{"n":"five","s":7}"#, false),
+            (r#"{"s":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}"#, true),
+            (r#"{"n":"five","s":"b"}"#, true),
+        ] {
+            let outcome = input.admit(ArgumentPolicy::Decode, "t", RawJson::parse(arguments).unwrap(), || {});
+            assert_eq!(outcome.is_err(), refused, "{arguments}");
+        }
     }
 
     #[test]

@@ -14,11 +14,12 @@ use serde_json::Value;
 pub(crate) struct Schema {
     text: RawJson,
     validator: OnceLock<Result<Validator, String>>,
+    patterns: OnceLock<Option<Validator>>,
 }
 
 impl Schema {
     pub(crate) fn new(text: RawJson) -> Self {
-        Self { text, validator: OnceLock::new() }
+        Self { text, validator: OnceLock::new(), patterns: OnceLock::new() }
     }
 
     pub(crate) fn text(&self) -> &RawJson {
@@ -56,6 +57,13 @@ impl Schema {
             (Err(why), Some(decoded)) => Comparison::Decoded(decoded, Some(why)),
             (Err(why), None) => Comparison::Mismatch(why),
         }
+    }
+
+    /// A text in these arguments matches no pattern where it has to, or there are too many values to find out.
+    pub(crate) fn breaks_pattern(&self, arguments: &RawJson) -> bool {
+        let patterns = self.patterns.get_or_init(|| self.validator()?.patterns());
+        let Some(patterns) = patterns else { return false };
+        arguments.max_values() > MAX_VALUES || arguments.to().is_ok_and(|value| !patterns.is_valid(&value))
     }
 
     /// The reason why no value is compared with the schema, if there is one.

@@ -1,0 +1,96 @@
+//! The part of a schema that is about the patterns of texts.
+
+use serde_json::{Map, Value};
+
+/// Keywords that say where and by which patterns texts are matched.
+const KEPT: [&str; 6] = ["$schema", "$id", "$anchor", "$ref", "pattern", "format"];
+/// Keywords with one schema.
+const SCHEMAS: [&str; 4] = ["items", "additionalItems", "additionalProperties", "propertyNames"];
+/// Keywords with a list of schemas, all of which apply.
+const LISTS: [&str; 3] = ["allOf", "prefixItems", "items"];
+/// Keywords with schemas by name.
+const MAPS: [&str; 4] = ["$defs", "definitions", "properties", "patternProperties"];
+/// Keywords with a list of schemas, one of which applies.
+const UNIONS: [&str; 2] = ["anyOf", "oneOf"];
+
+/// The schema with nothing but its patterns, and its unions in which there is one. `None` if it has no pattern.
+pub(crate) fn patterns(schema: &Value) -> Option<Value> {
+    has_pattern(schema).then(|| reduced(schema))
+}
+
+fn reduced(schema: &Value) -> Value {
+    let Some(keywords) = schema.as_object() else { return Value::Bool(true) };
+    let mut kept = Map::new();
+    for (keyword, value) in keywords {
+        let keyword = keyword.as_str();
+        let is_union = UNIONS.contains(&keyword);
+        let part = match value {
+            _ if KEPT.contains(&keyword) => value.clone(),
+            Value::Object(schemas) if MAPS.contains(&keyword) => {
+                schemas.iter().map(|(name, schema)| (name.clone(), reduced(schema))).collect()
+            }
+            Value::Object(_) if SCHEMAS.contains(&keyword) => reduced(value),
+            Value::Array(schemas) if LISTS.contains(&keyword) => schemas.iter().map(reduced).collect(),
+            // A text that matches no branch is told from a number by the types of the branches.
+            Value::Array(branches) if is_union && branches.iter().any(may_have_pattern) => value.clone(),
+            _ => continue,
+        };
+        kept.insert(keyword.to_owned(), part);
+    }
+    Value::Object(kept)
+}
+
+fn has_pattern(schema: &Value) -> bool {
+    has_text(schema, &["pattern"])
+}
+
+/// As [`has_pattern`], or it refers to a schema that may have one.
+fn may_have_pattern(schema: &Value) -> bool {
+    has_text(schema, &["pattern", "$ref"])
+}
+
+/// True if one of these names has a text, at any depth.
+fn has_text(value: &Value, names: &[&str]) -> bool {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .any(|(name, value)| names.contains(&name.as_str()) && value.is_string() || has_text(value, names)),
+        Value::Array(values) => values.iter().any(|value| has_text(value, names)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn nothing_but_patterns_is_left() {
+        let word = json!({"type": "string", "minLength": 2, "pattern": "^a"});
+        for (schema, expected) in [
+            (json!({"type": "object", "properties": {"n": {"type": "number"}}}), None),
+            (json!({"properties": {"pattern": {"type": "string"}}}), None),
+            (
+                json!({"type": "object", "required": ["s"], "properties": {"s": word, "n": {"type": "number"}}}),
+                Some(json!({"properties": {"s": {"pattern": "^a"}, "n": {}}})),
+            ),
+            (
+                json!({"items": word, "additionalProperties": false, "uniqueItems": true, "not": word}),
+                Some(json!({"items": {"pattern": "^a"}})),
+            ),
+            (
+                json!({"$ref": "#/$defs/w", "$defs": {"w": word, "yes": true}}),
+                Some(json!({"$ref": "#/$defs/w", "$defs": {"w": {"pattern": "^a"}, "yes": true}})),
+            ),
+            (
+                json!({"allOf": [word, {"anyOf": [{"type": "number"}, {"type": "null"}]}], "anyOf": [word, {"type": "number"}]}),
+                Some(json!({"allOf": [{"pattern": "^a"}, {}], "anyOf": [word, {"type": "number"}]})),
+            ),
+            (json!({"propertyNames": {"pattern": "^x"}}), Some(json!({"propertyNames": {"pattern": "^x"}}))),
+        ] {
+            assert_eq!(patterns(&schema), expected, "{schema}");
+        }
+    }
+}
