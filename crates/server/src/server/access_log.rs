@@ -4,9 +4,12 @@
 //! for each request. A request that is dropped before its answer was cancelled.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Instant;
 
-use protomcp_types::{CallTool, ErrorObject, GetPrompt, JsonBuf, Message, Method, ReadResource, RequestId, Response};
+use protomcp_types::{
+    CallTool, ErrorObject, GetPrompt, JsonBuf, Message, Method, ReadResource, RequestId, Response, code,
+};
 use serde::Deserialize;
 
 use crate::layer::lazy_tools::RequestTarget;
@@ -24,21 +27,38 @@ const MAX_TEXT: usize = 200;
 /// The requests of a connection that wait for their answers, if there is an access log.
 #[derive(Debug, Default)]
 #[expect(clippy::box_collection, reason = "a session without an access log pays one word")]
-pub(super) struct OpenAccesses(Option<Box<HashMap<RequestId, Access>>>);
+pub(super) struct OpenAccesses(Option<Box<HashMap<RequestId, Open>>>);
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+struct Open {
+    access: Access,
+    /// Later requests with its id, which are refused and have their lines.
+    refused: u32,
+}
 
 impl OpenAccesses {
-    /// A request has arrived.
+    /// A request has arrived. One with the id of another that waits is refused.
     pub(super) fn begin(&mut self, id: &RequestId, access: Access) {
-        self.0.get_or_insert_default().insert(id.clone(), access);
+        match self.0.get_or_insert_default().entry(id.clone()) {
+            Entry::Vacant(vacant) => _ = vacant.insert(Open { access, refused: 0 }),
+            Entry::Occupied(mut first) => {
+                first.get_mut().refused += 1;
+                access.failed(code::INVALID_REQUEST);
+            }
+        }
     }
 
     /// Writes the line of the request that a message answers, if it answers one.
     pub(super) fn note(&mut self, message: &Message) {
         if let Some(open) = &mut self.0
             && let Message::Response(Response { id: Some(id), outcome }) = message
-            && let Some(access) = open.remove(id)
+            && let Some(first) = open.get_mut(id)
         {
-            access.answered(outcome);
+            match outcome {
+                Err(error) if error.code == code::INVALID_REQUEST && first.refused > 0 => first.refused -= 1,
+                _ => _ = open.remove(id).map(|first| first.access.answered(outcome)),
+            }
         }
     }
 
@@ -85,6 +105,13 @@ impl Access {
         match outcome {
             Ok(result) => line.write(line.success(result), None),
             Err(error) => line.write("error", Some(error.code)),
+        }
+    }
+
+    /// Writes the line of a request that gets this error.
+    fn failed(mut self, code: i64) {
+        if let Some(line) = self.0.take() {
+            line.write("error", Some(code));
         }
     }
 }

@@ -98,6 +98,23 @@ fn a_request_without_an_answer_was_cancelled() {
 }
 
 #[test]
+fn a_request_with_the_id_of_another_hides_it_not() {
+    play(Limits::default(), async |stage| {
+        let (seen, _listening) = listen();
+        stage.server.handle().log_access();
+        let mut host = stage.connect();
+        host.steps(&["→ hello"]).await;
+        assert_eq!(seen.wait().await, [r#"method="initialize" outcome="ok" session=1"#]);
+        let wait = r#"→ {"id":1,"method":"tools/call","params":{"name":"wait"}}"#;
+        host.steps(&[wait, r#"→ {"id":1,"method":"ping"}"#]).await;
+        assert!(host.next().await.unwrap().contains("already in use"));
+        assert_eq!(seen.wait().await, [r#"method="ping" outcome="error" code=-32600 session=1"#]);
+        host.steps(&[r#"→ {"method":"notifications/cancelled","params":{"requestId":1}}"#]).await;
+        assert_eq!(seen.wait().await, [r#"method="tools/call" name="wait" outcome="cancelled" session=1"#]);
+    });
+}
+
+#[test]
 fn requests_without_a_session_are_lines_too() {
     play(Limits::default(), async |stage| {
         let (seen, _listening) = listen();
