@@ -261,7 +261,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("processes of one tool file", "1, at most {crates/bridge/src/pool.rs MAX_WORKERS count}", "`--workers`"),
     (
         "reloads",
-        "{crates/watch/src/pace.rs BURST count} at once, then one each {crates/watch/src/pace.rs REFILL time}",
+        "{crates/watch/src/pace.rs BURST count} at once, then one each {crates/watch/src/pace.rs REFILL time}; each hands over a state of at most {crates/bridge/src/driver/handover.rs STATE_MAX bytes}, within {crates/bridge/src/driver/handover.rs STATE_TIME time} after the last call",
         "",
     ),
     ("paths of one batch of file changes", "{crates/watch/src/debounce.rs MAX_PATHS count}", ""),

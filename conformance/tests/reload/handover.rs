@@ -8,7 +8,7 @@ use crate::rust_sdk::rebuild;
 const SAVES: usize = 20;
 
 /// The most bytes of a state.
-const STATE_MAX: usize = 16 << 20;
+const STATE_MAX: usize = 1 << 20;
 
 const PYTHON: &str = "
 from protomcp import hand_over, take_over, tool
@@ -85,7 +85,7 @@ fn a_counter_in_rust_survives_twenty_saves() {
 fn the_largest_state_is_taken_over_and_no_larger_one() {
     // A text in JSON has two quotes.
     for (length, logged) in [
-        (STATE_MAX - 2, "has taken over the state of the version before (16777216 bytes)"),
+        (STATE_MAX - 2, "has taken over the state of the version before (1048576 bytes)"),
         (STATE_MAX - 1, "starts without the state of the version before"),
     ] {
         let sandbox = Sandbox::new();
@@ -105,6 +105,23 @@ fn the_largest_state_is_taken_over_and_no_larger_one() {
         assert_eq!(host.text("taken", &json!({})), expected, "{length}");
         host.stderr_with(logged);
     }
+}
+
+/// The state is there before the list of tools is requested.
+#[test]
+fn tools_may_depend_on_the_state() {
+    let sandbox = Sandbox::new();
+    let text = "from protomcp import hand_over, take_over, tool\nhand_over(lambda: 'later')\n\
+                @take_over\ndef resume(name: str):\n    tool('Registered with the state.', name=name)(lambda: 'here')\n\n\
+                @tool('Always here.')\ndef always() -> str:\n    return 'here'\n";
+    sandbox.write("tools.py", text);
+    let host = sandbox.pmcp(&["dev", "tools.py", "--sdk", "bundled"]).start();
+    host.initialize();
+    assert_eq!(host.text("always", &json!({})), "here");
+    let place = host.now();
+    sandbox.write("tools.py", format!("{text}# saved\n"));
+    host.list_changed(place);
+    assert_eq!(host.text("later", &json!({})), "here");
 }
 
 /// The state of a version whose type does not fit is left out, and the log says why.

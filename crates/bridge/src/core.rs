@@ -15,7 +15,8 @@
 //!   Starting ─────────────────────────────────────────▶ GivingUp ── it is gone ──▶ Starting (the next)
 //! ```
 //!
-//! A start ends with the state of the process in service, if both processes know of it (`handover`).
+//! A process that is being started gets the state of the one in service before it registers, if both know of it
+//! (`handover`).
 //!
 //! Processes that were replaced finish their calls side by side (`retiring`). At their limit the next reload waits, and
 //! so does a third one within a second (`pace`).

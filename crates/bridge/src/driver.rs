@@ -324,7 +324,8 @@ impl Driver {
         let (launcher, sender) = (Arc::clone(&self.launcher), self.sender.clone());
         self.start.superseded = CancellationToken::new();
         let superseded = self.start.superseded.clone();
-        let handover = Handover::new(generation, sender.clone());
+        let is_expected = self.processes.values().any(|process| process.sdk().hands_over);
+        let handover = Handover::new(generation, is_expected, sender.clone());
         self.tasks.spawn(async move {
             let message = match launcher.start(&superseded, &handover).await {
                 Ok(Started { process, registered }) => Message {

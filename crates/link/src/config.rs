@@ -48,6 +48,9 @@ pub struct Config {
     /// The most middleware a process may register per handshake. Further registrations are rejected in their
     /// acknowledgement.
     pub max_middleware: usize,
+    /// The driver requests the tool list at the start. If false, its owner does so with `Link::begin`, after other
+    /// requests.
+    pub requests_list: bool,
     /// The time in which the tool process must answer the first request for its list, and again the time in which it
     /// must finish registering after that.
     pub handshake_timeout: Duration,
@@ -75,6 +78,7 @@ impl Default for Config {
             max_unwritten: 128 << 20,
             max_assembling: 512 << 20,
             max_middleware: 256,
+            requests_list: true,
             handshake_timeout: Duration::from_secs(30),
             handshake_quiet: Duration::from_millis(500),
             reload_timeout: Duration::from_secs(3),

@@ -46,7 +46,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// A write buffer larger than this, in bytes, is freed once it is empty.
 const WRITE_KEPT: usize = 1 << 20;
 
-/// Starts the bridge's end of a link on `io` and requests the tool list.
+/// Starts the bridge's end of a link on `io` and requests the tool list, unless [`Config::requests_list`] is false.
 ///
 /// Returns the handle and the events. The owner keeps receiving events: when it falls behind (1,024 events or 64 MiB of
 /// messages), the driver stops reading the socket until the owner has caught up, and loses no event. Unless the owner
@@ -82,8 +82,11 @@ where
     let (link, commands) = Link::new(&config, ids.clone(), Arc::clone(&ended));
     let (event_sender, receiver) = EventSender::new();
     let byte_counters = Arc::clone(&config.byte_counters);
+    let requests_list = config.requests_list;
     let mut connection = Connection::new(Side::Bridge, config, ids);
-    connection.begin(now());
+    if requests_list {
+        connection.begin(now());
+    }
     let driver = Driver {
         io,
         connection,
@@ -228,6 +231,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             Command::Reply { id, message } => self.connection.reply(&id, message),
             Command::WorkAroundTwoReaders => self.connection.work_around_two_readers(now()),
             Command::KeepAlive => self.connection.keep_alive(now()),
+            Command::Begin => self.connection.begin(now()),
             Command::Reload => self.connection.reload(now()),
             Command::Interrupt => self.connection.interrupt(),
             Command::Close => self.connection.close(Closed::Here),

@@ -44,6 +44,7 @@ pub(crate) enum Command {
     },
     WorkAroundTwoReaders,
     KeepAlive,
+    Begin,
     Reload,
     Interrupt,
     Close,
@@ -179,6 +180,12 @@ impl Link {
     /// Replies to an [`Event::Request`](crate::Event::Request) with its id.
     pub fn reply(&self, id: impl Into<String>, message: impl Into<Msg>) {
         self.send(Command::Reply { id: id.into(), message: message.into() });
+    }
+
+    /// Requests the tool list, once, where the driver does not ([`Config::requests_list`]). Ends in
+    /// [`Event::Ready`](crate::Event::Ready) or [`Event::HandshakeFailed`](crate::Event::HandshakeFailed).
+    pub fn begin(&self) {
+        self.send(Command::Begin);
     }
 
     /// Requests a reload. Ends in [`Event::Ready`](crate::Event::Ready) or

@@ -14,18 +14,19 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 /// The largest state, in bytes of JSON (`docs/envelope.md`, Handing over).
-const STATE_MAX: usize = 16 << 20;
+const STATE_MAX: usize = 1 << 20;
 
 /// State that survives a reload; see [`Config::handover`](crate::Config::handover).
 ///
-/// When the files were saved and the next version is ready, new calls wait, the calls that run end, and the first closure
-/// returns the state of this process. It goes to the second closure in the next one as JSON, before its first call. A
-/// closure is called while no handler of a tool runs, so that a lock which only tools hold is free. The process in service
-/// continues with its state if the next version fails.
+/// When the files were saved and the next version runs, new calls wait, the calls that run end, and the first closure
+/// returns the state of this process. It goes to the second closure in the next one as JSON, before its tools are
+/// listed. A closure is called while no handler of a tool runs, so that a lock which only tools hold is free. The process
+/// in service continues with its state if the next version fails.
 ///
-/// No state is handed over after a crash, when it has more than 16 MiB of JSON, and when a call still runs five seconds
-/// after the next version is ready. The next version then starts without it, and the log of `pmcp` has the reason. So it
-/// does if it cannot read the state, since a type has changed: types with `#[serde(default)]` can be read for longer.
+/// No state is handed over after a crash, when it has more than 1 MiB of JSON, and when a call still runs five seconds
+/// after the next version has connected. The next version then starts without it, and the log of `pmcp` has the reason.
+/// So it does if it cannot read the state, since a type has changed: types with `#[serde(default)]` can be read for
+/// longer.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,7 +50,7 @@ pub struct Handover {
 
 impl Handover {
     /// `state` returns the state of this process, and `take` receives that of the process before. Both must return soon:
-    /// the bridge waits three seconds for each.
+    /// the bridge waits a second for each.
     #[must_use]
     pub fn new<S, G, T>(state: G, take: T) -> Self
     where

@@ -114,14 +114,30 @@ async fn a_state_is_handed_over_or_the_reason_is_known() {
     let error = other.hand_over(&new).await.expect_err("a text, and not a number").to_string();
     assert!(error.contains("the state cannot be read"), "{error}");
 
-    let large = Handover::new(|| "x".repeat(16 << 20), |_: String| {});
-    let other = start(&registry, Config { handover: Some(large), ..Config::default() }).await;
-    let error = other.hand_over(&new).await.expect_err("it is too large").to_string();
-    assert!(error.contains("more than the limit of 16777216"), "{error}");
-
     let without = start(&registry, Config::default()).await;
     without.hand_over(&new).await.expect("there is nothing to hand over");
     assert_eq!(taken.load(Ordering::SeqCst), 42);
+}
+
+#[tokio::test]
+async fn the_largest_state_is_handed_over_and_no_larger_one() {
+    // A text in JSON has two quotes.
+    for (length, fits) in [((1 << 20) - 2, true), ((1 << 20) - 1, false)] {
+        let taken = Arc::new(AtomicUsize::new(0));
+        let slot = Arc::clone(&taken);
+        let take = move |state: String| slot.store(state.len(), Ordering::SeqCst);
+        let registry = Registry::builder("large", "1.0").build().expect("it is valid");
+        let handover = Handover::new(move || "x".repeat(length), take);
+        let server = start(&registry, Config { handover: Some(handover), ..Config::default() }).await;
+        match server.hand_over(&server).await {
+            Ok(()) => assert_eq!((taken.load(Ordering::SeqCst), fits), (length, true)),
+            Err(error) => {
+                assert!(!fits, "{length}: {error}");
+                assert!(error.to_string().contains("1048577 bytes, more than the limit of 1048576"), "{error}");
+                assert_eq!(taken.load(Ordering::SeqCst), 0);
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -127,7 +127,7 @@ def test_a_state_that_cannot_be_handed_over_has_a_reason() -> None:
     refuses(lambda: 1 / 0, "ZeroDivisionError")
     refuses(lambda: object(), "has no form in JSON")
     # A text in JSON has two quotes.
-    refuses(lambda: "x" * (STATE_MAX - 1), "the state has 16777217 bytes, more than the limit of 16777216")
+    refuses(lambda: "x" * (STATE_MAX - 1), "the state has 1048577 bytes, more than the limit of 1048576")
     hand_over(lambda: "x" * (STATE_MAX - 2))
     with Harness() as tools:
         assert len(tools.hand_over()) == STATE_MAX - 2

@@ -76,15 +76,15 @@ test("a state that cannot be handed over has a reason", async () => {
     [() => ({ of: Math }), /the state has no form in JSON: it holds an object of the type Math/],
     [() => Promise.reject(new Error("the disk is full")), /the disk is full/],
     // A text in JSON has two quotes.
-    [() => "x".repeat((16 << 20) - 1), /the state has 16777217 bytes, more than the limit of 16777216/],
+    [() => "x".repeat((1 << 20) - 1), /the state has 1048577 bytes, more than the limit of 1048576/],
   ]) {
     registry.handover = undefined;
     handOver(give, () => {});
     await assert.rejects(client.handOver(), reason);
   }
   registry.handover = undefined;
-  handOver(() => "x".repeat((16 << 20) - 2), () => {});
-  assert.equal((await client.handOver()).length, (16 << 20) - 2);
+  handOver(() => "x".repeat((1 << 20) - 2), () => {});
+  assert.equal((await client.handOver()).length, (1 << 20) - 2);
   assert.throws(() => handOver(() => 1, () => {}), /two states/);
   await client.close();
 });

@@ -3,13 +3,13 @@
 //! ```text
 //!              prepared, both know of it            idle, or an end
 //!   NotYet ──────────────────────────────▶ Awaited ─────────────────▶ Decided
-//!      │                                                                 ▲
-//!      └─────────────────────────────────────────────────────────────────┘
-//!              prepared, one of them knows nothing of it
 //! ```
 //!
-//! The successor has registered by then, and calls are held, so no call comes between the state and the new process. A
-//! call that still runs may change the state: the successor starts without it when the call lasts for long.
+//! Without a state it stays `NotYet`, and the next save may end a start that takes long.
+//!
+//! The successor has connected by then, and registers after it. Calls are held from then until the start has ended, so no
+//! call comes between the state and the new process. A call that still runs may change the state: the successor starts
+//! without it when the call lasts for long.
 
 use std::time::{Duration, Instant};
 
@@ -26,9 +26,9 @@ pub(super) const HOLD_LIMIT: Duration = Duration::from_secs(5);
 /// The progress of the process that was started last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Handover {
-    /// It has not registered yet.
+    /// It has not connected yet, or there is no state for it.
     NotYet,
-    /// It has registered, and the calls on the process in service end.
+    /// It has connected, and the calls on the process in service end.
     Awaited,
     /// It takes over the state, or starts without it.
     Decided,
@@ -38,7 +38,10 @@ impl Core {
     pub(super) fn prepared(&mut self, now: Instant, generation: Generation, facts: &impl Facts, fx: &mut Vec<Effect>) {
         let hands_over = |current: &Generation| facts.features(*current).is_some_and(|known| known.hands_over);
         let current = self.current.filter(hands_over).filter(|_| self.step == Step::Starting(generation));
-        let Some(current) = current else { return self.hand_over(None, fx) };
+        let Some(current) = current else {
+            fx.push(Effect::HandOver { from: None });
+            return;
+        };
         self.newest.handover = Handover::Awaited;
         self.hold_until = Some(now + HOLD_LIMIT);
         fx.push(Effect::Hold);

@@ -37,7 +37,7 @@ pub(crate) enum Input {
     Changed,
     /// Files of pages changed.
     PagesChanged,
-    /// A process that is being started has registered, and may take over the state of the one in service.
+    /// A process that is being started has connected, and may take over the state of the one in service.
     Prepared(Generation),
     /// A process that was to be started takes calls.
     Started(Generation, Registration),
@@ -97,7 +97,7 @@ pub(crate) enum Effect {
     /// Stop this process, which is still starting, with all its descendants. `StartFailed` follows when all are gone,
     /// or `Started` if it took calls a moment before.
     GiveUp(Generation),
-    /// Let the process that has registered take over the state of this process, which has no call in flight, or of none;
+    /// Let the process that has connected take over the state of this process, which has no call in flight, or of none;
     /// `Started` or `StartFailed` follows.
     HandOver {
         /// The process in service.

@@ -1,4 +1,4 @@
-//! Hands the state of the process in service over to its successor, at the end of the successor's start.
+//! Hands the state of the process in service over to its successor, before the successor registers.
 
 use std::time::Duration;
 
@@ -12,20 +12,27 @@ use crate::driver::message::{Attachment, Message};
 use crate::generation::Generation;
 
 /// The time for each of the two processes to answer.
-const TIMEOUT: Duration = Duration::from_secs(3);
+const STATE_TIME: Duration = Duration::from_secs(1);
 /// The largest state, in bytes.
-const STATE_MAX: usize = 16 << 20;
+const STATE_MAX: usize = 1 << 20;
 
 /// The way of a process that is being started to the state of the one in service.
 #[derive(Debug)]
 pub(crate) struct Handover {
     generation: Generation,
+    is_expected: bool,
     driver: mpsc::Sender<Message>,
 }
 
 impl Handover {
-    pub(crate) fn new(generation: Generation, driver: mpsc::Sender<Message>) -> Self {
-        Self { generation, driver }
+    /// A state `is_expected` if a process in service hands its state over.
+    pub(crate) fn new(generation: Generation, is_expected: bool, driver: mpsc::Sender<Message>) -> Self {
+        Self { generation, is_expected, driver }
+    }
+
+    /// True if there may be a state for the process that is being started.
+    pub(crate) fn is_expected(&self) -> bool {
+        self.is_expected
     }
 
     /// The process that is being started.
@@ -49,7 +56,7 @@ impl Handover {
             }
         };
         let size = state.len();
-        match successor.call(TakeOverRequest { state }, TIMEOUT).await {
+        match successor.call(TakeOverRequest { state }, STATE_TIME).await {
             Ok(answer) if answer.error.is_empty() => {
                 tracing::info!("the new version has taken over the state of the version before ({size} bytes)");
             }
@@ -75,7 +82,7 @@ impl Handover {
 
 /// The state of a process; `None`: it has none.
 async fn state(process: &Link) -> Result<Option<Bytes>, String> {
-    let answer = process.call(HandOverRequest {}, TIMEOUT).await;
+    let answer = process.call(HandOverRequest {}, STATE_TIME).await;
     let HandOverResponse { state, error } = answer.map_err(|error| error.to_string())?;
     if !error.is_empty() {
         return Err(error);

@@ -1,4 +1,5 @@
-//! Starts one generation: socket, process, connection, handshake, first tool list control, first requests.
+//! Starts one generation: socket, process, connection, state of the one before, handshake, first tool list control,
+//! first requests.
 //!
 //! The steps run in order, each with one kind of failure. After a failure all started parts are gone.
 
@@ -10,7 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use protomcp_lend::LendError;
-use protomcp_link::{CallError, Config, Endpoint, Event, Handshake, Link, default_socket_path, drive_filtered};
+use protomcp_link::{
+    CallError, Config, Endpoint, Event, Handshake, HandshakeError, Link, default_socket_path, drive_filtered,
+};
 use protomcp_supervisor::{Command, Exit, Prepared, Process, StopPolicy, Stream};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +37,10 @@ use crate::process::tool_process::{Child, Connection, ToolProcess};
 
 /// The time for the exit of a process whose link closed, so that the error can name it.
 const EXIT_WAIT: Duration = Duration::from_millis(250);
+/// The time for a process to announce itself, when the one before may have a state for it. SDKs do so first of all.
+const ANNOUNCEMENT: Duration = Duration::from_secs(1);
+/// The time for a process to register after the state of the one before: calls wait for it.
+const REGISTER_LIMIT: Duration = Duration::from_secs(5);
 /// The name of the variable with the socket's path for the SDK (wire contract §1.5).
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
@@ -219,8 +226,8 @@ impl Launcher {
         };
         let readers = if python { SocketReaders::PerhapsTwo(stream.peer_process()) } else { SocketReaders::One };
         let (tap, generation) = (self.tap.clone(), handover.generation());
-        let (link, mut events) =
-            drive_filtered(stream, self.settings.link.clone(), move |event| tap.filter(generation, event));
+        let config = Config { requests_list: !handover.is_expected(), ..self.settings.link.clone() };
+        let (link, mut events) = drive_filtered(stream, config, move |event| tap.filter(generation, event));
         let mut pending = PendingLists::new();
         let (registered, sdk) = match register(&link, &mut events, &mut pending, handover).await {
             Ok(registered) => registered,
@@ -282,26 +289,16 @@ async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
     }
 }
 
-/// The handshake, the tool list control right after it, the lists beside tools, and the state of the process before.
+/// The state of the process before, the handshake, the tool list control right after it, and the lists beside tools.
 async fn register(
     link: &Link,
     events: &mut mpsc::Receiver<Event>,
     open: &mut PendingLists,
     handover: &Handover,
 ) -> Result<(Registration, SdkFeatures), StartError> {
-    let mut early = PendingRegistration::default();
-    let handshake = loop {
-        match events.recv().await {
-            Some(Event::Ready(handshake)) => break handshake,
-            Some(Event::HandshakeFailed(error)) => return Err(StartError::Handshake(error)),
-            Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
-            Some(event) => list_control::answer_early(link, event, &mut early),
-        }
-        // A process that sends messages without a pause while it starts delays no other task.
-        tokio::task::yield_now().await;
-    };
-    let Handshake { tools, mut middleware, .. } = handshake;
-    let mut draft = PendingRegistration::of(early.sdk, tools.as_deref().unwrap_or_default());
+    let mut draft = PendingRegistration::default();
+    let Handshake { tools, mut middleware, .. } = shake_hands(link, events, &mut draft, handover).await?;
+    draft.begin_with(tools.as_deref().unwrap_or_default());
     let mut catalog = Vec::new();
     for kind in Kind::ALL {
         let link = link.clone();
@@ -331,9 +328,6 @@ async fn register(
             () = &mut settled => break,
         }
     }
-    if draft.sdk.hands_over {
-        take_over(link, events, &mut draft, handover).await?;
-    }
     // Events from before the answers are ahead of them in the queue.
     while let Ok(event) = events.try_recv() {
         list_control::answer_early(link, event, &mut draft);
@@ -349,13 +343,55 @@ async fn register(
     ))
 }
 
-/// Takes over the state of the process before. The new one may change its lists with it.
+/// The handshake, after the state of the process before, if there may be one.
+async fn shake_hands(
+    link: &Link,
+    events: &mut mpsc::Receiver<Event>,
+    draft: &mut PendingRegistration,
+    handover: &Handover,
+) -> Result<Handshake, StartError> {
+    if !handover.is_expected() {
+        return registered(link, events, draft).await;
+    }
+    let calls_wait = take_over(link, events, draft, handover).await?;
+    link.begin();
+    if !calls_wait {
+        return registered(link, events, draft).await;
+    }
+    let registered = tokio::time::timeout(REGISTER_LIMIT, registered(link, events, draft));
+    registered.await.map_err(|_| StartError::Handshake(HandshakeError::TimedOut(REGISTER_LIMIT)))?
+}
+
+/// The events of a process until it has registered.
+async fn registered(
+    link: &Link,
+    events: &mut mpsc::Receiver<Event>,
+    draft: &mut PendingRegistration,
+) -> Result<Handshake, StartError> {
+    loop {
+        match events.recv().await {
+            Some(Event::Ready(handshake)) => return Ok(handshake),
+            Some(Event::HandshakeFailed(error)) => return Err(StartError::Handshake(error)),
+            Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+            Some(event) => list_control::answer_early(link, event, draft),
+        }
+        // A process that sends messages without a pause while it starts delays no other task.
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Takes over the state of the process before. Returns false if the new one does not announce that it can.
 async fn take_over(
     link: &Link,
     events: &mut mpsc::Receiver<Event>,
     draft: &mut PendingRegistration,
     handover: &Handover,
-) -> Result<(), StartError> {
+) -> Result<bool, StartError> {
+    let announced = tokio::time::timeout(ANNOUNCEMENT, announcement(link, events, draft));
+    // A process that does not announce itself is silent until it gets the request for its list.
+    if !announced.await.unwrap_or(Ok(false))? {
+        return Ok(false);
+    }
     let mut taking_over = pin!(handover.carry_out(link));
     loop {
         tokio::select! {
@@ -364,7 +400,24 @@ async fn take_over(
                 Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
                 Some(event) => list_control::answer_early(link, event, draft),
             },
-            taken_over = &mut taking_over => return taken_over.map_err(|_| StartError::Disconnected),
+            taken_over = &mut taking_over => {
+                return taken_over.map(|()| true).map_err(|_| StartError::Disconnected);
+            }
         }
     }
+}
+
+/// The events of a process until it has announced itself. Returns true if it takes over states.
+async fn announcement(
+    link: &Link,
+    events: &mut mpsc::Receiver<Event>,
+    draft: &mut PendingRegistration,
+) -> Result<bool, StartError> {
+    while !draft.sdk.announced {
+        match events.recv().await {
+            Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+            Some(event) => list_control::answer_early(link, event, draft),
+        }
+    }
+    Ok(draft.sdk.hands_over)
 }

@@ -87,10 +87,12 @@ pub(crate) struct PendingRegistration {
 }
 
 impl PendingRegistration {
-    pub(crate) fn of(sdk: SdkFeatures, tools: &[ToolDefinition]) -> Self {
-        let mut draft = Self { sdk, ..Self::default() };
-        draft.register(tools);
-        draft
+    /// The first tools. Earlier lists and middleware do not count, but names that were shown or hidden do.
+    pub(crate) fn begin_with(&mut self, tools: &[ToolDefinition]) {
+        self.relisted = None;
+        self.renewed.clear();
+        self.late.clear();
+        self.register(tools);
     }
 
     /// Hidden tools stay hidden.

@@ -9,6 +9,7 @@ mod arguments;
 mod catalog;
 mod early;
 mod fairness;
+mod handover;
 mod hiding;
 mod hostile;
 mod logs;

@@ -36,7 +36,12 @@ impl Tool {
     pub(crate) async fn handshake(&mut self, tools: Vec<ToolDefinition>) {
         let request = self.next().await;
         assert!(matches!(request.msg, Some(Msg::ListTools(_))), "{request:?}");
-        self.send(&request.request_id, ToolListResponse { tools }).await;
+        self.registers(&request.request_id, tools).await;
+    }
+
+    /// Answers the request for the list, and ends the handshake.
+    pub(crate) async fn registers(&mut self, request: &str, tools: Vec<ToolDefinition>) {
+        self.send(request, ToolListResponse { tools }).await;
         self.send("", ReloadResponse { success: true, error: String::new() }).await;
     }
 
@@ -44,8 +49,7 @@ impl Tool {
     pub(crate) async fn handshake_after_info(&mut self, tools: Vec<ToolDefinition>) {
         let request = self.next().await;
         self.answer::<protomcp_proto::BridgeInfo>("").await;
-        self.send(&request.request_id, ToolListResponse { tools }).await;
-        self.send("", ReloadResponse { success: true, error: String::new() }).await;
+        self.registers(&request.request_id, tools).await;
     }
 
     /// Answers the requests after the handshake: it has nothing beside tools.

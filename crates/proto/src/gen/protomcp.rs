@@ -1046,28 +1046,28 @@ pub struct Ping {}
 /// Extension (208). The sign of life.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Pong {}
-/// Extension (209). The state of this process is asked for: the next version of its files is ready, no call of the bridge
+/// Extension (209). The state of this process is asked for: the next version of its files runs, no call of the bridge
 /// is without an answer, and new calls wait. It serves on if the next version does not get into service.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HandOverRequest {}
 /// Extension (210). The state for the next process. Its form is the affair of the two processes.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct HandOverResponse {
-    /// At most 16 MiB. Empty: there is none, and the next process is not sent TakeOverRequest.
+    /// At most 1 MiB. Empty: there is none, and the next process is not sent TakeOverRequest.
     #[prost(bytes = "bytes", tag = "1")]
     pub state: ::prost::bytes::Bytes,
     /// When not empty: the reason for which there is no state.
     #[prost(string, tag = "2")]
     pub error: ::prost::alloc::string::String,
 }
-/// Extension (211). The state of the process before, after the handshake and before the first call.
+/// Extension (211). The state of the process before, before the request for the list of tools.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TakeOverRequest {
     /// As it was handed over.
     #[prost(bytes = "bytes", tag = "1")]
     pub state: ::prost::bytes::Bytes,
 }
-/// Extension (212). The state is taken over, and calls may come.
+/// Extension (212). The state is taken over, and the tools may be listed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct TakeOverResponse {
     /// When not empty: the reason for which the state is not used. The process serves without it.

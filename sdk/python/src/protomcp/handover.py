@@ -11,17 +11,17 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _hand_over: Callable[[], Any] | None = None
 _take_over: Callable[[Any], Any] | None = None
 
-STATE_MAX = 16 << 20
+STATE_MAX = 1 << 20
 """The largest state, in bytes of JSON."""
-_LIMIT = 3.0
+_LIMIT = 1.0
 """Seconds for which the bridge waits for a state."""
 
 
 def hand_over(func: _F) -> _F:
     """Asks the function for the state of this process when another one is about to replace it.
 
-    It returns anything that has a form in JSON, at most 16 MiB, and is called when no tool runs. The bridge waits three
-    seconds for it. The process goes on with its state if the next version fails. There is one such function.
+    It returns anything that has a form in JSON, at most 1 MiB, and is called when no tool runs. The bridge waits a
+    second for it. The process goes on with its state if the next version fails. There is one such function.
     """
     global _hand_over
     _hand_over = func
@@ -29,10 +29,11 @@ def hand_over(func: _F) -> _F:
 
 
 def take_over(func: _F) -> _F:
-    """Gives the function the state of the process before, before the first call of a tool.
+    """Gives the function the state of the process before, before the tools are listed.
 
-    The annotation of its parameter decides the type, as for tools. It is not called at the first start, nor after a
-    crash. If it raises an exception, the process serves without the state, and the log has the reason.
+    The bridge waits a second for it. The annotation of its parameter decides the type, as for tools. It is not called
+    at the first start, nor after a crash. If it raises an exception, the process serves without the state, and the log
+    has the reason.
     """
     global _take_over
     _take_over = func

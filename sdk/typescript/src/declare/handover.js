@@ -9,8 +9,8 @@ import { registry } from "../registry.js";
 
 /**
  * Keeps a state when the file is saved: `give` returns it in the process that is about to be replaced, after its last
- * call, and `take` receives it in the next one, before the first call. It is sent as JSON, 16 MiB at most, and the bridge
- * waits three seconds for each of them. After a crash there is nothing to take. If `take` throws an error, the process
+ * call, and `take` receives it in the next one, before that lists its tools. It is sent as JSON, 1 MiB at most, and the
+ * bridge waits a second for each of them. After a crash there is nothing to take. If `take` throws an error, the process
  * serves without the state, and the log has the reason.
  *
  * ```js

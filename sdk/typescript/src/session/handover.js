@@ -11,7 +11,7 @@ import { stringify } from "../json.js";
 /** @import { Registry } from "../registry.js" */
 
 /** The most bytes of a state. */
-const MOST = 16 << 20;
+const MOST = 1 << 20;
 
 /**
  * The bytes of the state of this process; none if there is no state.

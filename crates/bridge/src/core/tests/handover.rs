@@ -9,7 +9,7 @@ fn rig(mode: ReloadMode) -> Rig {
     rig
 }
 
-/// A graceful reload up to the registration of generation 2: its calls have ended before.
+/// A graceful reload until generation 2 has connected: the calls have ended before.
 fn reloading() -> Rig {
     let mut rig = rig(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
