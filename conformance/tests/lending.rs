@@ -203,8 +203,10 @@ fn a_file_without_an_sdk_is_told_the_way_to_one() {
 #[test]
 fn a_module_that_is_not_the_sdk_of_the_file_is_named() {
     let newer = "from protomcp import AsyncContext, tool\n";
+    let concurrent = PYTHON.replace("@tool(", "@tool(concurrent=True, description=");
     for (file, text, beside, expected) in [
         ("tools.py", newer, None, "with --sdk bundled it runs with that of pmcp"),
+        ("tools.py", &concurrent, None, "with --sdk bundled it runs with that of pmcp"),
         ("tools.py", PYTHON, Some("protomcp.py"), "a file protomcp.py hides the SDK"),
     ] {
         let sandbox = Sandbox::new();

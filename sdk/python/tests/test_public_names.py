@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import re
 import subprocess
 import sys
 from typing import Any
@@ -120,6 +121,25 @@ def test_every_public_name_has_its_parameters() -> None:
 )
 def test_a_difference_is_found(ours: Any, theirs: Any, fits: bool) -> None:
     assert covers(ours, theirs) is fits
+
+
+def test_the_bridge_knows_the_keywords_that_are_new() -> None:
+    """A file that uses one with the published SDK ends with a remedy: the table of `pmcp` has all of them."""
+    bridge = importlib.import_module("bridge")
+    advice = (bridge.ROOT / "crates/bridge/src/diagnostics/advice.rs").read_text()
+    _, table = advice.split("const KEYWORDS", 1)
+    rows = re.findall(r'\("([a-z_]+)", &\[([^]]*)\]\)', table.split("];\n", 1)[0])
+    known = {function: re.findall(r'"(\w+)"', keywords) for function, keywords in rows}
+    theirs, ours = describe(str(PUBLISHED)), describe(sys.executable, str(bridge.SDK))
+    new: dict[str, list[str]] = {}
+    for name, about in theirs.items():
+        module, function = name.split(":")
+        names = {each[0] for each in about["parameters"] or []}
+        added = sorted(each[0] for each in ours[name]["parameters"] or [] if each[0] not in names)
+        # Errors of classes have another form, and most of them are raised by handlers.
+        if added and not module and function.islower():
+            new[function] = added
+    assert known == new
 
 
 def test_all_lists_what_there_is() -> None:

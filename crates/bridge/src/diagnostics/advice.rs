@@ -48,6 +48,18 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("cargo", "files of a Cargo project run with it: install Rust"),
 ];
 
+/// Functions of the SDK for Python, and the keyword arguments that those of the published one refuse.
+const KEYWORDS: [(&str, &[&str]); 8] = [
+    ("tool", &["annotations", "app", "concurrent", "icons", "input_schema", "meta", "name", "task_required"]),
+    ("prompt", &["icons", "meta", "name", "title"]),
+    ("resource", &["annotations", "icons", "meta", "size", "title"]),
+    ("resource_template", &["annotations", "icons", "meta", "title"]),
+    ("tool_group", &["separator"]),
+    ("workflow", &["handles"]),
+    ("configure", &["concurrency"]),
+    ("PromptArg.__init__", &["title"]),
+];
+
 /// An interpreter without an SDK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MissingSdk {
@@ -103,11 +115,20 @@ pub(crate) fn other_sdk(lines: &[String], is_lent: bool) -> Option<&'static str>
         // The folder of a lent one is named by its digest.
         let is_installed = is_unknown && !line.contains("/protomcp/sdk/python-");
         let is_node = !is_lent && line.contains("module 'protomcp' does not provide an export named");
-        (is_installed || is_node).then_some(
+        (is_installed || is_node || is_refused_keyword(line)).then_some(
             "the SDK that is installed is another one, or an older one, than the file is written for: with --sdk bundled it \
              runs with that of pmcp",
         )
     })
+}
+
+/// True if a function of the published SDK has refused a keyword argument that ours takes.
+fn is_refused_keyword(line: &str) -> bool {
+    let refusal =
+        line.strip_prefix("TypeError: ").and_then(|line| line.split_once("() got an unexpected keyword argument '"));
+    let Some((function, rest)) = refusal else { return false };
+    let keyword = rest.split('\'').next().unwrap_or_default();
+    KEYWORDS.iter().any(|(known, keywords)| *known == function && keywords.contains(&keyword))
 }
 
 /// The remedy for a process that has ended with these last lines.
@@ -198,6 +219,15 @@ mod tests {
                 Some("another name"),
             ),
             ("ImportError: cannot import name 'x' from 'other' (/v/other.py)", true, None),
+            ("TypeError: tool() got an unexpected keyword argument 'concurrent'", true, Some("--sdk bundled")),
+            (
+                "TypeError: prompt() got an unexpected keyword argument 'title'. Did you mean 'name'?",
+                false,
+                Some("--sdk bundled"),
+            ),
+            // Ours refuses it, too.
+            ("TypeError: tool() got an unexpected keyword argument 'concurent'", true, None),
+            ("TypeError: send() got an unexpected keyword argument 'title'", true, None),
             (
                 "SyntaxError: The requested module 'protomcp' does not provide an export named 'app'",
                 false,
