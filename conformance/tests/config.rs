@@ -1,5 +1,6 @@
 //! Settings from `pmcp.toml` and from the environment, on the real program.
 
+use std::fs;
 use std::process::Output;
 
 use protomcp_conformance::Sandbox;
@@ -90,6 +91,28 @@ fn each_setting_is_shown_with_its_origin() {
     );
     // A command has no settings file.
     assert_eq!(shown(&sandbox, &["dev", "--", "versioned.py"], &[]), ["# pmcp dev"]);
+}
+
+#[test]
+fn a_watched_path_is_relative_to_the_settings() {
+    let sandbox = sandbox("");
+    fs::create_dir(sandbox.path("sub")).expect("the sandbox can be written");
+    for (name, text) in [("tools.py", ""), ("pmcp.toml", "watch = [\"words.json\", \"/pages\"]\n")] {
+        fs::write(sandbox.path("sub").join(name), text).expect("the sandbox can be written");
+    }
+    assert_eq!(
+        shown(&sandbox, &["sub/tools.py"], &[]),
+        ["# pmcp dev, with sub/pmcp.toml", "watch sub/words.json, /pages pmcp.toml, line 1"]
+    );
+    let variables = [("PMCP_WATCH", "words.json")];
+    assert_eq!(shown(&sandbox, &["sub/tools.py"], &variables)[1..], ["watch words.json PMCP_WATCH"]);
+    assert_eq!(shown(&sandbox, &["run", "sub/tools.py"], &variables), ["# pmcp run, with sub/pmcp.toml"]);
+    // A variable does not change the files of a command that are watched.
+    assert_eq!(shown(&sandbox, &["dev", "--", "sub/tools.py"], &variables), ["# pmcp dev"]);
+
+    let output = run(&sandbox, &["dev", "sub/tools.py"], &[]);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr.contains("invalid --watch: there is no sub/words.json"), "{stderr}");
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Dev {
             )));
         }
         let limits = &self.serve.tool.limits;
-        let watches = watches(&flags.watches, &words, self.serve.tool.watching.poll)?;
+        let watches = watches(&flags.watches, &words, note.is_some(), self.serve.tool.watching.poll)?;
         let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);
         let servers = servers.watching(watches, flags.policy.policy()).noting(note);
         Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
@@ -124,12 +124,16 @@ fn exist(watches: &[PathBuf]) -> Result<(), Failure> {
     }
 }
 
-fn watches(given: &[PathBuf], words: &[OsString], poll: Option<Duration>) -> Result<Vec<Watch>, Failure> {
+/// The paths that are given, and the files of the command: if none is given, or if a tool file was named.
+fn watches(
+    given: &[PathBuf],
+    words: &[OsString],
+    is_file: bool,
+    poll: Option<Duration>,
+) -> Result<Vec<Watch>, Failure> {
     exist(given)?;
-    let watches: Vec<_> = match given {
-        [] => Watch::command(words).into_iter().collect(),
-        given => given.iter().map(Watch::path).collect(),
-    };
+    let of_command = if given.is_empty() || is_file { Watch::command(words) } else { None };
+    let watches: Vec<_> = of_command.into_iter().chain(given.iter().map(Watch::path)).collect();
     if watches.is_empty() {
         return Err(Failure::usage(
             "the command names no file, and the current directory is too large to watch: add --watch PATH",

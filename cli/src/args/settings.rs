@@ -19,11 +19,13 @@ const VERBS: [&str; 11] =
     ["dev", "run", "list", "call", "read", "prompt", "validate", "playground", "test", "doctor", "bundle"];
 /// Flags of this heading choose other servers than a tool file, so a setting of a tool file cannot.
 const NOT_FOR_FILES: &str = "Servers";
+/// The flag of that heading that is for tool files, too. In the file its paths are relative to the file.
+pub(super) const WATCH: &str = "watch";
 /// Flags that are about one command line. Headers and OAuth clients are for servers at a URL.
 const NOT_SETTINGS: [&str; 7] =
     ["help", "answer", "header", "client-id", "client-secret-env", "client-issuer", "client-port"];
 /// Flags of tool files, which variables leave as they are in front of other servers.
-const TOOL_FILES_ONLY: [&str; 2] = ["runtime", "sdk"];
+const TOOL_FILES_ONLY: [&str; 3] = ["runtime", "sdk", WATCH];
 /// Flags without a meaning for a command that accepts them to say so.
 const NOT_OF: [(&str, &str); 1] = [("run", "poll")];
 
@@ -144,8 +146,9 @@ impl Names {
 pub(super) fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     let verb = command.get_name();
     command.get_arguments().filter(move |flag| {
+        let is_for_files = |name: &str| name == WATCH || flag.get_help_heading() != Some(NOT_FOR_FILES);
         let is_setting = |name: &str| !NOT_SETTINGS.contains(&name) && !NOT_OF.contains(&(verb, name));
-        flag.get_long().is_some_and(is_setting) && flag.get_help_heading() != Some(NOT_FOR_FILES)
+        flag.get_long().is_some_and(|name| is_for_files(name) && is_setting(name))
     })
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use toml_edit::{Document, Item, TableLike, Value};
 
-use crate::args::settings::{Names, Origin, Setting};
+use crate::args::settings::{Names, Origin, Setting, WATCH};
 use crate::exit::Failure;
 use crate::nearest::nearest;
 
@@ -14,11 +14,20 @@ pub(crate) const FILE: &str = "pmcp.toml";
 /// The settings of a file for a command; none if there is no file.
 pub(super) fn read(path: &Path, verb: &str, names: &Names) -> Result<Vec<Setting>, Failure> {
     let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
-    match std::fs::read_to_string(path) {
-        Ok(text) => parse(&text, verb, names).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display()))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(unreadable(error)),
+    let mut settings = match std::fs::read_to_string(path) {
+        Ok(text) => {
+            parse(&text, verb, names).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display())))?
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let directory = path.parent().unwrap_or(Path::new(""));
+    for setting in settings.iter_mut().filter(|setting| setting.flag == WATCH) {
+        for value in &mut setting.values {
+            *value = directory.join(&*value).to_string_lossy().into_owned();
+        }
     }
+    Ok(settings)
 }
 
 fn parse(text: &str, verb: &str, names: &Names) -> Result<Vec<Setting>, String> {
