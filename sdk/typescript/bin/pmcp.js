@@ -10,7 +10,8 @@ try {
 } catch {
   console.error(
     `protomcp: there is no pmcp for this system: the package ${name} is not installed. It comes with this package unless ` +
-      "optional dependencies are left out; for other systems, build pmcp from its sources.",
+      "optional dependencies are left out; from files, install both with one `npm install`; for other systems, build pmcp " +
+      "from its sources.",
   );
   process.exit(1);
 }
