@@ -23,6 +23,7 @@ mod dev;
 mod doctor;
 mod duration;
 mod exposure;
+mod file_flags;
 mod get;
 mod http;
 mod identity;
@@ -55,6 +56,7 @@ pub(crate) use address::{Address, Carrier, Encryption};
 pub(crate) use bundle::BundleOptions;
 pub(crate) use client::{Answer, CallOptions, ListKind, ListOptions, ServerFlags, Target};
 pub(crate) use doctor::DoctorOptions;
+use file_flags::Served;
 pub(crate) use get::{PromptOptions, ReadOptions};
 pub(crate) use http::{HttpOptions, Place, Protocols};
 pub(crate) use oauth_client::{RegisteredClient, check_sign_in};
@@ -67,6 +69,7 @@ use settings::Settings;
 pub(crate) use tcp::TcpOptions;
 pub(crate) use test::{TestAction, TestOptions};
 pub(crate) use tls::TlsFiles;
+use tool::FileServer;
 pub(crate) use tool::{ToolFlags, server_note, server_words};
 pub(crate) use trace::{MockOptions, RecordOptions, ReplayOptions};
 use upstream::UpstreamFlags;
@@ -274,7 +277,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
             dev.serve.options(source, &network_flags)
         }
         Verb::Run(_) if polls => Err(Failure::usage(NO_POLL)),
-        Verb::Run(run) => run.options(tool_flags, &network_flags),
+        Verb::Run(run) => run.options(&tool_flags, &network_flags),
         Verb::List(list) => list.options().map(|options| Parsed::List(Box::new(options))),
         Verb::Call(call) => call.options().map(|options| Parsed::Call(Box::new(options))),
         Verb::Read(read) => read.options().map(|options| Parsed::Read(Box::new(options))),
@@ -302,21 +305,26 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
 
 impl Run {
     /// The options; `tool_flags` and `network_flags` are those flags on the command line.
-    fn options(self, tool_flags: Vec<String>, network_flags: &[String]) -> Result<Parsed, Failure> {
+    fn options(self, tool_flags: &[String], network_flags: &[String]) -> Result<Parsed, Failure> {
         let Self { mut serve, mut upstream } = self;
-        let note = if upstream.names_server() { None } else { serve.tool.take_server() };
-        let note = note.map(|(words, note)| {
+        let has_command = upstream.has_command();
+        let of_file = if upstream.names_server() { None } else { serve.tool.take_server() };
+        let of_file = of_file.map(|FileServer { path, words, note }| {
             upstream.serve_command(words);
-            note
+            (path, note)
         });
         let source = match upstream.servers(&serve.tool.limits, variable)? {
             Some(_) if serve.tool.file.is_some() => {
                 return Err(Failure::usage("name either a tool file or servers, not both"));
             }
             Some(servers) => {
-                let is_idle = |flag: &String| note.is_none() || flag != "--runtime";
-                let idle = tool_flags.into_iter().filter(is_idle).collect();
-                Source::Servers { servers: Box::new(servers.noting(note)), idle }
+                let served = match &of_file {
+                    Some((path, _)) => Served::File(path),
+                    None if has_command => Served::Command,
+                    None => Served::Named,
+                };
+                served.check(tool_flags)?;
+                Source::Servers(Box::new(servers.noting(of_file.map(|(_, note)| note))))
             }
             None => serve.file(false)?,
         };

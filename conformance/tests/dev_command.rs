@@ -210,8 +210,11 @@ fn a_file_with_another_sdk_is_served_as_a_command() {
             let expected = format!("7 v{version}");
             eventually("the version", || (host.text("work", &json!({"id": 7, "ms": 0})) == expected).then_some(()));
         }
-        let refused = printed(&["dev", file, "--hot-reload", "swap"]);
-        assert!(refused.contains("--hot-reload is for tool files"), "{refused}");
+        for verb in ["run", "dev"] {
+            let refused = printed(&[verb, file, "--hot-reload", "swap"]);
+            let expected = format!("--hot-reload is for tool files: {file} is an MCP server with another SDK");
+            assert!(refused.contains(&expected), "{refused}");
+        }
     }
 }
 

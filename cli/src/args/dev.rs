@@ -8,12 +8,11 @@ use clap::Args;
 use protomcp_watch::Watch;
 
 use crate::args::Serve;
+use crate::args::file_flags::Served;
 use crate::args::parsed::Source;
+use crate::args::tool::FileServer;
 use crate::args::upstream::{PolicyFlags, ProtocolFlag, SessionFlags, Upstreams};
 use crate::exit::Failure;
-
-/// Flags for tool files that matter to commands, too.
-const FOR_COMMANDS: [&str; 2] = ["poll", "max-retiring"];
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -67,11 +66,11 @@ impl Dev {
     pub(super) fn source(&mut self, tool_flags: &[String]) -> Result<Source, Failure> {
         let flags = &mut self.command;
         let mut words = std::mem::take(&mut flags.command);
-        let mut note = None;
+        let mut of_file = None;
         if words.is_empty()
-            && let Some((command, text)) = self.serve.tool.take_server()
+            && let Some(FileServer { path, words: command, note }) = self.serve.tool.take_server()
         {
-            (words, note) = (command, Some(text));
+            (words, of_file) = (command, Some((path, note)));
         }
         if words.is_empty() {
             let without = [
@@ -91,28 +90,12 @@ impl Dev {
         if self.serve.tool.file.is_some() {
             return Err(Failure::usage("name either a tool file or a command after --, not both"));
         }
-        let has_meaning = |flag: &str| FOR_COMMANDS.contains(&flag) || note.is_some() && flag == "runtime";
-        let is_refused = |flag: &&String| !has_meaning(flag.trim_start_matches("--"));
-        if let Some(flag) = tool_flags.iter().find(is_refused) {
-            return Err(Failure::usage(format!(
-                "{flag} is for tool files: it has no meaning for a command after --{}",
-                hint(flag)
-            )));
-        }
+        of_file.as_ref().map_or(Served::Command, |(path, _)| Served::File(path)).check(tool_flags)?;
         let limits = &self.serve.tool.limits;
-        let watches = watches(&flags.watches, &words, note.is_some(), self.serve.tool.watching.poll)?;
+        let watches = watches(&flags.watches, &words, of_file.is_some(), self.serve.tool.watching.poll)?;
         let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);
-        let servers = servers.watching(watches, flags.policy.policy()).noting(note);
-        Ok(Source::Servers { servers: Box::new(servers), idle: Vec::new() })
-    }
-}
-
-/// The reason why a flag is not needed, where that is not obvious.
-fn hint(flag: &str) -> &'static str {
-    match flag {
-        "--hot-reload" => "; the new version always starts beside the old one, which finishes its calls",
-        "--runtime" => "; name the program in the command",
-        _ => "",
+        let servers = servers.watching(watches, flags.policy.policy()).noting(of_file.map(|(_, note)| note));
+        Ok(Source::Servers(Box::new(servers)))
     }
 }
 

@@ -79,11 +79,7 @@ pub(crate) enum Source {
         watch: bool,
     },
     /// Those of MCP servers.
-    Servers {
-        servers: Box<Upstreams>,
-        /// Flags on the command line that only matter to tool files.
-        idle: Vec<String>,
-    },
+    Servers(Box<Upstreams>),
 }
 
 /// The transport with its options.

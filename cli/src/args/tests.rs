@@ -36,16 +36,13 @@ fn flags_stand_anywhere_and_take_their_value_either_way() {
 
 #[test]
 fn servers_stand_in_for_a_tool_file() {
-    for (line, names, idle) in [
-        ("run -- npx -y some-server --transport http -1", "npx", &[][..]),
-        ("run --upstream https://example.com/mcp --header A:b", "https://example.com/mcp", &[]),
-        ("run --transport http --max-frame 1M -- server", "server", &["--max-frame"]),
+    for (line, names) in [
+        ("run -- npx -y some-server --transport http -1", "npx"),
+        ("run --upstream https://example.com/mcp --header A:b", "https://example.com/mcp"),
+        ("run --transport http --max-retiring 2 -- server", "server"),
     ] {
-        let Source::Servers { servers, idle: named } = options(line).source else { panic!("{line}: no servers") };
-        assert_eq!(
-            (servers.names().as_str(), named.as_slice()),
-            (names, &*idle.iter().map(|flag| (*flag).to_owned()).collect::<Vec<_>>())
-        );
+        let Source::Servers(servers) = options(line).source else { panic!("{line}: no servers") };
+        assert_eq!(servers.names(), names);
     }
     assert!(matches!(options("run --transport http -- server").endpoint, Endpoint::Http(_)));
 }
@@ -53,7 +50,7 @@ fn servers_stand_in_for_a_tool_file() {
 #[test]
 fn a_command_is_watched_with_the_limits_of_a_tool_file() {
     let servers = |line: &str| match options(line).source {
-        Source::Servers { servers, idle } if idle.is_empty() => servers,
+        Source::Servers(servers) => servers,
         other => panic!("{line}: {other:?}"),
     };
     let plain = servers("dev -- uv run server.py --port 1");
@@ -166,6 +163,8 @@ fn mistakes_are_named() {
         ("dev FILE -- server", "name either a tool file or a command after --, not both"),
         ("dev --hot-reload swap -- server", "--hot-reload is for tool files: it has no meaning for a command after --"),
         ("dev --socket x -- server", "--socket is for tool files"),
+        ("run --workers 3 -- server", "--workers is for tool files: it has no meaning for a command after --"),
+        ("run --upstream https://a --name x", "--name is for tool files: it has no meaning for the servers of"),
         ("dev --watch nowhere -- server", "invalid --watch: there is no nowhere"),
         ("dev FILE --watch nowhere", "invalid --watch: there is no nowhere"),
         ("dev FILE --upstream-sessions client", "--upstream-sessions is for a command after --"),

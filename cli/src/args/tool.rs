@@ -47,6 +47,16 @@ pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
     "icon",
 ];
 
+/// A file that is an MCP server with another SDK.
+#[derive(Debug)]
+pub(super) struct FileServer {
+    pub(super) path: PathBuf,
+    /// The command that serves it.
+    pub(super) words: Vec<OsString>,
+    /// For its author.
+    pub(super) note: String,
+}
+
 /// A tool file, and the treatment of its process.
 #[derive(Debug, Args)]
 pub(crate) struct ToolFlags {
@@ -204,9 +214,8 @@ impl ToolFlags {
         Ok(path)
     }
 
-    /// The command that serves the file, which is no longer a tool file, if it is an MCP server with another SDK; and a note
-    /// for its author.
-    pub(super) fn take_server(&mut self) -> Option<(Vec<OsString>, String)> {
+    /// The server that the file is, if it is one with another SDK: then it is no longer a tool file.
+    pub(super) fn take_server(&mut self) -> Option<FileServer> {
         let path = self.file.take()?;
         let file = self.runtime.iter().fold(ToolFile::new(&path), ToolFile::runtime);
         let Some(words) = server_words(&file) else {
@@ -214,7 +223,7 @@ impl ToolFlags {
             return None;
         };
         let note = server_note(&path, &words);
-        Some((words, note))
+        Some(FileServer { path, words, note })
     }
 
     /// True if definitions are adapted to hosts.

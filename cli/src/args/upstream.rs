@@ -162,6 +162,11 @@ impl UpstreamFlags {
         self.upstream.is_some() || self.config.is_some() || !self.command.is_empty()
     }
 
+    /// True if a command after `--` is the server.
+    pub(super) fn has_command(&self) -> bool {
+        !self.command.is_empty()
+    }
+
     /// Serves this command, as if it stood after `--`.
     pub(super) fn serve_command(&mut self, words: Vec<OsString>) {
         self.command = words;

@@ -27,13 +27,10 @@ use crate::remote::Remote;
 use crate::serve::run::{Signals, Wish};
 use crate::serve::status::StatusLayer;
 
-/// Notes a choice that was made for the user, and names the flags without effect.
-pub(super) fn note(servers: &Upstreams, idle: &[String]) {
+/// Notes a choice that was made for the user.
+pub(super) fn note(servers: &Upstreams) {
     if let Some(note) = &servers.note {
         tracing::info!("{note}");
-    }
-    for flag in idle {
-        tracing::warn!("{flag} has no effect on servers: it is for tool files");
     }
 }
 

@@ -49,8 +49,8 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
             let outcome = run.serve(all(listeners)).await;
             outcome.map_err(|error| failure(&error))
         }
-        Source::Servers { servers, idle } => {
-            gateway::note(&servers, &idle);
+        Source::Servers(servers) => {
+            gateway::note(&servers);
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
             let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;

@@ -11,7 +11,7 @@ use crate::init::shell_word;
 pub(super) fn is_watched(source: &Source) -> bool {
     let is_dev = match source {
         Source::File { watch, .. } => *watch,
-        Source::Servers { servers, .. } => !servers.watches.is_empty(),
+        Source::Servers(servers) => !servers.watches.is_empty(),
     };
     is_dev && io::stdin().is_terminal()
 }

@@ -52,8 +52,8 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
                 Err(error) => return Err(failure(&error)),
             }
         }
-        Source::Servers { servers, idle } => {
-            gateway::note(&servers, &idle);
+        Source::Servers(servers) => {
+            gateway::note(&servers);
             gateway::check(&servers)?;
             let mut reader = match is_terminal {
                 // A person who tries the command sees at once whether the servers start.

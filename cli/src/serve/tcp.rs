@@ -36,8 +36,8 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
             let run = prepare((bridge, starting), signals, format!("{} over TCP", path.display()));
             run.serve(connections).await.map_err(|error| failure(&error))
         }
-        Source::Servers { servers, idle } => {
-            gateway::note(&servers, &idle);
+        Source::Servers(servers) => {
+            gateway::note(&servers);
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
             let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;

@@ -1,0 +1,76 @@
+//! The rule for flags that only matter to tool files, in front of servers.
+
+use std::path::Path;
+
+use crate::exit::Failure;
+
+/// Flags for tool files that matter to servers, too.
+const FOR_SERVERS: [&str; 2] = ["--poll", "--max-retiring"];
+
+/// Servers in place of a tool file.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Served<'a> {
+    /// The command after `--`.
+    Command,
+    /// A file that is an MCP server with another SDK.
+    File(&'a Path),
+    /// The servers of `--upstream` or `--config`.
+    Named,
+}
+
+impl Served<'_> {
+    /// Refuses flags without a meaning for these servers. `given` are the flags for tool files on the command line.
+    pub(super) fn check(self, given: &[String]) -> Result<(), Failure> {
+        let Some(flag) = given.iter().find(|flag| !self.has_meaning(flag)) else { return Ok(()) };
+        let why = match self {
+            Self::Command => format!("it has no meaning for a command after --{}", hint(flag)),
+            Self::File(path) => format!("{} is an MCP server with another SDK{}", path.display(), hint(flag)),
+            Self::Named => "it has no meaning for the servers of --upstream and --config".to_owned(),
+        };
+        Err(Failure::usage(format!("{flag} is for tool files: {why}")))
+    }
+
+    /// True if the flag means something: the program that runs a file also runs one that is a server.
+    fn has_meaning(self, flag: &str) -> bool {
+        FOR_SERVERS.contains(&flag) || matches!(self, Self::File(_)) && flag == "--runtime"
+    }
+}
+
+/// The reason why a flag is not needed, where that is not obvious.
+fn hint(flag: &str) -> &'static str {
+    match flag {
+        "--hot-reload" => "; the new version always starts beside the old one, which finishes its calls",
+        "--runtime" => "; name the program in the command",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_without_a_meaning_for_servers_are_refused() {
+        let file = Served::File(Path::new("server.py"));
+        for (served, given, refusal) in [
+            (Served::Command, "--poll", None),
+            (Served::Command, "--max-retiring", None),
+            (
+                Served::Command,
+                "--workers",
+                Some("--workers is for tool files: it has no meaning for a command after --"),
+            ),
+            (Served::Command, "--runtime", Some("name the program in the command")),
+            (Served::Named, "--sdk", Some("no meaning for the servers of --upstream and --config")),
+            (file, "--runtime", None),
+            (file, "--sdk", Some("--sdk is for tool files: server.py is an MCP server with another SDK")),
+            (file, "--hot-reload", Some("with another SDK; the new version always starts beside the old one")),
+        ] {
+            let failure = served.check(&[given.to_owned()]).err().map(|failure| failure.to_string());
+            match (&failure, refusal) {
+                (Some(failure), Some(refusal)) => assert!(failure.contains(refusal), "{failure}"),
+                _ => assert_eq!(failure.as_deref(), refusal, "{served:?} {given}"),
+            }
+        }
+    }
+}
