@@ -273,7 +273,12 @@ pub(crate) fn server_words(file: &ToolFile) -> Option<Vec<OsString>> {
 
 /// The note that such a file is served by its command.
 pub(crate) fn server_note(path: &Path, words: &[OsString]) -> String {
-    let command: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    // The text of a module would hide the rest.
+    let shown = |word: &OsString| match word.to_string_lossy() {
+        word if word.starts_with("data:") => "data:…".to_owned(),
+        word => word.into_owned(),
+    };
+    let command: Vec<_> = words.iter().map(shown).collect();
     let command = command.join(" ");
     format!("{} is an MCP server with another SDK: serving it as the command `{command}`", path.display())
 }

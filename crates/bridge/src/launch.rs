@@ -19,6 +19,14 @@ const TYPES_UNREAD: i32 = 97;
 /// A module that ends a Node that cannot read TypeScript, before it fails at the file.
 pub(crate) const TYPES_ARE_READ: &str = "data:text/javascript,process.features.typescript||process.exit(97)";
 
+/// Like [`TYPES_ARE_READ`], for a command that nothing follows: it prints the remedy.
+pub(crate) fn types_are_needed() -> String {
+    let remedy = advice::WITHOUT_TSX;
+    format!(
+        "data:text/javascript,process.features.typescript||(console.error({remedy:?}),process.exit({TYPES_UNREAD}))"
+    )
+}
+
 /// The command, and the expected behaviour of its process.
 #[derive(Debug, Clone)]
 pub(crate) struct Launch {
@@ -183,6 +191,8 @@ mod tests {
             assert_eq!(reason.holds(&exit(status)), holds, "{reason:?} {status:?}");
         }
         assert!(TYPES_ARE_READ.ends_with(&format!("({TYPES_UNREAD})")));
+        let needed = types_are_needed();
+        assert!(needed.contains("npm install tsx") && !needed.contains(['#', '?', '%', '\\']), "{needed}");
     }
 
     #[test]

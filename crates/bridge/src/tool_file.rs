@@ -11,7 +11,7 @@ use protomcp_watch::{Filter, Watch};
 
 use crate::cargo_project::CargoProject;
 use crate::compat::python_bootstrap;
-use crate::launch::{Fallback, Launch, Lending, Reason, TYPES_ARE_READ};
+use crate::launch::{Fallback, Launch, Lending, Reason, TYPES_ARE_READ, types_are_needed};
 use crate::other_sdk::{self, Language};
 use crate::python_environment::{self, Found};
 use crate::python_file::{Metadata, PythonFile, WITHOUT_UV};
@@ -94,7 +94,17 @@ impl ToolFile {
             Kind::JavaScript | Kind::TypeScript => Language::JavaScript,
             Kind::Go | Kind::Program => return None,
         };
-        other_sdk::is_used_by(&self.path, language).then(|| self.command())
+        other_sdk::is_used_by(&self.path, language).then(|| self.final_command(self.launch()))
+    }
+
+    /// The command of a launch whose second command does not follow.
+    fn final_command(&self, launch: Launch) -> Command {
+        match launch.fallback {
+            Some(Fallback { reason: Reason::TypesUnread, .. }) => {
+                self.javascript(Command::new("node").arg("--import").arg(types_are_needed()), PATIENT).command
+            }
+            _ => launch.command,
+        }
     }
 
     /// True if there is something to run: a file, or the directory of a Cargo project.

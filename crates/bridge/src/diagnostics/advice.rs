@@ -11,9 +11,10 @@ const MISSING: [(&str, MissingSdk); 4] = [
 ];
 
 /// The words of an interpreter on standard error, and the remedy.
-const SPOKEN: [(&str, &str); 6] = [
+const SPOKEN: [(&str, &str); 7] = [
     ("npx canceled due to missing packages", WITHOUT_TSX),
     ("npm error code ENOTCACHED", WITHOUT_TSX),
+    ("tsx: not found", WITHOUT_TSX),
     (
         "Unknown file extension \".ts\"",
         "this Node does not read TypeScript: unset PROTOMCP_NODE and run `npm install tsx` beside the file, or set it to \
@@ -30,7 +31,8 @@ const SPOKEN: [(&str, &str); 6] = [
     ),
 ];
 
-const WITHOUT_TSX: &str = "this Node does not read TypeScript without tsx, and nothing is downloaded for it: run \
+/// The remedy for a Node that does not read TypeScript.
+pub(crate) const WITHOUT_TSX: &str = "this Node does not read TypeScript without tsx, and nothing is downloaded for it: run \
                            `npm install tsx` beside the file, use Node 22.18 or later, or set PROTOMCP_NODE to a runtime \
                            that reads TypeScript";
 
@@ -169,6 +171,7 @@ mod tests {
         for (line, remedy) in [
             ("npm error npx canceled due to missing packages and no YES option: [\"tsx@4\"]", "npm install tsx"),
             ("npm error code ENOTCACHED", "npm install tsx"),
+            ("sh: 1: tsx: not found", "npm install tsx"),
             ("TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension \".ts\" for /t.ts", "PROTOMCP_NODE"),
             ("SyntaxError [ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX]: TypeScript enum is not supported", "npm install tsx"),
             ("t.py ended without using protomcp; it defines no tools", "pmcp dev -- python FILE"),

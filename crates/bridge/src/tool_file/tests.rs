@@ -73,6 +73,10 @@ fn a_server_with_another_sdk_has_a_command() {
     assert_eq!(command("t.py", "from protomcp import tool\n", "python3"), None);
     assert_eq!(command("t.rb", python, "ruby"), None);
     assert!(ToolFile::new("/no/such/file.py").server_command().is_none());
+    let types = ToolFile::new("t.ts");
+    let last = line(&types.final_command(launch(&types, &[], false)));
+    assert!(last.starts_with("node --import data:text/javascript,") && last.ends_with(" t.ts"), "{last}");
+    assert!(last.contains("console.error(\"this Node does not read TypeScript"), "{last}");
 }
 
 #[test]
