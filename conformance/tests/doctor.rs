@@ -4,7 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use protomcp_conformance::{Sandbox, living};
+use protomcp_conformance::{Sandbox, living, peers};
 use serde_json::Value;
 
 /// The exit code and the findings, each as its health and its text with its fix.
@@ -36,6 +36,21 @@ fn a_healthy_file_is_well() {
     assert!(finding(&checks, "start").contains(" tools after "), "{checks:?}");
     let text = sandbox.pmcp(&["doctor", "basics.py"]).command().output().expect("pmcp starts").stdout;
     assert!(String::from_utf8_lossy(&text).starts_with("✓ file         basics.py\n✓ interpreter  "));
+}
+
+#[test]
+fn a_server_with_another_sdk_is_well() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("dev/server.py");
+    sandbox.write("broken.py", "import fastmcp\nraise SystemExit(3)\n");
+    let python = peers().join("mcp/bin/python").display().to_string();
+    let (code, checks) = doctor(&sandbox, &["server.py", "--runtime", &python]);
+    assert_eq!(code, Some(0), "{checks:?}");
+    assert!(finding(&checks, "sdk").contains("another one: the file is an MCP server"), "{checks:?}");
+    assert!(finding(&checks, "start").contains("1 tool after "), "{checks:?}");
+    let (code, checks) = doctor(&sandbox, &["broken.py", "--runtime", &python]);
+    assert_eq!(code, Some(1), "{checks:?}");
+    assert!(finding(&checks, "start").contains("exited with status 3"), "{checks:?}");
 }
 
 #[test]

@@ -50,6 +50,23 @@ for (const $ref of ['#/$defs/a%20b', '#/$defs/c~1d', '#/%zz', '#/$defs/%', '#/no
     assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+#[test]
+fn a_server_with_another_sdk_has_a_page() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("dev/server.py");
+    let launch = sandbox.pmcp(&["playground", "server.py", "--port", "0"]);
+    let launch = launch.env("PROTOMCP_PYTHON", peers().join("mcp/bin/python"));
+    let mut web = Web::launch_until(sandbox, launch, "in the playground");
+    let log = web.process().stderr();
+    assert!(log.contains("server.py is an MCP server with another SDK"), "{log}");
+    let (_, rest) = log.split_once("#token=").expect("it prints the URL");
+    let token = rest.split_whitespace().next().expect("the URL ends with its token");
+    web.carry("authorization", &format!("Bearer {token}"));
+    let called = web.send("POST", "/api/call", &[], r#"{"name": "work", "args": {"id": 7, "ms": 0}}"#);
+    assert!(called.status == 200 && called.body.contains("7 v0"), "{}", called.body);
+    assert_eq!(web.send("POST", "/api/reload", &[], "").status, 200);
+}
+
 /// Item 98.
 #[test]
 fn a_request_without_the_token_gets_nothing() {

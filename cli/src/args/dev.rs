@@ -90,7 +90,7 @@ impl Dev {
         if self.serve.tool.file.is_some() {
             return Err(Failure::usage("name either a tool file or a command after --, not both"));
         }
-        of_file.as_ref().map_or(Served::Command, |(path, _)| Served::File(path)).check(tool_flags)?;
+        of_file.as_ref().map_or(Served::Command, |(path, _)| Served::File(path)).check_watched(tool_flags)?;
         let limits = &self.serve.tool.limits;
         let watches = watches(&flags.watches, &words, of_file.is_some(), self.serve.tool.watching.poll)?;
         let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);

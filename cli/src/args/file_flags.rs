@@ -4,8 +4,8 @@ use std::path::Path;
 
 use crate::exit::Failure;
 
-/// Flags for tool files that matter to servers, too.
-const FOR_SERVERS: [&str; 2] = ["--poll", "--max-retiring"];
+/// Flags for tool files that matter to servers, too, if their files are watched.
+const WATCHED: [&str; 2] = ["--poll", "--max-retiring"];
 
 /// Servers in place of a tool file.
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +20,8 @@ pub(super) enum Served<'a> {
 
 impl Served<'_> {
     /// Refuses flags without a meaning for these servers. `given` are the flags for tool files on the command line.
-    pub(super) fn check(self, given: &[String]) -> Result<(), Failure> {
-        let Some(flag) = given.iter().find(|flag| !self.has_meaning(flag)) else { return Ok(()) };
+    pub(super) fn check<'a>(self, given: impl IntoIterator<Item = &'a String>) -> Result<(), Failure> {
+        let Some(flag) = given.into_iter().find(|flag| !self.has_meaning(flag)) else { return Ok(()) };
         let why = match self {
             Self::Command => format!("it has no meaning for a command after --{}", hint(flag)),
             Self::File(path) => format!("{} is an MCP server with another SDK{}", path.display(), hint(flag)),
@@ -30,9 +30,14 @@ impl Served<'_> {
         Err(Failure::usage(format!("{flag} is for tool files: {why}")))
     }
 
+    /// Like [`check`](Self::check), for servers whose files are watched.
+    pub(super) fn check_watched(self, given: &[String]) -> Result<(), Failure> {
+        self.check(given.iter().filter(|flag| !WATCHED.contains(&flag.as_str())))
+    }
+
     /// True if the flag means something: the program that runs a file also runs one that is a server.
     fn has_meaning(self, flag: &str) -> bool {
-        FOR_SERVERS.contains(&flag) || matches!(self, Self::File(_)) && flag == "--runtime"
+        matches!(self, Self::File(_)) && flag == "--runtime"
     }
 }
 
@@ -41,6 +46,7 @@ fn hint(flag: &str) -> &'static str {
     match flag {
         "--hot-reload" => "; the new version always starts beside the old one, which finishes its calls",
         "--runtime" => "; name the program in the command",
+        "--max-retiring" => "; only pmcp dev reloads servers",
         _ => "",
     }
 }
@@ -53,8 +59,7 @@ mod tests {
     fn flags_without_a_meaning_for_servers_are_refused() {
         let file = Served::File(Path::new("server.py"));
         for (served, given, refusal) in [
-            (Served::Command, "--poll", None),
-            (Served::Command, "--max-retiring", None),
+            (Served::Command, "--max-retiring", Some("only pmcp dev reloads servers")),
             (
                 Served::Command,
                 "--workers",
@@ -72,5 +77,7 @@ mod tests {
                 _ => assert_eq!(failure.as_deref(), refusal, "{served:?} {given}"),
             }
         }
+        let watched = |flag: &str| Served::Command.check_watched(&[flag.to_owned()]);
+        assert!(watched("--poll").is_ok() && watched("--max-retiring").is_ok() && watched("--sdk").is_err());
     }
 }

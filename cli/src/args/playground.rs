@@ -4,10 +4,14 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
+use protomcp_watch::Watch;
 
 use crate::args::exposure::{Exposure, Protection};
+use crate::args::file_flags::Served;
 use crate::args::http::host;
-use crate::args::tool::ToolFlags;
+use crate::args::tool::{FileServer, ToolFlags};
+use crate::args::upstream::{SessionFlags, Upstreams};
+use crate::args::upstream_config::CommandProtocol;
 use crate::exit::Failure;
 
 /// The flags of `pmcp playground`.
@@ -39,6 +43,8 @@ tools. MCP clients reach the same server at /mcp with the secret as a bearer tok
 #[derive(Debug)]
 pub(crate) struct PlaygroundOptions {
     pub(crate) path: PathBuf,
+    /// The file as the server that it is with another SDK.
+    pub(crate) servers: Option<Box<Upstreams>>,
     pub(crate) host: String,
     pub(crate) port: u16,
     pub(crate) tool: ToolFlags,
@@ -46,10 +52,29 @@ pub(crate) struct PlaygroundOptions {
 }
 
 impl Playground {
-    pub(super) fn options(self) -> Result<PlaygroundOptions, Failure> {
-        let Self { host, port, insecure_plaintext, tool } = self;
-        Ok(PlaygroundOptions { path: tool.path()?, host, port, tool, insecure_plaintext })
+    /// The options; `tool_flags` are the flags for tool files on the command line.
+    pub(super) fn options(self, tool_flags: &[String]) -> Result<PlaygroundOptions, Failure> {
+        let Self { host, port, insecure_plaintext, mut tool } = self;
+        let path = tool.path()?;
+        let servers = match tool.take_server() {
+            Some(server) => Some(Box::new(servers(server, &tool, tool_flags)?)),
+            None => None,
+        };
+        Ok(PlaygroundOptions { path, servers, host, port, tool, insecure_plaintext })
     }
+}
+
+/// The server that a file is, which is started again when its files change.
+fn servers(server: FileServer, tool: &ToolFlags, tool_flags: &[String]) -> Result<Upstreams, Failure> {
+    let FileServer { path, words, note } = server;
+    Served::File(&path).check_watched(tool_flags)?;
+    let polled = |watch: Watch| match tool.watching.poll {
+        Some(pause) => watch.poll_every(pause),
+        None => watch,
+    };
+    let watches = Watch::command(&words).into_iter().map(polled).collect();
+    let servers = Upstreams::of_command(words, CommandProtocol::default(), SessionFlags::default(), &tool.limits);
+    Ok(servers.watching(watches, None).noting(Some(note)))
 }
 
 impl PlaygroundOptions {

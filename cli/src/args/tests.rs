@@ -39,7 +39,7 @@ fn servers_stand_in_for_a_tool_file() {
     for (line, names) in [
         ("run -- npx -y some-server --transport http -1", "npx"),
         ("run --upstream https://example.com/mcp --header A:b", "https://example.com/mcp"),
-        ("run --transport http --max-retiring 2 -- server", "server"),
+        ("run --transport http -- server", "server"),
     ] {
         let Source::Servers(servers) = options(line).source else { panic!("{line}: no servers") };
         assert_eq!(servers.names(), names);

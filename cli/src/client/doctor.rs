@@ -11,6 +11,7 @@ use std::{env, fs};
 
 use protomcp_bridge::{Bridge, Command, ToolFile};
 use protomcp_check::{Access, Facts, Program, Sdk, Socket, Start, diagnose};
+use protomcp_client::{Client, ClientLimits, CommandTransport};
 
 use crate::args::choices::Sdk as SdkChoice;
 use crate::args::{DoctorOptions, Format};
@@ -19,6 +20,8 @@ use crate::lending;
 
 /// The time of the trial start.
 const START: Duration = Duration::from_secs(30);
+/// The time for a server to end.
+const CLOSE: Duration = Duration::from_secs(5);
 /// The time of a program that prints its version.
 const VERSION: Duration = Duration::from_secs(10);
 /// The most directories that are counted for watches.
@@ -60,8 +63,13 @@ async fn facts(file: &Path, tool: &ToolFile, port: Option<u16>) -> Facts {
     }
     facts.program = program(&command, is_program).await;
     if access == Access::Fine && facts.program.is_found {
-        facts.sdk = sdk(file, &command).await;
-        facts.start = Some(start(file, tool).await);
+        if let Some(server) = tool.server_command() {
+            facts.sdk = Some(Sdk::Other);
+            facts.start = Some(start_server(server).await);
+        } else {
+            facts.sdk = sdk(file, &command).await;
+            facts.start = Some(start(file, tool).await);
+        }
     }
     facts
 }
@@ -178,6 +186,24 @@ async fn start(file: &Path, tool: &ToolFile) -> Start {
             Start::Ready { tools, took, calls_run: calls_run(file) }
         }
         Err(error) => Start::Failed(error.to_string()),
+    }
+}
+
+/// Starts a server with another SDK once.
+async fn start_server(command: Command) -> Start {
+    let began = Instant::now();
+    let limits = ClientLimits { open_timeout: START, timeout: START, ..ClientLimits::default() };
+    let client = Client::new("pmcp", env!("CARGO_PKG_VERSION")).limits(limits);
+    // The error of a start has the last lines.
+    let session = match client.spawn_transport(CommandTransport::new(command).on_stderr(|_| {})).await {
+        Ok(session) => session,
+        Err(error) => return Start::Failed(error.to_string()),
+    };
+    let (tools, took) = (session.list_all_tools().await, began.elapsed());
+    session.close(CLOSE).await;
+    match tools {
+        Ok(tools) => Start::Ready { tools: tools.len(), took, calls_run: true },
+        Err(error) => Start::Failed(format!("it does not list its tools: {error}")),
     }
 }
 

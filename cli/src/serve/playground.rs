@@ -5,12 +5,15 @@ use std::time::Duration;
 use protomcp_bridge::open_files;
 use protomcp_http::{Config, Credential, Listener, ListenerConfig, StreamableHttp};
 use protomcp_playground::{Calls, Journal, Playground, Reload, Token};
+use protomcp_server::{Server, Service};
+use tokio::net::TcpListener;
 use tokio::runtime;
 
 use crate::args::PlaygroundOptions;
 use crate::exit::{self, Failure};
 use crate::log;
 use crate::serve::binary::Terms;
+use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::run::{Signals, failure, prepare};
 use crate::serve::{LAST_TASKS, joined};
@@ -36,40 +39,83 @@ async fn serve(options: PlaygroundOptions) -> Result<(), Failure> {
         move |line| journal.log(&line.replace(&secret, "…"))
     });
     log::start(options.tool.log_level, options.tool.log);
-    let signals = Signals::new()?;
-    let listeners =
-        listeners::open("--port", &options.host, options.port, |addresses| options.permit(addresses)).await?;
-    let Listeners { sockets, address } = listeners;
-    let config = ListenerConfig::default().with_drain_timeout(options.tool.limits.drain_timeout + CLOSE_TIMEOUT);
-    // Before the tool process starts, which gets the original limit.
-    if let Err(error) = open_files::raise(config.open_files()) {
-        tracing::warn!("the limit of open files stays as it is: {error}");
-    }
-    let name = if options.host.contains(':') { format!("[{}]", options.host) } else { options.host.clone() };
-    let origin = format!("http://{name}:{}", address.port());
-    let (bridge, starting) = options.tool.bridge(&options.path, true).tap(journal.tap()).launch();
-    let access = Config::default().require(Credential::token(token.secret())).allow_host(&options.host);
-    let server = Terms::new(&options.tool).json(bridge.server());
-    // The bridge says more about a call that is too late.
-    let calls = Calls::new(server.clone()).with_timeout(options.tool.limits.call_timeout.saturating_add(CLOSE_TIMEOUT));
-    let service = StreamableHttp::new(server, access);
-    let run = prepare((bridge, starting), signals, format!("{} in the playground", options.path.display()));
-    let handle = run.handle();
-    let page = Playground::new(service.clone(), calls, journal.clone(), Reload::new(move || handle.reload()));
-    tracing::info!("listening on {origin}/mcp");
-    let url = token.url(&origin);
-    if tracing::enabled!(tracing::Level::INFO) {
-        tracing::info!("open {url}");
-    } else {
-        exit::print(&format!("{url}\n"))?;
-    }
-    let ended = {
-        let service = service.clone();
-        async move { service.drained().await }
+    let mut signals = Signals::new()?;
+    let front = Front::open(&options, token, journal.clone()).await?;
+    let PlaygroundOptions { path, servers, tool, .. } = options;
+    let served = format!("{} in the playground", path.display());
+    let Some(servers) = servers else {
+        let (bridge, starting) = tool.bridge(&path, true).tap(journal.tap()).launch();
+        let server = bridge.server();
+        let run = prepare((bridge, starting), signals, served);
+        let handle = run.handle();
+        let (service, serving) = front.serve(server, Reload::new(move || handle.reload()))?;
+        let run = run.on_drain(move || journal.close()).on_stopped(move || service.shut_down());
+        return run.serve(serving).await.map_err(|error| failure(&error));
     };
-    let run = run.on_drain(move || journal.close()).on_stopped(move || service.shut_down());
-    let listener = Listener::from_sockets(sockets).with_config(config);
-    let serving = listener.serve(page).with_graceful_shutdown(ended);
-    let outcome = run.serve(async move { serving.await.map_err(|error| format!("cannot serve: {error}")) }).await;
-    outcome.map_err(|error| failure(&error))
+    gateway::note(&servers);
+    gateway::check(&servers)?;
+    let remote = front.terms.remote(servers.limits.timeout);
+    let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
+    let reloaded = gateway.clone();
+    let (_, serving) = front.serve(gateway::server(&gateway, &servers), Reload::new(move || reloaded.reload()))?;
+    tracing::info!("serving {served}");
+    gateway::serve(gateway, serving, signals, move || journal.close()).await.map_err(Failure::failed)
+}
+
+/// The sockets and the secret, before there is anything to serve.
+struct Front {
+    token: Token,
+    journal: Journal,
+    terms: Terms,
+    call_timeout: Duration,
+    sockets: Vec<TcpListener>,
+    config: ListenerConfig,
+    access: Config,
+    /// The beginning of all URLs.
+    origin: String,
+}
+
+impl Front {
+    async fn open(options: &PlaygroundOptions, token: Token, journal: Journal) -> Result<Self, Failure> {
+        let Listeners { sockets, address } =
+            listeners::open("--port", &options.host, options.port, |addresses| options.permit(addresses)).await?;
+        let limits = &options.tool.limits;
+        let config = ListenerConfig::default().with_drain_timeout(limits.drain_timeout + CLOSE_TIMEOUT);
+        // Before the tool process starts, which gets the original limit.
+        if let Err(error) = open_files::raise(config.open_files()) {
+            tracing::warn!("the limit of open files stays as it is: {error}");
+        }
+        let name = if options.host.contains(':') { format!("[{}]", options.host) } else { options.host.clone() };
+        let origin = format!("http://{name}:{}", address.port());
+        let access = Config::default().require(Credential::token(token.secret())).allow_host(&options.host);
+        // The bridge says more about a call that is too late.
+        let call_timeout = limits.call_timeout.saturating_add(CLOSE_TIMEOUT);
+        Ok(Self { token, journal, terms: Terms::new(&options.tool), call_timeout, sockets, config, access, origin })
+    }
+
+    /// The service, and its listener at work. Prints the URL of the page.
+    fn serve<S: Service>(
+        self,
+        server: Server<S>,
+        reload: Reload,
+    ) -> Result<(StreamableHttp, impl Future<Output = Result<(), String>>), Failure> {
+        let server = self.terms.json(server);
+        let calls = Calls::new(server.clone()).with_timeout(self.call_timeout);
+        let service = StreamableHttp::new(server, self.access);
+        let page = Playground::new(service.clone(), calls, self.journal, reload);
+        tracing::info!("listening on {}/mcp", self.origin);
+        let url = self.token.url(&self.origin);
+        if tracing::enabled!(tracing::Level::INFO) {
+            tracing::info!("open {url}");
+        } else {
+            exit::print(&format!("{url}\n"))?;
+        }
+        let ended = {
+            let service = service.clone();
+            async move { service.drained().await }
+        };
+        let listener = Listener::from_sockets(self.sockets).with_config(self.config);
+        let serving = listener.serve(page).with_graceful_shutdown(ended);
+        Ok((service, async move { serving.await.map_err(|error| format!("cannot serve: {error}")) }))
+    }
 }

@@ -81,6 +81,8 @@ pub enum Sdk {
     Found(String),
     /// None, and the bridge lends one.
     Lent,
+    /// That of another project: the file is an MCP server by itself.
+    Other,
     /// None.
     Missing {
         /// The way to one.
@@ -216,6 +218,7 @@ fn sdk(sdk: &Sdk, is_started: bool) -> Diagnosis {
     match sdk {
         Sdk::Missing { .. } if is_started => good("sdk", "not installed, and not needed: the file starts"),
         Sdk::Lent => good("sdk", "not installed; pmcp lends its own"),
+        Sdk::Other => good("sdk", "another one: the file is an MCP server, which pmcp serves as a command"),
         Sdk::Found(version) => good("sdk", format!("protomcp {version}")),
         Sdk::Missing { install } => bad("sdk", "the interpreter finds no SDK", install.clone()),
     }

@@ -59,6 +59,8 @@ fn a_healthy_file_has_no_fix() {
     assert!(text.starts_with("✓ file         tools.py\n✓ interpreter  python3, Python 3.11.2\n"), "{text}");
     let lent = diagnose(&Facts { sdk: Some(Sdk::Lent), start: ready(1, Duration::ZERO, false), ..facts() });
     assert!(lent.is_well() && lent.to_text().contains("lends its own") && lent.to_text().contains("called by pmcp"));
+    let other = diagnose(&Facts { sdk: Some(Sdk::Other), ..facts() });
+    assert!(other.is_well() && other.to_text().contains("an MCP server, which pmcp serves as a command"));
 }
 
 #[test]
