@@ -27,9 +27,10 @@ pub(crate) fn is_used_by(path: &Path, language: Language) -> bool {
 }
 
 fn is_used_in(text: &str, language: Language) -> bool {
+    let code = code(text, language);
     let imports = |module: &str| match language {
-        Language::Python => text.lines().any(|line| imports_python(line, module)),
-        Language::JavaScript => text.lines().any(|line| imports_javascript(line, module)),
+        Language::Python => statements(&code).any(|statement| imports_python(statement, module)),
+        Language::JavaScript => code.lines().any(|line| imports_javascript(line, module)),
     };
     let others = match language {
         Language::Python => PYTHON,
@@ -38,11 +39,88 @@ fn is_used_in(text: &str, language: Language) -> bool {
     others.iter().any(|module| imports(module)) && !imports("protomcp")
 }
 
-/// `import module`, `from module import …` and `from module.part import …` at the beginning of a line.
-fn imports_python(line: &str, module: &str) -> bool {
-    let named = line.strip_prefix("from ").or_else(|| line.strip_prefix("import "));
-    let rest = named.and_then(|named| named.trim_start().strip_prefix(module));
-    rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric() || next == '_'))
+/// The text without comments and without the strings that cannot be the name of a module.
+fn code(text: &str, language: Language) -> String {
+    let (mut code, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(['#', '/', '"', '\'', '`']) {
+        let (before, found) = rest.split_at(at);
+        let Token { kept, length } = token(found, language);
+        code.push_str(before);
+        code.push_str(&found[..kept]);
+        rest = &found[length..];
+    }
+    code + rest
+}
+
+/// A comment, a string, or one character: the bytes that are code, and all of them.
+struct Token {
+    kept: usize,
+    length: usize,
+}
+
+fn token(text: &str, language: Language) -> Token {
+    let to_line_end = || text.find('\n').unwrap_or(text.len());
+    let quotes: &[&str] = match language {
+        Language::Python => &["\"\"\"", "'''", "\"", "'"],
+        Language::JavaScript => &["\"", "'", "`"],
+    };
+    match (language, quotes.iter().copied().find(|quote| text.starts_with(*quote))) {
+        (Language::Python, Some(quote)) => Token { kept: 0, length: string(text, quote) },
+        (Language::JavaScript, Some("`")) => Token { kept: 0, length: string(text, "`") },
+        (Language::JavaScript, Some(quote)) => {
+            let length = string(text, quote);
+            Token { kept: length, length }
+        }
+        (Language::Python, None) if text.starts_with('#') => Token { kept: 0, length: to_line_end() },
+        (Language::JavaScript, None) if text.starts_with("//") => Token { kept: 0, length: to_line_end() },
+        (Language::JavaScript, None) if text.starts_with("/*") => {
+            Token { kept: 0, length: text[2..].find("*/").map_or(text.len(), |end| end + 4) }
+        }
+        _ => Token { kept: 1, length: 1 },
+    }
+}
+
+/// The length of the string that the text begins with. One in single or double quotes ends with its line at the latest.
+fn string(text: &str, quote: &str) -> usize {
+    let is_one_line = matches!(quote, "\"" | "'");
+    let mut at = quote.len();
+    while let Some(next) = text[at..].chars().next() {
+        if text[at..].starts_with(quote) {
+            return at + quote.len();
+        }
+        match next {
+            '\\' => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+            '\n' if is_one_line => return at,
+            _ => at += next.len_utf8(),
+        }
+    }
+    text.len()
+}
+
+/// The statements at the beginning of lines, and those below `try` and `except`.
+fn statements(code: &str) -> impl Iterator<Item = &str> {
+    let mut is_tried = false;
+    let lines = code.lines().filter(move |line| {
+        let is_indented = line.starts_with([' ', '\t']);
+        if !is_indented && !line.is_empty() {
+            is_tried = line.starts_with("try:") || line.starts_with("except");
+        }
+        !is_indented || is_tried
+    });
+    lines.flat_map(|line| line.split(';')).map(str::trim)
+}
+
+/// `import module`, also among others, `from module import …` and `from module.part import …`.
+fn imports_python(statement: &str, module: &str) -> bool {
+    let is_meant = |named: &str| {
+        let name = named.split_whitespace().next().unwrap_or_default();
+        name.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    match (statement.strip_prefix("from "), statement.strip_prefix("import ")) {
+        (Some(named), _) => is_meant(named),
+        (None, Some(list)) => list.split(',').any(is_meant),
+        (None, None) => false,
+    }
 }
 
 /// The name of the module, or of a part of it, in quotes at the end of an import or in `require(…)`.
@@ -51,7 +129,7 @@ fn imports_javascript(line: &str, module: &str) -> bool {
         line.split_once(&format!("{quote}{module}")).is_some_and(|(before, rest)| {
             let before = before.trim_end();
             let is_import = ["from", "import", "import(", "require("].iter().any(|word| before.ends_with(word));
-            is_import && !before.trim_start().starts_with("//") && rest.starts_with([*quote, '/'])
+            is_import && rest.starts_with([*quote, '/'])
         })
     })
 }
@@ -74,6 +152,20 @@ mod tests {
             ("# from fastmcp import FastMCP\n", false),
             ("from fastmcp import Client\nfrom protomcp import tool\n", false),
             ("import protomcp.runner\nimport fastmcp\n", false),
+            ("import fastmcp, protomcp\n", false),
+            ("import json, protomcp\nimport fastmcp\n", false),
+            ("import json, fastmcp as fm\n", true),
+            ("import json; import fastmcp\n", true),
+            ("\"\"\"Unlike\nimport fastmcp\nthis is small.\"\"\"\nimport json\n", false),
+            ("x = '''\nimport fastmcp\n'''\n", false),
+            ("\"\"\"It is.\"\"\"\nimport fastmcp\n", true),
+            ("# don't\nimport fastmcp\nx = \"\\\"\"\n", true),
+            ("import os\nx = \"never closed\nimport fastmcp\n", true),
+            ("try:\n    import fastmcp\nexcept ImportError:\n    raise\n", true),
+            ("try:\n    import json\nexcept ImportError:\n    import fastmcp\n", true),
+            ("try:\n    import protomcp\nexcept ImportError:\n    import fastmcp\n", false),
+            ("def f():\n    import fastmcp\n", false),
+            ("try:\n    f()\nexcept ValueError:\n    pass\nif x:\n    import fastmcp\n", false),
             ("", false),
         ] {
             assert_eq!(is_used_in(text, Language::Python), expected, "{text:?}");
@@ -86,6 +178,11 @@ mod tests {
             (r#"import { Client } from "@modelcontextprotocol/sdk/client/index.js";"#, false),
             (r#"import { x } from "@modelcontextprotocol/server-filesystem";"#, false),
             (r#"// import { McpServer } from "@modelcontextprotocol/server";"#, false),
+            ("/*\nimport \"@modelcontextprotocol/server\";\n*/\n", false),
+            ("/* a */ import \"@modelcontextprotocol/server\"; // b\n", true),
+            ("const url = \"https://a/*b\";\nimport \"@modelcontextprotocol/server\";\n", true),
+            ("const help = `\nimport \"@modelcontextprotocol/server\";\n`;\n", false),
+            ("const half = 1 / 2;\nimport \"@modelcontextprotocol/server\";\n/* open", true),
             ("import \"@modelcontextprotocol/server\";\nimport { tool } from \"protomcp\";", false),
         ] {
             assert_eq!(is_used_in(text, Language::JavaScript), expected, "{text:?}");

@@ -31,6 +31,10 @@ const SPOKEN: [(&str, &str); 7] = [
     ),
 ];
 
+/// The remedy for a file that ends without an error, and without tools.
+pub(crate) const AS_COMMAND: &str =
+    "an MCP server with another SDK is served as a command, such as: pmcp dev -- node FILE";
+
 /// The remedy for a Node that does not read TypeScript.
 pub(crate) const WITHOUT_TSX: &str = "this Node does not read TypeScript without tsx, and nothing is downloaded for it: run \
                            `npm install tsx` beside the file, use Node 22.18 or later, or set PROTOMCP_NODE to a runtime \

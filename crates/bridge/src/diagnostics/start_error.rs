@@ -22,7 +22,7 @@ pub enum StartError {
     #[error(transparent)]
     Spawn(NotSpawned),
     /// It ended before it connected.
-    #[error("{}", Cause::exited(.0, before_it_connected(.0)))]
+    #[error("{}", exited(.0))]
     Exited(Exit),
     /// It ended before it connected, because its interpreter has no SDK, or another one than the file needs.
     #[error("{}", no_sdk(.exit, .remedy))]
@@ -64,7 +64,7 @@ impl StartError {
 
     pub(crate) fn cause(&self) -> Cause {
         match self {
-            Self::Exited(exit) => Cause::exited(exit, before_it_connected(exit)),
+            Self::Exited(exit) => exited(exit),
             Self::NoSdk { exit, remedy } => no_sdk(exit, remedy),
             Self::ExitedRegistering(exit) => Cause::exited(exit, WHILE_REGISTERING),
             Self::Handshake(HandshakeError::Refused(reason)) => {
@@ -118,6 +118,12 @@ impl From<SpawnError> for StartError {
     }
 }
 
+/// A program that has done its work may be a server that no client has reached.
+fn exited(exit: &Exit) -> Cause {
+    let cause = Cause::exited(exit, before_it_connected(exit));
+    if exit.status.success() { cause.with_remedy(advice::AS_COMMAND) } else { cause }
+}
+
 fn no_sdk(exit: &Exit, remedy: &str) -> Cause {
     Cause::exited(exit, before_it_connected(exit)).with_remedy(remedy)
 }
@@ -166,6 +172,14 @@ mod tests {
         let source = std::io::Error::other("it is a file");
         let texts = chain(&SpawnError::Directory { directory: "/tmp/x".into(), source }.into());
         assert_eq!(texts, ["cannot start in /tmp/x", "it is a file"]);
+    }
+
+    #[test]
+    fn a_program_that_ends_well_may_be_another_server() {
+        let ended =
+            |code| StartError::Exited(Exit { status: Status::Code(code), stderr_tail: vec![], uptime: Duration::ZERO });
+        assert!(ended(0).to_string().ends_with("pmcp dev -- node FILE"));
+        assert!(!ended(1).to_string().contains("pmcp dev"));
     }
 
     #[test]
