@@ -1,5 +1,6 @@
 //! `pmcp list`, `pmcp call`, `pmcp read`, `pmcp prompt`, `pmcp validate`, `pmcp test` and `pmcp doctor`: uses one server as a client.
 
+mod answers;
 mod arguments;
 mod bundle;
 mod call;

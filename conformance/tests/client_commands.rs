@@ -151,6 +151,12 @@ fn forms_are_answered_by_the_command_line() {
     assert_eq!(text, "Elicitation completed: action=Accept, content={\"username\":\"ann\",\"email\":\"a@b.c\"}\n");
     let (code, text) = error(&sandbox, &[&call[..], &["--answer", "username=ann"]].concat());
     assert!(code == Some(1) && text.contains("--answer email=…: a value is required"), "{text}");
+    let misspelt = ["--answer", "username=ann", "--answer", "mail=a@b.c"];
+    let (_, text) = error(&sandbox, &[&call[..], &misspelt].concat());
+    assert!(
+        text.contains("--answer mail=… has no effect: no form has this field; there are username, email"),
+        "{text}"
+    );
     let (code, text) = error(&sandbox, &[&call[..], &["--era", "stateless"]].concat());
     assert!(code == Some(1) && text.contains("(-32021); it asks its user: give the answers with --answer"), "{text}");
 }

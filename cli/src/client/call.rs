@@ -45,16 +45,18 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
         }
         _ => None,
     };
+    let asking = connection.asking();
     connection.close().await;
     if shows_progress {
         clear();
     }
-    let result = outcome.map_err(|error| refusal::failure(&format!("calling {tool:?}"), &error, meant))?;
+    let result = outcome.map_err(|error| refusal::failure(&format!("calling {tool:?}"), &error, meant, asking))?;
     let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
     let text = if json { format!("{result}\n") } else { as_text(&value) };
+    let advice = asking.advice(&text);
     exit::print(&exit::for_stdout(text))?;
     match value["isError"] {
-        Value::Bool(true) => Err(Failure::failed(format!("the tool {tool:?} reports an error"))),
+        Value::Bool(true) => Err(Failure::failed(format!("the tool {tool:?} reports an error{advice}"))),
         _ => Ok(()),
     }
 }

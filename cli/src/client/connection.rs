@@ -15,7 +15,9 @@ use protomcp_transport::{Transport, memory};
 use crate::advice::with_advice;
 use crate::args::choices::EraChoice;
 use crate::args::{Address, Answer, ServerFlags, Target, check_sign_in, server_note, server_words, shown};
+use crate::client::answers::Answers;
 use crate::client::form;
+use crate::client::refusal::Asking;
 use crate::exit::Failure;
 use crate::lending;
 use crate::proto_remote::ProtoRemote;
@@ -54,28 +56,31 @@ impl Caller {
 pub(super) struct Connection {
     pub(super) session: ClientSession,
     bridge: Option<Bridge>,
+    answers: Answers,
 }
 
 impl Connection {
     /// Opens a session with the server.
     pub(super) async fn open(target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
-        Self::open_in(Mode::Auto, target, flags, &[]).await
+        Self::open_in(Mode::Auto, target, flags, Answers::default()).await
     }
 
     /// As [`Connection::open`], for calls. Some servers that have both eras can ask in sessions only, so a user who can be
     /// asked has one, and one who has given `answers`.
     pub(super) async fn open_to_call(target: Target, flags: &ServerFlags, answers: &[Answer]) -> Result<Self, Failure> {
+        let answers = Answers::new(answers.to_vec());
         let is_asked = !answers.is_empty() || form::has_terminal();
         Self::open_in(if is_asked { Mode::StatefulFirst } else { Mode::Auto }, target, flags, answers).await
     }
 
     /// Opens a session in these eras, unless the user has chosen one.
-    async fn open_in(eras: Mode, target: Target, flags: &ServerFlags, answers: &[Answer]) -> Result<Self, Failure> {
+    async fn open_in(eras: Mode, target: Target, flags: &ServerFlags, answers: Answers) -> Result<Self, Failure> {
         let target = checked(target, flags)?;
         // A tool file has the same abilities in both eras.
         let eras = if matches!(target, Target::File(_)) { Mode::Auto } else { eras };
-        let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags, answers);
-        Self::open_as(Caller { client, trace: None }, target, flags).await
+        let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags, &answers);
+        let connection = Self::open_as(Caller { client, trace: None }, target, flags).await?;
+        Ok(Self { answers, ..connection })
     }
 
     /// Opens a session whose messages are recorded. Tool files get a client with a session, which sees changes of lists.
@@ -84,7 +89,7 @@ impl Connection {
         // The name that the older Go program has used.
         let client = Client::new("protomcp-test-engine", "1.0.0");
         let client = if matches!(target, Target::File(_)) { client.mode(Mode::Stateful) } else { client };
-        let client = self::client(client, &target, flags, &[]);
+        let client = self::client(client, &target, flags, &Answers::default());
         Self::open_as(Caller { client, trace: Some(trace.clone()) }, target, flags).await
     }
 
@@ -101,7 +106,7 @@ impl Connection {
                 let remote = Remote::new(&url, &headers, oauth.as_ref())?.tls(tls);
                 let transport = remote.answer_timeout(flags.timeout.max(TOTAL)).transport();
                 let session = caller.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
-                Ok(Self { session, bridge: None })
+                Ok(Self { session, bridge: None, answers: Answers::default() })
             }
             Target::Proto(server) => {
                 let token = Address::token(&headers).map_err(Failure::usage)?;
@@ -112,13 +117,19 @@ impl Connection {
                 let late = |_| Err(io::Error::from(io::ErrorKind::TimedOut).into());
                 let transport = connecting.unwrap_or_else(late).map_err(|error| cannot_connect(&name, error))?;
                 let session = caller.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;
-                Ok(Self { session, bridge: None })
+                Ok(Self { session, bridge: None, answers: Answers::default() })
             }
             Target::Command(words) => {
                 let session = to_command(&caller, &words).await?;
-                Ok(Self { session, bridge: None })
+                Ok(Self { session, bridge: None, answers: Answers::default() })
             }
         }
+    }
+
+    /// The ways in which the server can ask its user.
+    pub(super) fn asking(&self) -> Asking {
+        let is_stateless = self.bridge.is_none() && !self.session.server().is_stateful();
+        Asking { is_possible: !self.answers.is_empty() || form::has_terminal(), is_stateless }
     }
 
     /// The tools that the process of a tool file has registered; `None` for other servers.
@@ -128,6 +139,7 @@ impl Connection {
 
     /// Ends the session, and the process behind it.
     pub(super) async fn close(self) {
+        self.answers.warn_of_unused();
         self.session.close(CLOSE).await;
         if let Some(bridge) = self.bridge {
             bridge.shutdown().await;
@@ -148,7 +160,7 @@ fn checked(target: Target, flags: &ServerFlags) -> Result<Target, Failure> {
 }
 
 /// A client that asks its user on the terminal, if there is one. With `answers` it answers forms by itself.
-fn client(client: Client, target: &Target, flags: &ServerFlags, answers: &[Answer]) -> Client {
+fn client(client: Client, target: &Target, flags: &ServerFlags, answers: &Answers) -> Client {
     let limits = ClientLimits {
         open_timeout: open_timeout(target, flags.timeout),
         timeout: flags.timeout,
@@ -156,9 +168,9 @@ fn client(client: Client, target: &Target, flags: &ServerFlags, answers: &[Answe
         ..ClientLimits::default()
     };
     let client = flags.era.map(EraChoice::mode).into_iter().fold(client.limits(limits), Client::mode);
-    match answers.to_vec() {
+    match answers.clone() {
         answers if !answers.is_empty() => {
-            client.on_elicit(move |question, _| std::future::ready(form::filled_in(&question, &answers)))
+            client.on_elicit(move |question, _| std::future::ready(answers.fill_in(&question)))
         }
         _ if form::has_terminal() => client.on_elicit_with_urls(|question, _| form::answer(question)),
         _ => client.observe_refused_questions(form::refused),
@@ -189,7 +201,7 @@ async fn to_file(caller: &Caller, path: &Path, flags: &ServerFlags) -> Result<Co
     let server = bridge.server();
     tokio::spawn(async move { server.serve(far).await });
     match caller.connect(near).await {
-        Ok(session) => Ok(Connection { session, bridge: Some(bridge) }),
+        Ok(session) => Ok(Connection { session, bridge: Some(bridge), answers: Answers::default() }),
         Err(error) => {
             bridge.shutdown().await;
             Err(cannot_connect(&path.display().to_string(), error))

@@ -1,11 +1,10 @@
-//! Questions of a server, asked on the terminal or answered by the command line (MCP 2025-11-25, client/elicitation).
+//! Questions of a server, asked on the terminal (MCP 2025-11-25, client/elicitation).
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, Method, RawJson};
 use serde_json::{Map, Value};
 
-use crate::args::Answer;
 use crate::exit::printable;
 
 /// True if a user can be asked: standard input and standard error are a terminal.
@@ -29,34 +28,6 @@ pub(super) async fn answer(question: Elicit) -> Result<ElicitResult, ErrorObject
     asked.await.map_err(|_| ErrorObject::internal("the question was interrupted"))
 }
 
-/// Answers a form with these values, by the names of its fields.
-///
-/// # Errors
-/// For a page, and for a form with a field that has no value, or the wrong one. The log says so, too: a server may keep it
-/// to itself.
-pub(super) fn filled_in(question: &Elicit, answers: &[Answer]) -> Result<ElicitResult, ErrorObject> {
-    let filled_in = match &question.way {
-        ElicitWay::Form { requested_schema } => fill_in(&Form::read(requested_schema), answers),
-        ElicitWay::Url { .. } => Err("it asks to open a page".to_owned()),
-    };
-    let content = filled_in.map_err(|why| {
-        let why = one_line(&format!("the question {:?} has no answer: {why}", question.message));
-        tracing::warn!("{why}");
-        ErrorObject::internal(why)
-    })?;
-    Ok(ElicitResult { action: ElicitAction::Accept, content: RawJson::of(&content).ok(), meta: None })
-}
-
-fn fill_in(form: &Form, answers: &[Answer]) -> Result<Map<String, Value>, String> {
-    let mut content = Map::new();
-    for (name, field) in &form.fields {
-        let text = answers.iter().rev().find(|(known, _)| known == name).map_or("", |(_, text)| text.as_str());
-        let value = value(text, field, form.required.contains(name));
-        content.extend(value.map_err(|why| format!("--answer {name}=…: {why}"))?.map(|value| (name.clone(), value)));
-    }
-    Ok(content)
-}
-
 /// Asks on these streams. The end of the input dismisses the question.
 fn ask(question: &Elicit, input: &mut impl BufRead, output: &mut impl Write) -> ElicitResult {
     let answered = match &question.way {
@@ -75,13 +46,13 @@ fn ask(question: &Elicit, input: &mut impl BufRead, output: &mut impl Write) -> 
 
 /// The fields of a form, in the order of its schema.
 #[derive(Default)]
-struct Form {
-    fields: Vec<(String, Value)>,
-    required: Vec<String>,
+pub(super) struct Form {
+    pub(super) fields: Vec<(String, Value)>,
+    pub(super) required: Vec<String>,
 }
 
 impl Form {
-    fn read(schema: &RawJson) -> Self {
+    pub(super) fn read(schema: &RawJson) -> Self {
         let Ok(schema) = JsonObject::from_raw(schema) else { return Self::default() };
         let properties = schema.member("properties").and_then(|raw| JsonObject::from_raw(raw).ok()).unwrap_or_default();
         let fields = properties.iter().map(|(name, field)| (name.to_owned(), field.to().unwrap_or_default()));
@@ -128,7 +99,7 @@ fn page(message: &str, url: &str, input: &mut impl BufRead, output: &mut impl Wr
 }
 
 /// The text without control characters, line breaks included: a second line could pose as this program.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     printable(text).replace(['\n', '\t'], "")
 }
 
@@ -177,7 +148,7 @@ fn choices(field: &Value) -> Vec<String> {
 }
 
 /// The value of a field from the text of the user. `None`: it is left out.
-fn value(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, String> {
+pub(super) fn value(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, String> {
     if text.is_empty() {
         return match &field["default"] {
             Value::Null if is_required => Err("a value is required".to_owned()),
@@ -253,28 +224,6 @@ mod tests {
         ] {
             assert!(shown.contains(text), "{shown}");
         }
-    }
-
-    #[test]
-    fn a_form_is_filled_in_by_the_command_line() {
-        let question = Elicit::form("Who?", schema());
-        let answers = |pairs: &[(&str, &str)]| {
-            let pairs: Vec<_> = pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-            filled_in(&question, &pairs)
-        };
-        let answer = answers(&[("name", "Bob"), ("name", "Ada"), ("sure", "yes"), ("tags", "a,b"), ("other", "x")]);
-        let answer = answer.unwrap();
-        assert_eq!(answer.action, ElicitAction::Accept);
-        let content = json!({"name": "Ada", "age": 30, "sure": true, "tags": ["a", "b"]});
-        assert_eq!(answer.content.unwrap().to::<Value>().unwrap(), content);
-        for (pairs, why) in [
-            (&[("name", "Ada")][..], "\"Who?\" has no answer: --answer sure=…: a value is required"),
-            (&[("name", "Ada"), ("sure", "perhaps")], "--answer sure=…: expected yes or no"),
-        ] {
-            let error = answers(pairs).unwrap_err().to_string();
-            assert!(error.contains(why), "{error}");
-        }
-        assert!(filled_in(&Elicit::url("Sign in", "https://example.com/x", "1"), &[]).is_err());
     }
 
     #[test]

@@ -21,8 +21,9 @@ pub(super) async fn prompt(options: PromptOptions) -> Result<(), Failure> {
         Err(RequestError::Refused(_)) => meant(&name, connection.session.prompts().map_ok(|prompt| prompt.name)).await,
         _ => None,
     };
+    let asking = connection.asking();
     connection.close().await;
-    let result = outcome.map_err(|error| refusal::failure(&format!("getting {name:?}"), &error, meant))?;
+    let result = outcome.map_err(|error| refusal::failure(&format!("getting {name:?}"), &error, meant, asking))?;
     let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
     let text = if json { format!("{result}\n") } else { content::of_prompt(&value) };
     exit::print(&exit::for_stdout(text))

@@ -21,8 +21,9 @@ pub(super) async fn read(options: ReadOptions) -> Result<(), Failure> {
         }
         _ => None,
     };
+    let asking = connection.asking();
     connection.close().await;
-    let result = outcome.map_err(|error| refusal::failure(&format!("reading {uri:?}"), &error, meant))?;
+    let result = outcome.map_err(|error| refusal::failure(&format!("reading {uri:?}"), &error, meant, asking))?;
     let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
     let text = if json { format!("{result}\n") } else { content::of_resource(&value) };
     exit::print(&exit::for_stdout(text))

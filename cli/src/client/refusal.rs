@@ -26,14 +26,40 @@ pub(super) async fn meant(name: &str, listed: impl Stream<Item = Result<String, 
     nearest(name, names.iter().map(String::as_str)).filter(|near| *near != name).map(str::to_owned)
 }
 
+/// The ways in which a server can ask its user.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asking {
+    /// There are answers or a terminal.
+    pub(super) is_possible: bool,
+    /// There is no session, in which some servers ask.
+    pub(super) is_stateless: bool,
+}
+
+const ANSWER: &str = "; it asks its user: give the answers with --answer KEY=VALUE, or run this in a terminal";
+
+impl Asking {
+    /// The way out of a failure with this text, if it is about a question. Servers have their own words for that.
+    pub(super) fn advice(self, text: &str) -> &'static str {
+        if !text.to_lowercase().contains("elicit") {
+            return "";
+        }
+        match (self.is_possible, self.is_stateless) {
+            (false, false) => ANSWER,
+            (false, true) => {
+                "; it asks its user: give the answers with --answer KEY=VALUE and --era stateful, or run this in a terminal"
+            }
+            (true, true) => "; it asks its user, which some servers can do in a session only: add --era stateful",
+            (true, false) => "",
+        }
+    }
+}
+
 /// The failure of a request, with the way out. `what`: such as `calling "add"`.
-pub(super) fn failure(what: &str, error: &RequestError, meant: Option<String>) -> Failure {
+pub(super) fn failure(what: &str, error: &RequestError, meant: Option<String>, asking: Asking) -> Failure {
     let advice = match meant {
         Some(meant) => format!("; did you mean {meant}?"),
-        None if asks_its_user(error) => {
-            "; it asks its user: give the answers with --answer KEY=VALUE, or run this in a terminal".to_owned()
-        }
-        None => String::new(),
+        None if asks_its_user(error) => ANSWER.to_owned(),
+        None => asking.advice(&error.to_string()).to_owned(),
     };
     Failure::failed(format!("{what} failed: {error}{advice}"))
 }
@@ -76,10 +102,31 @@ mod tests {
             RequestError::Refused(error.with_data(RawJson::parse(data.to_owned()).unwrap()))
         };
         let form = refused(r#"{"requiredCapabilities":{"elicitation":{"form":{}}}}"#);
-        assert!(failure("calling \"a\"", &form, None).to_string().contains("--answer KEY=VALUE"));
+        let asking = Asking { is_possible: false, is_stateless: true };
+        let failure = |error: &RequestError| failure("calling \"a\"", error, None, asking).to_string();
+        assert!(failure(&form).contains("--answer KEY=VALUE"));
         let asked = RequestError::NoInput(ErrorObject::method_not_found(Elicit::NAME));
-        assert!(failure("calling \"a\"", &asked, None).to_string().contains("--answer KEY=VALUE"));
+        assert!(failure(&asked).contains("--answer KEY=VALUE"));
         let sampling = refused(r#"{"requiredCapabilities":{"sampling":{}}}"#);
-        assert!(failure("calling \"a\"", &sampling, None).to_string().ends_with("(-32021)"));
+        assert!(failure(&sampling).ends_with("(-32021)"));
+        let own =
+            RequestError::Refused(ErrorObject::internal("elicitation via server-initiated requests is unavailable"));
+        assert!(failure(&own).contains("--answer KEY=VALUE and --era stateful"));
+    }
+
+    #[test]
+    fn a_question_in_words_names_the_flags_that_help() {
+        let text = "Cannot send 'elicitation/create': this transport context has no back-channel";
+        for (is_possible, is_stateless, expected) in [
+            (false, false, "--answer KEY=VALUE, or"),
+            (false, true, "--answer KEY=VALUE and --era stateful"),
+            (true, true, "add --era stateful"),
+            (true, false, ""),
+        ] {
+            let asking = Asking { is_possible, is_stateless };
+            let advice = asking.advice(text);
+            assert!(advice.contains(expected) && advice.is_empty() == expected.is_empty(), "{advice}");
+            assert_eq!(asking.advice("no such file"), "");
+        }
     }
 }
