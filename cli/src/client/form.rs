@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
+use protomcp_schema::{Quote, Validator};
 use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, Method, RawJson};
 use serde_json::{Map, Value};
 
@@ -126,7 +127,7 @@ fn prompt(name: &str, field: &Value, is_required: bool) -> String {
     }
     let choices = choices(field);
     if !choices.is_empty() {
-        prompt.push_str(&format!(" [{}]", printable(&choices.join(", "))));
+        prompt.push_str(&format!(" [{}]", printable(&shown(&choices))));
     }
     match &field["default"] {
         Value::Null if !is_required => prompt.push_str(" (optional)"),
@@ -137,14 +138,20 @@ fn prompt(name: &str, field: &Value, is_required: bool) -> String {
 }
 
 /// The values of a field that has a list of them.
-fn choices(field: &Value) -> Vec<String> {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-    let of = |field: &Value| -> Vec<String> {
-        let constants = field["oneOf"].as_array().or(field["anyOf"].as_array()).into_iter().flatten();
-        let constants = constants.map(|choice| &choice["const"]).filter(|value| !value.is_null());
-        field["enum"].as_array().into_iter().flatten().chain(constants).map(text).collect()
-    };
-    if field["type"] == "array" { of(&field["items"]) } else { of(field) }
+fn choices(field: &Value) -> Vec<&Value> {
+    let field = if field["type"] == "array" { &field["items"] } else { field };
+    let constants = field["oneOf"].as_array().or(field["anyOf"].as_array()).into_iter().flatten();
+    let constants = constants.map(|choice| &choice["const"]).filter(|value| !value.is_null());
+    field["enum"].as_array().into_iter().flatten().chain(constants).collect()
+}
+
+/// The value as its user types it.
+fn typed(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+fn shown(choices: &[&Value]) -> String {
+    choices.iter().map(|choice| typed(choice)).collect::<Vec<_>>().join(", ")
 }
 
 /// The value of a field from the text of the user. `None`: it is left out.
@@ -156,11 +163,6 @@ pub(super) fn value(text: &str, field: &Value, is_required: bool) -> Result<Opti
             default => Ok(Some(default.clone())),
         };
     }
-    let choices = choices(field);
-    let check = |text: &str| match choices.is_empty() || choices.iter().any(|choice| choice == text) {
-        true => Ok(Value::String(text.to_owned())),
-        false => Err(format!("expected one of {}", choices.join(", "))),
-    };
     let value = match field["type"].as_str() {
         Some("boolean") => match text.to_lowercase().as_str() {
             "y" | "yes" | "true" => Value::Bool(true),
@@ -172,13 +174,69 @@ pub(super) fn value(text: &str, field: &Value, is_required: bool) -> Result<Opti
             let number = text.parse::<f64>().ok().and_then(serde_json::Number::from_f64);
             Value::Number(number.ok_or("expected a number")?)
         }
-        Some("array") => {
-            let items = text.split(',').map(|item| check(item.trim()));
-            Value::Array(items.collect::<Result<_, _>>()?)
-        }
-        _ => check(text)?,
+        Some("array") => array(text, &field["items"])?,
+        _ => chosen(text, &choices(field))?,
     };
-    Ok(Some(value))
+    check(&value, field).map(|()| Some(value))
+}
+
+/// A JSON array, or items with commas between them.
+fn array(text: &str, item: &Value) -> Result<Value, String> {
+    if let Ok(items) = serde_json::from_str::<Vec<Value>>(text) {
+        return Ok(Value::Array(items));
+    }
+    let items = text.split(',').filter_map(|text| value(text.trim(), item, true).transpose());
+    items.collect::<Result<_, _>>().map(Value::Array)
+}
+
+fn chosen(text: &str, choices: &[&Value]) -> Result<Value, String> {
+    match choices.iter().find(|choice| typed(choice) == text) {
+        Some(choice) => Ok((*choice).clone()),
+        None if choices.is_empty() => Ok(Value::String(text.to_owned())),
+        None => Err(format!("expected one of {}", shown(choices))),
+    }
+}
+
+/// Checks a value against the rules of its field, such as lengths, limits and patterns.
+fn check(value: &Value, field: &Value) -> Result<(), String> {
+    // A field whose schema is none is for the server to judge.
+    if let Ok(validator) = Validator::compile(field.clone()) {
+        validator.check(value, Quote::Nothing).map_err(|mismatch| mismatch.to_string())?;
+    }
+    match (value.as_str(), field["format"].as_str()) {
+        (Some(text), Some(format)) if !has_format(text, format) => Err(format!("expected text of the format {format}")),
+        _ => Ok(()),
+    }
+}
+
+/// True unless the text cannot have this format of a form.
+fn has_format(text: &str, format: &str) -> bool {
+    // A digit for each 0.
+    let is_like = |text: &str, form: &str| {
+        let fits = |(c, form): (char, char)| if form == '0' { c.is_ascii_digit() } else { c == form };
+        text.chars().count() == form.len() && text.chars().zip(form.chars()).all(fits)
+    };
+    let is_date = |text: &str| {
+        let number =
+            |range: std::ops::Range<usize>| text.get(range).and_then(|part| part.parse::<u8>().ok()).unwrap_or(0);
+        is_like(text, "0000-00-00") && (1..=12).contains(&number(5..7)) && (1..=31).contains(&number(8..10))
+    };
+    match format {
+        "email" => text
+            .split_once('@')
+            .is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !text.contains(char::is_whitespace)),
+        "uri" => text.split_once(':').is_some_and(|(scheme, rest)| {
+            let is_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+            scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(is_scheme) && !rest.is_empty()
+        }),
+        "date" => is_date(text),
+        "date-time" => text.split_once(['T', 't']).is_some_and(|(date, time)| {
+            let has_zone = time.ends_with(['Z', 'z'])
+                || time.rfind(['+', '-']).is_some_and(|at| is_like(&time[at + 1..], "00:00"));
+            is_date(date) && time.get(..8).is_some_and(|time| is_like(time, "00:00:00")) && has_zone
+        }),
+        _ => true,
+    }
 }
 
 #[cfg(test)]
@@ -224,6 +282,32 @@ mod tests {
         ] {
             assert!(shown.contains(text), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_value_has_to_match_its_field() {
+        for (field, good, bad) in [
+            (json!({"type": "string", "minLength": 3}), "abc", "ab"),
+            (json!({"type": "string", "maxLength": 3}), "abc", "abcd"),
+            (json!({"type": "string", "pattern": "^[a-z]+$"}), "abc", "a1"),
+            (json!({"type": "integer", "minimum": 1, "maximum": 9}), "9", "10"),
+            (json!({"type": "number", "exclusiveMinimum": 0}), "0.5", "0"),
+            (json!({"type": "array", "items": {"type": "string"}, "minItems": 2}), "a, b", "a"),
+            (json!({"type": "array", "items": {"type": "string"}, "maxItems": 1}), "[\"a,b\"]", "a,b"),
+            (json!({"type": "array", "items": {"enum": ["a", "b"]}}), "[\"a\"]", "[\"c\"]"),
+            (json!({"type": "array", "items": {"type": "integer"}}), "1, 2", "1, b"),
+            (json!({"enum": [1, 2]}), "1", "3"),
+            (json!({"type": "string", "format": "email"}), "a@b.c", "a b@c"),
+            (json!({"type": "string", "format": "uri"}), "https://a.b", "a.b"),
+            (json!({"type": "string", "format": "date"}), "2026-02-28", "2026-13-01"),
+            (json!({"type": "string", "format": "date-time"}), "2026-02-28T10:00:00.5+01:00", "2026-02-28T10:00"),
+            (json!({"type": "string", "format": "date-time"}), "2026-02-28T10:00:00Z", "today"),
+        ] {
+            assert!(matches!(value(good, &field, true), Ok(Some(_))), "{field}: {good}");
+            assert!(value(bad, &field, true).is_err(), "{field}: {bad}");
+        }
+        assert_eq!(value("1", &json!({"enum": [1, 2]}), true), Ok(Some(json!(1))));
+        assert_eq!(value("a", &json!({"pattern": "("}), true), Ok(Some(json!("a"))), "it is not a schema");
     }
 
     #[test]
