@@ -382,11 +382,21 @@ fn transport(text: &str) -> Result<Transport, String> {
     }
 }
 
-/// Refuses a command line for hosts that does not serve.
+/// Refuses a command line for hosts that does not serve on standard input and output.
 fn serves(words: Vec<OsString>) -> Result<(), Failure> {
-    match parse(words)? {
-        Parsed::Serve(_) => Ok(()),
-        _ => Err(Failure::usage("only flags of pmcp dev can follow --")),
+    let Parsed::Serve(options) = parse(words)? else {
+        return Err(Failure::usage("only flags of pmcp dev can follow --"));
+    };
+    let idle = match options.endpoint {
+        Endpoint::Stdio(StdioOptions { idle, .. }) => idle.into_iter().next(),
+        Endpoint::Http(_) | Endpoint::Tcp(_) => Some("--transport".to_owned()),
+    };
+    match idle {
+        None => Ok(()),
+        Some(flag) => Err(Failure::usage(format!(
+            "hosts start a server on standard input and output: leave out {flag}, also in pmcp.toml; a server that you start \
+             yourself with --transport http is installed by its URL"
+        ))),
     }
 }
 

@@ -228,6 +228,9 @@ mod tests {
             ("FILE --header a:b", "--header is for servers at a URL"),
             ("FILE -- --call-timout 1s", "did you mean --call-timeout?"),
             ("FILE -- --help", "only flags of pmcp dev"),
+            ("FILE -- --transport http", "on standard input and output: leave out --transport"),
+            ("FILE -- --transport tcp --port 1", "leave out --transport"),
+            ("FILE -- --port 1", "leave out --port"),
             ("https://example.com/mcp --env A=b", "--env: only for tool files"),
             ("https://example.com/mcp --header secret", "expected \"name: value\""),
         ] {
