@@ -205,6 +205,12 @@ impl ToolFlags {
         let Some(path) = self.file.clone() else {
             return Err(Failure::usage(format!("missing file argument\n{USAGE}")));
         };
+        // Without the URL, which may have a secret.
+        if path.to_str().is_some_and(|text| text.contains("://")) && !path.exists() {
+            return Err(Failure::usage(
+                "a server at a URL is named by --upstream, as in: pmcp run --upstream https://example.com/mcp",
+            ));
+        }
         if !path.exists() {
             return Err(Failure::usage(format!("file not found: {}", path.display())));
         }
