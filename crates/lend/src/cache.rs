@@ -4,6 +4,7 @@
 //! differs. So any number of programs can start at the same time, and a file that a crash has cut, or that was edited,
 //! does no harm.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -22,13 +23,16 @@ const VERSIONS: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SdkCache {
     folder: PathBuf,
+    /// The outermost folder that this program makes.
+    outermost: PathBuf,
 }
 
 impl SdkCache {
     /// SDKs below `folder`, which is made when the first one is kept.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into() }
+        let folder = folder.into();
+        Self { outermost: folder.clone(), folder }
     }
 
     /// The place for the user of this process, as the XDG Base Directory Specification has it. `variable` looks up the
@@ -39,14 +43,15 @@ impl SdkCache {
     pub fn of_user(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, LendError> {
         let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let caches = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-        Ok(Self::new(caches.ok_or(LendError::NoFolder)?.join("protomcp").join("sdk")))
+        let outermost = caches.ok_or(LendError::NoFolder)?.join("protomcp");
+        Ok(Self { folder: outermost.join("sdk"), outermost })
     }
 
     /// The folder with the files of the bundle. Interpreters may have added others, such as compiled ones.
     pub(crate) fn keep(&self, bundle: &Bundle) -> Result<PathBuf, LendError> {
         let folder = self.folder.join(bundle.folder);
         let is_new = fs::metadata(&folder).is_err();
-        self.refuse_shared(&folder)?;
+        self.refuse_shared(bundle)?;
         let mut bytes = Vec::new();
         for file in bundle.files {
             let path = folder.join(file.path);
@@ -56,17 +61,24 @@ impl SdkCache {
         }
         if is_new {
             // Another user may have made the folder since.
-            self.refuse_shared(&folder)?;
+            self.refuse_shared(bundle)?;
             self.delete_old(bundle);
         }
         Ok(folder)
     }
 
-    /// Refuses a folder that other users could change or replace.
-    fn refuse_shared(&self, folder: &Path) -> Result<(), LendError> {
-        let others_can_change = |path: &&Path| fs::metadata(path).is_ok_and(|found| is_shared(&found));
-        match [self.folder.as_path(), folder].into_iter().find(others_can_change) {
-            Some(path) => Err(LendError::Shared(path.to_owned())),
+    /// Refuses folders in which other users could change or replace a file: all that this program makes.
+    fn refuse_shared(&self, bundle: &Bundle) -> Result<(), LendError> {
+        let folder = self.folder.join(bundle.folder);
+        let files = bundle.files.iter().map(|file| folder.join(file.path));
+        let mut folders = BTreeSet::new();
+        for file in files {
+            let above = file.ancestors().skip(1).take_while(|path| path.starts_with(&self.outermost));
+            folders.extend(above.map(Path::to_owned));
+        }
+        let others_can_change = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| is_shared(&found));
+        match folders.into_iter().find(others_can_change) {
+            Some(path) => Err(LendError::Shared(path)),
             None => Ok(()),
         }
     }

@@ -88,6 +88,21 @@ fn a_folder_that_others_can_change_is_refused() {
 }
 
 #[test]
+fn each_folder_of_this_program_is_examined() {
+    let home = tempfile::tempdir().unwrap();
+    let cache = SdkCache::of_user(|name| (name == "XDG_CACHE_HOME").then(|| home.path().into())).unwrap();
+    let kept = cache.keep(&BUNDLE).unwrap();
+    for folder in [home.path().join("protomcp"), cache.folder.clone(), kept.clone(), kept.join("sdk/deep")] {
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+        assert!(matches!(cache.keep(&BUNDLE), Err(LendError::Shared(path)) if path == folder), "{}", folder.display());
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    // It is the user's.
+    fs::set_permissions(home.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    cache.keep(&BUNDLE).unwrap();
+}
+
+#[test]
 fn a_path_that_cannot_be_made_is_named() {
     let (folder, _) = cache();
     fs::write(folder.path().join("file"), "").unwrap();
