@@ -8,11 +8,13 @@ use protomcp_bridge::{SpawnError, StartError};
 /// Text of a server without the characters that a terminal executes, or that change the direction of the others. Lines
 /// and tabs stay.
 pub(crate) fn printable(text: &str) -> String {
-    let is_shown = |c: char| {
-        !c.is_control()
-            && !matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
     text.chars().filter(|c| matches!(c, '\n' | '\t') || is_shown(*c)).collect()
+}
+
+/// False for a character that a terminal executes, or that changes the direction of others.
+pub(crate) fn is_shown(c: char) -> bool {
+    !c.is_control()
+        && !matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The text for standard output: a terminal gets the printable part, a file or a pipe all that the server has sent.

@@ -7,6 +7,8 @@ use protomcp_bridge::Builder;
 use protomcp_server::ServerInfo;
 use protomcp_types::RawJson;
 
+use crate::exit::is_shown;
+
 /// The longest text, in bytes. Hosts show it or give it to their model.
 const MAX: usize = 64 * 1024;
 
@@ -22,7 +24,7 @@ pub(super) struct IdentityFlags {
     server_version: String,
 
     /// Instructions for the model of the host: when and how to use the tools
-    #[arg(long, value_name = "TEXT", value_parser = text)]
+    #[arg(long, value_name = "TEXT", value_parser = prose)]
     instructions: Option<String>,
 
     /// Web page about the server
@@ -45,12 +47,20 @@ impl IdentityFlags {
     }
 }
 
+/// A text of one line.
 fn text(text: &str) -> Result<String, String> {
-    match text.trim().len() {
-        0 => Err("it is empty".into()),
-        length if length > MAX => Err(format!("it has more than {MAX} bytes")),
-        _ => Ok(text.to_owned()),
+    let hidden = text.chars().find(|c| !is_shown(*c));
+    match (text.trim().len(), hidden) {
+        (0, _) => Err("it is empty".into()),
+        (length, _) if length > MAX => Err(format!("it has more than {MAX} bytes")),
+        (_, Some(hidden)) => Err(format!("it has the control character U+{:04X}", u32::from(hidden))),
+        (_, None) => Ok(text.to_owned()),
     }
+}
+
+/// A text with lines and tabs.
+fn prose(prose: &str) -> Result<String, String> {
+    text(&prose.replace("\r\n", " ").replace(['\n', '\t'], " ")).map(|_| prose.to_owned())
 }
 
 /// Clients refuse other schemes (MCP 2025-11-25, basic, "Icons").
@@ -71,6 +81,23 @@ fn website(url: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_has_no_control_characters() {
+        for (given, as_text, as_prose) in [
+            ("Tools of Zoë 🦀", true, true),
+            ("a\nb\tc", false, true),
+            ("a\r\nb", false, true),
+            ("a\rb", false, false),
+            ("a\u{1b}[31m", false, false),
+            ("a\0", false, false),
+            ("a\u{202e}b", false, false),
+            (" \n", false, false),
+        ] {
+            assert_eq!((text(given).is_ok(), prose(given).is_ok()), (as_text, as_prose), "{given:?}");
+        }
+        assert_eq!(text("a\u{202e}b").unwrap_err(), "it has the control character U+202E");
+    }
 
     #[test]
     fn an_icon_is_a_url_that_clients_show() {

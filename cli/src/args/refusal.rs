@@ -8,11 +8,22 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::exit::Failure;
 use crate::nearest::nearest;
 
+/// The longest value that an error repeats, in characters.
+const REPEATED: usize = 100;
+
 /// The usage of the program.
 pub(super) const USAGE: &str = "usage: pmcp <dev|run|list|call|read|prompt|validate|test|doctor|playground|install|bundle> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
 
 pub(super) fn unknown_command(name: &str, grammar: &Command) -> Failure {
     Failure::usage(format!("unknown command \"{name}\"{}\n{USAGE}", near_command(name, grammar)))
+}
+
+/// The beginning of a text from the command line.
+fn brief(text: &str) -> String {
+    match text.char_indices().nth(REPEATED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// The command that was meant.
@@ -91,14 +102,14 @@ pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Resu
         ErrorKind::DisplayHelp => Ok(error.render().to_string()),
         ErrorKind::UnknownArgument if argument().starts_with('-') => {
             let hint = flag_hint(grammar, verb, &flag(), &context(ContextKind::SuggestedArg));
-            Err(Failure::usage(format!("unknown flag \"{}\"{hint}", flag())))
+            Err(Failure::usage(format!("unknown flag \"{}\"{hint}", brief(&flag()))))
         }
-        ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", argument()))),
+        ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", brief(&argument())))),
         ErrorKind::InvalidSubcommand => {
             let name = context(ContextKind::InvalidSubcommand);
             let near = context(ContextKind::SuggestedSubcommand);
             let hint = meant(&name, &near, grammar.find_subcommand(verb).unwrap_or(grammar));
-            Err(Failure::usage(format!("unknown command \"{name}\"{hint}\n{}", usage(error))))
+            Err(Failure::usage(format!("unknown command \"{}\"{hint}\n{}", brief(&name), usage(error))))
         }
         ErrorKind::MissingSubcommand => Err(Failure::usage(usage(error))),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -119,11 +130,12 @@ pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Resu
                 "" => String::new(),
                 suggestion => format!("; did you mean {suggestion}?"),
             };
-            Err(Failure::usage(format!("invalid {} \"{value}\": must be one of {valid}{hint}", flag())))
+            Err(Failure::usage(format!("invalid {} \"{}\": must be one of {valid}{hint}", flag(), brief(&value))))
         }
         ErrorKind::ValueValidation => {
             let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
-            Err(Failure::usage(format!("invalid {} \"{}\": {why}", flag(), context(ContextKind::InvalidValue))))
+            let value = brief(&context(ContextKind::InvalidValue));
+            Err(Failure::usage(format!("invalid {} \"{value}\": {why}", flag())))
         }
         _ => Err(Failure::usage(error.render().to_string().trim_start_matches("error: ").trim_end().to_owned())),
     }
@@ -132,6 +144,16 @@ pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Resu
 #[cfg(test)]
 mod tests {
     use crate::args::parse;
+
+    #[test]
+    fn a_long_value_is_not_repeated_whole() {
+        let (long, file) = ("ä".repeat(70_000), concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        for flag in ["--name", "--transport", "--port"] {
+            let words = ["pmcp", "run", file, flag, long.as_str()].map(Into::into);
+            let refused = parse(words).expect_err(flag).to_string();
+            assert!(refused.len() < 1000 && refused.contains("ä…"), "{refused}");
+        }
+    }
 
     #[test]
     fn a_mistake_comes_with_what_is_meant() {
