@@ -33,6 +33,12 @@ pub enum LendError {
         path = .0.display()
     )]
     Shared(PathBuf),
+    /// The interpreter prefers the SDK that is installed in this folder.
+    #[error(
+        "Bun uses the SDK in {path}, and not the bundled one: run the file with --sdk auto, or remove the package",
+        path = .0.display()
+    )]
+    Installed(PathBuf),
     /// The path cannot be part of a search path.
     #[error(
         "the bundled SDK cannot be lent from {path}: the path has a colon; set XDG_CACHE_HOME to another folder",

@@ -54,11 +54,15 @@ impl Lender {
         let is_needed = match (self.source, runtime) {
             (SdkSource::Installed, _) => false,
             (SdkSource::Bundled, _) | (SdkSource::Auto, Runtime::Python) => true,
-            (SdkSource::Auto, Runtime::Node | Runtime::Bun) => !node::is_installed(file),
-            (SdkSource::Auto, Runtime::Deno) => !node::is_installed(file) && !deno::has_imports(file),
+            (SdkSource::Auto, Runtime::Node | Runtime::Bun) => node::installed(file).is_none(),
+            (SdkSource::Auto, Runtime::Deno) => node::installed(file).is_none() && !deno::has_imports(file),
         };
         if !is_needed {
             return Ok(None);
+        }
+        // Nothing comes before its `node_modules`.
+        if let (SdkSource::Bundled, Runtime::Bun, Some(package)) = (self.source, runtime, node::installed(file)) {
+            return Err(LendError::Installed(package));
         }
         let folder = self.folder(runtime)?;
         let (name, value) = match runtime {
@@ -116,7 +120,7 @@ mod tests {
             (Auto, Deno, "with/t.js", "", ""),
             (Bundled, Python, "with/t.py", "PYTHONPATH", "python-1/sdk"),
             (Bundled, Node, "with/t.js", "NODE_OPTIONS", "node-1/register.mjs?bundled"),
-            (Bundled, Bun, "with/t.js", "NODE_PATH", "node-1/modules"),
+            (Bundled, Bun, "without/t.js", "NODE_PATH", "node-1/modules"),
             (Installed, Python, "without/t.py", "", ""),
             (Installed, Node, "without/t.js", "", ""),
             (Bundled, Deno, "with/t.js", "--import-map", "node-1/import_map.json"),
@@ -139,6 +143,17 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_installed_sdk_hides_the_bundled_one_from_bun() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join("node_modules/protomcp");
+        fs::create_dir_all(&package).unwrap();
+        fs::write(package.join("package.json"), "{}").unwrap();
+        let lender = Lender::new(SdkSource::Bundled, Some(BUNDLES), Some(SdkCache::new(folder.path().join("cache"))));
+        let refused = lender.lend(Runtime::Bun, &folder.path().join("t.ts"), |_| None).unwrap_err().to_string();
+        assert!(refused.contains("node_modules/protomcp") && refused.contains("--sdk auto"), "{refused}");
     }
 
     #[test]

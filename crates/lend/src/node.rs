@@ -36,11 +36,12 @@ pub(crate) fn search_path(folder: &Path, present: Option<&OsStr>) -> Result<OsSt
     env::join_paths(all).map_err(|_| LendError::Unusable(folder.to_owned()))
 }
 
-/// True if an installed SDK is in a `node_modules` of the file's folder or one above it, where Node looks for packages.
-pub(crate) fn is_installed(file: &Path) -> bool {
+/// The installed SDK in a `node_modules` of the file's folder or one above it, where Node looks for packages.
+pub(crate) fn installed(file: &Path) -> Option<PathBuf> {
     // Node looks from the file that a link leads to.
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    file.ancestors().skip(1).any(|folder| folder.join("node_modules/protomcp/package.json").is_file())
+    let mut packages = file.ancestors().skip(1).map(|folder| folder.join("node_modules/protomcp"));
+    packages.find(|package| package.join("package.json").is_file())
 }
 
 /// The URL of an absolute path, as Node takes it for modules.
@@ -97,7 +98,7 @@ mod tests {
         fs::create_dir_all(at("project/deep")).unwrap();
         fs::write(at("project/deep/tools.js"), "").unwrap();
         symlink(at("project/deep/tools.js"), at("link.js")).unwrap();
-        let found = || ["project/deep/tools.js", "link.js"].map(|file| is_installed(&at(file)));
+        let found = || ["project/deep/tools.js", "link.js"].map(|file| installed(&at(file)).is_some());
         assert_eq!(found(), [false, false]);
         fs::create_dir_all(at("project/node_modules/protomcp")).unwrap();
         assert_eq!(found(), [false, false], "an empty folder is not a package");
