@@ -109,7 +109,8 @@ fn deno_borrows_the_sdk_unless_a_project_has_imports() {
         assert_eq!(stdout, "5\n", "{configuration} --sdk {source}: {stderr}");
     }
     let (stdout, stderr) = call(r#"{"imports": {"zod": "npm:zod"}}"#, "auto");
-    assert!(stdout.is_empty() && stderr.contains("that of pmcp alone with --sdk bundled"), "{stderr}");
+    assert!(stdout.is_empty() && stderr.contains("the SDK of pmcp alone with --sdk bundled"), "{stderr}");
+    assert!(stderr.contains("add \"protomcp\": \"file:///") && stderr.contains("/src/index.js\" to them"), "{stderr}");
 }
 
 /// `pmcp` with uv on its path, and an interpreter for it. uv uses no network.

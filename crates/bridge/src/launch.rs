@@ -63,8 +63,9 @@ pub(crate) enum Reason {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lending(Option<Borrower>);
 
+/// An interpreter of a file.
 #[derive(Debug, Clone)]
-struct Borrower {
+pub(crate) struct Borrower {
     lender: Lender,
     runtime: Runtime,
     file: PathBuf,
@@ -77,6 +78,8 @@ pub(crate) enum Lent {
     Yes(Runtime),
     /// The user wants the installed one, or the interpreter cannot borrow.
     No,
+    /// This Deno has a configuration or a package that lending would replace.
+    Unlent(Box<Borrower>),
     /// It could not be lent.
     Failed(LendError),
 }
@@ -126,11 +129,12 @@ impl Lending {
     /// # Errors
     /// [`LendError`] if the user wants nothing but the bundled SDK.
     pub(crate) fn apply(&self, command: Command) -> Result<(Command, Lent), LendError> {
-        let Some(Borrower { lender, runtime, file }) = &self.0 else { return Ok((command, Lent::No)) };
+        let Some(borrower @ Borrower { lender, runtime, file }) = &self.0 else { return Ok((command, Lent::No)) };
         let present = |name: &str| command.variable(name).map(ToOwned::to_owned).or_else(|| env::var_os(name));
         match lender.lend(*runtime, file, present) {
             Ok(Some(Loan::Variable(name, value))) => Ok((command.env(name, value), Lent::Yes(*runtime))),
             Ok(Some(Loan::Option(option))) => Ok((command.arg_before_last(option), Lent::Yes(*runtime))),
+            Ok(None) if *runtime == Runtime::Deno => Ok((command, Lent::Unlent(Box::new(borrower.clone())))),
             Ok(None) => Ok((command, Lent::No)),
             Err(error) if lender.source() == SdkSource::Bundled => Err(error),
             Err(error) => Ok((command, Lent::Failed(error))),
@@ -145,7 +149,7 @@ impl Lent {
             // A Python finds an installed one first, and only it knows.
             Self::Yes(Runtime::Python) => sdk.is_lent,
             Self::Yes(_) => true,
-            Self::No | Self::Failed(_) => false,
+            Self::No | Self::Unlent(_) | Self::Failed(_) => false,
         };
         if is_lent {
             "the SDK of the tool file is the one that pmcp lends"
@@ -162,6 +166,7 @@ impl Lent {
         let missing = advice::missing_sdk(lines)?;
         Some(match self {
             Self::No => missing.install().to_owned(),
+            Self::Unlent(to) => to.lender.remedy_for_deno(&to.file).unwrap_or_else(|| missing.install().to_owned()),
             Self::Yes(_) => missing.cannot_borrow().to_owned(),
             Self::Failed(error) => format!("{error}"),
         })

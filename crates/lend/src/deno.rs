@@ -5,6 +5,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use crate::node::file_url;
+
 /// The most bytes of a configuration that are searched.
 const SEARCHED: u64 = 1 << 20;
 
@@ -20,6 +22,11 @@ pub(crate) fn import_map(folder: &Path) -> OsString {
     let mut option = OsString::from("--import-map=");
     option.push(folder.join("import_map.json"));
     option
+}
+
+/// The entry of a configuration's imports for the SDK in `folder`.
+pub(crate) fn entry(folder: &Path) -> String {
+    format!("\"protomcp\": \"{}\"", file_url(&folder.join("modules/protomcp/src/index.js")))
 }
 
 /// True if a configuration in the folder of the file or above it has imports, which an import map would replace, or names
@@ -67,5 +74,6 @@ mod tests {
     #[test]
     fn the_import_map_is_that_of_the_sdk() {
         assert_eq!(import_map(Path::new("/c d")), "--import-map=/c d/import_map.json");
+        assert_eq!(entry(Path::new("/c d")), r#""protomcp": "file:///c%20d/modules/protomcp/src/index.js""#);
     }
 }

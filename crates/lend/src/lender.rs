@@ -76,6 +76,28 @@ impl Lender {
         Ok(Some(Loan::Variable(name, value)))
     }
 
+    /// The remedy for a Deno that borrows no SDK and finds none, if there is a particular one. Puts the SDK that the remedy
+    /// names into the cache.
+    #[must_use]
+    pub fn remedy_for_deno(&self, file: &Path) -> Option<String> {
+        let alone = "or give the file the SDK of pmcp alone with --sdk bundled";
+        if self.source != SdkSource::Auto {
+            return None;
+        }
+        if deno::has_imports(file) {
+            let entry = deno::entry(&self.folder(Runtime::Deno).ok()?);
+            return Some(format!(
+                "Deno finds no SDK, and an import map would replace the imports of its configuration: add {entry} to them, \
+                 {alone}"
+            ));
+        }
+        let package = node::installed(file)?;
+        Some(format!(
+            "Deno does not look for packages in {} without a configuration: name protomcp in a package.json, {alone}",
+            package.parent().unwrap_or(&package).display()
+        ))
+    }
+
     /// The folder with the files of the SDK.
     fn folder(&self, runtime: Runtime) -> Result<PathBuf, LendError> {
         let bundles = self.bundles.as_ref().ok_or(LendError::NoBundle)?;
@@ -154,6 +176,29 @@ mod tests {
         let lender = Lender::new(SdkSource::Bundled, Some(BUNDLES), Some(SdkCache::new(folder.path().join("cache"))));
         let refused = lender.lend(Runtime::Bun, &folder.path().join("t.ts"), |_| None).unwrap_err().to_string();
         assert!(refused.contains("node_modules/protomcp") && refused.contains("--sdk auto"), "{refused}");
+    }
+
+    #[test]
+    fn deno_without_an_sdk_has_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("t.ts");
+        let remedy = |source| {
+            let cache = SdkCache::new(folder.path().join("cache"));
+            Lender::new(source, Some(BUNDLES), Some(cache)).remedy_for_deno(&file)
+        };
+        assert_eq!(remedy(SdkSource::Auto), None);
+        let package = folder.path().join("node_modules/protomcp");
+        fs::create_dir_all(&package).unwrap();
+        fs::write(package.join("package.json"), "{}").unwrap();
+        let installed = remedy(SdkSource::Auto).unwrap();
+        assert!(
+            installed.contains("name protomcp in a package.json") && !installed.contains("import map"),
+            "{installed}"
+        );
+        fs::write(folder.path().join("deno.json"), r#"{"imports": {"zod": "npm:zod"}}"#).unwrap();
+        let imports = remedy(SdkSource::Auto).unwrap();
+        assert!(imports.contains("add \"protomcp\": \"file:///") && imports.contains("--sdk bundled"), "{imports}");
+        assert_eq!(remedy(SdkSource::Installed), None);
     }
 
     #[test]

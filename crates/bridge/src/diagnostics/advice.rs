@@ -88,8 +88,8 @@ impl MissingSdk {
             }
             Self::Node => "Node finds no SDK beside or above the file: with --sdk auto it borrows that of pmcp",
             Self::Deno => {
-                "Deno finds no SDK, and an import map would replace the imports of its configuration: name protomcp there, or \
-                 give the file that of pmcp alone with --sdk bundled"
+                "Deno finds no SDK: name protomcp in the imports of its configuration, or let it borrow that of pmcp with \
+                 --sdk auto"
             }
         }
     }
