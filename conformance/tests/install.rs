@@ -152,6 +152,22 @@ fn a_file_that_does_not_start_is_installed_with_a_warning() {
 }
 
 #[test]
+fn a_slow_file_and_one_without_tools_have_a_remark() {
+    let user = User::new();
+    user.write(".cursor/mcp.json", "");
+    user.sandbox.write("empty.py", "import protomcp\n");
+    user.sandbox.write("slow.py", "import protomcp, time\ntime.sleep(60)\n");
+    for (file, remark) in [
+        ("empty.py", "empty.py starts, and the host will show no tools: it lists none"),
+        ("slow.py", "slow.py did not start within 10s, which is all that this command waits"),
+    ] {
+        let installed = user.pmcp(&["install", file]);
+        let warning = String::from_utf8_lossy(&installed.stderr);
+        assert!(installed.status.success() && warning.contains(remark), "{file}: {warning}");
+    }
+}
+
+#[test]
 fn a_broken_file_of_a_host_is_left_alone() {
     let user = User::new();
     user.sandbox.write("tools.py", "");

@@ -1,6 +1,7 @@
 //! The trial start of a tool file that was installed: a host would show its failure as a server without tools.
 
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use protomcp_install::Server;
 
@@ -8,30 +9,39 @@ use crate::args::install::Installable;
 use crate::init::shell_word;
 
 /// The time for the file to start.
-const LIMIT: &str = "10s";
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// The flags of `dev` that decide how the process of a file is started.
 const START_FLAGS: [&str; 2] = ["--runtime", "--sdk"];
 
 /// Starts the file once, with the program and the variables of the entry, and lists its tools. Returns a warning if that
-/// fails.
+/// fails, or if there are none.
 pub(super) fn warning(installable: &Installable, server: &Server) -> Option<String> {
     let Installable::File { path, flags, .. } = installable else { return None };
     let Server::Command { program, env, .. } = server else { return None };
     let mut command = Command::new(program);
-    command.arg("list").arg(path).args(["--quiet", "--timeout", LIMIT]).args(start_flags(flags));
+    let limit = format!("{}s", LIMIT.as_secs());
+    command.arg("list").arg(path).args(["--quiet", "--timeout", limit.as_str()]).args(start_flags(flags));
     command.envs(env.iter().map(|(name, value)| (name, value)));
-    let output = command.stdin(Stdio::null()).stdout(Stdio::null()).output().ok()?;
-    if output.status.success() {
-        return None;
-    }
+    let began = Instant::now();
+    let output = command.stdin(Stdio::null()).output().ok()?;
     let reason = String::from_utf8_lossy(&output.stderr);
     let reason = reason.trim();
+    let reason = reason.strip_prefix("error: ").unwrap_or(reason);
     let file = shell_word(&path.to_string_lossy());
-    Some(format!(
-        "the host will show no tools until {file} starts: {}\n`pmcp doctor {file}` looks for the cause",
-        reason.strip_prefix("error: ").unwrap_or(reason)
-    ))
+    if output.status.success() {
+        let has_tools = !output.stdout.trim_ascii().is_empty();
+        return (!has_tools).then(|| format!("{file} starts, and the host will show no tools: it lists none"));
+    }
+    Some(match began.elapsed() >= LIMIT {
+        true => format!(
+            "{file} did not start within {limit}, which is all that this command waits; the host may wait longer: {reason}\n\
+             `pmcp doctor {file}` shows how long it takes"
+        ),
+        false => format!(
+            "the host will show no tools until {file} starts: {reason}\n`pmcp doctor {file}` looks for the cause"
+        ),
+    })
 }
 
 /// These flags with their values.
