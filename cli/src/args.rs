@@ -70,7 +70,7 @@ pub(crate) use tcp::TcpOptions;
 pub(crate) use test::{TestAction, TestOptions};
 pub(crate) use tls::TlsFiles;
 use tool::FileServer;
-pub(crate) use tool::{ToolFlags, server_note, server_words};
+pub(crate) use tool::{ToolFlags, server_words};
 pub(crate) use trace::{MockOptions, RecordOptions, ReplayOptions};
 use upstream::UpstreamFlags;
 pub(crate) use upstream::{Upstreams, shown};
@@ -309,9 +309,9 @@ impl Run {
         let Self { mut serve, mut upstream } = self;
         let has_command = upstream.has_command();
         let of_file = if upstream.names_server() { None } else { serve.tool.take_server() };
-        let of_file = of_file.map(|FileServer { path, words, note }| {
+        let of_file = of_file.map(|FileServer { words, file }| {
             upstream.serve_command(words);
-            (path, note)
+            file
         });
         let source = match upstream.servers(&serve.tool.limits, variable)? {
             Some(_) if serve.tool.file.is_some() => {
@@ -319,12 +319,12 @@ impl Run {
             }
             Some(servers) => {
                 let served = match &of_file {
-                    Some((path, _)) => Served::File(path),
+                    Some(file) => Served::File(file.path()),
                     None if has_command => Served::Command,
                     None => Served::Named,
                 };
                 served.check(tool_flags)?;
-                Source::Servers(Box::new(servers.noting(of_file.map(|(_, note)| note))))
+                Source::Servers(Box::new(servers.of_file(of_file)))
             }
             None => serve.file(false)?,
         };

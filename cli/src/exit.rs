@@ -42,6 +42,11 @@ impl Failure {
         Self { code: FAILED, text: text.into() }
     }
 
+    /// The same failure with another text.
+    pub(crate) fn map(self, text: impl FnOnce(&str) -> String) -> Self {
+        Self { text: text(&self.text), ..self }
+    }
+
     /// True if the command line, or a file it names, is wrong.
     pub(crate) fn is_usage(&self) -> bool {
         self.code == USAGE

@@ -15,6 +15,7 @@ mod registries;
 mod remote;
 mod schema;
 mod serve;
+mod served_file;
 mod text_file;
 mod trace;
 

@@ -218,6 +218,20 @@ fn a_file_with_another_sdk_is_served_as_a_command() {
     }
 }
 
+#[test]
+fn a_file_that_does_not_start_its_server_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("server.py", "from fastmcp import FastMCP\nserver = FastMCP('x')\n");
+    let pmcp = |verb: &str| sandbox.pmcp(&[verb, "server.py"]).env("PROTOMCP_PYTHON", peers().join("mcp/bin/python"));
+    let hint = "server.py ends before it serves: it has to start its server on standard input and output";
+    let output = pmcp("list").command().output().expect("pmcp starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && text.contains(hint), "{text}");
+    let host = pmcp("dev").start();
+    host.request("initialize", &json!({}));
+    host.stderr_with(hint);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_of_both_eras_keep_their_sessions_over_http() {
     let sdk = Sdk::TypeScript;

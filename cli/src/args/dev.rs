@@ -68,9 +68,9 @@ impl Dev {
         let mut words = std::mem::take(&mut flags.command);
         let mut of_file = None;
         if words.is_empty()
-            && let Some(FileServer { path, words: command, note }) = self.serve.tool.take_server()
+            && let Some(FileServer { words: command, file }) = self.serve.tool.take_server()
         {
-            (words, of_file) = (command, Some((path, note)));
+            (words, of_file) = (command, Some(file));
         }
         if words.is_empty() {
             let without = [
@@ -90,11 +90,11 @@ impl Dev {
         if self.serve.tool.file.is_some() {
             return Err(Failure::usage("name either a tool file or a command after --, not both"));
         }
-        of_file.as_ref().map_or(Served::Command, |(path, _)| Served::File(path)).check_watched(tool_flags)?;
+        of_file.as_ref().map_or(Served::Command, |file| Served::File(file.path())).check_watched(tool_flags)?;
         let limits = &self.serve.tool.limits;
         let watches = watches(&flags.watches, &words, of_file.is_some(), self.serve.tool.watching.poll)?;
         let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);
-        let servers = servers.watching(watches, flags.policy.policy()).noting(of_file.map(|(_, note)| note));
+        let servers = servers.watching(watches, flags.policy.policy()).of_file(of_file);
         Ok(Source::Servers(Box::new(servers)))
     }
 }

@@ -66,15 +66,15 @@ impl Playground {
 
 /// The server that a file is, which is started again when its files change.
 fn servers(server: FileServer, tool: &ToolFlags, tool_flags: &[String]) -> Result<Upstreams, Failure> {
-    let FileServer { path, words, note } = server;
-    Served::File(&path).check_watched(tool_flags)?;
+    let FileServer { words, file } = server;
+    Served::File(file.path()).check_watched(tool_flags)?;
     let polled = |watch: Watch| match tool.watching.poll {
         Some(pause) => watch.poll_every(pause),
         None => watch,
     };
     let watches = Watch::command(&words).into_iter().map(polled).collect();
     let servers = Upstreams::of_command(words, CommandProtocol::default(), SessionFlags::default(), &tool.limits);
-    Ok(servers.watching(watches, None).noting(Some(note)))
+    Ok(servers.watching(watches, None).of_file(Some(file)))
 }
 
 impl PlaygroundOptions {

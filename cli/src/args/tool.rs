@@ -22,6 +22,7 @@ use crate::args::workers::WorkerFlags;
 use crate::exit::Failure;
 use crate::lending;
 use crate::log::{LogFlags, LogLevel};
+use crate::served_file::ServedFile;
 
 /// Flags that only matter to tool files.
 pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
@@ -50,11 +51,9 @@ pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
 /// A file that is an MCP server with another SDK.
 #[derive(Debug)]
 pub(super) struct FileServer {
-    pub(super) path: PathBuf,
     /// The command that serves it.
     pub(super) words: Vec<OsString>,
-    /// For its author.
-    pub(super) note: String,
+    pub(super) file: ServedFile,
 }
 
 /// A tool file, and the treatment of its process.
@@ -228,8 +227,8 @@ impl ToolFlags {
             self.file = Some(path);
             return None;
         };
-        let note = server_note(&path, &words);
-        Some(FileServer { path, words, note })
+        let file = ServedFile::new(&path, &words);
+        Some(FileServer { words, file })
     }
 
     /// True if definitions are adapted to hosts.
@@ -275,18 +274,6 @@ impl ToolFlags {
 pub(crate) fn server_words(file: &ToolFile) -> Option<Vec<OsString>> {
     let command = file.server_command()?;
     Some([command.program().to_owned()].into_iter().chain(command.arguments().iter().cloned()).collect())
-}
-
-/// The note that such a file is served by its command.
-pub(crate) fn server_note(path: &Path, words: &[OsString]) -> String {
-    // The text of a module would hide the rest.
-    let shown = |word: &OsString| match word.to_string_lossy() {
-        word if word.starts_with("data:") => "data:…".to_owned(),
-        word => word.into_owned(),
-    };
-    let command: Vec<_> = words.iter().map(shown).collect();
-    let command = command.join(" ");
-    format!("{} is an MCP server with another SDK: serving it as the command `{command}`", path.display())
 }
 
 impl LimitFlags {

@@ -18,6 +18,7 @@ use crate::args::oauth_client::{OAuthClientFlags, check_sign_in};
 use crate::args::tool::{LimitFlags, to_usize};
 use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
+use crate::served_file::ServedFile;
 
 /// The heading of these flags in the help.
 const HEADING: &str = "Servers";
@@ -152,8 +153,8 @@ pub(crate) struct Upstreams {
     pub(crate) policy: Option<ToolPolicy>,
     /// That of connections to the server at --upstream.
     pub(crate) tls: Tls,
-    /// For the author of a file that is served as a command.
-    pub(crate) note: Option<String>,
+    /// The file that is served as a command.
+    pub(crate) file: Option<ServedFile>,
 }
 
 impl UpstreamFlags {
@@ -256,8 +257,8 @@ impl Upstreams {
             ..GatewayLimits::default()
         };
         let server_limits = limits.server_limits();
-        let (watches, policy, tls, note) = (Vec::new(), None, Tls::default(), None);
-        Self { entries, sessions, limits: gateway, server_limits, watches, policy, tls, note }
+        let (watches, policy, tls, file) = (Vec::new(), None, Tls::default(), None);
+        Self { entries, sessions, limits: gateway, server_limits, watches, policy, tls, file }
     }
 
     /// The server that a command starts.
@@ -275,9 +276,9 @@ impl Upstreams {
         Self { watches, policy, ..self }
     }
 
-    /// With a note for the author of a file that is served as a command.
-    pub(super) fn noting(self, note: Option<String>) -> Self {
-        Self { note, ..self }
+    /// For a file that is served as a command.
+    pub(super) fn of_file(self, file: Option<ServedFile>) -> Self {
+        Self { file, ..self }
     }
 
     /// The servers in words, for the log.

@@ -14,7 +14,7 @@ use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
 use crate::args::choices::EraChoice;
-use crate::args::{Address, Answer, ServerFlags, Target, check_sign_in, server_note, server_words, shown};
+use crate::args::{Address, Answer, ServerFlags, Target, check_sign_in, server_words, shown};
 use crate::client::answers::Answers;
 use crate::client::form;
 use crate::client::refusal::Asking;
@@ -23,6 +23,7 @@ use crate::lending;
 use crate::proto_remote::ProtoRemote;
 use crate::registries;
 use crate::remote::Remote;
+use crate::served_file::ServedFile;
 
 /// The time for a server to end its session.
 const CLOSE: Duration = Duration::from_secs(5);
@@ -75,22 +76,23 @@ impl Connection {
 
     /// Opens a session in these eras, unless the user has chosen one.
     async fn open_in(eras: Mode, target: Target, flags: &ServerFlags, answers: Answers) -> Result<Self, Failure> {
-        let target = checked(target, flags)?;
+        let (target, file) = checked(target, flags)?;
         // A tool file has the same abilities in both eras.
         let eras = if matches!(target, Target::File(_)) { Mode::Auto } else { eras };
         let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags, &answers);
-        let connection = Self::open_as(Caller { client, trace: None }, target, flags).await?;
-        Ok(Self { answers, ..connection })
+        let connection = Self::open_as(Caller { client, trace: None }, target, flags).await;
+        Ok(Self { answers, ..connection.map_err(|failure| explained(failure, file.as_ref()))? })
     }
 
     /// Opens a session whose messages are recorded. Tool files get a client with a session, which sees changes of lists.
     pub(super) async fn open_for_test(target: Target, flags: &ServerFlags, trace: &Trace) -> Result<Self, Failure> {
-        let target = checked(target, flags)?;
+        let (target, file) = checked(target, flags)?;
         // The name that the older Go program has used.
         let client = Client::new("protomcp-test-engine", "1.0.0");
         let client = if matches!(target, Target::File(_)) { client.mode(Mode::Stateful) } else { client };
         let client = self::client(client, &target, flags, &Answers::default());
-        Self::open_as(Caller { client, trace: Some(trace.clone()) }, target, flags).await
+        let connection = Self::open_as(Caller { client, trace: Some(trace.clone()) }, target, flags).await;
+        connection.map_err(|failure| explained(failure, file.as_ref()))
     }
 
     async fn open_as(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
@@ -148,15 +150,24 @@ impl Connection {
 }
 
 /// The server that the flags are for. A file that is an MCP server with another SDK is a command.
-fn checked(target: Target, flags: &ServerFlags) -> Result<Target, Failure> {
+fn checked(target: Target, flags: &ServerFlags) -> Result<(Target, Option<ServedFile>), Failure> {
     // A header that is none is an error for any server.
     flags.headers(|name| std::env::var(name).ok())?;
     flags.check(&target)?;
-    let Target::File(path) = &target else { return Ok(target) };
+    let Target::File(path) = &target else { return Ok((target, None)) };
     let file = flags.runtime.iter().fold(ToolFile::new(path), ToolFile::runtime);
-    let Some(words) = server_words(&file) else { return Ok(target) };
-    tracing::info!("{}", server_note(path, &words));
-    Ok(Target::Command(words))
+    let Some(words) = server_words(&file) else { return Ok((target, None)) };
+    let served = ServedFile::new(path, &words);
+    tracing::info!("{}", served.note());
+    Ok((Target::Command(words), Some(served)))
+}
+
+/// The failure of the command of a file, with the way out.
+fn explained(failure: Failure, file: Option<&ServedFile>) -> Failure {
+    match file {
+        Some(file) => failure.map(|text| file.explain(text)),
+        None => failure,
+    }
 }
 
 /// A client that asks its user on the terminal, if there is one. With `answers` it answers forms by itself.

@@ -17,6 +17,7 @@ use crate::args::choices::Sdk as SdkChoice;
 use crate::args::{DoctorOptions, Format};
 use crate::exit::{self, Failure};
 use crate::lending;
+use crate::served_file::ServedFile;
 
 /// The time of the trial start.
 const START: Duration = Duration::from_secs(30);
@@ -65,7 +66,7 @@ async fn facts(file: &Path, tool: &ToolFile, port: Option<u16>) -> Facts {
     if access == Access::Fine && facts.program.is_found {
         if let Some(server) = tool.server_command() {
             facts.sdk = Some(Sdk::Other);
-            facts.start = Some(start_server(server).await);
+            facts.start = Some(start_server(file, server).await);
         } else {
             facts.sdk = sdk(file, &command).await;
             facts.start = Some(start(file, tool).await);
@@ -190,14 +191,15 @@ async fn start(file: &Path, tool: &ToolFile) -> Start {
 }
 
 /// Starts a server with another SDK once.
-async fn start_server(command: Command) -> Start {
+async fn start_server(file: &Path, command: Command) -> Start {
+    let served = ServedFile::new(file, &[]);
     let began = Instant::now();
     let limits = ClientLimits { open_timeout: START, timeout: START, ..ClientLimits::default() };
     let client = Client::new("pmcp", env!("CARGO_PKG_VERSION")).limits(limits);
     // The error of a start has the last lines.
     let session = match client.spawn_transport(CommandTransport::new(command).on_stderr(|_| {})).await {
         Ok(session) => session,
-        Err(error) => return Start::Failed(error.to_string()),
+        Err(error) => return Start::Failed(served.explain(&error.to_string())),
     };
     let (tools, took) = (session.list_all_tools().await, began.elapsed());
     session.close(CLOSE).await;

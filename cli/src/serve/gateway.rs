@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::env;
 use std::error::Error;
 use std::fmt::Display;
+use std::future;
 use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use protomcp_binary::CommandServer;
 use protomcp_bridge::SpawnError;
@@ -27,10 +29,13 @@ use crate::remote::Remote;
 use crate::serve::run::{Signals, Wish};
 use crate::serve::status::StatusLayer;
 
+/// The time after which the author of a file hears that it does not answer.
+const SLOW: Duration = Duration::from_secs(30);
+
 /// Notes a choice that was made for the user.
 pub(super) fn note(servers: &Upstreams) {
-    if let Some(note) = &servers.note {
-        tracing::info!("{note}");
+    if let Some(file) = &servers.file {
+        tracing::info!("{}", file.note());
     }
 }
 
@@ -51,9 +56,17 @@ pub(super) async fn open(
     tracing::info!("connecting to {}", servers.names());
     let builder = builder(servers, remote, &misnamed)?;
     let mut opening = pin!(era.into_iter().fold(builder, Builder::first_era).open());
+    let mut waiting = pin!(async {
+        tokio::time::sleep(SLOW).await;
+        if let Some(file) = &servers.file {
+            tracing::warn!("no answer for {SLOW:?}: {}", file.silent());
+        }
+        future::pending::<()>().await;
+    });
     loop {
         tokio::select! {
             outcome = &mut opening => return outcome.map_err(|error| misnamed.failure(&error)),
+            () = &mut waiting => {}
             signal = signals.next() => {
                 if signal == Wish::Stop {
                     return Err(Failure::failed("interrupted while connecting"));
@@ -155,6 +168,10 @@ fn builder(servers: &Upstreams, remote: &ProtoRemote, misnamed: &Misnamed) -> Re
         };
         let upstream = upstream.mode(servers.mode());
         let upstream = if log::shows_tools() { upstream.with_logged_output() } else { upstream };
+        let upstream = match servers.file.clone() {
+            Some(file) => upstream.explain_failures(move |failure| file.hint(failure)),
+            None => upstream,
+        };
         let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
         gateway = gateway.upstream(if is_single { upstream } else { upstream.prefix(entry.prefix()) });
     }

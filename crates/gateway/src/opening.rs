@@ -90,6 +90,10 @@ impl OpenFailure {
             CloseReason::ByServer(_) => CloseReason::ByServer(None).to_string().into(),
             _ => std::sync::Arc::clone(&logged),
         };
+        let logged = match upstream.hint(&logged) {
+            Some(hint) => format!("{logged}; {hint}").into(),
+            None => logged,
+        };
         Self { kind, cause: Cause { shown, logged } }
     }
 }
@@ -134,7 +138,10 @@ mod tests {
     fn output_that_the_log_has_is_not_repeated() {
         let upstream = Upstream::new("a", || async { Err("not called".into()) });
         let reason = CloseReason::ByServer(Some("a exited with status 1\nTraceback\nKeyError: 42".into()));
+        let hinted =
+            upstream.clone().explain_failures(|reason| reason.contains("status 1").then(|| "see a".to_owned()));
         for (upstream, logged) in [
+            (hinted, "the server closed the connection: a exited with status 1\nTraceback\nKeyError: 42; see a"),
             (upstream.clone(), "the server closed the connection: a exited with status 1\nTraceback\nKeyError: 42"),
             (upstream.with_logged_output(), "the server closed the connection: a exited with status 1"),
         ] {

@@ -16,6 +16,8 @@ pub type ConnectError = Box<dyn Error + Send + Sync>;
 
 type Connector = dyn Fn() -> BoxFuture<'static, Result<Boxed, ConnectError>> + Send + Sync;
 
+type Hint = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// A server behind a gateway.
 ///
 /// ```
@@ -39,6 +41,7 @@ pub struct Upstream {
     mode: Mode,
     watches: Vec<Watch>,
     has_logged_output: bool,
+    hint: Option<Arc<Hint>>,
     connector: Arc<Connector>,
 }
 
@@ -67,6 +70,7 @@ impl Upstream {
             mode: Mode::Auto,
             watches: Vec::new(),
             has_logged_output: false,
+            hint: None,
             connector: Arc::new(move || connect().boxed()),
         }
     }
@@ -110,6 +114,13 @@ impl Upstream {
         self
     }
 
+    /// Adds a hint for the operator to the reason of a session that could not be opened. Clients do not get it.
+    #[must_use]
+    pub fn explain_failures(mut self, hint: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.hint = Some(Arc::new(hint));
+        self
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -134,6 +145,11 @@ impl Upstream {
 
     pub(crate) fn has_logged_output(&self) -> bool {
         self.has_logged_output
+    }
+
+    /// The hint for a reason.
+    pub(crate) fn hint(&self, reason: &str) -> Option<String> {
+        self.hint.as_ref()?(reason)
     }
 
     pub(crate) fn eras(&self) -> Mode {
