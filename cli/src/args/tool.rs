@@ -262,6 +262,10 @@ impl ToolFlags {
                 Some(pause) => watch.poll_every(pause),
                 None => watch,
             };
+            for directory in self.watching.also.iter().filter(|path| path.is_dir()) {
+                let shown = directory.display();
+                tracing::info!("watching the source files below {shown}; a data file there needs its own --watch");
+            }
             builder = builder.watch_with_pages(polled(file.watch())).wait_for_fix();
             let others = file.watch_target().into_iter().chain(self.watching.also.iter().map(Watch::path));
             builder = others.map(polled).fold(builder, Builder::watch);

@@ -24,6 +24,15 @@ fn a_file_that_is_named_reloads_the_tool_file() {
 }
 
 #[test]
+fn a_directory_that_is_named_has_its_sources_watched() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", python("word", ""));
+    std::fs::create_dir(sandbox.path("words")).expect("the sandbox can be written");
+    let host = sandbox.pmcp(&["dev", "tools.py", "--watch", "words"]).start();
+    host.stderr_with("watching the source files below words; a data file there needs its own --watch");
+}
+
+#[test]
 fn a_path_that_does_not_exist_is_named() {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", python("word", ""));
