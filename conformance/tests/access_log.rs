@@ -74,6 +74,21 @@ fn a_line_in_json_has_the_fields_as_members() {
 }
 
 #[test]
+fn a_search_of_lazy_tools_is_logged_as_it_is_sent() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let host = sandbox.pmcp(&["run", "basics.py", "--access-log", "--lazy-tools"]).start();
+    host.initialize();
+    host.call("search_tools", &json!({"query": "echo"}));
+    host.call("call_tool", &json!({"name": "echo", "arguments": {"text": "x"}}));
+    let log = host.stderr_with("name=\"echo\"");
+    let lines = lines(&log);
+    for name in ["search_tools", "echo"] {
+        assert!(lines.contains(&format!(r#"method="tools/call" name="{name}" outcome="ok" session=1"#)), "{log}");
+    }
+}
+
+#[test]
 fn a_gateway_logs_the_requests_of_its_clients() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use protomcp_types::{
-    CallTool, ErrorObject, GetPrompt, JsonBuf, Message, Method, ReadResource, RequestId, Response, code,
+    CallTool, ErrorObject, GetPrompt, JsonBuf, Message, Method, ReadResource, Request, RequestId, Response, code,
 };
 use serde::Deserialize;
 
@@ -86,8 +86,15 @@ struct Line {
 }
 
 impl Access {
-    /// A request that has arrived. `session`: that of the connection, if it has one.
-    pub(super) fn begin(target: &RequestTarget, peer: &Peer, known: &Extensions, session: Option<SessionId>) -> Self {
+    /// A request that has arrived, with this target. `session`: that of the connection, if it has one.
+    pub(super) fn begin(
+        request: &Request,
+        target: &RequestTarget,
+        peer: &Peer,
+        known: &Extensions,
+        session: Option<SessionId>,
+    ) -> Self {
+        let target = &sent(request, target);
         let line = Line {
             name: name(target),
             method: clipped(&target.method),
@@ -162,6 +169,11 @@ impl Line {
     }
 }
 
+/// The target in a line. A search of lazy tools is the call that the client has sent, and not the list that it reads.
+fn sent(request: &Request, target: &RequestTarget) -> RequestTarget {
+    if target.method == request.method { target.clone() } else { RequestTarget::of(request) }
+}
+
 /// The name in a line. Of a URI it is the scheme, because the rest may be data of a user; the id of a task is a secret.
 fn name(target: &RequestTarget) -> Option<String> {
     let name = target.name.as_deref()?;
@@ -201,6 +213,8 @@ fn clipped(text: &str) -> String {
 mod tests {
     use std::sync::Arc;
 
+    use protomcp_types::{JsonObject, Params, RawJson};
+
     use super::*;
 
     #[test]
@@ -220,6 +234,22 @@ mod tests {
         ] {
             let target = RequestTarget { method: method.into(), name: name.map(str::to_owned) };
             assert_eq!(super::name(&target).as_deref(), shown, "{method} {name:?}");
+        }
+    }
+
+    #[test]
+    fn a_search_of_lazy_tools_is_what_its_client_sent() {
+        for (name, method, shown) in [
+            ("search_tools", "tools/call", Some("search_tools")),
+            ("describe_tools", "tools/call", Some("describe_tools")),
+            ("call_tool", "tools/call", Some("add")),
+        ] {
+            let params = format!(r#"{{"name":"{name}","arguments":{{"name":"add"}}}}"#);
+            let params = JsonObject::from_raw(&RawJson::parse(params).unwrap()).unwrap();
+            let request =
+                Request { id: RequestId::from(1), method: "tools/call".into(), params: Params::Named(params) };
+            let target = sent(&request, &RequestTarget::behind_lazy_tools(&request));
+            assert_eq!((&*target.method, target.name.as_deref()), (method, shown), "{name}");
         }
     }
 

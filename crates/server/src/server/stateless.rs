@@ -63,7 +63,7 @@ impl<S: Service> Server<S> {
     /// [`Server::serve`].
     pub fn answer(&self, request: Request, meta: &StatelessMeta, peer: Peer, known: Extensions) -> Replies {
         let access = self.0.sessions.logs_access();
-        let access = access.then(|| Access::begin(&(self.0.targets)(&request), &peer, &known, None));
+        let access = access.then(|| Access::begin(&request, &(self.0.targets)(&request), &peer, &known, None));
         let Request { id, method, params } = request;
         let sessions = self.0.sessions.clone();
         let parts = StatelessParts { sessions, sending: self.0.sending.clone(), peer, id };

@@ -39,7 +39,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             && self.server.sessions.logs_access()
         {
             let (peer, known) = (&self.connection.peer, &self.connection.arrival.known);
-            let access = Access::begin(&(self.server.targets)(request), peer, known, Some(self.id));
+            let access = Access::begin(request, &(self.server.targets)(request), peer, known, Some(self.id));
             self.calls.logged.begin(&request.id, access);
         }
         self.pass(message)
