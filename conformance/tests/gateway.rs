@@ -179,3 +179,37 @@ fn a_host_that_goes_before_the_server_answers_ends_both() {
         host.no_orphans();
     }
 }
+
+#[test]
+fn a_list_that_the_end_cuts_short_names_the_silent_server() {
+    let server = r#"
+import json, sys
+
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+for line in iter(sys.stdin.readline, ""):
+    request = json.loads(line)
+    if request["method"] == "initialize":
+        info = {"name": "s", "version": "1"}
+        send(id=request["id"], result={"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info})
+    elif request["method"] == "tools/list" and sys.argv[1] == "answers":
+        send(id=request["id"], result={"tools": [{"name": "a", "inputSchema": {"type": "object"}}]})
+    elif "id" in request and request["method"] != "tools/list":
+        send(id=request["id"], error={"code": -32601, "message": "method not found"})
+"#;
+    let sandbox = Sandbox::new();
+    sandbox.write("server.py", server);
+    let servers = json!({"mcpServers": {
+        "good": {"command": "python3", "args": ["server.py", "answers"]},
+        "bad": {"command": "python3", "args": ["server.py", "hangs"]},
+    }});
+    sandbox.write("servers.json", servers.to_string());
+    let host = sandbox.pmcp(&["run", "--config", "servers.json", "--drain-timeout", "1s"]).start();
+    host.initialize();
+    let id = host.request("tools/list", &json!({}));
+    host.hang_up();
+    let answer = host.answer(id).value;
+    assert_eq!(answer["result"]["tools"][0]["name"], "good_a", "{answer}");
+    host.stderr_with("server \"bad\" did not answer before the request was cancelled");
+}

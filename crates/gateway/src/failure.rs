@@ -26,6 +26,8 @@ pub(crate) enum Why {
     Full,
     /// The client or its session is gone.
     Gone,
+    /// The request was cancelled before the answer.
+    Late,
     /// The request has failed.
     Request(RequestError),
 }
@@ -49,6 +51,7 @@ impl Failure {
             Why::Down { .. } => "SERVER_DOWN",
             Why::Full => "OVERLOADED",
             Why::Gone => "SHUTTING_DOWN",
+            Why::Late => "NO_ANSWER",
             Why::Request(error) => match error {
                 RequestError::Closed(_) => "SERVER_LOST",
                 RequestError::Unanswered { why: NoAnswer::Unauthorized, .. } => "UNAUTHORIZED",
@@ -67,13 +70,13 @@ impl Failure {
             Why::Down { .. } => Some("the gateway connects again by itself; try again later"),
             Why::Request(RequestError::Closed(_)) => Some("the gateway connects again by itself; retry"),
             Why::Full | Why::Request(RequestError::TooMany) => Some("try again later"),
-            Why::Gone | Why::Request(_) => None,
+            Why::Gone | Why::Late | Why::Request(_) => None,
         }
     }
 
     fn is_retryable(&self) -> bool {
         match &self.why {
-            Why::Down { .. } | Why::Full | Why::Gone => true,
+            Why::Down { .. } | Why::Full | Why::Gone | Why::Late => true,
             // The call may still be running, and would time out again.
             Why::Request(RequestError::TimedOut(_)) => false,
             Why::Request(error) => error.is_retryable(),
@@ -114,6 +117,7 @@ impl fmt::Display for Failure {
             }
             Why::Full => write!(f, "too many sessions with server \"{server}\" are in use"),
             Why::Gone => write!(f, "the session with server \"{server}\" is over"),
+            Why::Late => write!(f, "server \"{server}\" did not answer before the request was cancelled"),
             Why::Request(error) => write!(f, "server \"{server}\": {error}"),
         }
     }
@@ -140,6 +144,7 @@ mod tests {
             (down, "SERVER_DOWN", true),
             (Why::Request(RequestError::Closed(CloseReason::ByServer(None))), "SERVER_LOST", true),
             (Why::Request(RequestError::TimedOut(Duration::from_secs(1))), "TIMEOUT", false),
+            (Why::Late, "NO_ANSWER", true),
             (Why::Request(RequestError::InvalidAnswer("x".into())), "INVALID_RESPONSE", false),
         ] {
             let result = failure(why).into_result();

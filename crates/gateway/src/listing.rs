@@ -59,12 +59,15 @@ impl Inner {
     }
 
     async fn merged(&self, kind: ListKind, context: &Context) -> Result<Merged, ErrorObject> {
-        let lists = join_all(self.pools.iter().map(|pool| self.elements(pool, kind, context)));
-        let lists = tokio::select! {
-            biased;
-            () = context.cancelled() => return Err(ErrorObject::internal("the request was cancelled")),
-            lists = lists => lists,
-        };
+        // A request that is cancelled, or ends with its session, has the lists that are there.
+        let lists = self.pools.iter().map(|pool| async move {
+            tokio::select! {
+                biased;
+                list = self.elements(pool, kind, context) => list,
+                () = context.cancelled() => Err(pool.reach.failure(Why::Late)),
+            }
+        });
+        let lists = join_all(lists).await;
         let (mut merged, mut is_answered, mut failures) = (Merged::default(), false, Vec::new());
         for (pool, list) in self.pools.iter().zip(lists) {
             let upstream = &pool.reach.upstream;
