@@ -36,9 +36,9 @@ pub(crate) const AS_COMMAND: &str =
     "an MCP server with another SDK is served as a command, such as: pmcp dev -- node FILE";
 
 /// The remedy for a Node that does not read TypeScript.
-pub(crate) const WITHOUT_TSX: &str = "this Node does not read TypeScript without tsx, and nothing is downloaded for it: run \
-                           `npm install tsx` beside the file, use Node 22.18 or later, or set PROTOMCP_NODE to a runtime \
-                           that reads TypeScript";
+pub(crate) const WITHOUT_TSX: &str = "this Node does not read TypeScript without tsx, and nothing is downloaded for it: \
+                                      run `npm install tsx` beside the file, use Node 22.18 or later, or set \
+                                      PROTOMCP_NODE to a runtime that reads TypeScript";
 
 /// Programs that the extension of a file chooses, and the remedy if one is missing.
 const PROGRAMS: [(&str, &str); 6] = [
