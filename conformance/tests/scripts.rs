@@ -1,4 +1,4 @@
-//! The scripts that choose tests: `scripts/affected` in a repository of its own, and the filters of `scripts/run-tests`.
+//! The scripts that choose tests: `scripts/affected` in a new repository, and the filters of `scripts/run-tests`.
 
 use std::fs;
 use std::process::{Command, Output};

@@ -72,13 +72,13 @@ pub(crate) struct Options {
 /// The tools to serve.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// Those of a tool file.
+    /// The tools of a tool file.
     File {
         path: PathBuf,
         /// Reload it when it changes.
         watch: bool,
     },
-    /// Those of MCP servers.
+    /// The tools of MCP servers.
     Servers(Box<Upstreams>),
 }
 

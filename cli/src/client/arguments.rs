@@ -74,7 +74,7 @@ impl Arguments {
 }
 
 impl Arguments {
-    /// The arguments as an object of texts, which those of a prompt are.
+    /// The arguments of a prompt, which are texts.
     pub(super) fn into_texts(self) -> RawJson {
         match self {
             Self::Object(object) => object,

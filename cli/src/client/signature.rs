@@ -10,7 +10,7 @@ const MAX_CHOICES: usize = 4;
 /// The deepest type. Those inside it have no name.
 const MAX_DEPTH: usize = 3;
 
-/// Those of a tool with this input schema. One without properties allows any.
+/// The arguments of a tool with this input schema. A schema without properties allows any argument.
 pub(super) fn of_tool(schema: &RawJson) -> String {
     let schema = JsonObject::from_raw(schema).unwrap_or_default();
     let Some(properties) = schema.member("properties").and_then(|raw| JsonObject::from_raw(raw).ok()) else {
@@ -23,7 +23,7 @@ pub(super) fn of_tool(schema: &RawJson) -> String {
     }))
 }
 
-/// Those of a prompt. All of them are texts.
+/// The arguments of a prompt, which are texts.
 pub(super) fn of_prompt(arguments: &[PromptArgument]) -> String {
     let argument = |argument: &PromptArgument| format!("{}{}", argument.name, if argument.required { "" } else { "?" });
     listed(arguments.iter().map(argument))
