@@ -107,7 +107,8 @@ fn without_a_checkout_a_project_names_the_release() {
     let sandbox = Sandbox::new();
     ok(&sandbox, &["init", "a b", "--lang", "rust"]);
     let manifest = fs::read_to_string(sandbox.path("a b/Cargo.toml")).expect("it is written");
-    assert!(manifest.contains("\nprotomcp-sdk = \"0."), "{manifest}");
+    let release = concat!("\nprotomcp-sdk = \"", env!("CARGO_PKG_VERSION"), "\"\n");
+    assert!(manifest.contains(release), "{manifest}");
 }
 
 #[test]
