@@ -3,6 +3,8 @@
 pub mod admission;
 pub mod lazy_tools;
 pub mod limit;
+#[cfg(feature = "tracing-layer")]
+pub(crate) mod log_layer;
 pub mod timeout;
 pub mod tools;
 #[cfg(feature = "tower")]

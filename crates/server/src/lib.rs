@@ -1,59 +1,21 @@
 #![doc = include_str!("../README.md")]
 
-mod ask;
-mod call_info;
-mod cancel;
-mod catch_unwind;
-mod client_request;
-mod context;
+mod call;
 #[cfg(feature = "contract-tests")]
 pub mod contract;
-mod current_call;
-mod ended;
-mod fair;
-mod handler;
-mod input_loop;
-mod kept_tasks;
-mod large_work;
 pub mod layer;
-mod listen_guard;
-mod listener_store;
-#[cfg(feature = "tracing-layer")]
-mod log_layer;
-mod mrtr;
-mod node;
-mod observer;
-mod outgoing_layer;
-mod overload;
-mod parked;
-mod parked_directory;
-mod relay;
-mod router;
-mod server;
+mod records;
+mod serve;
 mod service;
-mod session_directory;
-mod session_notice;
-mod session_queue;
-mod store_future;
-mod stores;
-mod task_record;
-mod task_store;
-mod task_table;
-mod task_writer;
-mod tasks;
+mod state;
 
-pub use ask::Ask;
-pub use context::{Context, HeldQuestions};
-pub use ended::Reserved;
-pub use handler::Handler;
-pub use large_work::{LargeWork, Turn, Worker};
-pub use listener_store::{ListenerStore, MemoryListeners};
+pub use call::ask::Ask;
+pub use call::context::Context;
+pub use call::context::asking::HeldQuestions;
+pub use call::ended::Reserved;
+pub use call::relay::{ListsHidden, Relay, Relayed};
 #[cfg(feature = "tracing-layer")]
-pub use log_layer::LogLayer;
-pub use node::NodeId;
-pub use observer::SessionObserver;
-pub use outgoing_layer::OutgoingLayer;
-pub use parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
+pub use layer::log_layer::LogLayer;
 #[doc(no_inline)]
 pub use protomcp_session::{
     AskError, Budget, CacheHints, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest,
@@ -61,14 +23,26 @@ pub use protomcp_session::{
     ServerInfo, ServerRequest, ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions,
     TaskState,
 };
-pub use relay::{ListsHidden, Relay, Relayed};
-pub use router::Router;
-pub use server::{ACCESS_TARGET, CloseReason, Peer, Replies, ServeError, Server, ServerHandle, SessionHandle};
+pub use records::listener_store::{ListenerStore, MemoryListeners};
+pub use records::node::NodeId;
+pub use records::parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
+pub use records::session_directory::{LocalSessions, SessionDirectory, SessionRecord};
+pub use records::session_notice::{Audience, SessionNotice};
+pub use records::store_future::StoreFuture;
+pub use records::stores::Stores;
+pub use records::task_record::{TaskKey, TaskRecord};
+pub use records::task_store::{MemoryTaskStore, TaskStore, TaskUpdate};
+pub use serve::Server;
+pub use serve::access_log::ACCESS_TARGET;
+pub use serve::peer::Peer;
+pub use serve::serve_error::ServeError;
+pub use serve::session_handle::{CloseReason, SessionHandle};
+pub use serve::stateless::Replies;
+pub use service::handler::Handler;
+pub use service::large_work::{LargeWork, Turn, Worker};
+pub use service::observer::SessionObserver;
+pub use service::outgoing_layer::OutgoingLayer;
+pub use service::router::Router;
+pub use service::tasks::Tasks;
 pub use service::{Layer, Service};
-pub use session_directory::{LocalSessions, SessionDirectory, SessionRecord};
-pub use session_notice::{Audience, SessionNotice};
-pub use store_future::StoreFuture;
-pub use stores::Stores;
-pub use task_record::{TaskKey, TaskRecord};
-pub use task_store::{MemoryTaskStore, TaskStore, TaskUpdate};
-pub use tasks::Tasks;
+pub use state::handle::ServerHandle;

@@ -1,11 +1,22 @@
 //! The traits of a server: a service answers requests, a layer wraps a service.
+//!
+//! This room has the parts of a server that are written against them, too: handlers, observers and tasks. It uses the
+//! state of a server, calls and records.
+
+pub(crate) mod handler;
+pub(crate) mod input_loop;
+pub(crate) mod large_work;
+pub(crate) mod observer;
+pub(crate) mod outgoing_layer;
+pub(crate) mod router;
+pub(crate) mod tasks;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use protomcp_types::ErrorObject;
 
-use crate::context::Context;
+use crate::call::context::Context;
 use protomcp_session::{ServerRequest, ServerResult};
 
 /// Answers requests.

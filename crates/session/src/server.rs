@@ -2,7 +2,7 @@
 //!
 //! Messages go in through [`Session::receive`], which returns their effect as an [`Inbound`]. Answers go in through
 //! [`Session::reply`], which returns them as messages, encoded for the revision of their request. The driver around the
-//! value (`server/drive.rs` of `protomcp-server`) owns the transport, the tasks and the clock.
+//! value (`serve/drive.rs` of `protomcp-server`) owns the transport, the tasks and the clock.
 //!
 //! Two eras of MCP share a connection. Requests of the stateful revisions belong to the session that a handshake has
 //! opened (`server/lifecycle.rs`); each request of the stateless revision describes itself completely

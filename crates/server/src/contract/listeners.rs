@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 
-use crate::listener_store::ListenerStore;
+use crate::records::listener_store::ListenerStore;
 
 /// Checks that a store counts the requests of each resource on its own, and that every count is one step.
 ///

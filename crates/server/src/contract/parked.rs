@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::node::NodeId;
-use crate::parked_directory::{ParkedDirectory, ParkedRecord};
+use crate::records::node::NodeId;
+use crate::records::parked_directory::{ParkedDirectory, ParkedRecord};
 
 /// Checks that a directory finds each call in its process, until it is removed.
 ///

@@ -4,9 +4,9 @@ use std::time::{Duration, SystemTime};
 
 use protomcp_types::CallToolResult;
 
-use crate::node::NodeId;
-use crate::task_record::{TaskKey, TaskRecord};
-use crate::task_store::{TaskStore, TaskUpdate};
+use crate::records::node::NodeId;
+use crate::records::task_record::{TaskKey, TaskRecord};
+use crate::records::task_store::{TaskStore, TaskUpdate};
 use protomcp_session::{Owner, SessionId, TaskEra, TaskOptions, TaskState};
 
 /// Checks that a store finds tasks by id and key as they were last written, and forgets those that are removed. The

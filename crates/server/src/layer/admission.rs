@@ -12,7 +12,7 @@ use std::time::Instant;
 use protomcp_session::{Owner, ServerRequest, ServerResult};
 use protomcp_types::{CallTool, ErrorObject};
 
-use crate::context::Context;
+use crate::call::context::Context;
 use crate::service::{Layer, Service};
 
 pub use crate::layer::admission::admitted::{Admission, AdmissionLimits, AdmissionScope, Refusal};

@@ -13,10 +13,10 @@
 //!   model neither finds nor calls tools that are for pages.
 
 mod arguments;
-mod definitions;
+pub(crate) mod definitions;
 mod meta_tool;
 mod rank;
-mod request_target;
+pub(crate) mod request_target;
 mod tool_list;
 mod words;
 
@@ -26,15 +26,15 @@ use protomcp_types::{
     TaskSupport, array, code, method,
 };
 
-use crate::context::Context;
+use crate::call::context::Context;
 use crate::layer::lazy_tools::arguments::{Passed, Search};
+use crate::layer::lazy_tools::definitions::KnownDefinitions;
 use crate::layer::lazy_tools::meta_tool::{CALL, DESCRIBE, MetaTool, SEARCH};
 use crate::layer::lazy_tools::tool_list::Listed;
-use crate::outgoing_layer::OutgoingLayer;
+use crate::service::outgoing_layer::OutgoingLayer;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult, SessionId};
 
-pub(crate) use crate::layer::lazy_tools::definitions::KnownDefinitions;
 pub use crate::layer::lazy_tools::request_target::RequestTarget;
 
 /// The error code of a call of a tool that does not exist.

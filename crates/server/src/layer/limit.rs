@@ -5,7 +5,7 @@ use std::sync::Arc;
 use protomcp_types::ErrorObject;
 use tokio::sync::Semaphore;
 
-use crate::context::Context;
+use crate::call::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 

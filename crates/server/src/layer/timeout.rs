@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use protomcp_types::{CallToolResult, ErrorObject};
 
-use crate::context::Context;
+use crate::call::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 

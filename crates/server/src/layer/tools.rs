@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use protomcp_types::{ErrorObject, JsonObject, RawJson, array};
 
-use crate::context::Context;
+use crate::call::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 

@@ -14,7 +14,7 @@ use std::task::{Context as TaskContext, Poll};
 use protomcp_types::ErrorObject;
 use tower_service::Service as Tower;
 
-use crate::context::Context;
+use crate::call::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 

@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use protomcp_types::ErrorObject;
 
-use crate::context::Context;
-use crate::observer::SessionObserver;
+use crate::call::context::Context;
+use crate::service::observer::SessionObserver;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult, SessionId, SessionView};
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use protomcp_types::{ErrorObject, JsonObject, ListTools, RawJson, ToolAnnotations, UiTool, UiVisibility};
 
-use crate::context::Context;
+use crate::call::context::Context;
 use crate::layer::lazy_tools::rank::Texts;
 use crate::service::Service;
 use protomcp_session::{ServerRequest, ServerResult};

@@ -1,0 +1,400 @@
+//! The surroundings of a call: its caller, its cancellation, and its reports while it runs.
+
+pub(crate) mod asking;
+pub(crate) mod call_kind;
+mod relaying;
+
+use std::any::Any;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use protomcp_types::{
+    Amount, ClientCapabilities, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId,
+};
+use tokio::sync::Notify;
+
+use crate::call::call_info::CallInfo;
+use crate::call::context::call_kind::CallKind;
+use crate::call::ended::{Ended, Outcome};
+use crate::call::mrtr::{MultiRoundTrip, ReplyTarget};
+use crate::call::session_queue::SessionQueue;
+use crate::call::session_task::SessionTask;
+use crate::records::cancel::Cancel;
+use protomcp_session::{
+    CallerKey, ClientInfo, Conversation, Extensions, InputRequired, InputResponses, Owner, RequestKey, SessionId,
+    StatelessInfo,
+};
+
+/// The surroundings of one call. Cloning is cheap.
+#[derive(Clone)]
+pub struct Context(Arc<Call>);
+
+struct Call {
+    caller: CallerKey,
+    session: SessionId,
+    info: Arc<CallInfo>,
+    queue: Arc<SessionQueue>,
+    ask_timeout: Duration,
+    kind: CallKind,
+    cancelled: AtomicBool,
+    wake: Notify,
+    /// The input that the handler requires before it answers, in a session.
+    required: Mutex<Option<Box<InputRequired>>>,
+    /// Only of a handler that is called again.
+    given: Option<Box<Given>>,
+    /// The last progress that was sent.
+    reached: Mutex<Option<Amount>>,
+    /// Runs when the answer is sent.
+    after_response: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+/// The state and answers for a handler that is called again.
+#[derive(Debug)]
+struct Given {
+    /// The call as the session knows it.
+    first: Context,
+    state: Option<String>,
+    answers: InputResponses,
+}
+
+impl Context {
+    pub(crate) fn new(
+        caller: CallerKey,
+        session: SessionId,
+        target: ReplyTarget,
+        ask_timeout: Duration,
+        kind: CallKind,
+    ) -> Self {
+        let ReplyTarget { queue, info } = target;
+        Self(Arc::new(Call {
+            caller,
+            session,
+            info,
+            queue,
+            ask_timeout,
+            kind,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            required: Mutex::new(None),
+            given: None,
+            reached: Mutex::new(None),
+            after_response: Mutex::new(None),
+        }))
+    }
+
+    /// The context of the task that answers this request.
+    pub(crate) fn for_task(&self, task: Arc<SessionTask>) -> Self {
+        self.derived(CallKind::SessionTask(task), None)
+    }
+
+    /// The context of another call of the same client.
+    pub(crate) fn for_same_client(&self) -> Self {
+        self.derived(CallKind::Plain, None)
+    }
+
+    /// The context of a handler that is called again.
+    pub(crate) fn for_retry(&self, state: Option<String>, answers: InputResponses) -> Self {
+        self.derived(self.0.kind.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
+    }
+
+    fn derived(&self, kind: CallKind, given: Option<Box<Given>>) -> Self {
+        let call = &self.0;
+        Self(Arc::new(Call {
+            caller: call.caller.clone(),
+            session: call.session,
+            info: Arc::clone(&call.info),
+            queue: Arc::clone(&call.queue),
+            ask_timeout: call.ask_timeout,
+            kind,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            required: Mutex::new(None),
+            given,
+            reached: Mutex::new(None),
+            after_response: Mutex::new(None),
+        }))
+    }
+
+    /// The call as the session knows it.
+    fn first(&self) -> &Call {
+        self.0.given.as_ref().map_or(&self.0, |given| &given.first.0)
+    }
+
+    /// The input that the handler requires before it answers.
+    pub(crate) fn take_required(&self) -> Option<InputRequired> {
+        self.0.required.lock().unwrap_or_else(PoisonError::into_inner).take().map(|required| *required)
+    }
+
+    /// A context without a client, for tests of services: its notifications are dropped.
+    #[must_use]
+    pub fn detached() -> Self {
+        let client = ClientInfo {
+            version: ProtocolVersion::NEWEST_STATEFUL,
+            implementation: Implementation::new("detached", ""),
+            capabilities: ClientCapabilities::new(),
+        };
+        let key = RequestKey { number: 0, id: RequestId::from(0) };
+        let info = CallInfo {
+            key,
+            client: Arc::new(client),
+            token: None,
+            stateless: None,
+            known: Extensions::default(),
+            room: None,
+            place: OnceLock::new(),
+        };
+        Self::new(
+            CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
+            SessionId::DETACHED,
+            ReplyTarget { queue: SessionQueue::closed(), info: Arc::new(info) },
+            Duration::ZERO,
+            CallKind::Plain,
+        )
+    }
+
+    /// The session that the request came from; [`SessionId::STATELESS`] when it belongs to none.
+    #[must_use]
+    pub fn session(&self) -> SessionId {
+        if self.is_stateless() { SessionId::STATELESS } else { self.0.session }
+    }
+
+    /// The caller of the request, for limits that callers share.
+    #[must_use]
+    pub fn caller(&self) -> &CallerKey {
+        &self.0.caller
+    }
+
+    /// True if the request is one of the stateless revision. Its answer must depend neither on earlier requests nor on
+    /// the connection (MCP 2026-07-28, basic).
+    #[must_use]
+    pub fn is_stateless(&self) -> bool {
+        self.0.info.stateless.is_some()
+    }
+
+    /// The id of the request, as the client chose it. The retry of a stateless request has another id; this is that of
+    /// the first request.
+    #[must_use]
+    pub fn request_id(&self) -> &RequestId {
+        &self.0.info.key.id
+    }
+
+    /// The revision that client and server have agreed on, or that the request names.
+    #[must_use]
+    pub fn protocol_version(&self) -> ProtocolVersion {
+        self.0.info.client.version
+    }
+
+    /// The name and version of the client.
+    #[must_use]
+    pub fn client(&self) -> &Implementation {
+        &self.0.info.client.implementation
+    }
+
+    /// The capabilities of the client.
+    #[must_use]
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.0.info.client.capabilities
+    }
+
+    /// True if the host of the client shows pages of MCP Apps beside the results of tools.
+    #[must_use]
+    pub fn shows_apps(&self) -> bool {
+        self.capabilities().shows_apps()
+    }
+
+    /// The facts that the transport knows about the request beside its text. Over HTTP that is the head of the HTTP
+    /// request, as `http::request::Parts`: headers, URI, and in its extensions the address and the identity of the
+    /// peer.
+    #[must_use]
+    pub fn extension<T: Any>(&self) -> Option<&T> {
+        self.0.info.known.find()
+    }
+
+    /// The facts that the transport knows about the request.
+    pub(crate) fn extensions(&self) -> &Extensions {
+        &self.0.info.known
+    }
+
+    /// True if the client has cancelled the request, or the server shuts down.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.first().cancelled.load(Ordering::Acquire)
+    }
+
+    /// Waits until [`Context::is_cancelled`].
+    pub async fn cancelled(&self) {
+        loop {
+            let woken = self.first().wake.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            woken.await;
+        }
+    }
+
+    /// The token under which the client wants progress; without one [`Context::progress`] does nothing.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.0.info.token.as_ref()
+    }
+
+    /// Sends the client the progress of the call. Progress that does not grow is dropped (MCP 2025-11-25,
+    /// basic/utilities/progress), and so is all progress after the answer. Between the rounds of a stateless call the
+    /// last 32 reports wait for the next request of the client. A message is also the status message of a task.
+    pub fn progress(&self, progress: &Progress) {
+        if let Some(message) = &progress.message {
+            self.set_task_message(message);
+        }
+        let mut reached = self.first().reached.lock().unwrap_or_else(PoisonError::into_inner);
+        let grows = reached.is_none_or(|reached| progress.progress > reached);
+        if !grows || self.is_cancelled() {
+            tracing::debug!(request = %self.0.info.key.id, ?progress, "progress does not grow: dropped");
+            return;
+        }
+        // Sent under the lock, so that two reporters cannot overtake each other.
+        if self.0.kind.send_progress(&self.0.queue, &self.0.info, progress) {
+            *reached = Some(progress.progress);
+        }
+    }
+
+    /// Sets the status message of a task, for people; the first 4096 bytes are kept. No effect on a call that is not a
+    /// task.
+    pub fn set_task_message(&self, message: &str) {
+        self.0.kind.set_task_message(message);
+    }
+
+    /// The least severe level of the log messages that [`Context::log`] sends; `None`: it sends none.
+    #[must_use]
+    pub fn log_level(&self) -> Option<Level> {
+        match self.0.info.stateless {
+            None => Some(self.0.queue.level()),
+            Some(info) => info.log_level,
+        }
+    }
+
+    /// Sends the client a log message, if it wants messages of this level: in its session, or about this request.
+    pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.with_reply_target(|queue, info| match info.stateless {
+            None => queue.log(Some(&info.key), level, logger, data),
+            Some(StatelessInfo { log_level: Some(least) }) if level >= least => {
+                queue.log_during(&info.key, level, logger, data);
+            }
+            Some(_) => {}
+        });
+    }
+
+    /// Closes the stream of this call over HTTP until it has something to send. The client reconnects for the answer,
+    /// which saves a connection (MCP 2025-11-25, basic/transports, Streamable HTTP). No effect on other transports.
+    pub fn close_stream(&self) {
+        self.with_reply_target(|queue, info| queue.close_stream(&info.key));
+    }
+
+    /// Keeps a place for the call until all of it has ended, also as a task.
+    pub(crate) fn keep(&self, place: Arc<dyn Any + Send + Sync>) {
+        // A call that is made again, as by a layer, has the place of the first time.
+        let _first = self.0.info.place.set(place);
+    }
+
+    pub(crate) fn key(&self) -> &RequestKey {
+        &self.0.info.key
+    }
+
+    pub(crate) fn mrtr(&self) -> Option<&Arc<MultiRoundTrip>> {
+        self.0.kind.mrtr()
+    }
+
+    pub(crate) fn queue(&self) -> &Arc<SessionQueue> {
+        &self.0.queue
+    }
+
+    /// Cancels the call, and keeps the rest of it as well.
+    pub(crate) fn canceller(&self) -> Arc<dyn Cancel> {
+        Arc::clone(&self.0) as Arc<dyn Cancel>
+    }
+
+    /// True if the call may have to leave its connection.
+    pub(crate) fn may_leave(&self) -> bool {
+        let can = &self.0.info.client.capabilities;
+        let may_ask = || ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some());
+        self.mrtr().is_some_and(|mrtr| mrtr.may_be_task() || may_ask())
+    }
+
+    /// The call has ended: its outcome answers the request that it belongs to now, if it belongs to one.
+    pub(crate) fn finish(&self, outcome: Outcome) {
+        match self.mrtr() {
+            None => self.0.queue.done(self.0.info.key.clone(), self.0.queue.settle(outcome)),
+            Some(mrtr) => {
+                if let Some((ReplyTarget { queue, info }, ended)) = mrtr.finish(outcome, &self.0.queue) {
+                    queue.done(info.key.clone(), ended);
+                }
+            }
+        }
+        self.answered();
+    }
+
+    /// As [`Context::finish`], of a call that still belongs to its first request. `None`: it is about to become a task,
+    /// which keeps the outcome.
+    pub(crate) fn finish_first(&self, outcome: Outcome) -> Option<Ended> {
+        match self.mrtr() {
+            None => Some(self.0.queue.settle(outcome)),
+            Some(mrtr) => mrtr.finish(outcome, &self.0.queue).map(|(_, ended)| ended),
+        }
+    }
+
+    /// As [`Context::finish`], of a call that never leaves its connection.
+    pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
+        self.answered();
+        let queue = &self.0.queue;
+        match self.mrtr() {
+            None => queue.settle(outcome),
+            Some(mrtr) => mrtr.finish(outcome, queue).map_or(Ended::NONE, |(_, ended)| ended),
+        }
+    }
+
+    /// Runs a function when the answer to the request is sent: messages that it sends follow the answer.
+    pub(crate) fn after_response(&self, then: impl FnOnce() + Send + 'static) {
+        *self.first().after_response.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
+    }
+
+    fn answered(&self) {
+        let then = self.first().after_response.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(then) = then {
+            then();
+        }
+    }
+
+    fn with_reply_target(&self, report: impl FnOnce(&SessionQueue, &CallInfo)) {
+        self.0.kind.with_target(&self.0.queue, &self.0.info, report);
+    }
+}
+
+impl Cancel for Context {
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+impl Cancel for Call {
+    fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Release);
+        self.wake.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("request", &self.info.key.id).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("session", &self.0.session)
+            .field("request", &self.0.info.key.id)
+            .field("cancelled", &self.is_cancelled())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,131 @@
+//! The outcome of a call, with the bytes that its answer reserves in the outbound budget.
+//!
+//! Answers wait while a client does not read. Each reserves its bytes in the outbound budget before it is kept; an
+//! answer without room is replaced by a short error, so that every request is answered.
+
+use std::borrow::Borrow;
+
+use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RawJson, Request, Response};
+
+use crate::records::overload;
+use protomcp_session::{Budget, CallOutcome, Limits, Owner, Reservation, ServerResult};
+
+/// The outcome of a call.
+pub(crate) type Outcome = CallOutcome;
+
+/// An outcome that waits to be sent.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) outcome: Outcome,
+    /// `None`: it is short.
+    pub(crate) room: Option<Reservation>,
+}
+
+impl Ended {
+    /// The call was dropped.
+    pub(crate) const NONE: Self = Self { outcome: None, room: None };
+
+    /// Reserves room for an outcome; if there is none, a short error replaces it.
+    pub(crate) fn new(outcome: Outcome, budget: &Budget, owner: &Owner) -> Self {
+        let Some(answer) = outcome else { return Self::NONE };
+        let bytes = weight(&answer) + Limits::MESSAGE_OVERHEAD;
+        let room = budget.reserve(owner, bytes).ok();
+        let answer = if room.is_some() || bytes <= SHORT { answer } else { in_place_of(&answer, bytes) };
+        Self { outcome: Some(answer), room }
+    }
+}
+
+/// A short error in place of an answer of so many bytes.
+pub(crate) fn in_place_of(
+    answer: &Result<ServerResult, ErrorObject>,
+    bytes: usize,
+) -> Result<ServerResult, ErrorObject> {
+    match answer {
+        Ok(ServerResult::CallTool(_)) => Ok(ServerResult::CallTool(overload::result(bytes))),
+        Ok(_) | Err(_) => Err(overload::answer(bytes)),
+    }
+}
+
+/// A message for a client, with the bytes that it has reserved in the outbound budget.
+#[derive(Debug)]
+pub struct Reserved {
+    /// The message.
+    pub message: Message,
+    /// Gives the bytes back when it is dropped; `None`: the message is short.
+    pub room: Option<Reservation>,
+}
+
+impl From<Message> for Reserved {
+    fn from(message: Message) -> Self {
+        Self { message, room: None }
+    }
+}
+
+impl Borrow<Message> for Reserved {
+    fn borrow(&self) -> &Message {
+        &self.message
+    }
+}
+
+impl Reserved {
+    /// Reserves room for an answer; if there is none, a short error replaces it.
+    pub(crate) fn new(mut message: Message, budget: &Budget, owner: &Owner) -> Self {
+        let bytes = message_weight(&message) + Limits::MESSAGE_OVERHEAD;
+        let room = budget.reserve(owner, bytes).ok();
+        if let (None, Message::Response(response)) = (&room, &mut message)
+            && bytes > SHORT
+        {
+            response.outcome = Err(overload::answer(bytes));
+        }
+        Self { message, room }
+    }
+}
+
+/// Bytes that are kept of an outcome.
+pub(crate) fn weight(answer: &Result<ServerResult, ErrorObject>) -> usize {
+    match answer {
+        Ok(result) => result_weight(result),
+        Err(error) => error_weight(error),
+    }
+}
+
+fn result_weight(result: &ServerResult) -> usize {
+    let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::len);
+    match result {
+        ServerResult::CallTool(result) => result.content.len() + raw(&result.structured_content) + raw(&result.meta),
+        ServerResult::GetPrompt(result) => result.messages.len() + raw(&result.meta),
+        ServerResult::ReadResource(result) => {
+            result.contents.iter().map(JsonBuf::len).sum::<usize>() + raw(&result.meta)
+        }
+        ServerResult::Complete(result) => {
+            result.completion.values.iter().map(String::len).sum::<usize>() + raw(&result.meta)
+        }
+        ServerResult::ListTools(page) => page.tools.len() + raw(&page.meta),
+        ServerResult::ListResources(page) => page.resources.len() + raw(&page.meta),
+        ServerResult::ListResourceTemplates(page) => page.resource_templates.len() + raw(&page.meta),
+        ServerResult::ListPrompts(page) => page.prompts.len() + raw(&page.meta),
+        ServerResult::ListTasks(page) => page.tasks.len() + raw(&page.meta),
+        ServerResult::CreateTask(result) => raw(&result.meta),
+        ServerResult::InputRequired(required) => required.weight(),
+        ServerResult::Body(body) => body.len(),
+        ServerResult::Task(_) | ServerResult::Empty => 0,
+    }
+}
+
+fn error_weight(error: &ErrorObject) -> usize {
+    error.message.len() + error.data.as_ref().map_or(0, RawJson::len)
+}
+
+fn message_weight(message: &Message) -> usize {
+    match message {
+        Message::Response(Response { outcome: Ok(body), .. }) => body.len(),
+        Message::Response(Response { outcome: Err(error), .. }) => error_weight(error),
+        Message::Request(Request { params, .. }) | Message::Notification(Notification { params, .. }) => {
+            params.weight()
+        }
+    }
+}
+
+/// An answer of so many bytes is sent without room: an error in its place would not be shorter. How many there can be
+/// is bounded by the requests in flight.
+const SHORT: usize = 1024;

@@ -1,0 +1,18 @@
+//! The values that a server keeps in stores or sends to other processes, and the traits of the stores.
+//!
+//! The lowest room of the crate: it knows neither calls nor open sessions.
+
+pub(crate) mod cancel;
+pub(crate) mod fair;
+pub(crate) mod listener_store;
+pub(crate) mod node;
+pub(crate) mod overload;
+pub(crate) mod parked_directory;
+pub(crate) mod session_directory;
+pub(crate) mod session_notice;
+pub(crate) mod store_future;
+pub(crate) mod stores;
+pub(crate) mod task_record;
+pub(crate) mod task_store;
+mod task_table;
+pub(crate) mod task_writer;

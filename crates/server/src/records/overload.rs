@@ -1,0 +1,63 @@
+//! The errors for requests and answers without room in a budget: the reason, then the remedy.
+//!
+//! Programs find the same in `data` of an error and in `_meta` of a result, under `protomcp/error`.
+
+use protomcp_session::Limits;
+use protomcp_types::{CallToolResult, ErrorObject, JsonBuf, ObjectWriter, RawJson};
+
+use crate::records::node::NodeId;
+
+/// For a request without room in the inbound budget. It has not begun, so it can be sent again.
+pub(crate) fn request() -> ErrorObject {
+    let message = "too many bytes of requests wait for their answers";
+    ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
+}
+
+/// A request that comes, or is still open, while the server shuts down.
+pub(crate) fn shutting_down() -> ErrorObject {
+    ErrorObject::internal("the server is shutting down")
+}
+
+/// In place of an answer without room in the outbound budget.
+pub(crate) fn answer(bytes: usize) -> ErrorObject {
+    let (message, suggestion) = dropped(bytes);
+    let data = explained(&message, suggestion);
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
+}
+
+/// As [`answer`], for a tool: a result that the model can read.
+pub(crate) fn result(bytes: usize) -> CallToolResult {
+    let (message, suggestion) = dropped(bytes);
+    CallToolResult::error(format!("{message}; {suggestion}")).with_meta(explained(&message, suggestion))
+}
+
+/// A request whose call waits in another process. A router in front of the processes can read the name of the process.
+pub(crate) fn in_other_process(node: &NodeId) -> ErrorObject {
+    let (message, suggestion) =
+        ("the call waits in another process of this server", "send the request to that process");
+    let error = error("WRONG_PROCESS", message, suggestion).boolean("retryable", true).text("node", node.as_str());
+    ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data(error))
+}
+
+/// A request whose call may wait in another process, while the directory of such calls does not answer.
+pub(crate) fn no_directory() -> ErrorObject {
+    let message = "the process of this call is not known";
+    ErrorObject::overloaded(message, "send it again in a moment", Limits::RETRY_AFTER)
+}
+
+fn dropped(bytes: usize) -> (String, &'static str) {
+    let message = format!("the answer of {bytes} bytes was dropped: too many bytes wait to be read");
+    (message, "read the answers that wait, or ask for less")
+}
+
+fn explained(message: &str, suggestion: &str) -> RawJson {
+    data(error("OVERLOADED", message, suggestion).boolean("retryable", false))
+}
+
+fn error(code: &str, message: &str, suggestion: &str) -> ObjectWriter {
+    JsonBuf::object().text("error_code", code).text("message", message).text("suggestion", suggestion)
+}
+
+fn data(error: ObjectWriter) -> RawJson {
+    JsonBuf::object().body("protomcp/error", &error.finish()).finish().into_raw()
+}

@@ -1,0 +1,85 @@
+//! The stores of a server: what it keeps where other processes can reach it.
+
+use std::sync::Arc;
+
+use crate::records::listener_store::{ListenerStore, MemoryListeners};
+use crate::records::node::NodeId;
+use crate::records::parked_directory::{LocalParked, ParkedDirectory};
+use crate::records::session_directory::{LocalSessions, SessionDirectory};
+use crate::records::task_store::TaskStore;
+
+/// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
+///
+/// Several processes that serve the same clients share stores of their own, and also the keys that sign states
+/// ([`RequestStateKeys::shared`](crate::RequestStateKeys::shared)). Calls, connections and the receivers of answers stay
+/// in the process that began them.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use protomcp_server::{Limits, LocalSessions, NodeId, RequestStateKeys, ServerHandle, ServerInfo, Stores};
+///
+/// let stores = Stores::new(NodeId::new("a-1")).with_sessions(Arc::new(LocalSessions));
+/// let keys = RequestStateKeys::shared([[7; 32]]);
+/// let handle = ServerHandle::with_stores(ServerInfo::new("greeter", "1.0"), Limits::default(), keys, stores);
+/// assert_eq!(handle.node().as_str(), "a-1");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Stores {
+    pub(crate) node: NodeId,
+    pub(crate) sessions: Arc<dyn SessionDirectory>,
+    pub(crate) listeners: Arc<dyn ListenerStore>,
+    pub(crate) parked: Arc<dyn ParkedDirectory>,
+    /// `None`: in memory, with the limits of the server.
+    pub(crate) tasks: Option<Arc<dyn TaskStore>>,
+}
+
+impl Stores {
+    /// Local stores of the process with this name.
+    #[must_use]
+    pub fn new(node: NodeId) -> Self {
+        Self {
+            node,
+            sessions: Arc::new(LocalSessions),
+            listeners: Arc::new(MemoryListeners::default()),
+            parked: Arc::new(LocalParked),
+            tasks: None,
+        }
+    }
+
+    /// Sets the directory of open sessions.
+    #[must_use]
+    pub fn with_sessions(mut self, sessions: Arc<dyn SessionDirectory>) -> Self {
+        self.sessions = sessions;
+        self
+    }
+
+    /// Sets the store of tasks. By default it is a [`MemoryTaskStore`](crate::MemoryTaskStore) with the limits of the
+    /// server.
+    #[must_use]
+    pub fn with_tasks(mut self, tasks: Arc<dyn TaskStore>) -> Self {
+        self.tasks = Some(tasks);
+        self
+    }
+
+    /// Sets the directory of parked calls.
+    #[must_use]
+    pub fn with_parked(mut self, parked: Arc<dyn ParkedDirectory>) -> Self {
+        self.parked = parked;
+        self
+    }
+
+    /// Sets the counts of the requests that listen to resources.
+    #[must_use]
+    pub fn with_listeners(mut self, listeners: Arc<dyn ListenerStore>) -> Self {
+        self.listeners = listeners;
+        self
+    }
+}
+
+/// Local stores of a process that shares nothing.
+impl Default for Stores {
+    fn default() -> Self {
+        Self::new(NodeId::default())
+    }
+}

@@ -1,0 +1,114 @@
+//! The records of tasks: of calls that were answered before they have ended, and of ended ones until their time is up.
+//!
+//! The calls themselves stay in their process (`kept_tasks.rs`). [`MemoryTaskStore`], the default, keeps the records of
+//! one process within the limits that callers share.
+
+use std::fmt;
+use std::future::ready;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::records::store_future::StoreFuture;
+use crate::records::task_record::{TaskKey, TaskRecord};
+use crate::records::task_table::{TaskBounds, TaskTable};
+use protomcp_session::TaskLimits;
+
+/// The effect of a change of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskUpdate {
+    /// The store keeps the record, if it has kept the task until now.
+    Kept {
+        /// The ids of other tasks, which it has forgotten for that.
+        evicted: Vec<String>,
+    },
+    /// There is no room for the result. The record is as it was before; the server writes a short result next.
+    NoRoom {
+        /// The ids of other tasks, which it has forgotten nevertheless.
+        evicted: Vec<String>,
+    },
+}
+
+/// Keeps the records of tasks.
+///
+/// `insert`, `update` and `remove` are called while calls run, some under the lock of a task, so they must not block: a
+/// store in another process decides about its limits by its own knowledge, and needs a queue that keeps the order of
+/// the changes of one task. A process reads its own changes. The process that inserts a task also removes it when its time is up. A store that processes
+/// share forgets it by itself as well, because that process may have died.
+///
+/// The bounds of a store are its own. A server limits only the calls that run as tasks in its process.
+pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
+    /// Keeps a new task. Returns the ids of other tasks that it has forgotten for that; `None`: there is no room for it.
+    fn insert(&self, task: TaskRecord) -> Option<Vec<String>>;
+
+    /// Replaces the record of a task. The record of a task that the store does not keep is ignored.
+    fn update(&self, task: TaskRecord) -> TaskUpdate;
+
+    /// The task with this id, if it is kept and this is its key.
+    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreFuture<'a, Option<TaskRecord>>;
+
+    /// The tasks with this key, oldest first.
+    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>>;
+
+    /// Forgets a task.
+    fn remove(&self, id: &str);
+}
+
+/// Keeps records in memory, within [`TaskLimits`]: those of sessions together, and as many without a session.
+#[derive(Debug)]
+pub struct MemoryTaskStore {
+    sessions: Mutex<TaskTable>,
+    stateless: Mutex<TaskTable>,
+}
+
+impl MemoryTaskStore {
+    /// No task yet.
+    #[must_use]
+    pub fn new(limits: &TaskLimits) -> Self {
+        let table =
+            |of_one| Mutex::new(TaskTable::new(TaskBounds { tasks: limits.max, of_one, bytes: limits.max_bytes }));
+        Self { sessions: table(limits.max_per_session), stateless: table(usize::MAX) }
+    }
+
+    fn table(&self, key: &TaskKey) -> MutexGuard<'_, TaskTable> {
+        let table = match key {
+            TaskKey::Session(..) => &self.sessions,
+            TaskKey::Principal(_) => &self.stateless,
+        };
+        table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// With the default limits.
+impl Default for MemoryTaskStore {
+    fn default() -> Self {
+        Self::new(&TaskLimits::default())
+    }
+}
+
+impl TaskStore for MemoryTaskStore {
+    fn insert(&self, task: TaskRecord) -> Option<Vec<String>> {
+        self.table(&task.key).insert(task, now())
+    }
+
+    fn update(&self, task: TaskRecord) -> TaskUpdate {
+        self.table(&task.key).update(task)
+    }
+
+    fn find<'a>(&'a self, id: &'a str, key: &'a TaskKey) -> StoreFuture<'a, Option<TaskRecord>> {
+        Box::pin(ready(self.table(key).find(id, key, now())))
+    }
+
+    fn list<'a>(&'a self, key: &'a TaskKey) -> StoreFuture<'a, Vec<TaskRecord>> {
+        Box::pin(ready(self.table(key).list(key, now())))
+    }
+
+    fn remove(&self, id: &str) {
+        for table in [&self.sessions, &self.stateless] {
+            table.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        }
+    }
+}
+
+/// The time of the runtime, which tests can stop.
+fn now() -> std::time::Instant {
+    tokio::time::Instant::now().into_std()
+}

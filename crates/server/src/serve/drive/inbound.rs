@@ -1,0 +1,216 @@
+//! Handles the messages of the client: starts calls, cancels them, and passes on answers.
+
+use std::sync::{Arc, OnceLock};
+
+use futures_util::FutureExt;
+use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
+
+use crate::call::call_info::CallInfo;
+use crate::call::context::Context;
+use crate::call::context::call_kind::CallKind;
+use crate::call::mrtr::ReplyTarget;
+use crate::call::relay::Relayed;
+use crate::records::cancel::Cancel;
+use crate::records::overload;
+use crate::serve::access_log::Access;
+use crate::serve::call;
+use crate::serve::drive::Driver;
+use crate::serve::round_trip::{self, RoundTrip};
+use crate::service::Service;
+use protomcp_session::{CallerKey, Conversation, Inbound, IncomingCall, Session, SessionId, SessionView};
+use protomcp_transport::{Received, Sink, TransportError};
+
+impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
+    pub(super) fn received(&mut self, received: Received) -> Result<(), TransportError> {
+        match received {
+            Ok(Incoming::One(message)) => {
+                if let Some(answer) = self.message(message)?.0 {
+                    self.reply(answer)?;
+                }
+                Ok(())
+            }
+            Ok(Incoming::Batch(messages)) => self.batch(messages),
+            Err(malformed) => self.reply(malformed.into()),
+        }
+    }
+
+    /// Handles one message. Returns the answer if the session has it already, or the number of the call that makes it.
+    fn message(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
+        if let Message::Request(request) = &message
+            && self.server.sessions.logs_access()
+        {
+            let (peer, known) = (&self.connection.peer, &self.connection.arrival.known);
+            let access = Access::begin(request, &(self.server.targets)(request), peer, known, Some(self.id));
+            self.calls.logged.begin(&request.id, access);
+        }
+        self.pass(message)
+    }
+
+    /// Passes a message to the session, and carries out its decision.
+    fn pass(&mut self, message: Message) -> Result<(Option<Message>, Option<u64>), TransportError> {
+        if let Message::Request(request) = &message
+            && request.method == Initialize::NAME
+            && !self.opening.is_done
+        {
+            match self.server.sessions.inbound_budget().reserve(&self.connection.peer.owner, request.params.weight()) {
+                Ok(room) => self.opening.introduction = Some(room),
+                Err(_) => return Ok((Some(Message::error(Some(request.id.clone()), overload::request())), None)),
+            }
+        }
+        match self.session.receive(message) {
+            Inbound::Call(call) => return Ok(self.start(call)),
+            Inbound::Reply(reply) => {
+                let level = self.session.level();
+                if self.queue.set_level(level) {
+                    self.server.observers.log_level_set(self.id, level);
+                }
+                return Ok((Some(reply), None));
+            }
+            Inbound::Opened(client, reply) => {
+                self.opening.is_done = true;
+                if let Some(delivery) = self.connection.sink.delivery() {
+                    delivery.negotiated(client.version);
+                }
+                self.queue.introduce(Arc::clone(&client));
+                self.server.observers.opened(&SessionView {
+                    id: self.id,
+                    owner: self.connection.peer.owner.clone(),
+                    client,
+                });
+                return Ok((Some(reply), None));
+            }
+            Inbound::Cancel(key) => {
+                if let Some(context) = self.calls.running.get(&key.number) {
+                    context.cancel();
+                }
+                self.calls.listening.remove(&key.number);
+                self.calls.logged.cancelled(&key.id);
+                if let Some(delivery) = self.connection.sink.delivery() {
+                    delivery.request_cancelled(&key.id);
+                }
+                if let Some(answers) = self.batches.ended(key.number, None) {
+                    self.send_batch(answers)?;
+                }
+            }
+            Inbound::Listen(key, client, filter) => return Ok((self.listen(key, client, filter)?, None)),
+            Inbound::Task(key, request) => return Ok((self.task(&key, request), None)),
+            Inbound::Ready => {}
+            Inbound::Answer { call, outcome } => self.client_answered(call, outcome),
+            Inbound::Notification(notification) if notification.method == method::PROGRESS => {
+                self.client_reports(&notification);
+            }
+            Inbound::Notification(notification) => self.server.observers.notified(self.id, &notification),
+            Inbound::Ignored(why) => tracing::debug!(session = %self.id, why, "message ignored"),
+        }
+        Ok((None, None))
+    }
+
+    fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
+        let IncomingCall { key, request, progress_token: token, client, stateless, inputs } = call;
+        let limits = *self.server.sessions.limits();
+        let has_room = self.in_flight() < limits.max_pending.saturating_add(request.extra_room());
+        let refusal = match self.shutdown.is_open() {
+            true if has_room => None,
+            true => Some(Session::overloaded()),
+            false => Some(overload::shutting_down()),
+        };
+        if let Some(refusal) = refusal {
+            return (self.session.reply(&key, Err(refusal)), None);
+        }
+        let known = self.connection.arrival.known.clone();
+        let owner = known.find::<CallerKey>().map_or(&self.connection.peer.owner, |caller| &caller.owner);
+        let Ok(room) = self.connection.arrival.room(self.server.sessions.inbound_budget(), owner) else {
+            return (self.session.reply(&key, Err(overload::request())), None);
+        };
+        let number = key.number;
+        let relay = known.find::<Relayed>().filter(|_| stateless.is_none()).map(|relayed| Arc::clone(relayed.relay()));
+        let client = relay.as_ref().and_then(|relay| relay.client()).unwrap_or(client);
+        let relayed_caller = relay.as_ref().and_then(|relay| relay.caller());
+        let info = Arc::new(CallInfo { key, client, token, stateless, known, room, place: OnceLock::new() });
+        let round_trip = inputs.map(|inputs| {
+            let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&info) };
+            let principal = self.connection.peer.principal.clone();
+            round_trip::begin_or_resume(&self.server.sessions, principal, *inputs, target)
+        });
+        let round_trip = round_trip.transpose();
+        let mut refusal = None;
+        let kind = match round_trip {
+            Ok(None) => relay.map_or(CallKind::Plain, CallKind::Relayed),
+            Ok(Some(RoundTrip::First(mrtr))) => CallKind::Stateless(mrtr),
+            Ok(Some(RoundTrip::Retry(call, resumed))) => {
+                self.resume(info.key.clone(), call, resumed);
+                return (None, Some(number));
+            }
+            Ok(Some(RoundTrip::Refused(later))) => {
+                refusal = Some(later);
+                CallKind::Plain
+            }
+            Err(error) => return (self.session.reply(&info.key, Err(error)), None),
+        };
+        let is_stateless = info.stateless.is_some();
+        let (mut caller, session) = self.caller(relayed_caller, is_stateless);
+        if let Some(passed) = info.known.find::<CallerKey>() {
+            caller = passed.clone();
+        }
+        let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
+        let context = Context::new(caller, session, target, limits.ask_timeout, kind);
+        self.calls.running.insert(number, context.clone());
+        if let Some(refusal) = refusal {
+            drop(tokio::spawn(round_trip::refuse(context, refusal).map(|(context, outcome)| context.finish(outcome))));
+            return (None, Some(number));
+        }
+        let may_leave = context.may_leave();
+        let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
+        match &mut self.calls.inline {
+            Some(calls) if !may_leave => calls.push(Box::pin(call)),
+            // An async block would store the call twice.
+            Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
+        }
+        (None, Some(number))
+    }
+
+    /// The caller of a request, and its session.
+    fn caller(&self, relayed: Option<CallerKey>, is_stateless: bool) -> (CallerKey, SessionId) {
+        match relayed {
+            Some(caller) => {
+                let session = match caller.conversation {
+                    Conversation::Session(session) => session,
+                    Conversation::Connection(_) => SessionId::STATELESS,
+                };
+                (caller, session)
+            }
+            None if is_stateless => (self.connection.peer.without_session(self.id), self.id),
+            None => (self.connection.peer.in_session(self.id), self.id),
+        }
+    }
+
+    fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) -> Result<(), TransportError> {
+        if !self.session.allows_batches() {
+            return self.reply(Malformed::invalid(None, "batches are for MCP 2025-03-26 only").into());
+        }
+        let (mut answers, mut running) = (Vec::new(), Vec::new());
+        for message in messages {
+            match message {
+                // Its answer may take as long as the client listens, and would delay the others.
+                Ok(Message::Request(request)) if Session::is_stateless(&request) => {
+                    let why = "a batch holds no requests of 2026-07-28";
+                    answers.push(self.with_room(Malformed::invalid(Some(request.id), why).into(), None));
+                }
+                Ok(message) => {
+                    let (answer, number) = self.message(message)?;
+                    answers.extend(answer.map(|answer| self.with_room(answer, None)));
+                    running.extend(number);
+                }
+                Err(malformed) => answers.push(self.with_room(malformed.into(), None)),
+            }
+        }
+        // A request can be cancelled by a later message of the same batch.
+        running.retain(|number| {
+            self.calls.running.get(number).is_some_and(|context| self.session.is_pending(context.key()))
+        });
+        match self.batches.open(answers, &running) {
+            Some(answers) => self.send_batch(answers),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Stateless calls that ask their client: the request is answered with the questions, the call is parked, and another
+//! request takes it up again (MCP 2026-07-28, basic/patterns/mrtr).
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use futures_util::FutureExt;
+use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EXTENSION};
+
+use crate::call::context::Context;
+use crate::call::ended::Outcome;
+use crate::call::mrtr::{MultiRoundTrip, ReplyTarget, Returned};
+use crate::records::overload;
+use crate::serve::clock::now;
+use crate::state::handle::ServerHandle;
+use protomcp_session::{InputRequest, InputRequired, RequestBinding, RequestState, RetryInput, ServerResult};
+
+/// The kinds of requests that may ask.
+pub(super) enum RoundTrip {
+    /// The first, or one that begins anew.
+    First(Arc<MultiRoundTrip>),
+    /// One that a parked call waits for.
+    Retry(Context, Returned),
+    /// One whose call is not in this process. The future finds the reason to refuse it.
+    Refused(Refusal),
+}
+
+/// Asks the directory of parked calls for the process that holds a call.
+pub(super) type Refusal = Pin<Box<dyn Future<Output = ErrorObject> + Send>>;
+
+/// The time for which the directory may take to answer.
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
+
+/// Finds the parked call that a request takes up, or prepares a new one. An error leaves a parked call parked.
+pub(super) fn begin_or_resume(
+    sessions: &ServerHandle,
+    principal: Option<Arc<str>>,
+    inputs: RetryInput,
+    target: ReplyTarget,
+) -> Result<RoundTrip, ErrorObject> {
+    let RetryInput { method, responses, state, params } = inputs;
+    let binding = RequestBinding::new(method, params, principal);
+    let invalid = |why| ErrorObject::invalid_params(format!("invalid params: requestState {why}"));
+    let state = match state {
+        None => None,
+        Some(token) => match sessions.keys().open(&token, binding.bound(), SystemTime::now()) {
+            None => return Err(invalid("is not valid for this request")),
+            Some(RequestState::Own(state)) => Some(state),
+            Some(RequestState::Parked(number)) => {
+                let gone = || invalid("is used up or too old, or its call gave way to others; call again");
+                let Some(call) = sessions.parked().peek(number, now()) else {
+                    return refused(find(sessions, number, gone()));
+                };
+                call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
+                // Another request may have taken it in between.
+                let call = sessions.parked().take(number, now()).ok_or_else(gone)?;
+                let returned = call.mrtr().map(|mrtr| mrtr.resume(&target, responses)).ok_or_else(gone)?;
+                return Ok(RoundTrip::Retry(call, returned));
+            }
+        },
+    };
+    let is_known = sessions.stateless_info().capabilities.has_extension(TASKS_EXTENSION)
+        && target.info.client.capabilities.has_extension(TASKS_EXTENSION);
+    let may_be_task = is_known && method == CallTool::NAME;
+    let max_questions = sessions.limits().max_questions;
+    let mrtr = MultiRoundTrip::new(binding, target, responses, max_questions, may_be_task).with_state(state);
+    Ok(RoundTrip::First(Arc::new(mrtr)))
+}
+
+/// Refuses a request at once if the directory answers at once.
+fn refused(mut refusal: Refusal) -> Result<RoundTrip, ErrorObject> {
+    match (&mut refusal).now_or_never() {
+        Some(error) => Err(error),
+        None => Ok(RoundTrip::Refused(refusal)),
+    }
+}
+
+/// The reason to refuse a request whose call is not here; `gone`: that of one whose call is in no other process either.
+fn find(sessions: &ServerHandle, number: u128, gone: ErrorObject) -> Refusal {
+    let (directory, own) = (Arc::clone(sessions.parked_directory()), sessions.node().clone());
+    Box::pin(async move {
+        match tokio::time::timeout(WAIT_LIMIT, directory.find(number)).await {
+            Ok(Some(node)) if node != own => overload::in_other_process(&node),
+            Ok(_) => gone,
+            Err(_) => overload::no_directory(),
+        }
+    })
+}
+
+/// Waits for the refusal of a request, unless it is cancelled.
+pub(super) async fn refuse(context: Context, refusal: Refusal) -> (Context, Outcome) {
+    let outcome = tokio::select! {
+        biased;
+        () = context.cancelled() => None,
+        error = refusal => Some(Err(error)),
+    };
+    (context, outcome)
+}
+
+/// Parks a call that has asked. Returns the answer to its request; `None`: the call goes on, because nothing is to be
+/// asked or its questions have failed.
+pub(super) fn park(sessions: &ServerHandle, call: &Context) -> Option<InputRequired> {
+    let mrtr = call.mrtr()?;
+    if sessions.is_shut_down() {
+        // No client could come back.
+        mrtr.give_up();
+        return None;
+    }
+    let now = now();
+    let (questions, until, number) = mrtr.park(|until| sessions.park(call.clone(), now, until))?;
+    let bound = mrtr.bound()?;
+    let lifetime = until.saturating_duration_since(now);
+    let state = RequestState::Parked(number);
+    let state = sessions.keys().seal(&state, &bound, SystemTime::now(), lifetime);
+    Some(InputRequired { questions, state: Some(state) })
+}
+
+/// Signs the state of a handler that asks by itself, if its questions can be sent.
+pub(super) fn sign_state(
+    sessions: &ServerHandle,
+    call: Option<&Context>,
+    mut required: InputRequired,
+) -> Result<ServerResult, ErrorObject> {
+    let Some((call, bound)) = call.and_then(|call| Some((call, call.mrtr()?.bound()?))) else {
+        return Err(ErrorObject::internal("this request cannot be answered with questions"));
+    };
+    if required.questions.is_empty() && required.state.is_none() {
+        return Err(ErrorObject::internal("the handler asks for nothing"));
+    }
+    let capabilities = call.capabilities();
+    let unmet = required.questions.asked().iter().filter_map(InputRequest::need);
+    let unmet = unmet.filter(|need| !need.is_met_by(capabilities)).map(RequiredCapability::to_capabilities);
+    if let Some(missing) = unmet.reduce(|all, more| all.and(&more)) {
+        return Err(ErrorObject::missing_capability(&missing));
+    }
+    let lifetime = sessions.limits().ask_timeout;
+    let seal = |state| sessions.keys().seal(&RequestState::Own(state), &bound, SystemTime::now(), lifetime);
+    required.state = required.state.map(seal);
+    Ok(ServerResult::InputRequired(required))
+}

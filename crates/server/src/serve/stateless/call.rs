@@ -1,0 +1,260 @@
+//! Drives one stateless call: its notifications, then its answer.
+//!
+//! The call is polled here, by the future of its request. It moves into a task of its own when its request is answered
+//! first: when the call is parked, or continues as a task of MCP.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context as Wakes, Poll};
+
+use futures_util::FutureExt;
+use protomcp_types::{ErrorObject, Message};
+use tokio::sync::mpsc;
+
+use crate::call::call_info::CallInfo;
+use crate::call::context::Context;
+use crate::call::context::call_kind::CallKind;
+use crate::call::ended::{Ended, Outcome, Reserved};
+use crate::call::mrtr::{ReplyTarget, Returned};
+use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
+use crate::records::cancel::Cancel;
+use crate::records::overload;
+use crate::serve::call;
+use crate::serve::round_trip::{self, RoundTrip};
+use crate::serve::shutdown::Due;
+use crate::serve::stateless::ending::Ending;
+use crate::serve::stateless::request::StatelessParts;
+use crate::serve::stateless_tasks;
+use crate::service::Service;
+use crate::state::handle::OpenRequest;
+use protomcp_session::{
+    Attempt, Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, TaskAnswer, TaskOptions,
+};
+
+type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
+
+/// One call and its request.
+pub(super) struct StatelessCall {
+    parts: StatelessParts,
+    open: OpenRequest,
+    attempt: Attempt,
+    queue: Arc<SessionQueue>,
+    events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
+    context: Context,
+    /// `None`: it has ended, or runs in a task of its own.
+    call: Option<Running>,
+    /// The outcome, until everything before it is sent.
+    ended: Option<Ended>,
+    ending: Ending,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    Open,
+    /// No answer is sent.
+    Cancelled,
+    /// The answer has been sent, or the cancelled call has ended.
+    Over,
+}
+
+impl StatelessCall {
+    /// Starts a call, or resumes the parked call that the request names.
+    ///
+    /// # Errors
+    /// The answer to a request whose `requestState` is not accepted.
+    pub(super) fn start<S: Service>(
+        parts: StatelessParts,
+        service: &Arc<S>,
+        call: Call,
+        known: Extensions,
+    ) -> Result<Self, Box<Message>> {
+        let attempt = call.attempt();
+        let Call { request, client, progress_token: token, info, inputs } = call;
+        let (sessions, owner) = (&parts.sessions, parts.peer.owner.clone());
+        let limits = sessions.limits();
+        let has_logging = sessions.stateless_info().capabilities.logging.is_some();
+        let budget = sessions.outbound_budget().clone();
+        let (queue, events) = SessionQueue::new(limits, has_logging, None, budget, owner.clone());
+        let key = RequestKey { number: 0, id: parts.id.clone() };
+        let info =
+            Arc::new(CallInfo { key, client, token, stateless: Some(info), known, room: None, place: OnceLock::new() });
+        let round = inputs.map(|inputs| {
+            let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
+            round_trip::begin_or_resume(sessions, parts.peer.principal.clone(), inputs, target)
+        });
+        let open = sessions.enter(owner);
+        let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), attempt)))? {
+            Some(RoundTrip::Retry(context, returned)) => {
+                match returned {
+                    Returned::Running => {}
+                    Returned::Asking => queue.park(info.key.clone()),
+                    Returned::Ended(ended) => queue.done(info.key.clone(), *ended),
+                }
+                (context, None)
+            }
+            round => {
+                let (kind, refusal) = match round {
+                    Some(RoundTrip::First(mrtr)) => (CallKind::Stateless(mrtr), None),
+                    Some(RoundTrip::Refused(refusal)) => (CallKind::Plain, Some(refusal)),
+                    Some(RoundTrip::Retry(..)) | None => (CallKind::Plain, None),
+                };
+                let caller = parts.peer.without_session(open.id);
+                let target = ReplyTarget { queue: Arc::clone(&queue), info };
+                let context = Context::new(caller, open.id, target, limits.ask_timeout, kind);
+                let call: Running = match refusal {
+                    Some(refusal) => Box::pin(round_trip::refuse(context.clone(), refusal)),
+                    None => Box::pin(call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace)),
+                };
+                (context, Some(call))
+            }
+        };
+        let ending = Ending::new(sessions);
+        let stage = Stage::Open;
+        Ok(Self { parts, open, attempt, queue, events, context, call, ended: None, ending, stage })
+    }
+
+    /// True until the answer was sent.
+    pub(super) fn is_open(&self) -> bool {
+        self.stage == Stage::Open
+    }
+
+    /// The client does not wait for the answer. Keep polling: the call may still end within its grace.
+    pub(super) fn cancel(&mut self) {
+        self.stage = Stage::Cancelled;
+        self.context.cancel();
+    }
+
+    /// The next message for the client; `None` after the answer.
+    pub(super) fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
+        while self.stage != Stage::Over {
+            if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
+                if let Some(message) = self.event(*event) {
+                    return Poll::Ready(Some(message));
+                }
+            } else if let Some(ended) = self.ended.take() {
+                return Poll::Ready(self.done(ended));
+            } else if let Some((context, outcome)) = self.poll_call(cx) {
+                // Its notifications precede its answer.
+                self.ended = context.finish_first(outcome);
+            } else {
+                match self.ending.poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Due::GiveUp) => {
+                        tracing::warn!(request = %self.parts.id, "abandoning a call that ignored cancellation");
+                        return Poll::Ready(self.reply(Err(overload::shutting_down()), None));
+                    }
+                    Poll::Ready(Due::Cancel | Due::Nothing | Due::Stalled) => self.context.cancel(),
+                }
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn poll_call(&mut self, cx: &mut Wakes<'_>) -> Option<(Context, Outcome)> {
+        match self.call.as_mut()?.as_mut().poll(cx) {
+            Poll::Pending => None,
+            Poll::Ready(ended) => {
+                self.call = None;
+                Some(ended)
+            }
+        }
+    }
+
+    fn event(&mut self, event: SessionEvent) -> Option<Reserved> {
+        match event {
+            SessionEvent::Done(_, ended) => {
+                self.ended = Some(ended);
+                None
+            }
+            SessionEvent::CallNotification(_, notice) => self.notice(notice),
+            SessionEvent::Park(_) => self.park(),
+            SessionEvent::Detach(_, options) => self.detach(options),
+            SessionEvent::Log(_, _, Notice { notification, .. })
+            | SessionEvent::Notice(Notice { notification, .. }) => {
+                self.queue.release(Usage::of(&notification));
+                None
+            }
+            // These belong to sessions, and to requests that listen.
+            SessionEvent::CloseStream(_)
+            | SessionEvent::ListChanged { .. }
+            | SessionEvent::ClientRequest(_)
+            | SessionEvent::Withdraw(_)
+            | SessionEvent::Undeliverable(_)
+            | SessionEvent::Updated(..)
+            | SessionEvent::TaskAnswered(..)
+            | SessionEvent::TaskFound(..)
+            | SessionEvent::Listening(..) => None,
+        }
+    }
+
+    fn notice(&mut self, notice: Notice) -> Option<Reserved> {
+        let Notice { notification, room } = notice;
+        self.queue.release(Usage::of(&notification));
+        let dropped = self.queue.take_dropped();
+        if dropped > 0 {
+            tracing::warn!(dropped, "a call reports faster than it is read: notifications were dropped");
+        }
+        if self.is_open() { self.parts.notification(self.open.id, notification, Some(room)) } else { None }
+    }
+
+    /// The call has asked its client: its request is answered with the questions, and the call is parked.
+    fn park(&mut self) -> Option<Reserved> {
+        if !self.is_open() {
+            return None;
+        }
+        let required = round_trip::park(&self.parts.sessions, &self.context)?;
+        self.spawn_call();
+        let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.attempt);
+        Some(self.parts.with_room(answer, None))
+    }
+
+    /// The call asks to continue as a task: its request is answered with the task. A call that cannot stays with its
+    /// request.
+    fn detach(&mut self, options: TaskOptions) -> Option<Reserved> {
+        let task = match self.is_open() {
+            true => stateless_tasks::detach(&self.parts.sessions, &self.parts.peer, &self.context, options),
+            false => None,
+        };
+        if let Some(task) = task {
+            self.spawn_call();
+            let result = self.parts.sessions.stateless().task(&task, TaskAnswer::Created);
+            return Some(self.parts.with_room(self.parts.response(Ok(result)), None));
+        }
+        match self.context.mrtr().and_then(|mrtr| mrtr.stay(&self.queue)) {
+            Some(ended) => {
+                self.ended = Some(ended);
+                None
+            }
+            // It may have asked its client in between.
+            None => self.park(),
+        }
+    }
+
+    /// Ends the request. From here on the call runs in a task of its own.
+    fn spawn_call(&mut self) {
+        self.stage = Stage::Over;
+        if let Some(call) = self.call.take() {
+            tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)));
+        }
+    }
+
+    fn done(&mut self, ended: Ended) -> Option<Reserved> {
+        let Ended { outcome, room } = ended;
+        // A call without an outcome was dropped after it had been cancelled.
+        let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
+            Ok(ServerResult::InputRequired(required)) => {
+                round_trip::sign_state(&self.parts.sessions, Some(&self.context), required)
+            }
+            outcome => outcome,
+        };
+        self.reply(outcome, room)
+    }
+
+    fn reply(&mut self, outcome: Result<ServerResult, ErrorObject>, room: Option<Reservation>) -> Option<Reserved> {
+        let was_open = self.is_open();
+        self.stage = Stage::Over;
+        was_open.then(|| self.parts.with_room(self.parts.answer(outcome, self.attempt), room))
+    }
+}

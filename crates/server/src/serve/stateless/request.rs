@@ -1,0 +1,51 @@
+//! The parts of one request that its driver needs, whether it is a call or listens.
+
+use std::sync::Arc;
+
+use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RequestId, Response};
+
+use crate::call::ended::Reserved;
+use crate::serve::peer::Peer;
+use crate::service::outgoing_layer::OutgoingLayer;
+use crate::state::handle::ServerHandle;
+use protomcp_session::{Attempt, Reservation, ServerResult, SessionId};
+
+/// One request: the server around it, and its sender.
+pub(super) struct StatelessParts {
+    pub(super) sessions: ServerHandle,
+    pub(super) sending: Vec<Arc<dyn OutgoingLayer>>,
+    pub(super) peer: Peer,
+    pub(super) id: RequestId,
+}
+
+impl StatelessParts {
+    /// The answer with this outcome.
+    pub(super) fn answer(&self, outcome: Result<ServerResult, ErrorObject>, attempt: Attempt) -> Message {
+        self.response(self.sessions.stateless().outcome(outcome, attempt))
+    }
+
+    /// The answer with this outcome as it is.
+    pub(super) fn response(&self, outcome: Result<JsonBuf, ErrorObject>) -> Message {
+        Response { id: Some(self.id.clone()), outcome }.into()
+    }
+
+    /// Reserves room for an answer without any; if there is none, a short error replaces it.
+    pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
+        match room {
+            Some(_) => Reserved { message, room },
+            None => Reserved::new(message, self.sessions.outbound_budget(), &self.peer.owner),
+        }
+    }
+
+    /// A notification, unless a layer withholds it. `session` is the id of the request for the layers.
+    pub(super) fn notification(
+        &self,
+        session: SessionId,
+        notification: Notification,
+        room: Option<Reservation>,
+    ) -> Option<Reserved> {
+        let mut layers = self.sending.iter();
+        let notification = layers.try_fold(notification, |notified, layer| layer.notification(session, notified))?;
+        Some(Reserved { message: notification.into(), room })
+    }
+}

@@ -1,0 +1,163 @@
+//! Stateless calls that continue as tasks, and the requests about them (MCP 2026-07-28, extension
+//! `io.modelcontextprotocol/tasks`).
+//!
+//! A running task is queried and answered in its call, an ended one in its record. The store may have to ask another
+//! process for a record, so answers are futures; those of the local store are ready at once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use protomcp_types::{ErrorObject, SubscriptionFilter, TaskRequest};
+
+use crate::call::context::Context;
+use crate::call::kept_tasks::{NewTask, TaskCall};
+use crate::call::mrtr::task::StatelessTask;
+use crate::records::overload;
+use crate::records::store_future::StoreFuture;
+use crate::records::task_record::{TaskKey, TaskRecord};
+use crate::serve::clock::now;
+use crate::serve::peer::Peer;
+use crate::state::handle::ServerHandle;
+use protomcp_session::{Reservation, TaskOptions, TaskState, TaskView};
+
+/// The time for which the store may take to find a task.
+const WAIT_LIMIT: Duration = Duration::from_secs(30);
+
+/// The answer to a request about a task: the task, or an empty result.
+pub(super) type TaskReply = Result<Option<TaskView>, ErrorObject>;
+
+/// Keeps a call as a task. `None`: there is no room, or the call no longer asks to be one; it then stays with its
+/// request.
+pub(super) fn detach(sessions: &ServerHandle, peer: &Peer, call: &Context, options: TaskOptions) -> Option<TaskView> {
+    let mrtr = call.mrtr().filter(|_| !sessions.is_shut_down())?;
+    let options = TaskOptions { ttl: options.ttl.min(sessions.limits().tasks.max_ttl), ..options };
+    // The bytes of the request are released when the call has ended.
+    let known = call.extensions().without::<Reservation>();
+    let new = NewTask { key: key(peer), owner: peer.owner.clone(), options, known };
+    let task = StatelessTask::new(mrtr, Arc::downgrade(&call.canceller()));
+    let make = |state: &TaskState, writer| ((state.id().to_owned(), writer), TaskCall::Stateless(task));
+    let Some((id, writer)) = sessions.keep_task(new, now(), make) else {
+        tracing::warn!("too many tasks: a call goes on without being one");
+        return None;
+    };
+    let task = mrtr.detach(&id, options, sessions.task_notifier(writer));
+    if task.is_none() {
+        sessions.tasks().forget(&id);
+    }
+    task
+}
+
+/// Removes the ids of tasks that do not exist, or that the peer did not begin, from a filter. `Some`: the store has not
+/// answered yet, and the filter has no tasks until then.
+pub(super) fn retain_known(
+    sessions: &ServerHandle,
+    peer: &Peer,
+    filter: &mut SubscriptionFilter,
+) -> Option<StoreFuture<'static, Vec<String>>> {
+    if filter.task_ids.is_empty() {
+        return None;
+    }
+    let mut known = known(sessions, peer, std::mem::take(&mut filter.task_ids));
+    match (&mut known).now_or_never() {
+        Some(ids) => {
+            filter.task_ids = ids;
+            None
+        }
+        None => Some(known),
+    }
+}
+
+/// Those of these ids that belong to tasks that the peer began.
+fn known(sessions: &ServerHandle, peer: &Peer, ids: Vec<String>) -> StoreFuture<'static, Vec<String>> {
+    let (sessions, key) = (sessions.clone(), key(peer));
+    Box::pin(async move {
+        let found = join_all(ids.iter().map(|id| find(&sessions, id, &key))).await;
+        ids.into_iter().zip(found).filter_map(|(id, found)| found.map(|_| id)).collect()
+    })
+}
+
+/// The status of a task that the peer began.
+pub(super) fn view(sessions: &ServerHandle, peer: &Peer, id: &str) -> StoreFuture<'static, Option<TaskView>> {
+    let (sessions, key, id) = (sessions.clone(), key(peer), id.to_owned());
+    Box::pin(async move { find(&sessions, &id, &key).await?.view() })
+}
+
+/// Carries out a request about a task.
+pub(super) fn answer(sessions: &ServerHandle, peer: &Peer, request: TaskRequest) -> StoreFuture<'static, TaskReply> {
+    let (sessions, key) = (sessions.clone(), key(peer));
+    Box::pin(async move {
+        let Some(found) = find(&sessions, request.task_id(), &key).await else {
+            return Err(ErrorObject::invalid_params(format!("unknown task {:?}", request.task_id())));
+        };
+        match found {
+            Found::Running(task) => carry_out(&task, request),
+            Found::Kept(record) => carry_out_kept(&sessions, &record, &request),
+        }
+    })
+}
+
+/// A task that was found.
+enum Found {
+    /// It runs in this process.
+    Running(StatelessTask),
+    /// It has ended, or runs in another process.
+    Kept(Box<TaskRecord>),
+}
+
+impl Found {
+    fn view(&self) -> Option<TaskView> {
+        match self {
+            Self::Running(task) => task.mrtr().view(),
+            Self::Kept(record) => Some(record.view()),
+        }
+    }
+}
+
+async fn find(sessions: &ServerHandle, id: &str, key: &TaskKey) -> Option<Found> {
+    if let Some(TaskCall::Stateless(task)) = sessions.tasks().call(id, key, now()) {
+        return Some(Found::Running(task));
+    }
+    let found = tokio::time::timeout(WAIT_LIMIT, sessions.tasks().find(id, key.clone())).await;
+    let Ok(record) = found else {
+        tracing::warn!("the store of tasks has not answered within {WAIT_LIMIT:?}");
+        return None;
+    };
+    let may_be_served = |record: &TaskRecord| record.node == *sessions.node() || !sessions.has_own_tasks_only();
+    record.filter(may_be_served).map(|record| Found::Kept(Box::new(record)))
+}
+
+fn carry_out(task: &StatelessTask, request: TaskRequest) -> TaskReply {
+    match request {
+        TaskRequest::Get { .. } => {
+            return task.mrtr().view().ok_or_else(|| ErrorObject::internal("the task is gone")).map(Some);
+        }
+        TaskRequest::Update { responses, .. } => {
+            let responses = responses.into_iter().collect();
+            task.mrtr().check(&responses)?;
+            task.mrtr().answer(responses);
+        }
+        TaskRequest::Cancel { .. } => {
+            if task.mrtr().cancel() {
+                task.cancel();
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// A task that has ended takes no answers. One that runs in another process is answered and cancelled there.
+fn carry_out_kept(sessions: &ServerHandle, record: &TaskRecord, request: &TaskRequest) -> TaskReply {
+    match request {
+        TaskRequest::Get { .. } => return Ok(Some(record.view())),
+        _ if record.state.is_running() => return Err(overload::in_other_process(&record.node)),
+        TaskRequest::Update { .. } => sessions.task_changed(record.id()),
+        TaskRequest::Cancel { .. } => {}
+    }
+    Ok(None)
+}
+
+fn key(peer: &Peer) -> TaskKey {
+    TaskKey::Principal(peer.principal.clone())
+}

@@ -1,0 +1,10 @@
+//! The state that all connections of a server share, behind its handle.
+//!
+//! Uses calls and records. It knows no service: a service may hold the handle.
+
+mod descriptions;
+pub(crate) mod handle;
+mod open_sessions;
+pub(crate) mod resource_listeners;
+mod stateless_info;
+mod sweep;

@@ -1,0 +1,447 @@
+//! The open sessions of a server, seen from outside: who is there, and what is to be told or asked.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use protomcp_types::{ClientMethod, JsonBuf, Level, Params, Progress, ProgressToken, RawJson, Task};
+use tokio_util::sync::CancellationToken;
+
+use crate::call::ask::Ask;
+use crate::call::context::Context;
+use crate::call::kept_tasks::{KeptTasks, NewTask, TaskCall};
+use crate::call::mrtr::task::TaskNotifier;
+use crate::call::parked::ParkedCalls;
+use crate::call::session_queue::SessionQueue;
+use crate::records::node::NodeId;
+use crate::records::parked_directory::ParkedDirectory;
+use crate::records::session_directory::SessionRecord;
+use crate::records::session_notice::{Audience, SessionNotice};
+use crate::records::stores::Stores;
+use crate::records::task_store::{MemoryTaskStore, TaskUpdate};
+use crate::records::task_writer::TaskWriter;
+use crate::state::descriptions::Descriptions;
+use crate::state::open_sessions::{OpenSession, OpenSessions};
+use crate::state::resource_listeners::ResourceListeners;
+use protomcp_session::{
+    AskError, Budget, Extensions, KnownMeta, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView,
+    Stateless, StatelessMeta, TaskState,
+};
+
+/// The open sessions of a server, and what can be told to them. Cloning is cheap.
+///
+/// It exists before the server does, so that a service can hold it.
+#[derive(Clone)]
+pub struct ServerHandle(pub(super) Arc<ServerState>);
+
+pub(super) struct ServerState {
+    pub(super) descriptions: Descriptions,
+    known_meta: KnownMeta,
+    limits: Limits,
+    open: Mutex<OpenSessions>,
+    last: AtomicU64,
+    shutdown: CancellationToken,
+    /// Stateless calls whose client has been asked something.
+    pub(super) parked: ParkedCalls<Context>,
+    pub(super) tasks: Arc<KeptTasks>,
+    switches: Switches,
+    /// True if a task ends those that wait for too long.
+    pub(super) is_swept: AtomicBool,
+    /// Resources that requests listen to.
+    resource_listeners: Arc<ResourceListeners>,
+    keys: RequestStateKeys,
+    stores: Stores,
+    inbound: Budget,
+    outbound: Budget,
+}
+
+/// Set while the server runs, and never back.
+#[derive(Debug, Default)]
+struct Switches {
+    /// True if tasks of other processes are not served.
+    has_own_tasks_only: AtomicBool,
+    /// True if each request is a line of the access log.
+    logs_access: AtomicBool,
+}
+
+/// An open request without a session.
+pub(crate) struct OpenRequest {
+    /// Stands for the request where others have their session.
+    pub(crate) id: SessionId,
+    sessions: ServerHandle,
+    owner: Owner,
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.sessions.open().leave(self.owner.clone());
+    }
+}
+
+/// Tasks that begin at the same time, over those that a full store keeps.
+const SPARE_TASKS: usize = 64;
+
+/// Writes one task to the store, and notifies those who listen for it.
+struct TaskKeeper {
+    state: Weak<ServerState>,
+    writer: TaskWriter,
+}
+
+impl ServerHandle {
+    /// None yet.
+    #[must_use]
+    pub fn new(info: ServerInfo, limits: Limits) -> Self {
+        Self::with_state_keys(info, limits, RequestStateKeys::random())
+    }
+
+    /// None yet. States that clients keep for handlers ([`Context::input_required`](crate::Context::input_required))
+    /// are signed with these keys, which other processes may have as well.
+    #[must_use]
+    pub fn with_state_keys(info: ServerInfo, limits: Limits, keys: RequestStateKeys) -> Self {
+        Self::with_stores(info, limits, keys, Stores::default())
+    }
+
+    /// As [`ServerHandle::with_state_keys`], with stores that other processes may share.
+    #[must_use]
+    pub fn with_stores(info: ServerInfo, limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
+        let tasks = stores.tasks.clone().unwrap_or_else(|| Arc::new(MemoryTaskStore::new(&limits.tasks)));
+        Self(Arc::new(ServerState {
+            descriptions: Descriptions::new(info),
+            known_meta: KnownMeta::default(),
+            limits,
+            parked: ParkedCalls::new(limits.max_parked, stores.node.clone(), Arc::clone(&stores.parked)),
+            tasks: Arc::new(KeptTasks::new(stores.node.clone(), tasks, 2 * limits.tasks.max + SPARE_TASKS)),
+            switches: Switches::default(),
+            is_swept: AtomicBool::new(false),
+            resource_listeners: Arc::new(ResourceListeners::new(Arc::clone(&stores.listeners))),
+            keys,
+            stores,
+            inbound: Budget::new(limits.max_inbound_bytes),
+            outbound: Budget::new(limits.max_outbound_bytes),
+            open: Mutex::default(),
+            last: AtomicU64::new(0),
+            shutdown: CancellationToken::new(),
+        }))
+    }
+
+    /// The description that the server gives of itself to clients with a session.
+    #[must_use]
+    pub fn info(&self) -> &Arc<ServerInfo> {
+        self.0.descriptions.stateful()
+    }
+
+    /// The name of this process in the stores.
+    #[must_use]
+    pub fn node(&self) -> &NodeId {
+        &self.0.stores.node
+    }
+
+    /// The limits of each session.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// Bytes of requests that clients have sent and that are not answered yet ([`Limits::max_inbound_bytes`]).
+    #[must_use]
+    pub fn inbound_budget(&self) -> &Budget {
+        &self.0.inbound
+    }
+
+    /// Bytes of messages that wait to be sent to clients ([`Limits::max_outbound_bytes`]).
+    #[must_use]
+    pub fn outbound_budget(&self) -> &Budget {
+        &self.0.outbound
+    }
+
+    /// The number of open sessions.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.open().count()
+    }
+
+    /// The owner of everything that is open, sessions and requests without one; `None` when nothing is open, or several
+    /// owners are there. What one caller may have caused is for others only while all of them are one owner.
+    #[must_use]
+    pub fn sole_owner(&self) -> Option<Owner> {
+        self.open().sole_owner().cloned()
+    }
+
+    /// The only open session; `None` if there are none, several, or requests of another owner.
+    #[must_use]
+    pub fn sole_session(&self) -> Option<SessionId> {
+        self.open().sole_session()
+    }
+
+    /// Tells clients that the tool list has changed: once for changes in quick succession, after the answers of calls
+    /// that may have caused it: those whose handshake is complete, and, when it has changed for everyone, those that
+    /// listen without one. Without `list_changed` among the capabilities no client was promised anything, and none is
+    /// told.
+    pub fn tools_changed(&self, audience: Audience) {
+        self.notify(audience, SessionNotice::ListChanged(List::Tools));
+    }
+
+    /// As [`ServerHandle::tools_changed`], for resources and their templates.
+    pub fn resources_changed(&self, audience: Audience) {
+        self.notify(audience, SessionNotice::ListChanged(List::Resources));
+    }
+
+    /// As [`ServerHandle::tools_changed`], for prompts.
+    pub fn prompts_changed(&self, audience: Audience) {
+        self.notify(audience, SessionNotice::ListChanged(List::Prompts));
+    }
+
+    /// Tells the clients that have subscribed to a resource, or listen for it, that it has changed. Those of one in
+    /// quick succession are told together when a client does not keep up.
+    pub fn resource_updated(&self, uri: &str) {
+        self.notify(Audience::Everyone, SessionNotice::ResourceUpdated(uri));
+    }
+
+    /// Tells the client that began a task how far it is. Nothing relies on this: a client asks (MCP 2025-11-25,
+    /// basic/utilities/tasks).
+    pub fn task_status(&self, session: SessionId, task: &Task) {
+        self.notify(Audience::Session(session), SessionNotice::TaskStatus(task));
+    }
+
+    /// Reports the progress of a task, after the answer to the call that began it; before, that is for
+    /// [`Context::progress`](crate::Context::progress). `token` is the one of that call. The caller sees to it that
+    /// progress grows, and that none comes after the end of the task.
+    pub fn task_progress(&self, session: SessionId, token: &ProgressToken, progress: &Progress) {
+        self.notify(Audience::Session(session), SessionNotice::TaskProgress { token, progress });
+    }
+
+    /// Tells a client that what its user did on a web page is done; `elicitation_id` is the one of the question.
+    pub fn elicitation_complete(&self, session: SessionId, elicitation_id: &str) {
+        self.notify(Audience::Session(session), SessionNotice::ElicitationComplete(elicitation_id));
+    }
+
+    /// The open sessions whose clients have introduced themselves, oldest first, with what each client can do.
+    #[must_use]
+    pub fn views(&self) -> Vec<SessionView> {
+        let view = |(id, session): (SessionId, &OpenSession)| view(id, session);
+        let mut views: Vec<_> = self.open().iter().filter_map(view).collect();
+        views.sort_unstable_by_key(|view| view.id);
+        views
+    }
+
+    /// Asks the client of one session something that belongs to no call; see [`Ask`]. It also fails before the
+    /// handshake is complete.
+    ///
+    /// # Panics
+    /// When the parameters do not serialize as an object.
+    pub fn ask<M: ClientMethod>(&self, session: SessionId, params: &M::Params) -> Ask<M> {
+        let queue = self.open().get(session).map(|session| Arc::clone(&session.queue)).ok_or(AskError::Gone);
+        Ask::in_session(queue, params, self.limits().ask_timeout)
+    }
+
+    /// One of [`ServerHandle::views`].
+    #[must_use]
+    pub fn view(&self, session: SessionId) -> Option<SessionView> {
+        view(session, self.open().get(session)?)
+    }
+
+    /// Sends clients a log message, if they want messages of this level.
+    pub fn log(&self, audience: Audience, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.notify(audience, SessionNotice::Log { level, logger, data });
+    }
+
+    /// Sends a notice to the sessions of its audience, those of other processes included
+    /// ([`SessionDirectory`](crate::SessionDirectory)).
+    fn notify(&self, audience: Audience, notice: SessionNotice<'_>) {
+        self.deliver(&audience, notice);
+        if !matches!(audience, Audience::Session(_)) {
+            self.0.stores.sessions.notify(audience, notice);
+        }
+    }
+
+    /// Sends a notice to the sessions of this process alone. For a [`SessionDirectory`](crate::SessionDirectory) that
+    /// has received it from another process.
+    pub fn deliver(&self, audience: &Audience, notice: SessionNotice<'_>) {
+        self.open().each(audience, |queue| queue.notify(audience, notice));
+    }
+
+    /// True if some client of this process wants log messages of this level. It may change its mind at any time.
+    #[must_use]
+    pub fn wants(&self, level: Level) -> bool {
+        self.open().iter().any(|(_, session)| session.queue.wants(level))
+    }
+
+    /// Ends all sessions politely, and those that are yet to come. See [`Server::serve`](crate::Server::serve).
+    pub fn shutdown(&self) {
+        self.0.shutdown.cancel();
+    }
+
+    /// Cancelling this token is [`ServerHandle::shutdown`].
+    #[must_use]
+    pub fn shutdown_token(&self) -> CancellationToken {
+        self.0.shutdown.clone()
+    }
+
+    /// True if [`ServerHandle::shutdown`] was called.
+    #[must_use]
+    pub fn is_shut_down(&self) -> bool {
+        self.0.shutdown.is_cancelled()
+    }
+
+    /// Parks a call; see [`ParkedCalls::park`](crate::call::parked::ParkedCalls::park).
+    pub(crate) fn park(&self, call: Context, now: Instant, until: Instant) -> Option<u128> {
+        let owner = call.caller().owner.clone();
+        let number = self.0.parked.park(call, owner, now, until)?;
+        self.sweep();
+        Some(number)
+    }
+
+    /// Keeps a task; see [`KeptTasks::begin`](crate::call::kept_tasks::KeptTasks::begin).
+    pub(crate) fn keep_task<T>(
+        &self,
+        task: NewTask,
+        now: Instant,
+        make: impl FnOnce(&TaskState, TaskWriter) -> (T, TaskCall),
+    ) -> Option<T> {
+        let made = self.0.tasks.begin(task, now, make)?;
+        self.sweep();
+        Some(made)
+    }
+
+    pub(crate) fn parked(&self) -> &ParkedCalls<Context> {
+        &self.0.parked
+    }
+
+    pub(crate) fn parked_directory(&self) -> &Arc<dyn ParkedDirectory> {
+        &self.0.stores.parked
+    }
+
+    /// Knowledge of the transport about the request without a session that goes on as this task. A transport that lets
+    /// requests in by more than their principal compares it with the requests that are about the task.
+    #[must_use]
+    pub fn task_extensions(&self, id: &str) -> Option<Extensions> {
+        let now = tokio::time::Instant::now().into_std();
+        self.0.tasks.known(id, now)
+    }
+
+    /// Serves no tasks of other processes: a transport that compares [`ServerHandle::task_extensions`] with requests
+    /// calls this, because only the process that has begun a task knows them.
+    pub fn serve_own_tasks_only(&self) {
+        self.0.switches.has_own_tasks_only.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn has_own_tasks_only(&self) -> bool {
+        self.0.switches.has_own_tasks_only.load(Ordering::Relaxed)
+    }
+
+    /// Writes a line for each request from now on, when it is answered: an event of `tracing` at the level info, with the
+    /// target [`ACCESS_TARGET`](crate::ACCESS_TARGET). Its fields are `method`; `name`, of a tool or a prompt, or the
+    /// scheme of a resource; `outcome`, and `code` if that is an error; `ms`; `session`, or `connection` of a request
+    /// without a session; and `subject`, if the caller is authenticated. It has neither arguments nor secrets.
+    pub fn log_access(&self) {
+        self.0.switches.logs_access.store(true, Ordering::Relaxed);
+    }
+
+    /// True if there is an access log; see [`ServerHandle::log_access`].
+    #[must_use]
+    pub fn logs_access(&self) -> bool {
+        self.0.switches.logs_access.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn tasks(&self) -> &Arc<KeptTasks> {
+        &self.0.tasks
+    }
+
+    pub(crate) fn resource_listeners(&self) -> &Arc<ResourceListeners> {
+        &self.0.resource_listeners
+    }
+
+    pub(crate) fn task_notifier(&self, writer: TaskWriter) -> Arc<dyn TaskNotifier> {
+        Arc::new(TaskKeeper { state: Arc::downgrade(&self.0), writer })
+    }
+
+    /// Notifies the clients that listen for a task.
+    pub(crate) fn task_changed(&self, id: &str) {
+        self.notify(Audience::Everyone, SessionNotice::TaskChanged(id));
+    }
+
+    pub(crate) fn keys(&self) -> &RequestStateKeys {
+        &self.0.keys
+    }
+
+    pub(crate) fn join(&self, owner: Owner, queue: &Arc<SessionQueue>) -> SessionId {
+        let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
+        let record = SessionRecord { node: self.node().clone(), id, owner: owner.clone() };
+        self.open().insert(id, OpenSession { owner, queue: Arc::clone(queue) });
+        self.0.stores.sessions.insert(&record);
+        id
+    }
+
+    pub(crate) fn leave(&self, id: SessionId) {
+        let removed = self.open().remove(id);
+        if let Some(OpenSession { owner, .. }) = removed {
+            self.0.stores.sessions.remove(&SessionRecord { node: self.node().clone(), id, owner });
+        }
+    }
+
+    /// Counts a request without a session for its owner, until it is dropped.
+    pub(crate) fn enter(&self, owner: Owner) -> OpenRequest {
+        let id = SessionId::new(self.0.last.fetch_add(1, Ordering::Relaxed) + 1);
+        self.open().enter(owner.clone());
+        OpenRequest { id, sessions: self.clone(), owner }
+    }
+
+    /// The `_meta` of a request, for [`Server::answer`](crate::Server::answer). A text that clients repeat is read once.
+    #[must_use]
+    pub fn meta_of(&self, params: &Params) -> Arc<StatelessMeta> {
+        self.0.known_meta.of(params)
+    }
+
+    pub(crate) fn stateless(&self) -> Arc<Stateless> {
+        self.0.descriptions.stateless()
+    }
+
+    fn open(&self) -> MutexGuard<'_, OpenSessions> {
+        self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A session whose client has introduced itself.
+fn view(id: SessionId, session: &OpenSession) -> Option<SessionView> {
+    let client = Arc::clone(session.queue.client()?);
+    Some(SessionView { id, owner: session.owner.clone(), client })
+}
+
+impl TaskNotifier for TaskKeeper {
+    fn write(&self, task: &TaskState, questions: Option<JsonBuf>) {
+        self.writer.write(task, questions);
+    }
+
+    fn end(&self, task: &TaskState, size: usize) -> bool {
+        let (is_kept, evicted) = match self.writer.end(task, size) {
+            TaskUpdate::Kept { evicted } => (true, evicted),
+            TaskUpdate::NoRoom { evicted } => (false, evicted),
+        };
+        if let Some(state) = self.state.upgrade() {
+            if is_kept {
+                state.tasks.ended(task.id());
+            }
+            state.tasks.evict(&evicted);
+        }
+        is_kept
+    }
+
+    fn changed(&self, id: &str) {
+        if let Some(state) = self.state.upgrade() {
+            ServerHandle(state).task_changed(id);
+        }
+    }
+}
+
+impl fmt::Debug for TaskKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskKeeper").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ServerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ServerHandle").field("info", self.info()).field("open", &self.count()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,48 @@
+//! Ends parked calls and tasks whose time is up.
+//!
+//! One task checks all of them once a second, and runs only while there are any. When the server stops, it cancels
+//! them: their clients cannot return.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::state::handle::{ServerHandle, ServerState};
+
+/// The time between two checks.
+const EVERY: Duration = Duration::from_secs(1);
+
+impl ServerHandle {
+    /// Starts the sweeping task, unless it runs.
+    pub(super) fn sweep(&self) {
+        if !self.0.is_swept.swap(true, Ordering::AcqRel) {
+            tokio::spawn(run(Arc::downgrade(&self.0), self.shutdown_token()));
+        }
+    }
+}
+
+async fn run(state: Weak<ServerState>, shutdown: CancellationToken) {
+    loop {
+        let _is_later = tokio::time::timeout(EVERY, shutdown.cancelled()).await;
+        let Some(state) = state.upgrade() else { return };
+        if shutdown.is_cancelled() {
+            state.parked.cancel_all();
+            // They stay: their clients may still query them.
+            state.tasks.cancel_stateless();
+        } else {
+            let now = tokio::time::Instant::now().into_std();
+            state.parked.expire(now);
+            state.tasks.expire(now);
+        }
+        let is_done = || state.parked.is_empty() && (state.tasks.is_empty() || shutdown.is_cancelled());
+        if is_done() {
+            state.is_swept.store(false, Ordering::Release);
+            // A call or task may have been added in between.
+            if is_done() || state.is_swept.swap(true, Ordering::AcqRel) {
+                return;
+            }
+        }
+    }
+}
