@@ -1,69 +1,55 @@
-//! No files of a crate import each other in a circle.
+//! Neither files of a crate nor its top-level modules import each other in a circle.
 //!
-//! Two files may: a parent and the child it was cut into often know each other. Three or more are one file in several
-//! envelopes. CONTRIBUTING.md says how to read a failure.
+//! Two may: a parent and the child it was cut into often know each other. Three or more files are one file in several
+//! envelopes, and three or more modules are one folder. CONTRIBUTING.md says how to read a failure.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::modules::{Arrow, Crate};
-use super::root;
+use super::modules::{Arrow, Crate, roots};
 
-/// The most files that may import each other.
+/// The most files or modules that may import each other.
 const LARGEST: usize = 2;
 
 #[test]
 fn no_three_files_import_each_other_in_a_circle() {
+    check("files", |_, file| Some(file.to_path_buf()));
+}
+
+#[test]
+fn no_three_modules_import_each_other_in_a_circle() {
+    check("modules", top_level_module);
+}
+
+/// The top-level module that a file belongs to. The root of a crate belongs to none: it passes on the names of all.
+fn top_level_module(root: &Path, file: &Path) -> Option<PathBuf> {
+    let folder = root.parent()?;
+    let first = file.strip_prefix(folder).ok()?.components().next()?;
+    (file != root).then(|| folder.join(first).with_extension(""))
+}
+
+/// Fails on circles that are too large. `node` is the file or module that stands for a file below a root file.
+fn check(kind: &str, node: impl Fn(&Path, &Path) -> Option<PathBuf>) {
     let mut report = String::new();
-    for package in packages() {
-        report.extend(circles(&package).iter().map(|circle| describe(&package, circle)));
+    for (source, root) in roots() {
+        let arrows = Crate::read(&root).arrows();
+        let ends = |arrow: &Arrow| Some((node(&root, &arrow.from)?, node(&root, &arrow.to)?));
+        let edges: BTreeSet<_> = arrows.iter().filter_map(ends).filter(|(from, to)| from != to).collect();
+        for nodes in components(&edges).into_iter().filter(|nodes| nodes.len() > LARGEST) {
+            let is_inside = |(from, to): (PathBuf, PathBuf)| from != to && nodes.contains(&from) && nodes.contains(&to);
+            let circle: Vec<_> = arrows.iter().filter(|arrow| ends(arrow).is_some_and(is_inside)).collect();
+            report += &describe(&source, kind, &nodes, &circle);
+        }
     }
     assert!(report.is_empty(), "\n{report}");
 }
 
-/// The folders that hold a package of the workspace with sources.
-fn packages() -> Vec<PathBuf> {
-    let crates = fs::read_dir(root().join("crates")).expect("there are crates");
-    let mut packages: Vec<_> = crates.map(|entry| entry.expect("an entry can be read").path()).collect();
-    packages.extend(["cli", "conformance", "benches", "benches/instructions"].map(|name| root().join(name)));
-    packages.retain(|package| package.join("src").is_dir());
-    assert!(packages.len() > 20, "the packages are found: {packages:?}");
-    packages.sort();
-    packages
-}
-
-/// The arrows of each circle of a package that is too large.
-fn circles(package: &Path) -> Vec<BTreeSet<Arrow>> {
-    let mut circles = Vec::new();
-    for root in roots(&package.join("src")) {
-        let arrows = Crate::read(&root).arrows();
-        for files in components(&arrows).into_iter().filter(|files| files.len() > LARGEST) {
-            let inside = |arrow: &&Arrow| files.contains(&arrow.from) && files.contains(&arrow.to);
-            circles.push(arrows.iter().filter(inside).cloned().collect());
-        }
-    }
-    circles
-}
-
-/// The files that a compiler starts from.
-fn roots(source: &Path) -> Vec<PathBuf> {
-    let mut roots = vec![source.join("lib.rs"), source.join("main.rs")];
-    if let Ok(programs) = fs::read_dir(source.join("bin")) {
-        for program in programs.map(|entry| entry.expect("an entry can be read").path()) {
-            roots.push(if program.is_dir() { program.join("main.rs") } else { program });
-        }
-    }
-    roots.retain(|root| root.exists());
-    roots
-}
-
-/// The sets of files that reach each other along arrows.
-fn components(arrows: &BTreeSet<Arrow>) -> Vec<BTreeSet<PathBuf>> {
+/// The sets of files or modules that reach each other along edges.
+fn components(edges: &BTreeSet<(PathBuf, PathBuf)>) -> Vec<BTreeSet<PathBuf>> {
     let mut next: BTreeMap<&Path, BTreeSet<&Path>> = BTreeMap::new();
-    for arrow in arrows {
-        next.entry(&arrow.from).or_default().insert(&arrow.to);
+    for (from, to) in edges {
+        next.entry(from).or_default().insert(to);
     }
     let reach = |from: &Path| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from.to_path_buf()]);
@@ -86,12 +72,10 @@ fn components(arrows: &BTreeSet<Arrow>) -> Vec<BTreeSet<PathBuf>> {
     components.into_iter().collect()
 }
 
-fn describe(package: &Path, circle: &BTreeSet<Arrow>) -> String {
-    let source = package.join("src");
-    let short = |path: &Path| path.strip_prefix(&source).unwrap_or(path).display().to_string();
-    let files: BTreeSet<_> = circle.iter().map(|arrow| short(&arrow.from)).collect();
-    let mut text =
-        format!("{}: {} files in a circle: {}\n", source.display(), files.len(), Vec::from_iter(files).join(" "));
+fn describe(source: &Path, kind: &str, nodes: &BTreeSet<PathBuf>, circle: &[&Arrow]) -> String {
+    let short = |path: &Path| path.strip_prefix(source).unwrap_or(path).display().to_string();
+    let names: Vec<_> = nodes.iter().map(|node| short(node)).collect();
+    let mut text = format!("{}: {} {kind} in a circle: {}\n", source.display(), names.len(), names.join(" "));
     let mut arrows: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for Arrow { from, to, line, path } in circle {
         arrows.entry((short(from), short(to))).or_default().push((*line, path));

@@ -7,7 +7,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::root;
 use super::tokens::{Kind, Token, tokens};
+
+/// The files that a compiler starts from, of all packages of the workspace, each behind the folder of its sources.
+pub(crate) fn roots() -> Vec<(PathBuf, PathBuf)> {
+    let mut packages = entries(&root().join("crates"));
+    packages.extend(["cli", "conformance", "benches", "benches/instructions"].map(|name| root().join(name)));
+    let mut roots = Vec::new();
+    for source in packages.iter().map(|package| package.join("src")).filter(|source| source.is_dir()) {
+        let mut files = vec![source.join("lib.rs"), source.join("main.rs")];
+        if source.join("bin").is_dir() {
+            let programs = entries(&source.join("bin")).into_iter();
+            files.extend(programs.map(|program| if program.is_dir() { program.join("main.rs") } else { program }));
+        }
+        roots.extend(files.into_iter().filter(|file| file.exists()).map(|file| (source.clone(), file)));
+    }
+    assert!(roots.len() > 20, "the packages are found: {roots:?}");
+    roots.sort();
+    roots
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder can be read");
+    entries.map(|entry| entry.expect("an entry can be read").path()).collect()
+}
 
 /// The modules below one root file.
 pub(crate) struct Crate {

@@ -17,7 +17,6 @@ mod frame;
 mod limits;
 pub mod message;
 mod metadata;
-mod permission;
 mod rate_limit;
 mod raw_message;
 mod reference;
@@ -28,7 +27,6 @@ mod session;
 mod shape;
 mod stream;
 mod struct_schemas;
-mod token_verifier;
 mod tokens;
 mod version;
 mod well_known;
@@ -52,7 +50,6 @@ pub use detection::{Detection, Refusal, StreamProtocol};
 pub use fault::Fault;
 pub use frame::{Decoder, FrameTooLarge, Unreadable, UnreadableKind, encode, encode_with};
 pub use limits::FrameLimits;
-pub use permission::Permission;
 pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use raw_message::RawMessage;
 pub use reference::Numbering;
@@ -62,11 +59,12 @@ pub use serve::{
     AnyServer, BinaryAnswer, BinaryCaller, BinaryEndpoint, BinaryPeer, BinaryServeError, BinaryServer, DetectOptions,
     JsonLines, ServeAnyError,
 };
+pub use session::permission::Permission;
+pub use session::token_verifier::{Grant, TokenVerifier, Verifying};
 pub use session::{
     Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,
     SessionConfig, SessionLimits,
 };
 pub use struct_schemas::StructSchemas;
-pub use token_verifier::{Grant, TokenVerifier, Verifying};
 pub use tokens::Tokens;
 pub use version::{InvalidVersion, Version, Versions};

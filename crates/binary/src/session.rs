@@ -16,7 +16,9 @@ mod config;
 mod handshake;
 mod in_flight;
 mod inbound;
+pub(crate) mod permission;
 mod request_kind;
+pub(crate) mod token_verifier;
 mod verification;
 
 use std::collections::VecDeque;
@@ -30,8 +32,8 @@ use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode};
 use crate::message::{ListChanged, McpMessage, Payload};
 use crate::session::in_flight::{Entry, InFlight};
+use crate::session::token_verifier::Grant;
 use crate::session::verification::unverified;
-use crate::token_verifier::Grant;
 
 /// Frames that the client has not read. At this many the session takes no further ones.
 const MAX_UNREAD: usize = 64;

@@ -1,5 +1,6 @@
 //! Applies the effects of the core: one task, which decides nothing itself.
 
+pub(crate) mod first_start;
 pub(crate) mod handover;
 pub(crate) mod inbox;
 pub(crate) mod launcher;
@@ -29,6 +30,7 @@ use crate::core::io::{Effect, Input};
 use crate::diagnostics::report::Report;
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::Dispatcher;
+use crate::driver::first_start::FirstStart;
 use crate::driver::handover::Handover;
 use crate::driver::inbox::Inbox;
 use crate::driver::launcher::{Launcher, Started, logs_lines};
@@ -38,7 +40,6 @@ use crate::driver::progress::Progress;
 use crate::from_tool::questions::{Question, Questions};
 use crate::generation::Generation;
 use crate::metrics::Metrics;
-use crate::pool::roller::FirstStart;
 use crate::process::middleware::MiddlewareChain;
 use crate::process::running_calls::Calls;
 use crate::process::sdk::{self, SdkFeatures};

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::capability::ClientCapabilities;
 use crate::json_buf::JsonBuf;
 use crate::output::Output;
 use crate::raw::RawJson;
@@ -129,15 +128,6 @@ impl ErrorObject {
         Self::internal(format!("{message}; {suggestion}")).with_data(data)
     }
 
-    /// −32021 with the required capabilities (MCP 2026-07-28, basic).
-    #[must_use]
-    pub fn missing_capability(required: &ClientCapabilities) -> Self {
-        let names: Vec<_> = required.names().collect();
-        let message = format!("the client does not declare what this request needs: {}", names.join(", "));
-        Self::new(code::MISSING_CLIENT_CAPABILITY, message)
-            .with_data(JsonBuf::object().value("requiredCapabilities", required).finish().into_raw())
-    }
-
     /// −32022 with the supported revisions (MCP 2026-07-28, basic). Revisions with a handshake are not listed: a
     /// request that names one would fail again.
     #[must_use]
@@ -194,11 +184,6 @@ mod tests {
         assert_eq!(
             serde_json::to_string(&ErrorObject::resource_not_found("u")).unwrap(),
             r#"{"code":-32002,"message":"Resource not found","data":{"uri":"u"}}"#
-        );
-        let needs = ClientCapabilities::new().with("sampling", RawJson::EMPTY_OBJECT);
-        assert_eq!(
-            serde_json::to_string(&ErrorObject::missing_capability(&needs)).unwrap(),
-            r#"{"code":-32021,"message":"the client does not declare what this request needs: sampling","data":{"requiredCapabilities":{"sampling":{}}}}"#
         );
     }
 }

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use smallvec::SmallVec;
 
 use crate::json_buf::JsonBuf;
-use crate::meta::names::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, SERVER_INFO};
+use crate::meta_names::{CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION, SERVER_INFO};
 use crate::output::{Output, put_either, put_text};
 use crate::raw::RawJson;
 

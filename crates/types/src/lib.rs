@@ -23,6 +23,7 @@ mod list;
 mod listen;
 mod message;
 pub mod meta;
+mod meta_names;
 pub mod method;
 mod name;
 mod output;

@@ -1,7 +1,5 @@
 //! Members of `_meta` objects.
 
-pub(crate) mod names;
-
 use crate::id::ProgressToken;
 use crate::json_buf::JsonBuf;
 use crate::json_object::JsonObject;
@@ -9,7 +7,7 @@ use crate::output::put_text;
 use crate::params::Params;
 use crate::raw::RawJson;
 
-pub use crate::meta::names::{
+pub use crate::meta_names::{
     CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION, RELATED_TASK, SERVER_INFO, SUBSCRIPTION_ID,
 };
 

@@ -11,7 +11,7 @@ use crate::id::ProgressToken;
 use crate::implementation::Implementation;
 use crate::json_object::JsonObject;
 use crate::level::Level;
-use crate::meta::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
+use crate::meta_names::{CLIENT_CAPABILITIES, CLIENT_INFO, LOG_LEVEL, PROTOCOL_VERSION};
 use crate::params::Params;
 use crate::raw::{Kind, RawJson};
 use crate::version::ProtocolVersion;

@@ -1,7 +1,9 @@
-//! The capability that a request to the client requires.
+//! The capability that a request to the client requires, and the error of a request that lacks one.
 
 use crate::capability::ClientCapabilities;
 use crate::elicit::Elicit;
+use crate::error::{ErrorObject, code};
+use crate::json_buf::JsonBuf;
 use crate::json_object::JsonObject;
 use crate::method::Method;
 use crate::raw::RawJson;
@@ -76,6 +78,17 @@ impl RequiredCapability {
     }
 }
 
+impl ErrorObject {
+    /// −32021 with the required capabilities (MCP 2026-07-28, basic).
+    #[must_use]
+    pub fn missing_capability(required: &ClientCapabilities) -> Self {
+        let names: Vec<_> = required.names().collect();
+        let message = format!("the client does not declare what this request needs: {}", names.join(", "));
+        Self::new(code::MISSING_CLIENT_CAPABILITY, message)
+            .with_data(JsonBuf::object().value("requiredCapabilities", required).finish().into_raw())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +112,14 @@ mod tests {
         }
         assert!(!RequiredCapability::SamplingWithTools.is_met_by(&RequiredCapability::Sampling.to_capabilities()));
         assert!(!RequiredCapability::Form.is_met_by(&RequiredCapability::Url.to_capabilities()));
+    }
+
+    #[test]
+    fn a_missing_capability_is_in_the_data_of_the_error() {
+        let needs = ClientCapabilities::new().with("sampling", RawJson::EMPTY_OBJECT);
+        assert_eq!(
+            serde_json::to_string(&ErrorObject::missing_capability(&needs)).unwrap(),
+            r#"{"code":-32021,"message":"the client does not declare what this request needs: sampling","data":{"requiredCapabilities":{"sampling":{}}}}"#
+        );
     }
 }

@@ -19,13 +19,13 @@ use crate::message::{
     ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
 };
 use crate::metadata::ARGUMENTS_JSON;
-use crate::permission::Permission;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
 use crate::serve::mcp::{Mcp, Outcome, Requests};
 use crate::serve::shared::Shared;
 use crate::serve::turn::spend;
+use crate::session::permission::Permission;
 use crate::session::{BinaryCall, metadata_weight};
 
 /// Answers the requests of one conversation.

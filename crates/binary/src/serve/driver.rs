@@ -27,9 +27,9 @@ use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::serve::turn::{TURN, spend};
 use crate::serve::upstream::{Notice, Step, Upstream};
+use crate::session::token_verifier::{Grant, Verifying};
 use crate::session::{BinaryInbound, BinaryRequest, BinarySession};
 use crate::stream::{Incoming, Outgoing, now, until};
-use crate::token_verifier::{Grant, Verifying};
 
 /// The outcome of a request, by its id.
 type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protomcp_session::{Extensions, Owner};
 
-use crate::permission::Permission;
+use crate::session::permission::Permission;
 
 /// The other end of a stream.
 #[derive(Debug, Clone, Default)]

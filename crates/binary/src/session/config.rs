@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::limits::FrameLimits;
 use crate::reference::Numbering;
-use crate::token_verifier::TokenVerifier;
+use crate::session::token_verifier::TokenVerifier;
 use crate::tokens::Tokens;
 use crate::version::Versions;
 

@@ -15,7 +15,7 @@ use crate::session::admission::AUTHORIZATION;
 use crate::session::config::SessionConfig;
 use crate::session::inbound::{BinaryCall, BinaryInbound};
 use crate::session::request_kind::RequestKind;
-use crate::token_verifier::Grant;
+use crate::session::token_verifier::Grant;
 
 impl BinarySession {
     /// Continues with the message that waits for this outcome of [`BinaryInbound::Verify`]. Without effect if none waits,

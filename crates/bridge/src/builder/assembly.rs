@@ -19,6 +19,7 @@ use crate::core::list::List;
 use crate::core::{self, Core};
 use crate::diagnostics::start_error::StartError;
 use crate::dispatcher::{Dispatcher, QueueLimits};
+use crate::driver::first_start::FirstStart;
 use crate::driver::inbox::Inbox;
 use crate::driver::launcher::{Launcher, ProcessSettings};
 use crate::driver::message::Message;
@@ -31,7 +32,7 @@ use crate::handler::Backend;
 use crate::metrics::Metrics;
 use crate::pool::Pool;
 use crate::pool::affinity::WorkerAffinity;
-use crate::pool::roller::{FirstStart, Reloadable, roll};
+use crate::pool::roller::{Reloadable, roll};
 use crate::pool::worker::Worker;
 
 /// The parts that the workers share.

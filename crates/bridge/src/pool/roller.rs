@@ -1,9 +1,8 @@
 //! Starts and reloads the workers of a pool in their order: a driver of `rolling`.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use tokio::sync::{SetOnce, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::core::io::Input;
 use crate::driver::message::{Attachment, Message};
@@ -15,29 +14,6 @@ use crate::pool::rolling::Rolling;
 pub(crate) struct Reloadable {
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) outcome: watch::Receiver<Outcome>,
-}
-
-/// The first start of a worker: the other workers wait for it, so that it has the machine for itself, and a file that
-/// does not start ends one process.
-#[derive(Debug, Clone)]
-pub(crate) struct FirstStart {
-    pub(crate) outcome: watch::Receiver<Outcome>,
-    pub(crate) requests: Arc<SetOnce<Result<(), String>>>,
-}
-
-impl FirstStart {
-    /// Waits until it has ended, well or not.
-    ///
-    /// # Errors
-    /// The text for clients, if the bridge ends because of it.
-    pub(crate) async fn wait(mut self) -> Result<(), String> {
-        let ended = self.outcome.wait_for(|outcome| *outcome != Outcome::Pending).await;
-        match (ended, self.requests.get()) {
-            (Ok(_), _) => Ok(()),
-            (Err(_), Some(Err(why))) => Err(why.clone()),
-            (Err(_), _) => Err("the bridge is shutting down".into()),
-        }
-    }
 }
 
 /// Reloads the workers one after another whenever a change is sent. Ends with the bridge.

@@ -10,7 +10,7 @@ use protomcp_session::Extensions;
 
 use crate::authorization::Authorization;
 use crate::fault::Fault;
-use crate::permission::Permission;
+use crate::session::permission::Permission;
 
 /// Checks the tokens that [`Tokens`](crate::Tokens) does not know. The authorization server may have to be asked, so that
 /// it takes time.

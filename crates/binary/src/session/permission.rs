@@ -6,7 +6,7 @@ use std::sync::Arc;
 use protomcp_types::{CallTool, ListResources, ListTools, Method as _, ReadResource};
 
 use crate::fault::Fault;
-use crate::session::BinaryCall;
+use crate::session::inbound::BinaryCall;
 
 /// Decides about each request of a client before it is answered, by the scopes of its token for example.
 #[derive(Clone)]
