@@ -20,9 +20,12 @@ use std::future::Future;
 
 use tokio::runtime;
 
-use crate::args::{
-    BundleOptions, CallOptions, DoctorOptions, ListOptions, PromptOptions, ReadOptions, TestOptions, ValidateOptions,
-};
+use crate::args::bundle::BundleOptions;
+use crate::args::client::{CallOptions, ListOptions};
+use crate::args::doctor::DoctorOptions;
+use crate::args::get::{PromptOptions, ReadOptions};
+use crate::args::test::TestOptions;
+use crate::args::validate::ValidateOptions;
 use crate::exit::Failure;
 use crate::log;
 

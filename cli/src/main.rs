@@ -21,7 +21,7 @@ mod trace;
 
 use std::process::ExitCode;
 
-use crate::args::Parsed;
+use crate::args::parsed::Parsed;
 
 fn main() -> ExitCode {
     // Must come first: this program may have been started as the guardian of a tool process, which must stay small.

@@ -14,7 +14,7 @@ use protomcp_http_client::Tls;
 use protomcp_transport::boxed::Boxed;
 use protomcp_websocket::WebSocketServer;
 
-use crate::args::{Address, Carrier, Encryption};
+use crate::args::address::{Address, Carrier, Encryption};
 use crate::registries;
 
 /// The time for a server to answer in proto-mcp, unless it may have less.

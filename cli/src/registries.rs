@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use protomcp_binary::DescriptorSchemas;
 use protomcp_bsr::registry::{Credentials, DiskCache, Endpoint, Resolver, ResolverBuilder};
 
-use crate::args::{Registry, RegistryFlags};
+use crate::args::registry::{Registry, RegistryFlags};
 use crate::text_file;
 
 /// The resolver of this process, if registries are named.

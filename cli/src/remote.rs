@@ -12,7 +12,8 @@ use protomcp_auth::{
 };
 use protomcp_http_client::{HttpTransport, Limits, Tls};
 
-use crate::args::{RegisteredClient, shown};
+use crate::args::oauth_client::RegisteredClient;
+use crate::args::upstream::shown;
 use crate::exit::Failure;
 
 /// A server at a URL. Tokens are obtained in the browser when the server asks for one, and kept for the next time, unless

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio::task::JoinError;
 
-use crate::args::{Endpoint, Options};
+use crate::args::parsed::{Endpoint, Options};
 use crate::exit::Failure;
 
 /// The time in which aborted tasks must release their resources.

@@ -7,7 +7,7 @@ mod replay;
 
 use tokio::runtime::Builder;
 
-use crate::args::{MockOptions, RecordOptions, ReplayOptions};
+use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions};
 use crate::exit::Failure;
 use crate::log;
 

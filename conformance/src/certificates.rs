@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 
-use crate::Sandbox;
+use crate::sandbox::Sandbox;
 
 /// Writes `authority.pem`, and for this machine `cert.pem` with `key.pem`.
 pub fn write(sandbox: &Sandbox) -> CertifiedIssuer<'static, KeyPair> {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::inbox::{Inbox, Message};
 use crate::orphans::living;
 use crate::sandbox::Sandbox;
-use crate::wait::{eventually, patience};
+use protomcp_testing::{eventually, patience};
 
 /// A running `pmcp` and its session.
 ///

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::wait::patience;
+use protomcp_testing::patience;
 
 /// One line of standard output.
 #[derive(Debug, Clone)]

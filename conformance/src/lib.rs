@@ -51,11 +51,12 @@ pub use programs::{
     cut_server, envelope_tools, everything_client, everything_server, everything_tool, example, hostile_tools,
     init_example, link_sdk_packages, peers, pmcp, relay, root, sdk_example,
 };
+pub use protomcp_testing::{eventually, judged, patience, tier};
 pub use sandbox::Sandbox;
 pub use scene::{Scene, rust_session, session};
 pub use stage::{Hello, Stage};
 pub use talker::{serve_talker, talker};
-pub use wait::{eventually, judge, judged, median, patience, tier};
+pub use wait::{judge, median};
 pub use web::{Listening, Reply, Web};
 
 /// The blocks of Rust in the book.

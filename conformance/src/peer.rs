@@ -14,7 +14,7 @@ use protomcp_proto::{
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::stage::Hello;
-use crate::wait::patience;
+use protomcp_testing::patience;
 
 /// One tool process. Dropping it closes its socket and ends it with status 0.
 #[derive(Debug)]

@@ -13,7 +13,7 @@ use crate::launch::Launch;
 use crate::peer::Peer;
 use crate::programs::relay;
 use crate::sandbox::Sandbox;
-use crate::wait::patience;
+use protomcp_testing::patience;
 
 /// A control socket that relays connect to.
 #[derive(Debug)]

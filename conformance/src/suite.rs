@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::programs::peers;
-use crate::wait::patience;
+use protomcp_testing::patience;
 
 /// A run of the suite, and its numbers of required and of unscored scenarios.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use protomcp_testing::{eventually, judged, patience, tier};
+use protomcp_testing::judged;
 
 /// Prints a time that the product promises something about, and judges it in the long tier.
 ///

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::host::Host;
 use crate::launch::Launch;
 use crate::sandbox::Sandbox;
-use crate::wait::patience;
+use protomcp_testing::patience;
 
 /// A `pmcp` on a port of its own, and the headers of every request to it.
 #[derive(Debug)]

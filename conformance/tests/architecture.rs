@@ -3,6 +3,7 @@
 mod circles;
 mod doc_examples;
 mod facade;
+mod imports;
 mod modules;
 mod phrases;
 mod sizes;

@@ -141,7 +141,8 @@ impl From<Sdk> for SdkSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Parsed, parse};
+    use crate::args::parse;
+    use crate::args::parsed::Parsed;
     use crate::exit::Failure;
 
     fn read(line: &str) -> Result<Parsed, Failure> {

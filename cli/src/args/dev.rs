@@ -131,7 +131,8 @@ fn watches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{Parsed, parse};
+    use crate::args::parse;
+    use crate::args::parsed::Parsed;
 
     #[test]
     fn a_tool_file_is_watched_with_the_paths_that_are_named() {

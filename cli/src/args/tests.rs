@@ -288,7 +288,7 @@ fn sizes_have_units() {
     }
 }
 
-fn http(line: &str) -> HttpOptions {
+fn http(line: &str) -> http::HttpOptions {
     match options(line).endpoint {
         Endpoint::Http(options) => *options,
         other => panic!("{line}: {other:?}"),
@@ -405,7 +405,7 @@ fn figures_beyond_this_machine_take_a_decision_too() {
     let place =
         |text: &str| http(&format!("run FILE --transport http --metrics-addr {text}")).observe.metrics_addr.unwrap();
     for (text, host) in [("localhost:90", "localhost"), ("[::1]:90", "::1"), ("127.0.0.1:90", "127.0.0.1")] {
-        assert_eq!(place(text), Place { host: host.to_owned(), port: 90 });
+        assert_eq!(place(text), http::Place { host: host.to_owned(), port: 90 });
     }
 }
 

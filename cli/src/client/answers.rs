@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, RawJson};
 use serde_json::{Map, Value};
 
-use crate::args::Answer;
+use crate::args::client::Answer;
 use crate::client::form::{Form, one_line, value};
 
 /// The most fields of forms that are kept for a warning.

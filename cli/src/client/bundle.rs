@@ -11,7 +11,8 @@ use ignore::{DirEntry, WalkBuilder};
 use protomcp_install::{Archive, ArchiveFile, BundleManifest, archive, registry_entry};
 use sha2::{Digest, Sha256};
 
-use crate::args::{BundleOptions, Target};
+use crate::args::bundle::BundleOptions;
+use crate::args::client::Target;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 

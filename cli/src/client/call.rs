@@ -8,7 +8,7 @@ use protomcp_client::{ClientSession, RequestError};
 use protomcp_types::{Amount, CallTool, Progress, RawJson};
 use serde_json::Value;
 
-use crate::args::CallOptions;
+use crate::args::client::CallOptions;
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
 use crate::client::content::as_text;

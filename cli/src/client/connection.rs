@@ -13,8 +13,12 @@ use protomcp_client::{
 use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
+use crate::args::address::Address;
 use crate::args::choices::EraChoice;
-use crate::args::{Address, Answer, ServerFlags, Target, check_sign_in, server_words, shown};
+use crate::args::client::{Answer, ServerFlags, Target};
+use crate::args::oauth_client::check_sign_in;
+use crate::args::tool::server_words;
+use crate::args::upstream::shown;
 use crate::client::answers::Answers;
 use crate::client::form;
 use crate::client::refusal::Asking;

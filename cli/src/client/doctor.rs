@@ -14,7 +14,8 @@ use protomcp_check::{Access, Facts, Program, Sdk, Socket, Start, diagnose};
 use protomcp_client::{Client, ClientLimits, CommandTransport};
 
 use crate::args::choices::Sdk as SdkChoice;
-use crate::args::{DoctorOptions, Format};
+use crate::args::doctor::DoctorOptions;
+use crate::args::report::Format;
 use crate::exit::{self, Failure};
 use crate::lending;
 use crate::served_file::ServedFile;

@@ -5,7 +5,7 @@ use protomcp_client::{ClientSession, RequestError};
 use protomcp_types::{Prompt, RawJson, Tool};
 use serde::Serialize;
 
-use crate::args::{ListKind, ListOptions};
+use crate::args::client::{ListKind, ListOptions};
 use crate::client::connection::Connection;
 use crate::client::signature;
 use crate::exit::{self, Failure, printable};

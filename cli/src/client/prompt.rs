@@ -4,7 +4,7 @@ use futures_util::TryStreamExt;
 use protomcp_client::RequestError;
 use serde_json::Value;
 
-use crate::args::PromptOptions;
+use crate::args::get::PromptOptions;
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
 use crate::client::content;

@@ -4,7 +4,7 @@ use futures_util::TryStreamExt;
 use protomcp_client::RequestError;
 use serde_json::Value;
 
-use crate::args::ReadOptions;
+use crate::args::get::ReadOptions;
 use crate::client::connection::Connection;
 use crate::client::content;
 use crate::client::refusal::{self, meant};

@@ -12,7 +12,9 @@ use protomcp_client::{ClientSession, RequestError, ServerRequest};
 use protomcp_types::{CallTool, JsonObject, Params, RawJson};
 use serde_json::Value;
 
-use crate::args::{Format, ServerFlags, Target, TestAction, TestOptions};
+use crate::args::client::{ServerFlags, Target};
+use crate::args::report::Format;
+use crate::args::test::{TestAction, TestOptions};
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};

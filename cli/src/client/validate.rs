@@ -7,7 +7,9 @@ use protomcp_check::{ToolDefinition, ToolSet, validate as check};
 use protomcp_client::{ClientSession, RequestError};
 use protomcp_types::{JsonObject, ListTools, RawJson};
 
-use crate::args::{Format, Target, ValidateOptions};
+use crate::args::client::Target;
+use crate::args::report::Format;
+use crate::args::validate::ValidateOptions;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 

@@ -10,7 +10,7 @@ use protomcp_server::layer::admission::{AdmissionLayer, Admitting};
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
 
-use crate::args::ToolFlags;
+use crate::args::tool::ToolFlags;
 use crate::proto_remote::ProtoRemote;
 use crate::registries;
 

@@ -21,7 +21,8 @@ use protomcp_server::{Server, Service};
 use protomcp_transport::boxed::Boxed;
 
 use crate::advice::with_advice;
-use crate::args::{CommandProtocol, Location, StdioCommand, Upstreams};
+use crate::args::upstream::Upstreams;
+use crate::args::upstream_config::{CommandProtocol, Location, StdioCommand};
 use crate::exit::Failure;
 use crate::log;
 use crate::proto_remote::ProtoRemote;

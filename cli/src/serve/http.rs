@@ -14,7 +14,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::args::{HttpOptions, Protocols, Source, TlsFiles, ToolFlags};
+use crate::args::http::{HttpOptions, Protocols};
+use crate::args::parsed::Source;
+use crate::args::tls::TlsFiles;
+use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::binary::Terms;

@@ -17,7 +17,7 @@ use protomcp_http::{Listener, ListenerConfig, StreamableHttp};
 use protomcp_server::layer::admission::{AdmissionLayer, AdmissionScope};
 use tokio::net::TcpListener;
 
-use crate::args::{HttpOptions, Place};
+use crate::args::http::{HttpOptions, Place};
 use crate::exit::Failure;
 use crate::serve::listeners::{self, Listeners};
 

@@ -9,7 +9,7 @@ use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;
 use tokio::runtime;
 
-use crate::args::PlaygroundOptions;
+use crate::args::playground::PlaygroundOptions;
 use crate::exit::{self, Failure};
 use crate::log;
 use crate::serve::binary::Terms;

@@ -11,7 +11,8 @@ use protomcp_transport::{TransportError, stdio};
 use serde::Deserialize;
 use tokio::io::AsyncRead;
 
-use crate::args::{Source, StdioOptions, ToolFlags};
+use crate::args::parsed::{Source, StdioOptions};
+use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::binary::Terms;

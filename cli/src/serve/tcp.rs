@@ -11,7 +11,10 @@ use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, Stream
 use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;
 
-use crate::args::{Source, TcpOptions, TlsFiles, ToolFlags};
+use crate::args::parsed::Source;
+use crate::args::tcp::TcpOptions;
+use crate::args::tls::TlsFiles;
+use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::binary::Terms;

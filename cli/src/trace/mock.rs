@@ -5,7 +5,7 @@ use protomcp_transport::lines::Lines;
 use protomcp_transport::{Sink, Source, Transport, stdio};
 use protomcp_types::Message;
 
-use crate::args::MockOptions;
+use crate::args::trace::MockOptions;
 use crate::exit::Failure;
 use crate::log;
 use crate::trace::parts::{message, messages, read, value};

@@ -9,7 +9,7 @@ use protomcp_trace::Recording;
 use protomcp_types::{Incoming, Message};
 use serde_json::Value;
 
-use crate::args::Target;
+use crate::args::client::Target;
 use crate::exit::Failure;
 
 /// The largest trace, in bytes.

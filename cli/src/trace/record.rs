@@ -10,7 +10,7 @@ use protomcp_transport::lines::Lines;
 use protomcp_transport::{Sink, Source, Transport, TransportError, stdio};
 use protomcp_types::Message;
 
-use crate::args::RecordOptions;
+use crate::args::trace::RecordOptions;
 use crate::exit::Failure;
 use crate::log;
 use crate::trace::parts::{MAX_TRACE, messages, process, value};

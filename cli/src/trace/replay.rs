@@ -3,7 +3,7 @@
 use protomcp_trace::{Comparison, Replay, Step};
 use protomcp_transport::{Sink, Source, Transport};
 
-use crate::args::ReplayOptions;
+use crate::args::trace::ReplayOptions;
 use crate::exit::{self, Failure};
 use crate::trace::parts::{message, messages, process, read, value};
 

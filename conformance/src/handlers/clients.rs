@@ -9,7 +9,7 @@ use protomcp_types::{ContentBlock, Elicit, ElicitResult, Progress, Resource};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
-use crate::wait::patience;
+use protomcp_testing::patience;
 
 /// The resource that a tool of [`add_triggers`] reports as changed.
 const WATCHED: &str = "test://watched-resource";

@@ -12,7 +12,7 @@ use crate::neighbours::client::{Client, Failure, Front};
 use crate::neighbours::heard::Heard;
 use crate::neighbours::report::Sample;
 use crate::neighbours::user::User;
-use crate::wait::{patience, tier};
+use protomcp_testing::{patience, tier};
 
 /// All fronts.
 pub const FRONTS: [Front; 3] = [Front::Session, Front::Stateless, Front::Sse];

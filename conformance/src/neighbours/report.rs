@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::neighbours::alice::{Op, Work};
 use crate::neighbours::client::Front;
 use crate::programs::build_folder;
-use crate::wait::judged;
+use protomcp_testing::judged;
 
 /// The 99th percentile of answers that wait for no handler, whatever other users do; judged in the long tier.
 pub const PROMISE: Duration = Duration::from_millis(50);

@@ -15,8 +15,8 @@ use crate::neighbours::report::Report;
 use crate::neighbours::tls::Certificate;
 use crate::neighbours::user::User;
 use crate::programs::hostile_tools;
-use crate::wait::{patience, tier};
 use crate::web::Web;
+use protomcp_testing::{patience, tier};
 
 /// The audience of tokens for the server.
 pub const AUDIENCE: &str = "api://tools";

@@ -65,6 +65,16 @@ pub(crate) struct Arrow {
     pub(crate) path: String,
 }
 
+/// An import of a name through a module that does not define it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Detour {
+    pub(crate) file: PathBuf,
+    pub(crate) line: usize,
+    pub(crate) path: String,
+    /// The file that defines the name; `None`: another package, or under another name.
+    pub(crate) definer: Option<PathBuf>,
+}
+
 /// A file imports a name from another package of the workspace.
 #[derive(Debug, Clone)]
 pub(crate) struct Foreign {
@@ -113,6 +123,48 @@ impl Crate {
         arrows
     }
 
+    /// The imports that go through a module which only passes the name on. Re-exports may.
+    pub(crate) fn detours(&self) -> Vec<Detour> {
+        let mut detours = Vec::new();
+        for (name, module) in &self.modules {
+            let imports = module.imports.iter().filter(|import| !import.is_reexport && import.alias != "*");
+            for import in imports.filter(|import| self.is_detour(name, &import.path)) {
+                let definer = match self.resolve(name, &import.path, 0) {
+                    Some(Target::Module(definer)) => self.modules.get(&definer),
+                    Some(Target::Item(definer)) => self.modules.get(&definer).filter(|it| it.defines(&import.path)),
+                    None => None,
+                };
+                let definer = definer.map(|definer| definer.file.clone());
+                let (file, path) = (module.file.clone(), import.path.join("::"));
+                detours.push(Detour { file, line: import.line, path, definer });
+            }
+        }
+        detours
+    }
+
+    /// True if a module on the path imports the next name of it.
+    fn is_detour(&self, from: &[String], path: &[String]) -> bool {
+        let Some((mut at, mut rest)) = start(from, path) else { return false };
+        let mut is_local = rest.len() < path.len();
+        while let Some((first, more)) = rest.split_first() {
+            let here = &self.modules[&at];
+            let child: Vec<_> = at.iter().chain([first]).cloned().collect();
+            let is_child = self.modules.contains_key(&child);
+            if !is_local && !is_child {
+                return false;
+            }
+            let (is_imported, is_defined) = (here.named(first).next().is_some(), here.definitions.contains(first));
+            // The same order as in `lookup`.
+            let leads_on = is_child && (!more.is_empty() || !(is_imported || is_defined));
+            if !leads_on {
+                let is_globbed = || !is_defined && self.lookup(&at, first, more.is_empty(), 0).is_some();
+                return is_imported || is_globbed();
+            }
+            (at, rest, is_local) = (child, more, true);
+        }
+        false
+    }
+
     /// The imports from other packages of the workspace.
     pub(crate) fn foreign(&self) -> Vec<Foreign> {
         let all = self.modules.values().flat_map(|module| module.imports.iter().map(move |import| (module, import)));
@@ -153,18 +205,8 @@ impl Crate {
     }
 
     fn resolve(&self, from: &[String], path: &[String], depth: usize) -> Option<Target> {
-        let mut at = from.to_vec();
-        let mut rest = path;
-        let mut is_local = false;
-        while let Some((first, more)) = rest.split_first() {
-            match first.as_str() {
-                "crate" => at.clear(),
-                "super" => drop(at.pop()?),
-                "self" => {}
-                _ => break,
-            }
-            (rest, is_local) = (more, true);
-        }
+        let (mut at, mut rest) = start(from, path)?;
+        let mut is_local = rest.len() < path.len();
         while let Some((first, more)) = rest.split_first() {
             match self.lookup(&at, first, more.is_empty(), depth) {
                 Some(Target::Module(next)) => at = next,
@@ -188,12 +230,7 @@ impl Crate {
         child.push(name.to_owned());
         let child = self.modules.contains_key(&child).then_some(Target::Module(child));
         let defined = || here.definitions.contains(name).then(|| Target::Item(module.to_vec()));
-        let imported = || {
-            let named = here.imports.iter().filter(|import| import.alias == name);
-            named
-                .filter(|import| import.path.len() > 1 || import.path[0] != name)
-                .find_map(|import| self.resolve(module, &import.path, depth + 1))
-        };
+        let imported = || here.named(name).find_map(|import| self.resolve(module, &import.path, depth + 1));
         let globbed = || {
             let mut globs = here.imports.iter().filter(|import| import.alias == "*");
             globs.find_map(|import| match self.resolve(module, &import.path, depth + 1)? {
@@ -207,6 +244,34 @@ impl Crate {
             child.or_else(imported).or_else(defined).or_else(globbed)
         }
     }
+}
+
+impl Module {
+    /// The imports of a name, without globs.
+    fn named(&self, name: &str) -> impl Iterator<Item = &Import> {
+        let named = self.imports.iter().filter(move |import| import.alias == name);
+        named.filter(move |import| import.path.len() > 1 || import.path[0] != name)
+    }
+
+    /// True if the item of a path is defined here.
+    fn defines(&self, path: &[String]) -> bool {
+        path.iter().any(|name| self.definitions.contains(name))
+    }
+}
+
+/// The module that `crate`, `super` and `self` at the beginning of a path lead to, and the rest of the path.
+fn start<'a>(from: &[String], path: &'a [String]) -> Option<(Vec<String>, &'a [String])> {
+    let (mut at, mut rest) = (from.to_vec(), path);
+    while let Some((first, more)) = rest.split_first() {
+        match first.as_str() {
+            "crate" => at.clear(),
+            "super" => drop(at.pop()?),
+            "self" => {}
+            _ => break,
+        }
+        rest = more;
+    }
+    Some((at, rest))
 }
 
 /// Reads the tokens of one file.

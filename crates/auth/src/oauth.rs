@@ -1,19 +1,19 @@
 //! The client half as a value: one authorization from challenge to token, without I/O.
 
 mod client_choice;
-mod config;
-mod credentials;
-mod demand;
+pub(crate) mod config;
+pub(crate) mod credentials;
+pub(crate) mod demand;
 mod discovery;
-mod dpop;
-mod flow;
-mod flow_event;
+pub(crate) mod dpop;
+pub(crate) mod flow;
+pub(crate) mod flow_event;
 mod grants;
 mod metadata;
 mod presentation;
 mod scope_choice;
 mod sign_in;
-mod signing;
+pub(crate) mod signing;
 mod step;
 mod target;
 mod token_request;
@@ -22,10 +22,6 @@ mod well_known;
 pub use config::{ClientSecret, ConfiguredClient, Grant, IdentityProvider, OAuthConfig};
 pub use credentials::Credentials;
 pub use demand::TokenDemand;
-#[cfg(feature = "oauth-driver")]
-pub(crate) use dpop::accepted_nonce;
 pub use flow::AuthorizationFlow;
 pub use flow_event::{FlowAction, FlowEvent};
-#[cfg(feature = "oauth-driver")]
-pub(crate) use signing::random_text;
 pub use signing::{Es256Key, KeyError};

@@ -11,7 +11,8 @@ use protomcp_codec::prescan::{self, Fields, Verdict};
 use crate::code;
 use crate::fault::Fault;
 use crate::limits::FrameLimits;
-use crate::message::{McpMessage, Payload};
+use crate::message::McpMessage;
+use crate::message::mcp_message::Payload;
 use crate::reference::{self, Numbering};
 use crate::shape::MESSAGE;
 

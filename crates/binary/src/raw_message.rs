@@ -52,7 +52,8 @@ mod tests {
     use prost::Message;
 
     use super::*;
-    use crate::message::{ListToolsRequest, McpMessage, Payload};
+    use crate::message::mcp_message::Payload;
+    use crate::message::{ListToolsRequest, McpMessage};
 
     #[test]
     fn a_message_is_taken_apart_and_put_together() {

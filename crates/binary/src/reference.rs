@@ -6,7 +6,8 @@
 
 use prost::Message;
 
-use crate::message::{ListToolsRequest, McpMessage, Payload};
+use crate::message::mcp_message::Payload;
+use crate::message::{ListToolsRequest, McpMessage};
 
 /// The field numbers of `ListToolsRequest` that a peer uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

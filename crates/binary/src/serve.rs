@@ -34,7 +34,7 @@ use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
 use crate::serve::driver::Driver;
 use crate::serve::shared::Shared;
-use crate::session::{Changes, Features, SessionConfig};
+use crate::session::config::{Changes, Features, SessionConfig};
 use crate::struct_schemas::StructSchemas;
 
 pub use crate::serve::any_protocol::{AnyServer, DetectOptions, JsonLines, ServeAnyError};

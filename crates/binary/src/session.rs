@@ -10,14 +10,14 @@
 //!    └───────────────────┴────────── a frame that is too large, or garbage ─────────────┘
 //! ```
 
-mod admission;
+pub(crate) mod admission;
 mod agreement;
-mod config;
+pub(crate) mod config;
 mod handshake;
 mod in_flight;
-mod inbound;
+pub(crate) mod inbound;
 pub(crate) mod permission;
-mod request_kind;
+pub(crate) mod request_kind;
 pub(crate) mod token_verifier;
 mod verification;
 
@@ -30,7 +30,8 @@ use protomcp_server::Limits;
 use crate::code;
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode};
-use crate::message::{ListChanged, McpMessage, Payload};
+use crate::message::mcp_message::Payload;
+use crate::message::{ListChanged, McpMessage};
 use crate::session::in_flight::{Entry, InFlight};
 use crate::session::token_verifier::Grant;
 use crate::session::verification::unverified;
@@ -38,9 +39,8 @@ use crate::session::verification::unverified;
 /// Frames that the client has not read. At this many the session takes no further ones.
 const MAX_UNREAD: usize = 64;
 
-pub(crate) use crate::session::admission::{admit, agree};
-pub(crate) use crate::session::inbound::metadata_weight;
-pub(crate) use crate::session::request_kind::RequestKind;
+use crate::session::admission::admit;
+use crate::session::request_kind::RequestKind;
 
 pub use crate::session::agreement::Agreement;
 pub use crate::session::config::{Changes, Features, Initialization, SessionConfig, SessionLimits};

@@ -152,7 +152,8 @@ mod tests {
     use super::*;
     use crate::frame::encode;
     use crate::limits::FrameLimits;
-    use crate::message::{CallToolRequest, Payload};
+    use crate::message::CallToolRequest;
+    use crate::message::mcp_message::Payload;
 
     #[tokio::test]
     async fn an_idle_stream_keeps_no_large_buffer() {

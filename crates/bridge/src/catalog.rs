@@ -1,7 +1,7 @@
 //! The definitions of a tool process, checked and ready to be listed: tools, resources, resource templates and prompts.
 
 pub(crate) mod arguments;
-mod definition;
+pub(crate) mod definition;
 pub(crate) mod faults;
 pub(crate) mod published;
 pub(crate) mod registered_tool;

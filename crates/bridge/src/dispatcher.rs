@@ -8,7 +8,7 @@ pub(crate) mod load_event;
 mod open_question;
 mod open_questions;
 pub(crate) mod permit;
-mod queue_limits;
+pub(crate) mod queue_limits;
 mod running_request;
 mod scheduler;
 pub(crate) mod serving;
@@ -40,7 +40,7 @@ use crate::generation::Generation;
 use crate::metrics::Metrics;
 use crate::process::tool_process::ToolProcess;
 
-pub(crate) use crate::dispatcher::queue_limits::QueueLimits;
+use crate::dispatcher::queue_limits::QueueLimits;
 
 /// A waiting call, and the channel that wakes it.
 type Waiter = (Caller, oneshot::Sender<Result<Permit, Refusal>>);

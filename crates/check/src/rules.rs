@@ -1,11 +1,11 @@
 //! The checks that rows of the table name, as pure functions over definitions and results.
 
-mod names;
+pub(crate) mod names;
 mod references;
 mod results;
 mod schemas;
 mod sizes;
-mod walk;
+pub(crate) mod walk;
 
 use std::time::Duration;
 
@@ -16,9 +16,6 @@ use crate::definition::{ToolDefinition, ToolSet};
 use crate::fault::Fault;
 use crate::finding::Finding;
 use crate::hosts::{HostRule, HostSelection};
-
-pub(crate) use names::safe as safe_name;
-pub(crate) use walk::walk_mut;
 
 /// The findings about the tools of a server.
 pub(crate) fn check_set(set: &ToolSet, hosts: &HostSelection) -> Vec<Finding> {

@@ -9,7 +9,8 @@ use crate::environment::Environment;
 use crate::known::Memory;
 use crate::list::ListKind;
 use crate::reach::Reach;
-use crate::running::{Caller, Running, is_user};
+use crate::running::origin::is_user;
+use crate::running::{Caller, Running};
 
 /// The receiver of the notifications of one session with a server.
 #[derive(Debug)]

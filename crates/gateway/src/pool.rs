@@ -2,7 +2,7 @@
 
 mod eras;
 mod leases;
-mod succession;
+pub(crate) mod succession;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,10 +22,10 @@ use crate::known::Memory;
 use crate::limits::GatewayLimits;
 use crate::pool::eras::SharedSessions;
 use crate::pool::leases::Leases;
-pub(crate) use crate::pool::succession::Successors;
 use crate::reach::Reach;
 use crate::shares::has_room;
-use crate::upstream_session::{CLOSE_TIMEOUT, InUse, UpstreamSession, Users};
+use crate::upstream_session::in_use::InUse;
+use crate::upstream_session::{CLOSE_TIMEOUT, UpstreamSession, Users};
 
 /// The pause between looks for room for one more session.
 const ROOM_PAUSE: Duration = Duration::from_secs(1);

@@ -12,7 +12,8 @@ use protomcp_watch::{Backend, Watch, Watcher};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::pool::{self, Pool, Successors};
+use crate::pool::succession::Successors;
+use crate::pool::{self, Pool};
 use crate::reach::now;
 use crate::reload::{Effect, Failure, Generation, Input, Reloads, Report};
 

@@ -6,7 +6,7 @@
 
 mod answered;
 mod ended;
-mod origin;
+pub(crate) mod origin;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -20,7 +20,8 @@ use crate::limits::GatewayLimits;
 use crate::reach::now;
 use crate::running::answered::Answered;
 use crate::running::ended::EndedCalls;
-pub(crate) use crate::running::origin::{Origin, is_user};
+pub(crate) use crate::running::origin::Origin;
+use crate::running::origin::is_user;
 use crate::shares::has_room;
 
 /// The time after an answer for which late messages of its call are expected.

@@ -11,7 +11,7 @@
 //! Requests that have begun keep a connection open, so a replaced one ends with its last request.
 
 mod in_era;
-mod in_use;
+pub(crate) mod in_use;
 mod replacing;
 mod wishes;
 
@@ -39,7 +39,6 @@ use crate::questions::{Place, Questions};
 use crate::reach::{Reach, now};
 use crate::running::Running;
 use crate::upstream_session::in_era::InEra;
-pub(crate) use crate::upstream_session::in_use::InUse;
 use crate::web_pages::WebPages;
 
 /// The time in which a server must end after its session.

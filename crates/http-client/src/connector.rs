@@ -2,9 +2,9 @@
 //!
 //! Plain requests go to a proxy, which forwards them; secure ones through a tunnel that the proxy opens (CONNECT).
 
-mod proxies;
+pub(crate) mod proxies;
 #[cfg(feature = "tls")]
-mod tls;
+pub(crate) mod tls;
 
 use std::error::Error;
 use std::fmt;
@@ -25,10 +25,10 @@ use tower_service::Service;
 
 use crate::server_url::is_https;
 
-pub(crate) use self::proxies::Proxies;
 pub use self::proxies::ProxyError;
 #[cfg(feature = "tls")]
 pub use self::tls::{Tls, TlsError};
+use crate::connector::proxies::Proxies;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;

@@ -10,9 +10,10 @@ use protomcp_transport::{Received, Source, Transport, TransportError};
 use tokio::sync::mpsc;
 
 use crate::authorization::AuthorizationHttp;
+use crate::connector::Connector;
+use crate::connector::proxies::{Proxies, ProxyError};
 #[cfg(feature = "tls")]
-use crate::connector::Tls;
-use crate::connector::{Connector, Proxies, ProxyError};
+use crate::connector::tls::Tls;
 use crate::conversation::{Conversation, Delivered};
 use crate::http_client::HttpClient;
 use crate::limits::Limits;

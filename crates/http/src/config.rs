@@ -1,7 +1,7 @@
 //! The configuration of the HTTP transport.
 
-mod access;
-mod limits;
+pub(crate) mod access;
+pub(crate) mod limits;
 mod streams;
 
 use std::sync::Arc;

@@ -7,7 +7,8 @@
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Uri};
 
-use crate::config::{Config, Disallowed, RejectionHint};
+use crate::config::Config;
+use crate::config::access::{Disallowed, RejectionHint};
 
 /// Names of the local machine, allowed with any port.
 const LOCAL: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
@@ -132,7 +133,7 @@ fn without_port(host: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::Access;
+    use crate::config::access::Access;
 
     #[track_caller]
     fn check(hosts: &[&str], origins: &[&str], host: &str, origin: Option<&str>, expected: Result<bool, &str>) {

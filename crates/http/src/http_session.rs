@@ -3,7 +3,7 @@
 //! The HTTP requests of a session share its `HttpSession` with the task that serves it, as its [`Transport`]. A session
 //! outlives its connections.
 
-mod transport;
+pub(crate) mod transport;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -27,8 +27,6 @@ use crate::reserved::hold;
 use crate::sse;
 use crate::store::{EventKey, EventStore, event_id};
 use crate::streams::{First, Next, Refused, STANDALONE, StreamId, StreamRef, Streams};
-
-pub(crate) use self::transport::SessionTransport;
 
 /// Messages that wait for the session's task. One more waits in its HTTP request.
 const MAX_INBOX: usize = 64;
@@ -390,6 +388,7 @@ mod tests {
     use protomcp_types::Params;
 
     use super::*;
+    use crate::http_session::transport::SessionTransport;
     use crate::store::{Replay, StoredEvent};
 
     /// Counts events, which it is given while the session is locked.

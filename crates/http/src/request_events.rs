@@ -11,7 +11,7 @@ use std::time::SystemTime;
 use protomcp_server::{Replies, Reserved};
 use tokio::task::AbortHandle;
 
-use crate::streams::Queue;
+use crate::streams::queue::Queue;
 
 /// The messages of one response that are not sent yet. Dropping it cancels the request.
 #[derive(Debug)]

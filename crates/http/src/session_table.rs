@@ -98,7 +98,8 @@ mod tests {
     use crate::caller::{Caller, Principal};
     use crate::config::Config;
     use crate::fair_table::{ESTABLISHED_WITHIN, REPLACEABLE};
-    use crate::http_session::{SessionKind, SessionTransport};
+    use crate::http_session::SessionKind;
+    use crate::http_session::transport::SessionTransport;
     use protomcp_transport::{Delivery, Transport};
 
     fn stranger(key: &str, who: &str) -> Arc<HttpSession> {

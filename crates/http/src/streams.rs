@@ -20,9 +20,9 @@ use std::time::Instant;
 
 use protomcp_types::{Message, RequestId};
 
-mod queue;
+pub(crate) mod queue;
 
-pub(crate) use self::queue::Queue;
+use crate::streams::queue::Queue;
 
 /// The number of a stream in its session; the standalone one has 0.
 pub(crate) type StreamId = u64;

@@ -4,7 +4,7 @@
 //! comments and layout included. [`insert`] reports an [`Origin`], with which [`remove`] gives back the text before.
 
 mod comments;
-mod edit;
+pub(crate) mod edit;
 mod json;
 mod json_edit;
 mod toml;

@@ -1,6 +1,6 @@
 //! The entry of a server, in the words of a host.
 
-use crate::document::Format;
+use crate::document::edit::Format;
 use crate::hosts::{Host, Part};
 use crate::value::Value;
 

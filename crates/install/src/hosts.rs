@@ -2,7 +2,7 @@
 
 mod table;
 
-use crate::document::Format;
+use crate::document::edit::Format;
 use crate::environment::Environment;
 
 pub(crate) use table::OTHER;

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use crate::document::{self, EditError, Format, Origin};
+use crate::document;
+use crate::document::edit::{EditError, Format, Origin};
 use crate::entry::Server;
 use crate::environment::Environment;
 use crate::file::{self, ConfigFile, DirectoryLock, FileError};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::document::Origin;
+use crate::document::edit::Origin;
 use crate::file::{ConfigFile, FileError};
 
 /// The records of this user.

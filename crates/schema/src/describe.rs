@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::nearest::{did_you_mean, nearest};
 use crate::quote::Quote;
 use crate::text::{Beginning, begin, shorten};
-use crate::walk::Path;
+use crate::walk::path::Path;
 
 /// The names that are compared with a wrong one. The names in a value come from the peer.
 const MAX_NAMES: usize = 256;

@@ -10,7 +10,8 @@ use jsonschema::Draft;
 use protomcp_types::{JsonObject, Kind, RawJson, array};
 use serde_json::Value;
 
-use crate::walk::{MAX_STEPS, Path, Step, Walk};
+use crate::walk::path::{Path, Step};
+use crate::walk::{MAX_STEPS, Walk};
 
 /// The texts that are tried. A value can have a million.
 const MAX_TEXTS: usize = 256;

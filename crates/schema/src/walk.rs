@@ -10,8 +10,8 @@
 
 mod found;
 mod keywords;
-mod path;
-mod references;
+pub(crate) mod path;
+pub(crate) mod references;
 #[cfg(test)]
 mod tests;
 
@@ -29,8 +29,8 @@ use crate::describe::{Describer, expected, placed};
 use crate::quote::Quote;
 
 pub(crate) use self::found::Fault;
-pub(crate) use self::path::{Path, Step};
-pub(crate) use self::references::References;
+use crate::walk::path::{Path, Step};
+use crate::walk::references::References;
 
 /// The comparisons that explain a value: at most some twenty milliseconds, and some megabytes.
 pub(crate) const MAX_STEPS: usize = 20_000;

@@ -9,7 +9,7 @@ use std::ptr;
 use jsonschema::Draft;
 use serde_json::Value;
 
-use crate::walk::References;
+use crate::walk::references::References;
 
 /// The most comparisons that one member or element of a value may take.
 pub(crate) const MAX_COMPARISONS: usize = 1 << 20;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-use crate::patience;
+use crate::patience::patience;
 
 /// Runs a test on made-up time, which passes only while every task waits.
 ///

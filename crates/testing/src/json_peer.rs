@@ -11,7 +11,7 @@ use tokio::io::{
 use tokio::time::error::Elapsed;
 use tokio::time::timeout;
 
-use crate::patience;
+use crate::patience::patience;
 
 /// More messages than any test expects.
 const ENDLESS: usize = 100_000;
@@ -192,7 +192,7 @@ fn is_answer(message: &Value, id: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run_paused;
+    use crate::clock::run_paused;
 
     /// A client and a server.
     fn pair() -> (JsonPeer, JsonPeer) {

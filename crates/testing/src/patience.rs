@@ -71,7 +71,7 @@ mod tests {
     use std::future::pending;
 
     use super::*;
-    use crate::run_paused;
+    use crate::clock::run_paused;
 
     #[test]
     fn a_wait_ends_with_its_event_or_with_patience() {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::until;
+use crate::patience::until;
 
 /// The observations of handlers, in their order. Clones share them.
 #[derive(Debug, Clone, Default)]

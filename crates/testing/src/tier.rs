@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::patience;
+use crate::patience::patience;
 
 /// `short`, or `long` when `PMCP_LONG=1` asks for the long tier.
 pub fn tier<T>(short: T, long: T) -> T {

@@ -20,7 +20,10 @@ mod tests {
 
     use serde::de::DeserializeOwned;
 
-    use crate::{CacheHint, CallToolResult, Initialize, InitializeResult, ServerCapabilities};
+    use crate::cache::CacheHint;
+    use crate::call::CallToolResult;
+    use crate::capability::ServerCapabilities;
+    use crate::initialize::{Initialize, InitializeResult};
 
     /// Reads both texts, and expects one value.
     #[track_caller]

@@ -10,7 +10,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::authorizer::BoxFuture;
 use crate::driver::token_store::{StoreError, StoreGuard, TokenStore};
-use crate::oauth::{Credentials, random_text};
+use crate::oauth::credentials::Credentials;
+use crate::oauth::signing::random_text;
 
 /// The longest file that is read, in bytes.
 const MAX_FILE: u64 = 256 * 1024;

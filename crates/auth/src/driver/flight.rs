@@ -11,7 +11,11 @@ use crate::driver::session_credentials::{Origin, SessionCredentials};
 use crate::driver::token_store::{StoreError, StoreGuard, TokenStore};
 use crate::driver::user_agent::{PendingRedirect, SubjectTokens, UserAgent};
 use crate::exchange::{HttpExchange, HttpRequest};
-use crate::oauth::{AuthorizationFlow, Credentials, FlowAction, FlowEvent, OAuthConfig, TokenDemand};
+use crate::oauth::config::OAuthConfig;
+use crate::oauth::credentials::Credentials;
+use crate::oauth::demand::TokenDemand;
+use crate::oauth::flow::AuthorizationFlow;
+use crate::oauth::flow_event::{FlowAction, FlowEvent};
 
 /// The longest time for one request, beside the limit of the exchange itself.
 const MAX_REQUEST: Duration = Duration::from_secs(30);

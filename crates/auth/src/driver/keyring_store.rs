@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use crate::authorizer::BoxFuture;
 use crate::driver::file_store::{FileTokenStore, hash};
 use crate::driver::token_store::{StoreError, StoreGuard, TokenStore};
-use crate::oauth::Credentials;
+use crate::oauth::credentials::Credentials;
 
 /// The time for one operation of a keyring, in which a user may have to unlock it.
 const MAX_WAIT: Duration = Duration::from_secs(30);

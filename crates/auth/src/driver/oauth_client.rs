@@ -15,7 +15,9 @@ use crate::driver::token_store::{MemoryTokenStore, TokenStore};
 use crate::driver::user_agent::{NoUserAgent, SubjectTokens, UserAgent};
 use crate::exchange::HttpExchange;
 use crate::http_client::HttpClient;
-use crate::oauth::{Credentials, OAuthConfig, TokenDemand};
+use crate::oauth::config::OAuthConfig;
+use crate::oauth::credentials::Credentials;
+use crate::oauth::demand::TokenDemand;
 use crate::url::Url;
 
 /// The most flights that one request waits for.

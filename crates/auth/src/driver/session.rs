@@ -7,7 +7,9 @@ use tokio::time::Instant;
 use crate::authorizer::{AuthorizationError, Challenge};
 use crate::driver::round_limit::RoundLimit;
 use crate::driver::session_credentials::{Origin, SessionCredentials};
-use crate::oauth::{Credentials, TokenDemand, accepted_nonce};
+use crate::oauth::credentials::Credentials;
+use crate::oauth::demand::TokenDemand;
+use crate::oauth::dpop::accepted_nonce;
 
 /// The most challenges of one request that are answered.
 const MAX_ATTEMPTS: u32 = 5;

@@ -1,6 +1,6 @@
 //! The credentials of one MCP server in memory, beside those that other programs put into the store.
 
-use crate::oauth::Credentials;
+use crate::oauth::credentials::Credentials;
 
 /// The origin of credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::authorizer::BoxFuture;
-use crate::oauth::Credentials;
+use crate::oauth::credentials::Credentials;
 
 /// The most credentials that a [`MemoryTokenStore`] holds; the oldest are dropped.
 const MAX_CREDENTIALS: usize = 1024;

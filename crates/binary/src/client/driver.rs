@@ -14,7 +14,7 @@ use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::session::{BinaryClientEvent, BinaryClientSession};
 use crate::client::status::{Changed, Status};
 use crate::frame::Decoder;
-use crate::message::Payload;
+use crate::message::mcp_message::Payload;
 use crate::stream::{Incoming, Outgoing, now, until};
 
 /// A command of a handle.

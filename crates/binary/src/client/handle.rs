@@ -15,10 +15,11 @@ use crate::client::driver::{Command, Driver, NewRequest};
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::session::{BinaryServerView, own_caller};
 use crate::client::status::{Changed, Status};
+use crate::message::mcp_message::Payload;
 use crate::message::tool::SchemaSource;
 use crate::message::{
     CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
-    ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse, Resource, Tool,
+    ListToolsResponse, ReadResourceRequest, ReadResourceResponse, Resource, Tool,
 };
 
 /// A conversation with a server of proto-mcp. Cloning is cheap; the conversation ends with the last clone.

@@ -11,8 +11,9 @@ use protomcp_types::{
 use crate::client::error::BinaryCallError;
 use crate::client::handle::BinaryClient;
 use crate::client::status::Changed;
-use crate::convert::{
-    call_metadata, contents_from_proto, may_have_gaps, resource_from_proto, result_from_proto, tool_from_proto,
+use crate::convert::agreement::may_have_gaps;
+use crate::convert::back::{
+    call_metadata, contents_from_proto, resource_from_proto, result_from_proto, tool_from_proto,
 };
 use crate::fault::Fault;
 use crate::message::{CallToolRequest, ListToolsRequest, Tool, tool::SchemaSource};

@@ -15,8 +15,9 @@ use crate::code;
 use crate::extensions::{NOTIFICATIONS, WKT_BUILTIN};
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode_with};
+use crate::message::mcp_message::Payload;
 use crate::message::{
-    CallToolResponse, ClientCapabilities, InitializeRequest, InitializeResponse, ListChanged, McpMessage, Payload,
+    CallToolResponse, ClientCapabilities, InitializeRequest, InitializeResponse, ListChanged, McpMessage,
     ServerCapabilities, call_tool_response,
 };
 use crate::reference::Numbering;

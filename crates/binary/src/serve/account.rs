@@ -4,7 +4,7 @@ use protomcp_server::ServerHandle;
 use protomcp_session::{OverBudget, Reservation};
 
 use crate::serve::peer::BinaryPeer;
-use crate::session::BinaryCall;
+use crate::session::inbound::BinaryCall;
 
 /// The bytes of a connection that have not become requests yet, and those that the client has not read. Requests have
 /// reservations of their own.

@@ -9,14 +9,16 @@ use protomcp_session::{Extensions, Reservation};
 use protomcp_types::{CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Tool, ToolName};
 
 use crate::code;
-use crate::convert::{
-    Agreement, Structured, ToolSource, call_meta, contents_to_proto, resource_to_proto, result_to_proto, tool_to_proto,
-};
+use crate::convert::agreement::Agreement;
+use crate::convert::resources::{contents_to_proto, resource_to_proto};
+use crate::convert::results::{Structured, call_meta, result_to_proto};
+use crate::convert::tools::{ToolSource, tool_to_proto};
 use crate::cursor::{Cursor, ListDigest};
 use crate::fault::Fault;
+use crate::message::mcp_message::Payload;
 use crate::message::{
     self, CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
-    ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
+    ListToolsResponse, ReadResourceRequest, ReadResourceResponse,
 };
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{Imports, ToolMessages};
@@ -25,8 +27,8 @@ use crate::serve::catalog::{self, Catalog, Tools};
 use crate::serve::mcp::{Mcp, Outcome, Requests};
 use crate::serve::shared::Shared;
 use crate::serve::turn::spend;
+use crate::session::inbound::{BinaryCall, metadata_weight};
 use crate::session::permission::Permission;
-use crate::session::{BinaryCall, metadata_weight};
 
 /// Answers the requests of one conversation.
 #[derive(Debug)]

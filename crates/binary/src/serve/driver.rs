@@ -16,7 +16,7 @@ use crate::authorization::Authorization;
 use crate::code;
 use crate::fault::Fault;
 use crate::frame::Decoder;
-use crate::message::Payload;
+use crate::message::mcp_message::Payload;
 use crate::serve::account::{Account, hold};
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
@@ -27,8 +27,9 @@ use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::serve::turn::{TURN, spend};
 use crate::serve::upstream::{Notice, Step, Upstream};
+use crate::session::BinarySession;
+use crate::session::inbound::{BinaryInbound, BinaryRequest};
 use crate::session::token_verifier::{Grant, Verifying};
-use crate::session::{BinaryInbound, BinaryRequest, BinarySession};
 use crate::stream::{Incoming, Outgoing, now, until};
 
 /// The outcome of a request, by its id.

@@ -10,16 +10,21 @@ use protomcp_session::Reservation;
 
 use crate::fault::Fault;
 use crate::frame::FrameTooLarge;
-use crate::message::{InitializeRequest, InitializeResponse, McpMessage, Payload};
+use crate::message::mcp_message::Payload;
+use crate::message::{InitializeRequest, InitializeResponse, McpMessage};
 use crate::schemas::Imports;
 use crate::serve::BinaryServer;
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::large_values::Values;
-use crate::serve::mcp::{Mcp, Requests, StatelessRequests, StatelessServer};
+use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
+use crate::serve::mcp::{Mcp, Requests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
-use crate::session::{BinaryCall, Changes, RequestKind, SessionConfig, admit, agree};
+use crate::session::admission::{admit, agree};
+use crate::session::config::{Changes, SessionConfig};
+use crate::session::inbound::BinaryCall;
+use crate::session::request_kind::RequestKind;
 use crate::stream::now;
 
 /// Answers requests without a conversation: each stands for itself, and is one of MCP 2026-07-28 for the server behind.

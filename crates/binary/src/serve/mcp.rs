@@ -1,8 +1,8 @@
 //! Requests to the MCP server: in a session, or each for itself.
 
 mod answer;
-mod session;
-mod stateless;
+pub(super) mod session;
+pub(super) mod stateless;
 
 use protomcp_session::Reservation;
 use protomcp_types::{Method, Params, Tool};
@@ -14,8 +14,8 @@ use crate::fault::Fault;
 use crate::serve::account::FREE;
 use crate::serve::large_values::Values;
 
-pub(super) use crate::serve::mcp::session::{CALL_FIELD, Command, SessionRequests};
-pub(super) use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
+use crate::serve::mcp::session::SessionRequests;
+use crate::serve::mcp::stateless::StatelessRequests;
 
 /// Sends requests to the MCP server.
 #[derive(Debug)]

@@ -10,7 +10,7 @@ use crate::cursor::CursorKey;
 use crate::rate_limit::RateLimiter;
 use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
-use crate::session::SessionConfig;
+use crate::session::config::SessionConfig;
 
 /// The settings and the counters of a server.
 #[derive(Clone)]

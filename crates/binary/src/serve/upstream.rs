@@ -15,7 +15,7 @@ use protomcp_types::{Implementation, Incoming, Message, RawJson, method};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::message::ListChanged;
-use crate::serve::mcp::{CALL_FIELD, Command, SessionRequests};
+use crate::serve::mcp::session::{CALL_FIELD, Command, SessionRequests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::peer_transport::{Bearers, PeerTransport};
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::code;
 use crate::fault::Fault;
-use crate::message::{InitializeRequest, InitializeResponse, McpMessage, Payload};
+use crate::message::mcp_message::Payload;
+use crate::message::{InitializeRequest, InitializeResponse, McpMessage};
 use crate::session::BinarySession;
 use crate::session::admission::agree;
 use crate::session::agreement::Agreement;

@@ -7,7 +7,8 @@ use protomcp_server::Limits;
 
 use crate::code;
 use crate::fault::Fault;
-use crate::message::{CallToolResponse, Payload, call_tool_response};
+use crate::message::mcp_message::Payload;
+use crate::message::{CallToolResponse, call_tool_response};
 use crate::session::config::SessionLimits;
 use crate::session::inbound::BinaryCall;
 

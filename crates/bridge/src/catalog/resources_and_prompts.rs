@@ -9,7 +9,7 @@ use std::sync::Arc;
 use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 use protomcp_types::{ErrorObject, RawJson, UI_MIME_TYPE, is_same_uri};
 
-pub(crate) use crate::catalog::definition::Prompt;
+use crate::catalog::definition::Prompt;
 use crate::catalog::definition::{Resource, Template};
 use crate::catalog::faults::{Faults, clipped};
 use protomcp_schema::{Page, Pages};

@@ -1,6 +1,7 @@
 //! Facts about the process in service, for decisions before the turn of a call.
 
-use crate::dispatcher::{Dispatcher, Serving};
+use crate::dispatcher::Dispatcher;
+use crate::dispatcher::serving::Serving;
 use crate::process::sdk::SdkFeatures;
 
 impl Dispatcher {

@@ -12,7 +12,8 @@ use protomcp_types::{
 };
 use protomcp_wire::{completion, metadata, prompt, resource};
 
-use crate::catalog::resources_and_prompts::{Catalog, Kind, Prompt};
+use crate::catalog::definition::Prompt;
+use crate::catalog::resources_and_prompts::{Catalog, Kind};
 use crate::diagnostics::failure::Failure;
 use crate::pool::worker::Worker;
 use crate::process::request_context;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::rules::safe_name;
+use crate::rules::names::safe as safe_name;
 
 /// The longest name that is made.
 pub(super) const LONGEST: usize = 40;

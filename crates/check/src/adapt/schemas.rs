@@ -4,7 +4,7 @@ use protomcp_schema::local_fragment;
 use serde_json::{Map, Value, json};
 
 use crate::check::Check;
-use crate::rules::walk_mut;
+use crate::rules::walk::walk_mut;
 
 /// The most schemas that references may grow to.
 const MAX_SCHEMAS: usize = 10_000;

@@ -22,7 +22,8 @@ use super::*;
 use crate::caller::Caller;
 use crate::endpoint::{Serve, TablePlace};
 use crate::events::{EventSource, Events, StreamHandle};
-use crate::http_session::{HttpSession, SessionKind, SessionTransport};
+use crate::http_session::transport::SessionTransport;
+use crate::http_session::{HttpSession, SessionKind};
 use crate::store::MemoryStore;
 
 /// Sessions whose tasks do nothing.

@@ -1,6 +1,6 @@
 //! The data of hosts. Each row names its source and the month in which that was read: hosts change often.
 
-use crate::document::Format;
+use crate::document::edit::Format;
 use crate::hosts::Host;
 use crate::hosts::Part::{self, Args, Command, CommandAndArgs, Env, Headers, Name, Text, Url, Words, Yes};
 

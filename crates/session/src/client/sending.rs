@@ -4,10 +4,11 @@ use std::time::Instant;
 
 use protomcp_types::{JsonBuf, Message, Params, RawJson, RequestId};
 
+use crate::client::ClientConnection;
 use crate::client::call::{Call, CallState};
+use crate::client::event::{RequestFacts, Transmit};
 use crate::client::exchange::{Draft, Purpose};
 use crate::client::identity;
-use crate::client::{ClientConnection, RequestFacts, Transmit};
 use crate::outgoing::CallId;
 
 impl ClientConnection {
