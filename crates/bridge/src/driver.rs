@@ -6,6 +6,7 @@ pub(crate) mod inbox;
 pub(crate) mod launcher;
 mod list_request;
 pub(crate) mod message;
+mod process_facts;
 pub(crate) mod progress;
 pub(crate) mod watching;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use protomcp_link::Link;
 use protomcp_proto::ActiveToolsResponse;
-use protomcp_server::{Audience, ServerHandle, SessionId};
+use protomcp_server::{Audience, ServerHandle};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -25,7 +26,6 @@ use crate::catalog::published::Published;
 use crate::catalog::resources_and_prompts::Kind;
 use crate::clock::now;
 use crate::core::Core;
-use crate::core::facts::Facts;
 use crate::core::io::{Effect, Input};
 use crate::diagnostics::report::Report;
 use crate::diagnostics::start_error::StartError;
@@ -36,13 +36,14 @@ use crate::driver::inbox::Inbox;
 use crate::driver::launcher::{Launcher, Started, logs_lines};
 use crate::driver::list_request::{RENEWAL_TIMEOUT, ask};
 use crate::driver::message::{Attachment, Message, NewProcess};
+use crate::driver::process_facts::ProcessFacts;
 use crate::driver::progress::Progress;
 use crate::from_tool::questions::{Question, Questions};
 use crate::generation::Generation;
 use crate::metrics::Metrics;
 use crate::process::middleware::MiddlewareChain;
 use crate::process::running_calls::Calls;
-use crate::process::sdk::{self, SdkFeatures};
+use crate::process::sdk;
 use crate::process::tool_process::ToolProcess;
 use crate::status::ShownTools;
 
@@ -91,34 +92,6 @@ struct Start {
     successor: Option<oneshot::Sender<Option<Link>>>,
     /// The reason of the last failure.
     error: Option<StartError>,
-}
-
-/// Looks up the facts in the dispatcher and the processes in service.
-struct ProcessFacts<'a> {
-    dispatcher: &'a Dispatcher,
-    processes: &'a HashMap<Generation, Arc<ToolProcess>>,
-}
-
-impl Facts for ProcessFacts<'_> {
-    fn features(&self, generation: Generation) -> Option<SdkFeatures> {
-        self.processes.get(&generation).map(|process| process.sdk())
-    }
-
-    fn is_idle(&self, generation: Generation) -> bool {
-        self.dispatcher.is_idle(generation)
-    }
-
-    fn is_busy(&self, generation: Generation) -> bool {
-        self.dispatcher.is_busy(generation)
-    }
-
-    fn has_two_readers(&self, generation: Generation) -> bool {
-        self.processes.get(&generation).is_some_and(|process| process.readers().are_two())
-    }
-
-    fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
-        self.dispatcher.list_scope(generation, for_call)
-    }
 }
 
 /// The receivers of the outcome of the first start.
