@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import io
 import os
 import sys
 import threading
@@ -193,8 +194,27 @@ class Leaving(Exception):
         raise SystemExit(3)
 
 
+class Unnamed(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        raise RuntimeError("there is no name")
+
+
+class Nameless(Exception, metaclass=Unnamed):
+    pass
+
+
 @pytest.mark.parametrize(
-    "error", [Silent(), Leaving(), SystemExit(3), KeyboardInterrupt("stop"), GeneratorExit(), asyncio.CancelledError()]
+    "error",
+    [
+        Silent(),
+        Leaving(),
+        Nameless(),
+        SystemExit(3),
+        KeyboardInterrupt("stop"),
+        GeneratorExit(),
+        asyncio.CancelledError(),
+    ],
 )
 @pytest.mark.parametrize("kind", ["plain", "concurrent", "async"])
 def test_any_exception_is_an_answer(error: BaseException, kind: str) -> None:
@@ -209,6 +229,23 @@ def test_any_exception_is_an_answer(error: BaseException, kind: str) -> None:
     with Harness() as tools:
         assert tools.call(fail_later if kind == "async" else fail).is_error
         assert tools.call(fail_later if kind == "async" else fail).is_error
+
+
+@pytest.mark.parametrize("kind", ["plain", "async"])
+def test_an_error_is_an_answer_where_the_log_is_closed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    @tool
+    def fail() -> None:
+        raise ValueError("no disk")
+
+    @tool
+    async def fail_later() -> None:
+        raise ValueError("no disk")
+
+    log = io.StringIO()
+    log.close()
+    monkeypatch.setattr(sys, "stderr", log)
+    with Harness() as tools:
+        assert tools.call(fail_later if kind == "async" else fail).text == "ValueError: no disk"
 
 
 def test_an_unexpected_error_is_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:

@@ -106,13 +106,18 @@ class Work:
 
     def _failed(self, error: BaseException) -> None:
         """Answers with an exception of any kind. An interrupt of the process goes on."""
-        if not self.context._cancelled:
-            report(error, self.about())
+        try:
+            if not self.context._cancelled:
+                report(error, self.about())
+        except Exception:
+            # The handler has closed the log, or the error cannot be written to it: the answer is sent without.
+            pass
         try:
             self.fail(error)
         except BaseException:
             # Its text cannot be sent: making it has raised something else, perhaps an exit.
-            self.fail(RuntimeError(f"{type(error).__name__}, which cannot be written as text"))
+            name = type.__dict__["__name__"].__get__(type(error))
+            self.fail(RuntimeError(f"{name}, which cannot be written as text"))
         if isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
             raise error
 
