@@ -7,6 +7,7 @@
 mod authorization;
 mod memory;
 mod schemas;
+mod servers;
 mod source;
 mod table;
 
@@ -18,6 +19,7 @@ use protomcp_testing::assert_committed;
 use self::authorization::AUTHORIZATION;
 use self::memory::MEMORY;
 use self::schemas::SCHEMAS;
+use self::servers::SERVERS;
 use self::source::Sources;
 use self::table::BOUNDS;
 
@@ -37,7 +39,7 @@ fn the_tables_of_security_md_match_the_constants() {
 fn tables() -> String {
     let mut sources = Sources::new(root().to_path_buf());
     let mut text = String::from("\n| what | default | option |\n|---|---|---|\n");
-    for (what, bound, option) in BOUNDS.iter().chain(AUTHORIZATION).chain(SCHEMAS) {
+    for (what, bound, option) in BOUNDS.iter().chain(SERVERS).chain(AUTHORIZATION).chain(SCHEMAS) {
         text += &format!("| {} | {} | {option} |\n", sources.fill(what).0, sources.fill(bound).0);
     }
     text += "\nMemory of the process adds up to this, with the defaults:\n\n| what | at most |\n|---|---|\n";

@@ -16,6 +16,11 @@ pub(crate) const AUTHORIZATION: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "addresses in a metadata document",
+        "none of this machine, unless the server is on it; none of a private network, unless the server is on one or on this machine; names are not looked up",
+        "",
+    ),
+    (
         "authorizations that an MCP server can cause",
         "{crates/auth/src/driver/round_limit.rs BURST count} at once, then one each {crates/auth/src/driver/round_limit.rs INTERVAL time}",
         "",
@@ -43,5 +48,10 @@ pub(crate) const AUTHORIZATION: &[(&str, &str, &str)] = &[
         "",
     ),
     ("a file of credentials", "{crates/auth/src/driver/file_store.rs MAX_FILE bytes}", ""),
+    (
+        "drafts of a killed program in the folder of credentials",
+        "removed when they are {crates/auth/src/driver/file_store.rs OLD_DRAFT time} old, at the next look into the folder",
+        "",
+    ),
     ("time that a refresh waits for another program", "{crates/auth/src/driver/file_store.rs MAX_WAIT time}", ""),
 ];

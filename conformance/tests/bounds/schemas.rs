@@ -9,8 +9,8 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "`--max-sessions`, `--trusted-proxy`",
     ),
     (
-        "bytes of such a conversation that are ready to be written, pongs included",
-        "{crates/websocket/src/messages.rs MAX_UNWRITTEN bytes}, which count as bytes that wait until clients read them; the newest pong takes the place of those without room",
+        "bytes of a conversation over WebSocket that are ready to be written, pongs included",
+        "{crates/websocket/src/messages.rs MAX_UNWRITTEN bytes}, which count as bytes that wait until clients read them, in a server; the newest pong takes the place of those without room",
         "",
     ),
     (

@@ -65,6 +65,16 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/bridge/src/catalog/schema.rs MAX_VALUES count}; a call with more does not fit",
         "`--validate-args`",
     ),
+    (
+        "the arguments of a call, in the SDKs for Python and TypeScript",
+        "each object and array is compared once with each type of a union",
+        "",
+    ),
+    (
+        "a text in arguments that has a `pattern`",
+        "`pmcp` matches it, in linear time, or with a lookaround or a back reference in 1,000,000 steps at most; the SDKs match it again only where `pmcp` has not, or where middleware or a library converts the text",
+        "`--validate-args`",
+    ),
     ("**Messages to clients**", "", ""),
     (
         "bytes that wait until clients read them, and {crates/session/src/info.rs MESSAGE_OVERHEAD bytes} for each message",
@@ -322,129 +332,5 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "requests that wait for introspection",
         "{crates/auth/src/introspection.rs MAX_WAITING count}, of one address 204, each for {crates/auth/src/introspection.rs MAX_WAIT time}, then 503",
         "",
-    ),
-    ("**A client and its servers**", "", ""),
-    ("requests of a session without an answer", "{crates/session/src/client/config.rs max_pending count}", ""),
-    (
-        "bytes that wait until a server reads them",
-        "{crates/session/src/client/config.rs max_unwritten bytes} of a session; then its requests fail at once",
-        "",
-    ),
-    (
-        "replies that wait until a server reads them; then it is not read either",
-        "{crates/client/src/driver/replies.rs MAX_REPLIES count}, or {crates/client/src/driver/replies.rs MAX_AMOUNT bytes}",
-        "",
-    ),
-    (
-        "questions of a server that are being answered",
-        "{crates/session/src/client/config.rs max_incoming count} of a session, {crates/session/src/client/config.rs max_incoming_bytes bytes}",
-        "",
-    ),
-    ("rounds of questions in one request", "{crates/session/src/client/config.rs max_rounds count}", ""),
-    (
-        "time for the opening of a session, also in place of a lost one",
-        "{crates/session/src/client/config.rs open_timeout time}",
-        "",
-    ),
-    (
-        "time for a request",
-        "{crates/session/src/client/config.rs timeout time} without answer and progress, {crates/session/src/client/config.rs total_timeout time} in all, {crates/session/src/client/config.rs task_timeout time} as a task",
-        "",
-    ),
-    (
-        "log messages and notices that a handler has not taken",
-        "{crates/client/src/notices.rs MAX_NOTICES count}, or {crates/client/src/notices.rs MAX_NOTICE_BYTES bytes}; further ones are dropped and counted",
-        "",
-    ),
-    (
-        "answers that are used again",
-        "{crates/client/src/cache.rs MAX_ENTRIES count} of a session, {crates/client/src/cache.rs MAX_BYTES bytes}, each for {crates/client/src/cache.rs MAX_TTL time}",
-        "",
-    ),
-    (
-        "pages of a list",
-        "{crates/client/src/pages.rs MAX_PAGES count}, with cursors of {crates/client/src/pages.rs MAX_CURSOR bytes}",
-        "",
-    ),
-    ("resources that a session watches", "{crates/client/src/driver/watching.rs MAX_WATCHED count}", ""),
-    (
-        "HTTP requests at once",
-        "{crates/http-client/src/limits.rs max_concurrent_requests count} of a session, and {crates/http-client/src/conversation.rs UPKEEP_SLOTS count} pings, handshakes and cancellations",
-        "",
-    ),
-    (
-        "a message over HTTP",
-        "{crates/http-client/src/limits.rs max_message bytes}, sent within {crates/http-client/src/limits.rs message_timeout time}",
-        "",
-    ),
-    (
-        "messages that have arrived over HTTP, wholly or in part",
-        "{crates/http-client/src/limits.rs max_buffered bytes} of a session",
-        "",
-    ),
-    ("the head of an HTTP response", "{crates/http-client/src/limits.rs max_head bytes}", ""),
-    (
-        "attempts in a row to resume a stream that bring no event",
-        "{crates/http-client/src/limits.rs max_reconnects count}",
-        "",
-    ),
-    ("**The gateway**", "", ""),
-    (
-        "sessions with a server that belong to single clients",
-        "{crates/gateway/src/limits.rs max_sessions count}; one owner may have {crates/gateway/src/shares.rs SHARE count} times what is free; an idle one of an owner with as many gives way, otherwise the call is refused as `OVERLOADED`",
-        "",
-    ),
-    (
-        "sessions with a server for single calls",
-        "{crates/gateway/src/limits.rs max_sessions count}, shared so as well",
-        "",
-    ),
-    ("time for which a session with a server is idle", "{crates/gateway/src/limits.rs idle_timeout time}", ""),
-    (
-        "time for a request to a server",
-        "{crates/gateway/src/limits.rs timeout time} without answer and progress, {crates/gateway/src/limits.rs total_timeout time} in all",
-        "`--call-timeout`",
-    ),
-    (
-        "time for the opening of a session with a server",
-        "{cli/src/args/upstream.rs OPEN_TIMEOUT time}; the start waits for others {crates/gateway/src/gateway.rs GRACE time} longer than for the first",
-        "`--connect-timeout`",
-    ),
-    (
-        "time for the list of a server",
-        "{crates/gateway/src/limits.rs list_timeout time}; then it is left out and asked for in the background",
-        "",
-    ),
-    (
-        "a list of a server",
-        "{crates/gateway/src/limits.rs MAX_LIST_BYTES bytes}, {crates/gateway/src/limits.rs MAX_PAGES count} pages",
-        "",
-    ),
-    (
-        "lists that are kept between requests, each once",
-        "{crates/gateway/src/limits.rs MAX_KEPT_BYTES bytes} of all sessions; without room they are asked for again",
-        "",
-    ),
-    (
-        "web pages that users of a session were sent to",
-        "{crates/gateway/src/web_pages.rs MAX_PAGES count}, with ids of {crates/gateway/src/web_pages.rs MAX_ID bytes}; the oldest is forgotten",
-        "",
-    ),
-    ("times that a call sends its user to web pages", "{crates/gateway/src/relay/visiting.rs MAX_ROUNDS count}", ""),
-    (
-        "requests, and questions, in one session with a server without an answer",
-        "{crates/gateway/src/identity.rs MAX_PENDING count}, of which one owner may have {crates/gateway/src/shares.rs SHARE count} times what is free, and {crates/gateway/src/identity.rs MAX_QUESTIONS count}",
-        "",
-    ),
-    (
-        "callers whose ended calls are remembered, so that a late question reaches no other",
-        "{crates/gateway/src/running/ended.rs MAX_ENDED count} of a shared session; with more, its questions are refused",
-        "",
-    ),
-    ("longest pause between attempts to reach a server", "{crates/gateway/src/health.rs LONGEST_PAUSE time}", ""),
-    (
-        "earlier versions of a server that finish their calls",
-        "{crates/gateway/src/limits.rs max_retiring count}; then a reload waits",
-        "`--max-retiring`",
     ),
 ];
