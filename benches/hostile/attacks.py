@@ -52,10 +52,14 @@ def mismatches(build, folder):
     return figures(found, texts)
 
 
+def gone():
+    raise RuntimeError("the peer is gone")
+
+
 def receive_head(connection):
     head = b""
     while not head.endswith(b"\r\n\r\n"):
-        head += connection.recv(1) or sys.exit("the peer is gone")
+        head += connection.recv(1) or gone()
     return head
 
 
@@ -166,7 +170,7 @@ def long_answer(build, folder):
 
 
 def junk(build, folder):
-    """A server writes lines that are no messages."""
+    """A server writes lines that are not messages."""
     found = {}
     for name, line in (("text", "x" * 60), ("broken messages", '{"jsonrpc": ' + "x" * 50)):
         with Piped(build, folder, *upstream(folder)).begin() as server:
@@ -195,14 +199,14 @@ class Empty:
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _serve(self, connection):
-        with connection, contextlib.suppress(OSError):
+        with connection, contextlib.suppress(OSError, RuntimeError):
             data = b""
             while b"\r\n\r\n" not in data:
-                data += connection.recv(1 << 16) or sys.exit()
+                data += connection.recv(1 << 16) or gone()
             head, _, body = data.partition(b"\r\n\r\n")
             length = re.search(rb"(?im)^content-length: *(\d+)", head)
             while length and len(body) < int(length[1]):
-                body += connection.recv(1 << 16) or sys.exit()
+                body += connection.recv(1 << 16) or gone()
             connection.sendall(self._response(head, json.loads(body) if body else {}))
 
     def _response(self, head, message):

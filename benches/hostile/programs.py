@@ -222,7 +222,7 @@ class Web(Program):
 
 
 class User:
-    """A client over HTTP at its own address of this machine: addresses are users where nobody authenticates."""
+    """A client over HTTP at its own address of this machine: without authentication an address is a user."""
 
     def __init__(self, port, address):
         self.port = port

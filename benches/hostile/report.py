@@ -11,7 +11,7 @@ ATTACKS = {
     ),
     "pings": (
         "pings of WebSocket for 6 s from a peer that reads nothing: growth of `pmcp`",
-        "bytes of such a conversation that are ready to be written",
+        "bytes of a conversation over WebSocket that are ready to be written",
     ),
     "fitting": (
         "a call that fits such a union: time until the answer",
@@ -23,27 +23,27 @@ ATTACKS = {
     ),
     "privacy": (
         "messages of a server to one user after its answer, in a session that two share: those that reach the other",
-        "time after an answer for one user in which what the server sends reaches no other",
+        "time after an answer for one user for which late messages reach no other",
     ),
     "pattern": (
         "a text that fits a `pattern` on the last of many ways, in TypeScript: time until the answer",
-        "a text in arguments that has a pattern",
+        "a text in arguments that has a `pattern`",
     ),
     "long_answer": (
         "a line of 65 MiB from a server on standard output, in a call of 12 s: time until its error, peak memory",
         "a line of a server on standard output",
     ),
     "errors": (
-        "an error of a handler that has no text, or is no `Exception`: the calls that are answered",
+        "an error of a handler that has no text, or is not an `Exception`: the calls that are answered",
         "[Trust](../SECURITY.md#trust): the tool file",
     ),
     "numbers": (
         "numbers that a double or an integer of Python cannot hold: the answer",
-        "a number in the arguments of a Python or TypeScript tool",
+        "[Limits](#limits): a number in the arguments of a Python or TypeScript tool",
     ),
     "junk": (
-        "100,000 lines of a server that are no messages: lines of the log",
-        "log lines about what a server on standard output sends that is not a message",
+        "100,000 lines of a server that are not messages: lines of the log",
+        "log lines about text on the standard output of a server",
     ),
     "resumptions": (
         "a server that ends each stream after an empty event: requests to resume it",
@@ -58,7 +58,7 @@ def machine(results):
     for build in ("before", "after"):
         found = results.get("builds", {}).get(build)
         if found:
-            said.append(f"“{build}” is {found}")
+            said.append(f"“{build}”: {found}")
     return "; ".join(said)
 
 

@@ -97,7 +97,11 @@ def main():
     for name in options.attack or report.ATTACKS:
         for build in compared:
             print(f"{name}: {build.label}", file=sys.stderr)
-            found = attack(name, build)
+            try:
+                found = attack(name, build)
+            except (RuntimeError, OSError) as error:
+                print(f"  not measured: {error}", file=sys.stderr)
+                continue
             print(f"  {found['text']}", file=sys.stderr)
             results["attacks"].setdefault(name, {})[build.label] = found
             results["builds"][build.label] = circumstances(build)
