@@ -53,13 +53,13 @@ ATTACKS = {
 
 
 def machine(results):
-    """The circumstances of both runs, in one sentence each."""
+    """The circumstances of both runs, in one line each."""
     said = []
     for build in ("before", "after"):
         found = results.get("builds", {}).get(build)
         if found:
-            said.append(f"“{build}”: {found}")
-    return "; ".join(said)
+            said.append(f"- {build}: {found}")
+    return "\n".join(said)
 
 
 def table(results):
@@ -68,7 +68,7 @@ def table(results):
         found = results["attacks"].get(name, {})
         texts = [found.get(build, {}).get("text", "") for build in ("before", "after")]
         rows.append(f"| {title} | {texts[0]} | {texts[1]} | {bound} |")
-    return "\n".join([*rows, "", f"Measured: {machine(results)}."])
+    return "\n".join([*rows, "", machine(results)])
 
 
 def write(path, text):
