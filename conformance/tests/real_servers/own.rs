@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::real_servers::facts::{Facts, Prompts, Questions, Resources, ask};
 use crate::real_servers::hearing::{ANSWER, NAME, ROOT};
 use crate::real_servers::place::{Program, Way};
-use crate::real_servers::servers::Server;
+use crate::real_servers::servers::{Server, Short};
 
 const BOTH: &[Way] = &[Way::Stdio, Way::Http];
 
@@ -23,6 +23,7 @@ pub(crate) const RUST: &[Server] = &[Server {
     },
     facts: |_, _| rmcp_facts(),
     is_of_an_sdk: true,
+    short: Short::Whole,
 }];
 
 /// The servers of this project.
@@ -38,6 +39,7 @@ pub(crate) const OWN: &[Server] = &[
         },
         facts: |_, _| library_facts(),
         is_of_an_sdk: false,
+        short: Short::Whole,
     },
     Server {
         name: "A tool file behind `pmcp run`",
@@ -46,6 +48,7 @@ pub(crate) const OWN: &[Server] = &[
         program: bridge,
         facts: |_, _| bridge_facts(),
         is_of_an_sdk: false,
+        short: Short::Whole,
     },
 ];
 

@@ -46,16 +46,23 @@ pub(crate) struct Column {
     way: Way,
     revision: ProtocolVersion,
     outcomes: Vec<(&'static str, Attempt)>,
+    /// Only the long tier has this visit.
+    is_left_out: bool,
 }
 
 impl Column {
     pub(crate) fn new(server: &'static str, way: Way, revision: ProtocolVersion) -> Self {
-        Self { server, gate: None, way, revision, outcomes: Vec::new() }
+        Self { server, gate: None, way, revision, outcomes: Vec::new(), is_left_out: false }
     }
 
     /// A server behind the gateway.
     pub(crate) fn behind(server: &'static str, way: Way, revision: ProtocolVersion, gate: Gate) -> Self {
         Self { gate: Some(gate), ..Self::new(server, way, revision) }
+    }
+
+    /// A visit of the long tier, in the short one.
+    pub(crate) fn left_out(self) -> Self {
+        Self { is_left_out: true, ..self }
     }
 
     fn title(&self) -> String {
@@ -85,8 +92,11 @@ impl Column {
         self.add(feature, outcome.unwrap_or_else(|_| Err(Fault::Failed(format!("took {limit:?}")))));
     }
 
-    /// The features that have failed, or were not tried.
+    /// The features that have failed, or were not tried although they should have been.
     pub(crate) fn faults(&self) -> Vec<String> {
+        if self.is_left_out {
+            return Vec::new();
+        }
         let (server, title) = (self.server, self.title());
         let fault = |(feature, _): &(&str, &str)| match self.outcome(feature) {
             Some(Ok(()) | Err(Fault::Lacks)) => None,
@@ -119,10 +129,11 @@ pub(crate) fn introduction() -> String {
         .to_owned()
 }
 
-/// The tables of one server: without the gateway, and behind it.
-pub(crate) fn table(server: &Server, columns: &[Column]) -> String {
+/// The tables of one server: without the gateway, and behind it. Columns that are left out are as in the text that is known.
+pub(crate) fn table(server: &Server, columns: &[Column], known: &str) -> String {
     let mut text = format!("\n## {}{}\n", server.name, version(server));
-    for is_behind in [false, true] {
+    let section = known.split("\n## ").find(|section| section.starts_with(server.name)).unwrap_or_default();
+    for (is_behind, known) in [false, true].into_iter().zip(section.split("\n\n").skip(1).chain(["", ""])) {
         let columns =
             columns.iter().filter(|column| column.server == server.name && column.gate.is_some() == is_behind);
         let columns: Vec<_> = columns.collect();
@@ -131,8 +142,13 @@ pub(crate) fn table(server: &Server, columns: &[Column]) -> String {
         writeln!(text, "\n| {title} | {} |\n| --- |{}", titles.join(" | "), " :---: |".repeat(columns.len()))
             .expect("it grows");
         for (feature, what) in columns.iter().take(1).flat_map(|column| column.features()) {
-            let mark = |column: &&Column| if matches!(column.outcome(feature), Some(Ok(()))) { "✓" } else { "–" };
-            let marks: Vec<_> = columns.iter().map(mark).collect();
+            let row = known.lines().find(|row| row.starts_with(&format!("| {what} |"))).unwrap_or_default();
+            let mark = |(index, column): (usize, &&Column)| match column.outcome(feature) {
+                _ if column.is_left_out => row.split('|').nth(index + 2).map_or("", str::trim),
+                Some(Ok(())) => "✓",
+                _ => "–",
+            };
+            let marks: Vec<_> = columns.iter().enumerate().map(mark).collect();
             writeln!(text, "| {what} | {} |", marks.join(" | ")).expect("it grows");
         }
     }

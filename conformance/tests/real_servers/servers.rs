@@ -21,6 +21,19 @@ pub(crate) struct Server {
     pub(crate) facts: fn(&Sandbox, Way) -> Facts,
     /// It shows what an SDK can do.
     pub(crate) is_of_an_sdk: bool,
+    /// The visits in the short tier; the long one has all of them.
+    pub(crate) short: Short,
+}
+
+/// The part of a server's visits that the short tier has, by the time that the server takes to start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Short {
+    /// All visits: it starts in milliseconds.
+    Whole,
+    /// All but those through `pmcp dev` and `--config`.
+    BothEras,
+    /// The same, without those that set the era to the older one: another server here is on the same SDK.
+    OneEra,
 }
 
 const STDIO: &[Way] = &[Way::Stdio];
@@ -34,6 +47,7 @@ pub(crate) const NODE: &[Server] = &[
         program: everything,
         facts: everything_facts,
         is_of_an_sdk: true,
+        short: Short::BothEras,
     },
     Server {
         name: "`@modelcontextprotocol/server-filesystem`",
@@ -42,6 +56,7 @@ pub(crate) const NODE: &[Server] = &[
         program: filesystem,
         facts: filesystem_facts,
         is_of_an_sdk: false,
+        short: Short::OneEra,
     },
     Server {
         name: "`@modelcontextprotocol/server-memory`",
@@ -50,6 +65,7 @@ pub(crate) const NODE: &[Server] = &[
         program: |sandbox, _| Program::new([node("memory")]).env("MEMORY_FILE_PATH", sandbox.path("memory.jsonl")),
         facts: |_, _| memory_facts(),
         is_of_an_sdk: false,
+        short: Short::OneEra,
     },
 ];
 
@@ -62,6 +78,7 @@ pub(crate) const PYTHON: &[Server] = &[
         program: git,
         facts: |sandbox, _| git_facts(sandbox),
         is_of_an_sdk: false,
+        short: Short::OneEra,
     },
     Server {
         name: "`mcp-server-time`",
@@ -73,6 +90,7 @@ pub(crate) const PYTHON: &[Server] = &[
         },
         facts: |_, _| time_facts(),
         is_of_an_sdk: false,
+        short: Short::OneEra,
     },
     Server {
         name: "A server on `mcp`",
@@ -81,6 +99,7 @@ pub(crate) const PYTHON: &[Server] = &[
         program: |_, way| python(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/mcp_server.py"), way),
         facts: |_, _| python_facts("mcp-server"),
         is_of_an_sdk: true,
+        short: Short::BothEras,
     },
     Server {
         name: "A server on `fastmcp`",
@@ -89,6 +108,7 @@ pub(crate) const PYTHON: &[Server] = &[
         program: |_, way| python(concat!(env!("CARGO_MANIFEST_DIR"), "/peers/fastmcp_server.py"), way),
         facts: |_, _| python_facts("fastmcp-server"),
         is_of_an_sdk: true,
+        short: Short::OneEra,
     },
 ];
 
