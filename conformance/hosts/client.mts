@@ -1,27 +1,13 @@
 // A host we did not write: the official TypeScript client drives an MCP server through one fixed visit.
 //
 // Usage: tsx client.mts COMMAND [ARG...]
-//        tsx client.mts http URL            over Streamable HTTP; sse URL: over the older HTTP+SSE
 //
 // Prints what it saw as one JSON object; client.py prints the same one. The server is expected to run basics.py.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { McpError, ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
 
 type Arguments = Record<string, unknown>;
-
-function transport(command: string, args: string[]) {
-  switch (command) {
-    case "http":
-      return new StreamableHTTPClientTransport(new URL(args[0]));
-    case "sse":
-      return new SSEClientTransport(new URL(args[0]));
-    default:
-      return new StdioClientTransport({ command, args, env: process.env as Record<string, string> });
-  }
-}
 
 async function visit(command: string, args: string[]) {
   const seen = { calls: {} as any, errors: {} as any, progress: [] as unknown[], cancelled: false } as any;
@@ -29,7 +15,7 @@ async function visit(command: string, args: string[]) {
   const changed = new Promise<void>((resolve) =>
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => resolve()),
   );
-  await client.connect(transport(command, args));
+  await client.connect(new StdioClientTransport({ command, args, env: process.env as Record<string, string> }));
 
   const call = async (label: string, name: string, args: Arguments = {}) => {
     try {

@@ -1,7 +1,7 @@
 """A host we did not write: the official Python client drives an MCP server through one fixed visit.
 
 Usage: client.py MODE COMMAND [ARG...]        MODE: legacy (initialize) or auto (probe for the newest era first)
-       client.py MODE URL                     over Streamable HTTP; MODE sse: over the older HTTP+SSE
+       client.py MODE URL                     over Streamable HTTP
 
 Prints what it saw as one JSON object; client.mts prints the same one. The server is expected to run basics.py.
 """
@@ -11,7 +11,6 @@ import os
 import sys
 
 from mcp import Client, MCPError, StdioServerParameters
-from mcp.client.sse import sse_client
 
 PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 
@@ -24,9 +23,7 @@ async def visit(mode, command):
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             changed.set()
 
-    if mode == "sse":
-        server, mode = sse_client(command[0]), "legacy"
-    elif command[0].startswith("http"):
+    if command[0].startswith("http"):
         server = command[0]
     else:
         server = StdioServerParameters(command=command[0], args=command[1:], env=dict(os.environ))

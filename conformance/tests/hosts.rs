@@ -1,8 +1,8 @@
-//! Third-party clients drive the product through the published Python SDK.
+//! Third-party clients drive the product through the published Python SDK, on stdio. `matrix` has them over HTTP, too.
 
 use std::process::Command;
 
-use protomcp_conformance::{Launch, Sandbox, Web, living, peers, pmcp};
+use protomcp_conformance::{Launch, Sandbox, living, peers, pmcp};
 use serde_json::{Value, json};
 
 /// Items 28, 36, 43, 59.
@@ -37,33 +37,6 @@ fn the_official_typescript_client_works() {
     std::fs::copy(host("client.mts"), sandbox.path("client.mts")).expect("the sandbox can be written");
     let seen = visit(&sandbox, &[&path("node/node_modules/.bin/tsx"), "client.mts"]);
     check(&seen, "TypeScript");
-}
-
-/// Items 28, 36, 95.
-#[test]
-fn the_official_python_client_works_over_http() {
-    for (mode, place, revision) in
-        [("legacy", "/mcp", "2025-11-25"), ("auto", "/", "2026-07-28"), ("sse", "/sse", "2025-11-25")]
-    {
-        let seen = visit_over_http(place, |url| [path("mcp/bin/python"), host("client.py"), mode.to_owned(), url]);
-        assert_eq!(seen["protocol"], revision, "{mode}");
-        check(&seen, mode);
-    }
-}
-
-/// Items 28, 36, 95.
-#[test]
-fn the_official_typescript_client_works_over_http() {
-    for (transport, place) in [("http", "/mcp"), ("sse", "/sse")] {
-        let sandbox = Sandbox::new();
-        sandbox.with_node();
-        std::fs::copy(host("client.mts"), sandbox.path("client.mts")).expect("the sandbox can be written");
-        let script = sandbox.path("client.mts").to_string_lossy().into_owned();
-        let seen = visit_over_http(place, |url| {
-            [path("node/node_modules/.bin/tsx"), script.clone(), transport.to_owned(), url]
-        });
-        check(&seen, transport);
-    }
 }
 
 /// Items 28, 33, 36.
@@ -149,17 +122,6 @@ fn outcome(sandbox: &Sandbox, command: &mut Command) -> Value {
     protomcp_conformance::eventually("everything to be gone", || living(sandbox.marker()).is_empty().then_some(()));
     serde_json::from_str(&stdout)
         .unwrap_or_else(|error| panic!("{command:?} printed no JSON ({error}): {stdout}\n{stderr}"))
-}
-
-/// Runs a host against a `pmcp run basics.py` over HTTP, and returns its output.
-fn visit_over_http(path: &str, words: impl Fn(String) -> [String; 4]) -> Value {
-    let server = Web::start("py/basics.py", &["--transport", "sse"]);
-    let words = words(format!("http://localhost:{}{path}", server.port()));
-    let output = Command::new(&words[0]).args(&words[1..]).output().expect("the host starts");
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{words:?} failed\n{stdout}\n{stderr}");
-    serde_json::from_str(&stdout)
-        .unwrap_or_else(|error| panic!("{words:?} printed no JSON ({error}): {stdout}\n{stderr}"))
 }
 
 /// Another program with the environment and the working directory that `pmcp` would be given.
