@@ -264,6 +264,7 @@ fn claude_code_connects_to_an_installed_server() {
 }
 
 #[test]
+#[ignore = "seven seconds of a processor, in the long tier alone"]
 fn gemini_cli_connects_to_an_installed_server() {
     let settings = "{\n  // Mine.\n  \"privacy\": { \"usageStatisticsEnabled\": false }, // all of it\n  \"general\": { \"enableAutoUpdate\": false }\n}\n";
     visit("gemini", "hosts/node_modules/.bin/gemini", (".gemini/settings.json", settings));
