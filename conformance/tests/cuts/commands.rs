@@ -13,7 +13,7 @@ use crate::cuts::call::{Call, Moment, Outcome};
 use crate::cuts::sweep::{Direction, offsets, sweep};
 
 /// Bytes between two cuts in the short tier.
-const STRIDE: usize = 11;
+const STRIDE: usize = 23;
 
 /// The server with these arguments; its processes carry a mark of their own.
 struct Child {
