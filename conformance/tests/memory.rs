@@ -294,9 +294,11 @@ fn bytes_for_a_process_that_does_not_read_stay_within_the_limit() {
     // Each waiting call keeps its arguments twice: as the host sent them, and as they are written; the line that is
     // being read comes on top.
     check(2 * (UNWRITTEN + LARGE) + LARGE, |scene| {
-        let large = "x".repeat(usize::try_from(LARGE).expect("it fits"));
-        for _ in 0..3 * UNWRITTEN / LARGE {
-            scene.host.start_call("echo", &json!({"text": large}));
+        let text = "x".repeat(usize::try_from(LARGE).expect("it fits"));
+        // Written once: to make JSON of each takes longer than all the rest.
+        let params = json!({"name": "echo", "arguments": {"text": text}}).to_string();
+        for id in 1000..1000 + 3 * UNWRITTEN / LARGE {
+            scene.host.line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{params}}}"#));
         }
         // The last of them is either rejected or would be kept with all the others.
         let refused = |message: &Message| message.text.contains("OVERLOADED");
