@@ -1,6 +1,9 @@
 """An authorization server: the endpoints of the official Python SDK, and a provider that lets everybody in.
 
-Usage: issuer.py FOLDER [tls]
+Usage: issuer.py FOLDER [tls] [flow]
+
+Without `flow` it signs tokens, publishes its keys and answers introspection, but lacks the endpoints of the SDK, which takes
+five times as long to load as the rest.
 
 Prints its URL, then one token for each line on stdin, a JSON object of claims; the member "alg" says how to sign, "header_typ" what the header says of the token. Ends with
 stdin. Keys are made at its start; FOLDER gets keys.json and, with tls, ca.pem. With `opaque` as the algorithm a token means
@@ -28,14 +31,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import NameOID
 from jwt.algorithms import get_default_algorithms
-from mcp.server.auth.provider import AccessToken, AuthorizationCode, construct_redirect_uri
-from mcp.server.auth.routes import build_metadata, create_auth_routes
-from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
-from mcp.shared.auth import OAuthToken
-from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
+HAS_FLOW = "flow" in sys.argv[2:]
+if HAS_FLOW:
+    from mcp.server.auth.provider import AccessToken, AuthorizationCode, construct_redirect_uri
+    from mcp.server.auth.routes import build_metadata, create_auth_routes
+    from mcp.server.auth.settings import ClientRegistrationOptions, RevocationOptions
+    from mcp.shared.auth import OAuthToken
+    from pydantic import AnyHttpUrl
 
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 KEYS = {
@@ -180,18 +186,24 @@ def certificate(folder):
     return str(folder / "leaf.pem")
 
 
+def flow(issuer):
+    """The endpoints of the SDK, and its description of them."""
+    url = AnyHttpUrl(issuer.url)
+    registration = ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES, default_scopes=SCOPES)
+    described = build_metadata(url, None, registration, RevocationOptions()).model_dump(mode="json", exclude_none=True)
+    return create_auth_routes(issuer, url, client_registration_options=registration), described
+
+
 def main(folder, secure):
     door = socket.create_server(("127.0.0.1", 0))
     url = f"http{'s' if secure else ''}://localhost:{door.getsockname()[1]}"
     issuer = Issuer(url)
     (folder / "keys.json").write_text(json.dumps(key_set()))
-    registration = ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES, default_scopes=SCOPES)
+    endpoints, described = flow(issuer) if HAS_FLOW else ([], {})
+    more = {"issuer": url, "jwks_uri": f"{url}/keys", "authorization_response_iss_parameter_supported": True}
 
     async def describe(request):
-        description = build_metadata(AnyHttpUrl(url), None, registration, RevocationOptions())
-        document = description.model_dump(mode="json", exclude_none=True)
-        more = {"issuer": url, "jwks_uri": f"{url}/keys", "authorization_response_iss_parameter_supported": True}
-        return JSONResponse({**document, **more})
+        return JSONResponse({**described, **more})
 
     async def keys(request):
         await issuer.wait()
@@ -201,7 +213,7 @@ def main(folder, secure):
         Route("/.well-known/oauth-authorization-server", describe),
         Route("/keys", keys),
         Route("/introspect", issuer.introspect, methods=["POST"]),
-        *create_auth_routes(issuer, AnyHttpUrl(url), client_registration_options=registration),
+        *endpoints,
     ]
     files = {"ssl_certfile": certificate(folder)} if secure else {}
     # By default both ends give up an idle connection after 5 s: a request at that moment would meet its end.

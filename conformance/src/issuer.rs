@@ -1,4 +1,5 @@
-//! An authorization server with endpoints that this project did not write: those of the official Python SDK.
+//! An authorization server: keys, tokens and introspection, and the endpoints of the official Python SDK, which this project
+//! did not write.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ pub struct Issuer {
 }
 
 impl Issuer {
-    /// Starts one on any free port.
+    /// Starts one on any free port that signs tokens, publishes its keys and answers introspection.
     ///
     /// # Panics
     ///
@@ -30,7 +31,16 @@ impl Issuer {
         Self::with(&[])
     }
 
-    /// Starts one that speaks HTTPS, with a certificate signed by [`Issuer::authority`].
+    /// Starts one that has the endpoints of the SDK as well, where clients register and get tokens. It takes longer to start.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    pub fn start_with_flow() -> Self {
+        Self::with(&["flow"])
+    }
+
+    /// As [`Issuer::start`], but it speaks HTTPS, with a certificate signed by [`Issuer::authority`].
     ///
     /// # Panics
     ///

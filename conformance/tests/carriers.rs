@@ -74,7 +74,6 @@ fn code(payload: &Payload) -> i32 {
     }
 }
 
-/// The issuer's program is that of the official Python SDK.
 #[test]
 fn tokens_of_an_issuer_hold_over_every_carrier() {
     let mut issuer = Issuer::start();

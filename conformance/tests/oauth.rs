@@ -26,7 +26,7 @@ fn show(web: &Web, token: &str) -> Reply {
 #[test]
 fn the_official_python_client_gets_a_token_and_a_wider_one() {
     for (alg, mode, revision) in [("RS256", "legacy", "2025-11-25"), ("opaque", "auto", "2026-07-28")] {
-        let mut issuer = Issuer::start();
+        let mut issuer = Issuer::start_with_flow();
         issuer.token(&json!({"alg": alg}));
         let introspect = format!("{}/introspect", issuer.url());
         let mut flags = vec!["--oauth-scope", "use", "--oauth-tool-scope", "add=deploy"];
@@ -55,7 +55,7 @@ fn the_official_python_client_gets_a_token_and_a_wider_one() {
 
 #[test]
 fn tokens_count_if_the_issuer_has_signed_them_for_this_server() {
-    let mut issuer = Issuer::start();
+    let mut issuer = Issuer::start_with_flow();
     let keys = issuer.keys().to_string_lossy().into_owned();
     let places: [&[&str]; 2] = [&[], &["--oauth-jwks", &keys]];
     for place in places {
