@@ -126,7 +126,25 @@ fn every_example_runs_in_a_test() {
     }
 }
 
+/// One host visits all of these: it takes longer to start than a visit.
 #[test]
+fn each_example_does_what_it_shows() {
+    the_first_tools_are_called_and_report_progress();
+    groups_check_their_rules_before_the_handler_runs();
+    groups_of_our_own_check_the_arguments_of_the_action();
+    a_workflow_shows_one_step_after_the_other();
+    a_workflow_follows_its_errors();
+    a_workflow_of_our_own_refuses_steps_out_of_order();
+    server_context_fills_arguments_in();
+    local_middleware_wraps_handlers();
+    telemetry_goes_to_the_log();
+    a_sidecar_serves_its_tools_and_goes_with_them();
+    tools_are_found_in_a_folder();
+    hidden_tools_come_and_go_with_results();
+    a_layer_calls_again_when_it_may();
+    structured_content_comes_beside_the_text();
+}
+
 fn the_first_tools_are_called_and_report_progress() {
     let script = json!([
         {"tools": true},
@@ -144,7 +162,6 @@ fn the_first_tools_are_called_and_report_progress() {
     }
 }
 
-#[test]
 fn groups_check_their_rules_before_the_handler_runs() {
     let script = json!([
         {"tools": true},
@@ -166,7 +183,6 @@ fn groups_check_their_rules_before_the_handler_runs() {
     });
 }
 
-#[test]
 fn groups_of_our_own_check_the_arguments_of_the_action() {
     let script = json!([
         {"tools": true},
@@ -188,7 +204,6 @@ fn groups_of_our_own_check_the_arguments_of_the_action() {
     assert_eq!((text(kept), text(read), text(square)), ("kept a in Green", "hi", "9.00"));
 }
 
-#[test]
 fn a_workflow_shows_one_step_after_the_other() {
     let script = json!([
         {"tools": true},
@@ -214,7 +229,6 @@ fn a_workflow_shows_one_step_after_the_other() {
     });
 }
 
-#[test]
 fn a_workflow_follows_its_errors() {
     let script = json!([
         {"call": "release.choose", "with": {"version": "1.2"}},
@@ -227,7 +241,6 @@ fn a_workflow_follows_its_errors() {
     assert!(text(&visit.given[1]).contains("transitioning to 'fix'"), "{}", visit.given[1]);
 }
 
-#[test]
 fn a_workflow_of_our_own_refuses_steps_out_of_order() {
     let script = json!([
         {"call": "release_test"},
@@ -249,7 +262,6 @@ fn a_workflow_of_our_own_refuses_steps_out_of_order() {
     assert_eq!(given[8].as_array().map(Vec::len), Some(6), "the list stays: {}", given[8]);
 }
 
-#[test]
 fn server_context_fills_arguments_in() {
     let script = json!([{"call": "whoami"}, {"call": "whoami", "with": {"workspace": "attic"}}]);
     let check = |visit: &Visit, who: &str| {
@@ -260,7 +272,6 @@ fn server_context_fills_arguments_in() {
     check(&visit(Language::OwnRust, "server_context", &script), "own Rust");
 }
 
-#[test]
 fn local_middleware_wraps_handlers() {
     let visit_python = visit(
         Language::Python,
@@ -295,7 +306,6 @@ fn middleware_of_each_sdk_runs_around_calls() {
     check(&visit(Language::OwnRust, "interception", &script), "own Rust");
 }
 
-#[test]
 fn telemetry_goes_to_the_log() {
     let script = json!([{"call": "divide", "with": {"a": 7, "b": 2}}, {"call": "divide", "with": {"a": 7, "b": 0}}]);
     let check = |visit: &Visit, who: &str| {
@@ -310,7 +320,6 @@ fn telemetry_goes_to_the_log() {
 }
 
 /// Every visit checks that nothing is left of it.
-#[test]
 fn a_sidecar_serves_its_tools_and_goes_with_them() {
     let script = json!([{"call": "ask", "with": {"about": "tea"}}]);
     let check = |visit: &Visit, who: &str| {
@@ -321,7 +330,6 @@ fn a_sidecar_serves_its_tools_and_goes_with_them() {
     check(&visit(Language::OwnRust, "sidecar", &script), "own Rust");
 }
 
-#[test]
 fn tools_are_found_in_a_folder() {
     let script = json!([{"tools": true}, {"call": "total", "with": {"numbers": [1, 2, 3]}}]);
     let visit = visit(Language::Python, "discovery/main.py", &script);
@@ -329,7 +337,6 @@ fn tools_are_found_in_a_folder() {
     assert_eq!(text(&visit.given[1]), "6");
 }
 
-#[test]
 fn hidden_tools_come_and_go_with_results() {
     let script = json!([
         {"tools": true},
@@ -350,7 +357,6 @@ fn hidden_tools_come_and_go_with_results() {
     }
 }
 
-#[test]
 fn a_layer_calls_again_when_it_may() {
     let script = json!([{"call": "weather", "with": {"city": "ulm"}}, {"call": "weather", "with": {"city": "bonn"}}]);
     let visit = visit(Language::OwnRust, "retries", &script);
@@ -358,7 +364,6 @@ fn a_layer_calls_again_when_it_may() {
     assert!(is_refused(&visit.given[1], "NOT_FOUND"), "{}", visit.given[1]);
 }
 
-#[test]
 fn structured_content_comes_beside_the_text() {
     let script = json!([{"call": "forecast", "with": {"city": "Ulm"}}]);
     let python = visit(Language::Python, "structured.py", &script);
