@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use prost::encoding::bytes;
 use protomcp_conformance::{Peer, Scene, eventually, frame, judged, median, tool};
 use protomcp_proto::{
     CallToolResponse, Envelope, LogMessage, Msg, ProgressNotification, ResourceListChanged, SamplingRequest,
@@ -102,8 +103,11 @@ fn a_flood_of_lists_keeps_no_ping_waiting() {
     check("short lists", scene(), message("", ToolListResponse { tools }));
     let tools = vec![tool("x y"); 5_000];
     check("long lists with faults", scene(), message("", ToolListResponse { tools }));
-    let tools = vec![Default::default(); 1 << 20];
-    check("refused lists", scene(), message("", ToolListResponse { tools }));
+    // A million tools without a name. As a `ToolListResponse` they would take seconds to write.
+    let mut tools: Vec<u8> = Vec::new();
+    bytes::encode(5, &[0x0a_u8, 0].repeat(1 << 20), &mut tools);
+    let length = u32::try_from(tools.len()).expect("a frame is small").to_be_bytes();
+    check("refused lists", scene(), [&length[..], &tools].concat());
     check("changes of other lists", scene(), message("", ResourceListChanged {}));
 }
 

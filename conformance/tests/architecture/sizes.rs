@@ -16,50 +16,42 @@ const FIELDS: usize = 15;
 /// Functions that write a `bool`.
 const VALUES: &[&str] = &["boolean"];
 
-#[test]
-fn names_of_tests_are_short() {
-    let too_long = |code: &[Token<'_>]| {
-        let names = code.windows(2).filter(|pair| pair[0].is("fn") && pair[1].text.len() > NAME);
-        names.map(|pair| (pair[1].line, format!("{} has {} characters", pair[1].text, pair[1].text.len()))).collect()
-    };
-    check(too_long);
-}
+/// The lines of a file that break a rule, with what is wrong.
+type Findings = Vec<(usize, String)>;
 
 #[test]
-fn structs_have_few_fields() {
-    let too_large = |code: &[Token<'_>]| {
-        let heads = (0..code.len()).filter(|at| code[*at].is("struct"));
-        let sizes = heads.filter_map(|at| Some((at, fields(&code[at..])?)));
-        sizes
-            .filter(|(_, count)| *count > FIELDS)
-            .map(|(at, count)| (code[at].line, format!("{} has {count} fields", code[at + 1].text)))
-            .collect()
-    };
-    check(too_large);
-}
-
-/// A call such as `reply(task, true)` does not say what is true; `with_limit(true)` does.
-#[test]
-fn public_functions_take_no_flags() {
-    let flags = |code: &[Token<'_>]| {
-        let heads = (1..code.len()).filter(|at| code[*at].is("fn") && is_public(&code[..*at]));
-        let heads = heads.filter(|at| code.get(at + 1).is_some_and(|name| !VALUES.contains(&name.text)));
-        heads.filter_map(|at| Some((code[at].line, flag(&code[at..])?))).collect()
-    };
-    check(flags);
-}
-
-/// Fails on findings.
-fn check(find: impl Fn(&[Token<'_>]) -> Vec<(usize, String)>) {
+fn names_structs_and_parameters_stay_within_their_limits() {
+    let rules: [fn(&[Token<'_>]) -> Findings; 3] = [long_names, large_structs, flags];
     let mut report = String::new();
     for (path, text) in sources() {
         let name: &Path = path.strip_prefix(root()).expect("files are below the root");
         let code: Vec<_> = tokens(&text).into_iter().filter(|token| token.kind != Kind::Comment).collect();
-        for (line, finding) in find(&code) {
+        for (line, finding) in rules.iter().flat_map(|rule| rule(&code)) {
             writeln!(report, "{}:{line}: {finding}", name.display()).expect("a string grows");
         }
     }
     assert!(report.is_empty(), "\n{report}");
+}
+
+fn long_names(code: &[Token<'_>]) -> Findings {
+    let names = code.windows(2).filter(|pair| pair[0].is("fn") && pair[1].text.len() > NAME);
+    names.map(|pair| (pair[1].line, format!("{} has {} characters", pair[1].text, pair[1].text.len()))).collect()
+}
+
+fn large_structs(code: &[Token<'_>]) -> Findings {
+    let heads = (0..code.len()).filter(|at| code[*at].is("struct"));
+    let sizes = heads.filter_map(|at| Some((at, fields(&code[at..])?)));
+    sizes
+        .filter(|(_, count)| *count > FIELDS)
+        .map(|(at, count)| (code[at].line, format!("{} has {count} fields", code[at + 1].text)))
+        .collect()
+}
+
+/// A call such as `reply(task, true)` does not say what is true; `with_limit(true)` does.
+fn flags(code: &[Token<'_>]) -> Findings {
+    let heads = (1..code.len()).filter(|at| code[*at].is("fn") && is_public(&code[..*at]));
+    let heads = heads.filter(|at| code.get(at + 1).is_some_and(|name| !VALUES.contains(&name.text)));
+    heads.filter_map(|at| Some((code[at].line, flag(&code[at..])?))).collect()
 }
 
 /// True if the tokens before `fn` begin with a bare `pub`.
