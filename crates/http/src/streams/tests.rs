@@ -249,10 +249,9 @@ fn queues_are_limited_but_answers_are_kept() {
 
 #[test]
 fn what_waits_in_a_stream_is_weighed() {
-    let quarter = || {
-        let data = "x".repeat(MAX_QUEUED_BYTES / 4);
-        Message::notification("large", Params::of(&serde_json::json!({ "data": data })).unwrap())
-    };
+    let data = "x".repeat(MAX_QUEUED_BYTES / 4);
+    let large = Message::notification("large", Params::of(&serde_json::json!({ "data": data })).unwrap());
+    let quarter = || large.clone();
     let mut game = Game::new();
     let stream_ref = game.open(&[1]).unwrap();
     game.0.stream(stream_ref);
