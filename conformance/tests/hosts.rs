@@ -16,19 +16,6 @@ fn the_official_python_client_works() {
     }
 }
 
-#[test]
-fn the_official_python_client_works_without_a_session() {
-    let sandbox = Sandbox::new();
-    sandbox.copy("py/asks.py");
-    let mut command = in_place_of(sandbox.pmcp(&[]), &[&path("mcp/bin/python"), &host("stateless.py"), "asks.py"]);
-    let seen = outcome(&sandbox, command.arg(pmcp()).args(["dev", "asks.py"]));
-    assert_eq!(seen["protocol"], "2026-07-28");
-    assert_eq!(seen["asked"], json!([["hi, é", 7]]));
-    assert_eq!((&seen["told"]["content"], &seen["told"]["model"]), (&json!("hello"), &json!("m-1")));
-    assert_eq!(seen["event"], "ToolsListChanged");
-    assert_eq!(seen["tools"], json!(["ask"]));
-}
-
 /// Items 28, 36, 43, 59.
 #[test]
 fn the_official_typescript_client_works() {

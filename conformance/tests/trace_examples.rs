@@ -124,13 +124,6 @@ fn examples_in_rust_replay_and_meet_their_scenario() {
 }
 
 #[test]
-fn examples_on_the_published_sdk_replay_and_meet_their_scenario() {
-    let names = entries("conformance/published/rust/src/bin", "rs", 8);
-    let built = peers().join("rs-target/debug");
-    all(names.iter().map(|path| built.join(path.file_stem().expect("it has a name"))));
-}
-
-#[test]
 fn examples_in_typescript_replay_and_meet_their_scenario() {
     link_sdk_packages();
     let files = entries("sdk/typescript/examples", "ts", 12);
