@@ -24,7 +24,7 @@ mod soak;
 
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::neighbours::{Client, Failure, Front, Heard, Pipe, User};
+use protomcp_conformance::neighbours::{Client, Failure, Front, Heard, Identity, Pipe, User};
 use protomcp_conformance::tier;
 use serde_json::{Value, json};
 
@@ -59,6 +59,11 @@ fn call(name: &str, arguments: &Value) -> Value {
 /// The same with a progress token.
 fn call_with_progress(name: &str, arguments: &Value) -> Value {
     json!({"name": name, "arguments": arguments, "_meta": {"progressToken": "p"}})
+}
+
+/// The ways to tell users apart: in the short tier this one, because another attack on the same budget has the other.
+fn identities(short: Identity) -> Vec<Identity> {
+    tier(vec![short], vec![Identity::Tokens, Identity::Addresses])
 }
 
 /// True while an endless attack should continue.

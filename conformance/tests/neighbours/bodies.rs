@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
-use crate::{INBOUND, OUTBOUND, SLACK, UNHANDLED, call_with_progress, goes_on, open};
+use crate::{INBOUND, OUTBOUND, SLACK, UNHANDLED, call_with_progress, goes_on, identities, open};
 
 /// All calls share the socket of the tool process, where a small answer waits for earlier large ones. So calls are left
 /// out, and everything else is served as usual.
@@ -201,7 +201,7 @@ pub(crate) async fn send_bodies_in_streams(mallory: User) {
 
 #[test]
 fn bodies_that_do_not_end_stay_within_their_bytes() {
-    for identity in [Identity::Tokens, Identity::Addresses] {
+    for identity in identities(Identity::Addresses) {
         let neighbours = Neighbours::start(&Setup { identity, ..Setup::default() });
         neighbours.suffer(leave_bodies_open).serves().grows_at_most(INBOUND + SLACK);
     }

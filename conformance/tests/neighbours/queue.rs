@@ -9,7 +9,7 @@ use protomcp_conformance::tier;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::{INBOUND, MIB, SLACK, call, call_with_progress, goes_on, open, pour};
+use crate::{INBOUND, MIB, SLACK, call, call_with_progress, goes_on, identities, open, pour};
 
 /// The duration of one handler of mallory.
 const TURN: Duration = Duration::from_millis(100);
@@ -140,7 +140,7 @@ pub(crate) async fn break_off(mallory: User) {
 
 #[test]
 fn a_full_queue_refuses_the_caller_who_fills_it() {
-    for identity in [Identity::Tokens, Identity::Addresses] {
+    for identity in identities(Identity::Tokens) {
         let neighbours = Neighbours::start(&Setup { identity, ..FEW });
         neighbours.suffer(fill_with_posts).serves();
     }
@@ -153,7 +153,7 @@ fn a_full_queue_refuses_the_caller_who_fills_it_with_batches() {
 
 #[test]
 fn a_full_queue_rejects_the_caller_who_fills_it_statelessly() {
-    for identity in [Identity::Tokens, Identity::Addresses] {
+    for identity in identities(Identity::Addresses) {
         let neighbours = Neighbours::start(&Setup { identity, ..FEW });
         neighbours.suffer(fill_with_streams).serves();
     }
