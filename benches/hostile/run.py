@@ -56,7 +56,7 @@ def attack(name, build):
 
 def circumstances(build):
     """Of a program under attack, for the line below the table."""
-    kind = "a release build" if "release" in build.pmcp.parts else "a build without optimization"
+    kind = "an optimized build" if "release" in build.pmcp.parts else "a build without optimization"
     system = f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}"
     return (
         f"{kind}, {os.cpu_count()} processors, {system}, Python {platform.python_version()}, {time.strftime('%B %Y')}"
