@@ -124,6 +124,30 @@ fn tools_may_depend_on_the_state() {
     assert_eq!(host.text("later", &json!({})), "here");
 }
 
+/// A function that ended later would overwrite what calls have changed since.
+#[test]
+fn a_version_that_takes_too_long_leaves_the_state_where_it_is() {
+    let slow_python = PYTHON.replace("    visits.extend(before)", "    import time\n    time.sleep(600)");
+    let slow_javascript = JAVASCRIPT.replace("(before) => (visits = before)", "() => new Promise(() => {})");
+    for (file, text, slow, comment) in
+        [("visits.py", PYTHON, slow_python, "#"), ("visits.mjs", JAVASCRIPT, slow_javascript, "//")]
+    {
+        assert_ne!(slow, text);
+        let sandbox = Sandbox::new();
+        sandbox.write(file, text);
+        let host = sandbox.pmcp(&["dev", file, "--sdk", "bundled"]).start();
+        host.initialize();
+        assert_eq!((visit(&host), visit(&host)), (1, 2));
+        sandbox.write(file, slow);
+        host.stderr_with("did not end within 1s");
+        assert_eq!(visit(&host), 3, "{file}");
+        let place = host.now();
+        sandbox.write(file, format!("{text}{comment} mended\n"));
+        host.list_changed(place);
+        assert_eq!(visit(&host), 4, "{file}");
+    }
+}
+
 /// The state of a version whose type does not fit is left out, and the log says why.
 #[test]
 fn a_version_that_cannot_read_the_state_starts_empty() {

@@ -38,6 +38,9 @@ pub enum StartError {
     /// It is running and does not connect.
     #[error("the tool process did not connect within {0:?}; does it use a protomcp SDK and call its run function?")]
     NotConnected(Duration),
+    /// The process did not take the state of the version before over in time.
+    #[error("the function that takes over the state of the version before did not end within {0:?}")]
+    StateNotTakenOver(Duration),
     /// The process connected and did not register.
     #[error("the tool process did not register its tools: {0}")]
     Handshake(HandshakeError),

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use protomcp_link::{CallError, Closed, Link};
+use protomcp_link::{CallError, Link};
 use protomcp_proto::{HandOverRequest, HandOverResponse, TakeOverRequest};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::io::Input;
+use crate::diagnostics::start_error::StartError;
 use crate::driver::message::{Attachment, Message};
 use crate::generation::Generation;
 
@@ -40,12 +41,13 @@ impl Handover {
         self.generation
     }
 
-    /// Waits until the process in service has no call in flight, and gives its state to its successor. Without a state,
-    /// or if one of them does not answer, the successor starts without it, and the log has the reason.
+    /// Waits until the process in service has no call in flight, and gives its state to its successor. If there is none,
+    /// or the successor refuses it, the successor starts without it, and the log has the reason.
     ///
     /// # Errors
-    /// If the successor has closed its link.
-    pub(crate) async fn carry_out(&self, successor: &Link) -> Result<(), Closed> {
+    /// If the successor has closed its link, or has not taken the state over in time: its function may still end later,
+    /// and change what calls have changed since.
+    pub(crate) async fn carry_out(&self, successor: &Link) -> Result<(), StartError> {
         let Some(current) = self.predecessor().await else { return Ok(()) };
         let state = match state(&current).await {
             Ok(Some(state)) => state,
@@ -63,7 +65,8 @@ impl Handover {
             Ok(answer) => {
                 tracing::warn!("the new version has not taken over the state of the version before: {}", answer.error);
             }
-            Err(CallError::Closed(reason)) => return Err(reason),
+            Err(CallError::Closed(_)) => return Err(StartError::Disconnected),
+            Err(CallError::TimedOut(time)) => return Err(StartError::StateNotTakenOver(time)),
             Err(error) => {
                 tracing::warn!("the new version has not taken over the state of the version before: {error}");
             }

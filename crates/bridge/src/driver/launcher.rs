@@ -400,9 +400,7 @@ async fn take_over(
                 Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
                 Some(event) => list_control::answer_early(link, event, draft),
             },
-            taken_over = &mut taking_over => {
-                return taken_over.map(|()| true).map_err(|_| StartError::Disconnected);
-            }
+            taken_over = &mut taking_over => return taken_over.map(|()| true),
         }
     }
 }

@@ -81,11 +81,24 @@ async fn a_process_without_its_state_gets_the_request_for_its_list() {
 
 #[tokio::test]
 async fn a_process_that_closes_its_link_over_the_state_is_not_used() {
+    does_not_take_over(async |next| drop(next)).await;
+}
+
+#[tokio::test]
+async fn a_process_that_takes_too_long_over_the_state_is_not_used() {
+    let log = Log::capture();
+    does_not_take_over(async |mut next| next.is_left().await).await;
+    let text = log.text();
+    assert!(text.contains("the state of the version before did not end within 1s"), "{text}");
+}
+
+/// The process in service goes on, with its state, when the next one does this with it.
+async fn does_not_take_over(does: impl AsyncFnOnce(Tool)) {
     let (stage, mut old, mut host) = handing_over().await;
     let (mut next, request) = succession(&stage, &mut old).await;
     old.send(&request, HandOverResponse { state: "7".into(), ..HandOverResponse::default() }).await;
     assert!(matches!(next.next().await.msg, Some(Msg::TakeOver(_))));
-    drop(next);
+    does(next).await;
     let id = host.call("a").await;
     let (call, _) = old.call().await;
     old.result(&call, "it serves on").await;

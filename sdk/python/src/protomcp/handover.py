@@ -13,8 +13,8 @@ _take_over: Callable[[Any], Any] | None = None
 
 STATE_MAX = 1 << 20
 """The largest state, in bytes of JSON."""
-_LIMIT = 1.0
-"""Seconds for which the bridge waits for a state."""
+_LIMIT = 0.8
+"""Seconds for which cancelled calls may still run: the bridge waits a second for the state, or for this reason."""
 
 
 def hand_over(func: _F) -> _F:
@@ -31,9 +31,9 @@ def hand_over(func: _F) -> _F:
 def take_over(func: _F) -> _F:
     """Gives the function the state of the process before, before the tools are listed.
 
-    The bridge waits a second for it. The annotation of its parameter decides the type, as for tools. It is not called
-    at the first start, nor after a crash. If it raises an exception, the process serves without the state, and the log
-    has the reason.
+    It has a second: if it takes longer, the process before goes on with its state. The annotation of its parameter
+    decides the type, as for tools. It is not called at the first start, nor after a crash. If it raises an exception,
+    the process serves without the state, and the log has the reason.
     """
     global _take_over
     _take_over = func
