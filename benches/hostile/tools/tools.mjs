@@ -36,3 +36,5 @@ tool({
   },
 });
 resourceTemplate({ uriTemplate: "doc://{+a}/{+b}/{+c}/x", handler: (uri, { params }) => params.a });
+// The program passes a URI on that one template fits, and the SDK matches it again.
+resourceTemplate({ uriTemplate: "doc://{+rest}", handler: () => "rest" });

@@ -76,3 +76,9 @@ def last() -> str:
 @resource_template("doc://{+a}/{+b}/{+c}/x", "A document.")
 async def document(a: str, b: str, c: str) -> str:
     return a
+
+
+# The program passes a URI on that one template fits, and the SDK matches it again.
+@resource_template("doc://{+rest}", "The other documents.")
+async def other(rest: str) -> str:
+    return "rest"
