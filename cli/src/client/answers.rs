@@ -6,7 +6,7 @@ use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject,
 use serde_json::{Map, Value};
 
 use crate::args::client::Answer;
-use crate::client::form::{Form, one_line, value};
+use crate::client::form::{Form, given, one_line, value};
 
 /// The most fields of forms that are kept for a warning.
 const MAX_FIELDS: usize = 100;
@@ -49,8 +49,11 @@ impl Answers {
         let mut content = Map::new();
         self.note(form);
         for (name, field) in &form.fields {
-            let text = self.given.iter().rev().find(|(known, _)| known == name).map_or("", |(_, text)| text.as_str());
-            let value = value(text, field, form.required.contains(name));
+            let is_required = form.required.contains(name);
+            let value = match self.given.iter().rev().find(|(known, _)| known == name) {
+                Some((_, text)) => given(text, field, is_required),
+                None => value("", field, is_required),
+            };
             content
                 .extend(value.map_err(|why| format!("--answer {name}=…: {why}"))?.map(|value| (name.clone(), value)));
         }
@@ -117,6 +120,16 @@ mod tests {
             assert!(error.contains(why), "{error}");
         }
         assert!(answers(&[]).fill_in(&Elicit::url("Sign in", "https://example.com/x", "1")).is_err());
+    }
+
+    #[test]
+    fn an_empty_answer_is_a_text_where_it_is_admitted() {
+        let schema =
+            r#"{"type": "object", "required": ["note"], "properties": {"note": {"type": "string", "minLength": 0}}}"#;
+        let question = Elicit::form("Why?", RawJson::parse(schema).unwrap());
+        let answer = answers(&[("note", "")]).fill_in(&question).unwrap();
+        assert_eq!(answer.content.unwrap().to::<Value>().unwrap(), json!({"note": ""}));
+        assert!(answers(&[]).fill_in(&question).is_err());
     }
 
     #[test]

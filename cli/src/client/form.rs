@@ -76,10 +76,13 @@ fn form(
     let mut content = Map::new();
     for (name, field) in &form.fields {
         let is_required = form.required.contains(name);
+        let has_to_be_typed = is_required && default_of(field).is_none();
         loop {
             write!(output, "{}", prompt(name, field, is_required))?;
             output.flush()?;
-            match value(&line(input)?, field, is_required) {
+            let line = line(input)?;
+            let read = if has_to_be_typed { given(&line, field, true) } else { value(&line, field, is_required) };
+            match read {
                 Ok(Some(value)) => _ = content.insert(name.clone(), value),
                 Ok(None) => {}
                 Err(why) => {
@@ -125,23 +128,60 @@ fn prompt(name: &str, field: &Value, is_required: bool) -> String {
     if let Some(description) = field["description"].as_str() {
         prompt.push_str(&format!(" ({})", printable(description)));
     }
-    let choices = choices(field);
+    let choices = choices(meant(field));
     if !choices.is_empty() {
         prompt.push_str(&format!(" [{}]", printable(&shown(&choices))));
     }
-    match &field["default"] {
-        Value::Null if !is_required => prompt.push_str(" (optional)"),
-        Value::Null => {}
-        default => prompt.push_str(&format!(" (default {})", printable(&default.to_string()))),
+    match default_of(field) {
+        None if !is_required => prompt.push_str(" (optional)"),
+        None => {}
+        Some(default) => prompt.push_str(&format!(" (default {})", printable(&default.to_string()))),
     }
     prompt + ": "
 }
 
+/// The default of a field. One that would be refused as an answer does not count.
+fn default_of(field: &Value) -> Option<&Value> {
+    Some(&field["default"]).filter(|default| !default.is_null() && check(default, field).is_ok())
+}
+
+/// The schemas of which a value has to match one.
+fn branches(field: &Value) -> impl Iterator<Item = &Value> {
+    field["oneOf"].as_array().or(field["anyOf"].as_array()).into_iter().flatten()
+}
+
+/// The types of a field, or of its branches, other than null. The empty one stands for any.
+fn kinds(field: &Value) -> Vec<&str> {
+    let mut found: Vec<&str> = match &field["type"] {
+        Value::String(kind) => vec![kind.as_str()],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ if branches(field).next().is_none() => vec![""],
+        _ => branches(field).flat_map(kinds).collect(),
+    };
+    found.retain(|kind| *kind != "null");
+    found
+}
+
+/// The schema that text is read by: the field, or the first of its branches that admits more than null.
+fn meant(field: &Value) -> &Value {
+    if !field["type"].is_null() || !choices(field).is_empty() {
+        return field;
+    }
+    branches(field).find(|branch| !kinds(branch).is_empty()).unwrap_or(field)
+}
+
+/// True if the form decides how text is read. If it does not, the server does.
+fn is_decided(field: &Value) -> bool {
+    let is_plain = matches!(kinds(field).as_slice(), ["string" | "boolean" | "integer" | "number" | "array"]);
+    is_plain || !choices(field).is_empty()
+}
+
 /// The values of a field that has a list of them.
 fn choices(field: &Value) -> Vec<&Value> {
-    let field = if field["type"] == "array" { &field["items"] } else { field };
-    let constants = field["oneOf"].as_array().or(field["anyOf"].as_array()).into_iter().flatten();
-    let constants = constants.map(|choice| &choice["const"]).filter(|value| !value.is_null());
+    let field = if kinds(field) == ["array"] { &field["items"] } else { field };
+    let has_constants = branches(field).all(|branch| !branch["const"].is_null() || branch["type"] == "null");
+    let constants = branches(field).filter(|_| has_constants).chain([field]).map(|choice| &choice["const"]);
+    let constants = constants.filter(|value| !value.is_null());
     field["enum"].as_array().into_iter().flatten().chain(constants).collect()
 }
 
@@ -154,16 +194,36 @@ fn shown(choices: &[&Value]) -> String {
     choices.iter().map(|choice| typed(choice)).collect::<Vec<_>>().join(", ")
 }
 
+/// The value of a field for which the user has typed this, if only nothing: the empty text is a value where it is admitted.
+pub(super) fn given(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, String> {
+    let admits_empty =
+        |field: &Value| field["minLength"] == 0 || choices(field).iter().any(|choice| choice.as_str() == Some(""));
+    if text.is_empty() && admits_empty(meant(field)) {
+        let empty = Value::String(String::new());
+        return check(&empty, field).map(|()| Some(empty));
+    }
+    value(text, field, is_required)
+}
+
 /// The value of a field from the text of the user. `None`: it is left out.
 pub(super) fn value(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, String> {
     if text.is_empty() {
-        return match &field["default"] {
-            Value::Null if is_required => Err("a value is required".to_owned()),
-            Value::Null => Ok(None),
-            default => Ok(Some(default.clone())),
+        return match default_of(field) {
+            None if is_required => Err("a value is required".to_owned()),
+            default => Ok(default.cloned()),
         };
     }
-    let value = match field["type"].as_str() {
+    let read = read(text, meant(field)).and_then(|value| check(&value, field).map(|()| value));
+    match read {
+        Err(_) if text == "null" && check(&Value::Null, field).is_ok() => Ok(Some(Value::Null)),
+        Err(_) if !is_decided(field) => Ok(Some(Value::String(text.to_owned()))),
+        read => read.map(Some),
+    }
+}
+
+fn read(text: &str, field: &Value) -> Result<Value, String> {
+    let kinds = if field["type"].is_null() { Vec::new() } else { kinds(field) };
+    Ok(match kinds.first().copied() {
         Some("boolean") => match text.to_lowercase().as_str() {
             "y" | "yes" | "true" => Value::Bool(true),
             "n" | "no" | "false" => Value::Bool(false),
@@ -176,8 +236,7 @@ pub(super) fn value(text: &str, field: &Value, is_required: bool) -> Result<Opti
         }
         Some("array") => array(text, &field["items"])?,
         _ => chosen(text, &choices(field))?,
-    };
-    check(&value, field).map(|()| Some(value))
+    })
 }
 
 /// A JSON array, or items with commas between them.
@@ -203,7 +262,7 @@ fn check(value: &Value, field: &Value) -> Result<(), String> {
     if let Ok(validator) = Validator::compile(field.clone()) {
         validator.check(value, Quote::Nothing).map_err(|mismatch| mismatch.to_string())?;
     }
-    match (value.as_str(), field["format"].as_str()) {
+    match (value.as_str(), meant(field)["format"].as_str()) {
         (Some(text), Some(format)) if !has_format(text, format) => Err(format!("expected text of the format {format}")),
         _ => Ok(()),
     }
@@ -308,6 +367,49 @@ mod tests {
         }
         assert_eq!(value("1", &json!({"enum": [1, 2]}), true), Ok(Some(json!(1))));
         assert_eq!(value("a", &json!({"pattern": "("}), true), Ok(Some(json!("a"))), "it is not a schema");
+    }
+
+    #[test]
+    fn a_field_that_admits_null_is_read_by_its_other_type() {
+        let branches = |kind: &str| json!({"anyOf": [{"type": "null"}, {"type": kind, "minimum": 2}]});
+        let several = json!({"anyOf": [{"type": "integer", "maximum": 9}, {"type": "string"}]});
+        let colors = json!({"anyOf": [{"type": "string", "enum": ["red", "blue"]}, {"type": "null"}]});
+        for (field, text, expected) in [
+            (branches("integer"), "5", Some(json!(5))),
+            (branches("integer"), "null", Some(json!(null))),
+            (branches("integer"), "1", None),
+            (branches("integer"), "x", None),
+            (branches("boolean"), "yes", Some(json!(true))),
+            (branches("boolean"), "perhaps", None),
+            (json!({"type": ["integer", "null"]}), "5", Some(json!(5))),
+            (json!({"type": ["null", "array"], "items": {"type": "integer"}}), "1,2", Some(json!([1, 2]))),
+            (json!({"const": 5}), "5", Some(json!(5))),
+            (json!({"const": 5}), "6", None),
+            (json!({"oneOf": [{"type": "integer", "const": 1}, {"type": "integer", "const": 2}]}), "2", Some(json!(2))),
+            (colors.clone(), "blue", Some(json!("blue"))),
+            (colors, "green", None),
+            (json!({"type": "null"}), "null", Some(json!(null))),
+            // The form does not decide these: they are for the server.
+            (json!({"type": "null"}), "x", Some(json!("x"))),
+            (json!({"type": "object"}), "x", Some(json!("x"))),
+            (several.clone(), "5", Some(json!(5))),
+            (several.clone(), "10", Some(json!("10"))),
+            (several, "x", Some(json!("x"))),
+        ] {
+            assert_eq!(value(text, &field, true).ok().flatten(), expected, "{field}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_default_is_checked_and_an_empty_text_may_be_a_value() {
+        let wrong = json!({"type": "integer", "maximum": 9, "default": 10});
+        assert_eq!(value("", &wrong, false), Ok(None));
+        assert_eq!(value("", &wrong, true), Err("a value is required".to_owned()));
+        let empty = Ok(Some(json!("")));
+        assert_eq!(given("", &json!({"type": "string", "minLength": 0, "default": "x"}), true), empty);
+        assert_eq!(given("", &json!({"type": "string", "enum": ["", "a"]}), true), empty);
+        assert!(given("", &json!({"type": "string"}), true).is_err());
+        assert!(value("", &json!({"type": "string", "minLength": 0}), true).is_err());
     }
 
     #[test]
