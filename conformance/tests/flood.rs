@@ -1,5 +1,4 @@
-//! A tool process that floods its link: the host still gets answers. Floods of log messages and of progress, which belong to a
-//! call, are among the attacks of `neighbours`.
+//! A tool process that floods its link, with whatever messages: the host still gets answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +8,8 @@ use std::time::{Duration, Instant};
 use prost::encoding::bytes;
 use protomcp_conformance::{Peer, Scene, eventually, frame, judged, median, tool};
 use protomcp_proto::{
-    CallToolResponse, Envelope, Msg, ResourceListChanged, SamplingRequest, SetBlockedRequest, ToolListResponse,
+    CallToolResponse, Envelope, LogMessage, Msg, ProgressNotification, ResourceListChanged, SamplingRequest,
+    SetBlockedRequest, ToolListResponse,
 };
 use serde_json::json;
 
@@ -65,6 +65,27 @@ fn check(what: &str, scene: Scene, flood: Vec<u8>) {
 
 fn scene() -> Scene {
     Scene::open(&[], &["echo"])
+}
+
+#[test]
+fn a_flood_of_log_messages_keeps_no_ping_waiting() {
+    for (level, text) in [("debug", String::new()), ("error", "x".repeat(1000))] {
+        let data_json = json!(text).to_string().into();
+        let log = LogMessage { level: level.into(), data_json, ..LogMessage::default() };
+        let scene = scene();
+        scene.host.ask("logging/setLevel", &json!({"level": "debug"}));
+        check(&format!("{level} messages"), scene, message("", log));
+    }
+}
+
+#[test]
+fn a_flood_of_progress_keeps_no_ping_waiting() {
+    let mut scene = scene();
+    let params = json!({"name": "echo", "arguments": {}, "_meta": {"progressToken": 1}});
+    scene.host.request("tools/call", &params);
+    let (call, _) = scene.peer.call();
+    let progress = ProgressNotification { progress_token: call, progress: 1, ..ProgressNotification::default() };
+    check("progress", scene, message("", progress));
 }
 
 #[test]
