@@ -214,7 +214,8 @@ fn bridge(client: &Client) -> Visit {
         "tries": true,
         "without": NOT_BRIDGED,
         "stdio": [pmcp(), "run", file],
-        "http": format!("http://localhost:{}/mcp", server.port()),
+        // The other path of the endpoint: `library` has `/mcp`.
+        "http": format!("http://localhost:{}/", server.port()),
         "sse": format!("http://localhost:{}/sse", server.port()),
     });
     let prepared = sandbox.pmcp(&[]).command();
