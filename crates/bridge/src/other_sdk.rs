@@ -27,10 +27,17 @@ pub(crate) fn is_used_by(path: &Path, language: Language) -> bool {
 }
 
 fn is_used_in(text: &str, language: Language) -> bool {
-    let code = code(text, language);
+    let text = text.trim_start_matches('\u{feff}');
+    let (code, is_closed) = code(text, language);
     let imports = |module: &str| match language {
         Language::Python => statements(&code).any(|statement| imports_python(statement, module)),
-        Language::JavaScript => code.lines().any(|line| imports_javascript(line, module)),
+        // Lines that look like imports count where a string or a comment has no end: it began in a regular expression.
+        Language::JavaScript => {
+            let hidden = if is_closed { "" } else { text };
+            let begins =
+                |line: &&str| ["import", "}", "const ", "let ", "var "].iter().any(|word| line.starts_with(*word));
+            code.lines().chain(hidden.lines().filter(begins)).any(|line| imports_javascript(line, module))
+        }
     };
     let others = match language {
         Language::Python => PYTHON,
@@ -39,65 +46,71 @@ fn is_used_in(text: &str, language: Language) -> bool {
     others.iter().any(|module| imports(module)) && !imports("protomcp")
 }
 
-/// The text without comments and without the strings that cannot be the name of a module.
-fn code(text: &str, language: Language) -> String {
-    let (mut code, mut rest) = (String::new(), text);
+/// The text without comments and without the strings that cannot be the name of a module. False: the last one of several lines
+/// has no end.
+fn code(text: &str, language: Language) -> (String, bool) {
+    let (mut code, mut rest, mut is_closed) = (String::new(), text, true);
     while let Some(at) = rest.find(['#', '/', '"', '\'', '`']) {
         let (before, found) = rest.split_at(at);
-        let Token { kept, length } = token(found, language);
+        let Token { kept, length, is_closed: has_end } = token(found, language);
+        is_closed &= has_end;
         code.push_str(before);
         code.push_str(&found[..kept]);
         rest = &found[length..];
     }
-    code + rest
+    (code + rest, is_closed)
 }
 
 /// A comment, a string, or one character: the bytes that are code, and all of them.
 struct Token {
     kept: usize,
     length: usize,
+    /// False for one of several lines that reaches the end of the text.
+    is_closed: bool,
 }
 
 fn token(text: &str, language: Language) -> Token {
-    let to_line_end = || text.find('\n').unwrap_or(text.len());
+    let hidden = |(length, is_closed): (usize, bool)| Token { kept: 0, length, is_closed };
+    let to_line_end = || hidden((text.find('\n').unwrap_or(text.len()), true));
     let quotes: &[&str] = match language {
         Language::Python => &["\"\"\"", "'''", "\"", "'"],
         Language::JavaScript => &["\"", "'", "`"],
     };
     match (language, quotes.iter().copied().find(|quote| text.starts_with(*quote))) {
-        (Language::Python, Some(quote)) => Token { kept: 0, length: string(text, quote) },
-        (Language::JavaScript, Some("`")) => Token { kept: 0, length: string(text, "`") },
+        (Language::Python, Some(quote)) => hidden(string(text, quote)),
+        (Language::JavaScript, Some("`")) => hidden(string(text, "`")),
         (Language::JavaScript, Some(quote)) => {
-            let length = string(text, quote);
-            Token { kept: length, length }
+            let (length, is_closed) = string(text, quote);
+            Token { kept: length, length, is_closed }
         }
-        (Language::Python, None) if text.starts_with('#') => Token { kept: 0, length: to_line_end() },
-        (Language::JavaScript, None) if text.starts_with("//") => Token { kept: 0, length: to_line_end() },
+        (Language::Python, None) if text.starts_with('#') => to_line_end(),
+        (Language::JavaScript, None) if text.starts_with("//") => to_line_end(),
         (Language::JavaScript, None) if text.starts_with("/*") => {
-            Token { kept: 0, length: text[2..].find("*/").map_or(text.len(), |end| end + 4) }
+            hidden(text[2..].find("*/").map_or((text.len(), false), |end| (end + 4, true)))
         }
-        _ => Token { kept: 1, length: 1 },
+        _ => Token { kept: 1, length: 1, is_closed: true },
     }
 }
 
-/// The length of the string that the text begins with. One in single or double quotes ends with its line at the latest.
-fn string(text: &str, quote: &str) -> usize {
+/// The length of the string that the text begins with, and false if it lacks its end. One in single or double quotes ends with
+/// its line at the latest.
+fn string(text: &str, quote: &str) -> (usize, bool) {
     let is_one_line = matches!(quote, "\"" | "'");
     let mut at = quote.len();
     while let Some(next) = text[at..].chars().next() {
         if text[at..].starts_with(quote) {
-            return at + quote.len();
+            return (at + quote.len(), true);
         }
         match next {
             '\\' => at += 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
-            '\n' if is_one_line => return at,
+            '\n' if is_one_line => return (at, true),
             _ => at += next.len_utf8(),
         }
     }
-    text.len()
+    (text.len(), is_one_line)
 }
 
-/// The statements at the beginning of lines, and those below `try` and `except`.
+/// The statements at the beginning of lines, and those of `try` and `except`.
 fn statements(code: &str) -> impl Iterator<Item = &str> {
     let mut is_tried = false;
     let lines = code.lines().filter(move |line| {
@@ -107,7 +120,15 @@ fn statements(code: &str) -> impl Iterator<Item = &str> {
         }
         !is_indented || is_tried
     });
-    lines.flat_map(|line| line.split(';')).map(str::trim)
+    lines.flat_map(|line| line.split(';')).map(|statement| without_clause(statement.trim()))
+}
+
+/// The statement that follows `try:` or `except …:` on its line.
+fn without_clause(statement: &str) -> &str {
+    match statement.split_once(':') {
+        Some((clause, rest)) if clause == "try" || clause.starts_with("except") => rest.trim_start(),
+        _ => statement,
+    }
 }
 
 /// `import module`, also among others, `from module import …` and `from module.part import …`.
@@ -116,10 +137,10 @@ fn imports_python(statement: &str, module: &str) -> bool {
         let name = named.split_whitespace().next().unwrap_or_default();
         name.strip_prefix(module).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     };
-    match (statement.strip_prefix("from "), statement.strip_prefix("import ")) {
-        (Some(named), _) => is_meant(named),
-        (None, Some(list)) => list.split(',').any(is_meant),
-        (None, None) => false,
+    match statement.split_once(char::is_whitespace) {
+        Some(("from", named)) => is_meant(named),
+        Some(("import", list)) => list.split(',').any(is_meant),
+        _ => false,
     }
 }
 
@@ -166,6 +187,11 @@ mod tests {
             ("try:\n    import protomcp\nexcept ImportError:\n    import fastmcp\n", false),
             ("def f():\n    import fastmcp\n", false),
             ("try:\n    f()\nexcept ValueError:\n    pass\nif x:\n    import fastmcp\n", false),
+            ("\u{feff}from fastmcp import FastMCP\n", true),
+            ("from\tfastmcp import FastMCP\n", true),
+            ("import\tfastmcp\n", true),
+            ("try: from fastmcp import FastMCP\nexcept ImportError: raise\n", true),
+            ("try: import protomcp\nexcept ImportError: import fastmcp\n", false),
             ("", false),
         ] {
             assert_eq!(is_used_in(text, Language::Python), expected, "{text:?}");
@@ -184,6 +210,10 @@ mod tests {
             ("const help = `\nimport \"@modelcontextprotocol/server\";\n`;\n", false),
             ("const half = 1 / 2;\nimport \"@modelcontextprotocol/server\";\n/* open", true),
             ("import \"@modelcontextprotocol/server\";\nimport { tool } from \"protomcp\";", false),
+            ("const tick = /`/;\nimport \"@modelcontextprotocol/server\";\n", true),
+            ("const sign = /[/*]/;\nimport {\n  Server,\n} from \"@modelcontextprotocol/server\";\n", true),
+            ("const tick = /`/;\nimport \"fastmcp\";\nimport { tool } from \"protomcp\";\n", false),
+            ("/**\n * import \"@modelcontextprotocol/server\";\n", false),
         ] {
             assert_eq!(is_used_in(text, Language::JavaScript), expected, "{text:?}");
         }
