@@ -97,12 +97,13 @@ fn each_setting_is_shown_with_its_origin() {
 fn a_watched_path_is_relative_to_the_settings() {
     let sandbox = sandbox("");
     fs::create_dir(sandbox.path("sub")).expect("the sandbox can be written");
-    for (name, text) in [("tools.py", ""), ("pmcp.toml", "watch = [\"words.json\", \"/pages\"]\n")] {
+    sandbox.write("words.json", "");
+    for (name, text) in [("tools.py", ""), ("words.json", ""), ("pmcp.toml", "watch = [\"words.json\", \"/tmp\"]\n")] {
         fs::write(sandbox.path("sub").join(name), text).expect("the sandbox can be written");
     }
     assert_eq!(
         shown(&sandbox, &["sub/tools.py"], &[]),
-        ["# pmcp dev, with sub/pmcp.toml", "watch sub/words.json, /pages pmcp.toml, line 1"]
+        ["# pmcp dev, with sub/pmcp.toml", "watch sub/words.json, /tmp pmcp.toml, line 1"]
     );
     let variables = [("PMCP_WATCH", "words.json")];
     assert_eq!(shown(&sandbox, &["sub/tools.py"], &variables)[1..], ["watch words.json PMCP_WATCH"]);
@@ -110,9 +111,11 @@ fn a_watched_path_is_relative_to_the_settings() {
     // A variable does not change the files of a command that are watched.
     assert_eq!(shown(&sandbox, &["dev", "--", "sub/tools.py"], &variables), ["# pmcp dev"]);
 
+    fs::remove_file(sandbox.path("sub/words.json")).expect("the file is there");
     let output = run(&sandbox, &["dev", "sub/tools.py"], &[]);
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(stderr.contains("invalid --watch: there is no sub/words.json"), "{stderr}");
+    let expected = "pmcp.toml, line 1: invalid --watch \"sub/words.json\": it does not exist";
+    assert!(stderr.contains(expected), "{stderr}");
 }
 
 #[test]
@@ -130,6 +133,15 @@ fn a_wrong_setting_is_named_with_its_place() {
         ("port = [1, 2]\n", "run", &[], "pmcp.toml, line 1: port has one value"),
         ("lazy-tools = 3\n", "run", &[], "pmcp.toml, line 1: lazy-tools is true or false"),
         ("port = {}\n", "run", &[], "line 1: port is not a text, a number, true, false or a list"),
+        (
+            "watch = [\"nope.json\"]\n",
+            "dev",
+            &[],
+            "pmcp.toml, line 1: invalid --watch \"nope.json\": it does not exist",
+        ),
+        ("port = 0\nwatch = true\n", "dev", &[], "pmcp.toml, line 2: watch is not a path or a list of paths"),
+        ("watch = [1]\n", "dev", &[], "pmcp.toml, line 1: watch is not a path or a list of paths"),
+        ("", "dev", &[("PMCP_WATCH", "nope.json")], "PMCP_WATCH: invalid --watch \"nope.json\": it does not exist"),
         ("port = \n", "run", &[], "pmcp.toml, line 1: "),
         ("no-auth = true\nauth = [\"token:A\"]\n", "run", &[], "pmcp.toml: "),
         ("", "run", &[("PMCP_TRANSPORT", "pigeon")], "PMCP_TRANSPORT: invalid --transport \"pigeon\""),

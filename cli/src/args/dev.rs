@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use protomcp_watch::Watch;
 
 use crate::args::Serve;
@@ -44,7 +45,7 @@ the old one ends with its last call. A version that does not start changes nothi
 struct CommandFlags {
     /// Watch this file, or the source files below this directory: in addition to a tool file, instead of the files of a
     /// command; may be repeated [default: files that the command names, and source files below the current directory]
-    #[arg(long = "watch", value_name = "PATH")]
+    #[arg(long = "watch", value_name = "PATH", value_parser = PathBufValueParser::new().try_map(existing))]
     watches: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -83,7 +84,6 @@ impl Dev {
                     "{flag} is for a command after --, such as: pmcp dev -- uv run server.py"
                 )));
             }
-            exist(&flags.watches)?;
             self.serve.tool.watching.also = std::mem::take(&mut flags.watches);
             return self.serve.file(true);
         }
@@ -99,12 +99,9 @@ impl Dev {
     }
 }
 
-/// Refuses a path to watch that does not exist.
-fn exist(watches: &[PathBuf]) -> Result<(), Failure> {
-    match watches.iter().find(|path| !path.exists()) {
-        Some(missing) => Err(Failure::usage(format!("invalid --watch: there is no {}", missing.display()))),
-        None => Ok(()),
-    }
+/// A path that can be watched.
+fn existing(path: PathBuf) -> Result<PathBuf, String> {
+    if path.exists() { Ok(path) } else { Err("it does not exist".to_owned()) }
 }
 
 /// The paths that are given, and the files of the command: if none is given, or if a tool file was named.
@@ -114,7 +111,6 @@ fn watches(
     is_file: bool,
     poll: Option<Duration>,
 ) -> Result<Vec<Watch>, Failure> {
-    exist(given)?;
     let of_command = if given.is_empty() || is_file { Watch::command(words) } else { None };
     let watches: Vec<_> = of_command.into_iter().chain(given.iter().map(Watch::path)).collect();
     if watches.is_empty() {

@@ -50,8 +50,11 @@ fn parse(text: &str, verb: &str, names: &Names) -> Result<Vec<Setting>, String> 
             }
             // A setting of all commands need not be one of this command.
             if names.flags(Some(verb)).any(|flag| flag == key) && section.is_none_or(|section| section == verb) {
-                let values = values(item)
-                    .ok_or_else(|| format!("line {line}: {key} is not a text, a number, true, false or a list"))?;
+                let (values, expected) = match key {
+                    WATCH => (paths(item), "a path or a list of paths"),
+                    _ => (values(item), "a text, a number, true, false or a list"),
+                };
+                let values = values.ok_or_else(|| format!("line {line}: {key} is not {expected}"))?;
                 // The table of the command counts more.
                 settings.retain(|setting: &Setting| setting.flag != key);
                 settings.push(Setting { flag: key.to_owned(), values, origin: Origin::File { line } });
@@ -82,6 +85,14 @@ fn values(item: &Item) -> Option<Vec<String>> {
     match item.as_value()? {
         Value::Array(items) => items.iter().map(plain).collect(),
         value => Some(vec![plain(value)?]),
+    }
+}
+
+fn paths(item: &Item) -> Option<Vec<String>> {
+    let path = |value: &Value| value.as_str().map(str::to_owned);
+    match item.as_value()? {
+        Value::Array(items) => items.iter().map(path).collect(),
+        value => Some(vec![path(value)?]),
     }
 }
 

@@ -40,5 +40,5 @@ fn a_path_that_does_not_exist_is_named() {
     let output = launch.command().output().expect("pmcp starts");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("invalid --watch: there is no wrods.json"), "{stderr}");
+    assert!(stderr.contains("invalid --watch \"wrods.json\": it does not exist"), "{stderr}");
 }
