@@ -369,7 +369,9 @@ fn transport(text: &str) -> Result<Transport, String> {
 
 /// Refuses a command line for hosts that does not serve on standard input and output.
 fn serves(words: Vec<OsString>) -> Result<(), Failure> {
-    let Parsed::Serve(options) = parse(words)? else {
+    // With another transport the flag would have an effect, but not for hosts.
+    let reworded = |text: &str| text.strip_suffix(http::NEEDS_HTTP).map_or_else(|| text.to_owned(), not_for_hosts);
+    let Parsed::Serve(options) = parse(words).map_err(|failure| failure.map(reworded))? else {
         return Err(Failure::usage("only flags of pmcp dev can follow --"));
     };
     let idle = match options.endpoint {
@@ -378,11 +380,15 @@ fn serves(words: Vec<OsString>) -> Result<(), Failure> {
     };
     match idle {
         None => Ok(()),
-        Some(flag) => Err(Failure::usage(format!(
-            "hosts start a server on standard input and output: leave out {flag}, also in pmcp.toml; a server that you start \
-             yourself with --transport http is installed by its URL"
-        ))),
+        Some(flag) => Err(Failure::usage(not_for_hosts(&flag))),
     }
+}
+
+fn not_for_hosts(flag: &str) -> String {
+    format!(
+        "hosts start a server on standard input and output: leave out {flag}, also in pmcp.toml; a server that you start \
+         yourself with --transport http is installed by its URL"
+    )
 }
 
 /// An environment variable; a value that is not UTF-8 is ignored.

@@ -18,6 +18,9 @@ use crate::exit::Failure;
 pub(super) const HEADINGS: [&str; 2] = [HEADING, oauth::HEADING];
 const HEADING: &str = "Over HTTP and TCP";
 
+/// The end of the error about a flag that standard input and output make idle.
+pub(super) const NEEDS_HTTP: &str = " has no effect on stdio: add --transport http";
+
 /// The older program accepts these with every transport.
 const ACCEPTED: [&str; 3] = ["--host", "--port", "--auth"];
 
@@ -310,7 +313,7 @@ impl Http {
     pub(super) fn idle(&self, network_flags: &[String]) -> Result<Vec<String>, Failure> {
         self.secrets()?;
         match network_flags.iter().find(|flag| !ACCEPTED.contains(&flag.as_str())) {
-            Some(flag) => Err(Failure::usage(format!("{flag} has no effect on stdio: add --transport http"))),
+            Some(flag) => Err(Failure::usage(format!("{flag}{NEEDS_HTTP}"))),
             None => Ok(network_flags.to_vec()),
         }
     }

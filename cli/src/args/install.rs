@@ -231,6 +231,7 @@ mod tests {
             ("FILE -- --transport http", "on standard input and output: leave out --transport"),
             ("FILE -- --transport tcp --port 1", "leave out --transport"),
             ("FILE -- --port 1", "leave out --port"),
+            ("FILE -- --metrics", "on standard input and output: leave out --metrics"),
             ("https://example.com/mcp --env A=b", "--env: only for tool files"),
             ("https://example.com/mcp --header secret", "expected \"name: value\""),
         ] {
