@@ -194,7 +194,7 @@ fn shown(choices: &[&Value]) -> String {
     choices.iter().map(|choice| typed(choice)).collect::<Vec<_>>().join(", ")
 }
 
-/// The value of a field for which the user has typed this, if only nothing: the empty text is a value where it is admitted.
+/// The value of a field that the user does not leave out: an empty text is a value where the field admits it.
 pub(super) fn given(text: &str, field: &Value, is_required: bool) -> Result<Option<Value>, String> {
     let admits_empty =
         |field: &Value| field["minLength"] == 0 || choices(field).iter().any(|choice| choice.as_str() == Some(""));
