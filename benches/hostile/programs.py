@@ -51,7 +51,7 @@ class Build:
         return [str(self.pmcp), "run", *map(str, arguments)]
 
     def environment(self, folder):
-        """Without variables of `pmcp` and with a home of its own, so that nothing else has a part in it."""
+        """Without variables of `pmcp` and with its own home, so that nothing else has a part in it."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PMCP_")}
         return kept | {
             "HOME": str(folder),
