@@ -49,6 +49,7 @@ pub(crate) mod upstream;
 pub(crate) mod upstream_config;
 pub(crate) mod validate;
 mod values;
+mod watched_paths;
 mod words;
 mod workers;
 

@@ -13,6 +13,7 @@ use crate::args::file_flags::Served;
 use crate::args::parsed::Source;
 use crate::args::tool::FileServer;
 use crate::args::upstream::{PolicyFlags, ProtocolFlag, SessionFlags, Upstreams};
+use crate::args::watched_paths;
 use crate::exit::Failure;
 
 #[derive(Debug, Args)]
@@ -66,6 +67,7 @@ impl Dev {
     /// The tool file or the command to serve. `tool_flags` are the flags for tool files on the command line.
     pub(super) fn source(&mut self, tool_flags: &[String]) -> Result<Source, Failure> {
         let flags = &mut self.command;
+        flags.watches = watched_paths::distinct(std::mem::take(&mut flags.watches))?;
         let mut words = std::mem::take(&mut flags.command);
         let mut of_file = None;
         if words.is_empty()

@@ -280,6 +280,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/watch/src/tree.rs MAX_DIRECTORIES count} and {crates/watch/src/tree.rs MAX_FILES count}",
         "",
     ),
+    ("different paths to watch", "{cli/src/args/watched_paths.rs MAX_PATHS count}", ""),
     ("tools with metrics of their own", "{crates/bridge/src/metrics.rs MAX_TOOLS count}, the others together", ""),
     ("events of `pmcp playground` that are kept", "10,000, or {crates/playground/src/journal.rs MAX_BYTES bytes}", ""),
     (

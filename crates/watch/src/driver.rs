@@ -8,7 +8,7 @@ use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -16,56 +16,12 @@ use tokio::sync::mpsc;
 use crate::debounce::{Batch, Debounce};
 use crate::disk::is_newer;
 use crate::error::WatchError;
-use crate::native::{self, Evidence, Notifier, Reading, Sign};
+use crate::inbox::{Inbox, Opener, Signal};
+use crate::native::{self, Evidence, Notifier, Sign};
 use crate::remote;
 use crate::tree::Tree;
 use crate::watch::{DEFAULT_POLL, Watch};
 use crate::watcher::Backend;
-
-/// A signal that wakes the thread.
-#[derive(Debug)]
-pub(crate) enum Signal {
-    Signs(Vec<Sign>),
-    Broken(WatchError),
-    Stop,
-}
-
-/// Opens notifications that are sent to the inbox.
-pub(crate) type Opener = Box<dyn Fn(Inbox) -> notify::Result<Box<dyn Notifier>> + Send>;
-
-/// The sender for the notifying thread. It never blocks: signals that do not fit are marked as lost.
-#[derive(Debug, Clone)]
-pub(crate) struct Inbox {
-    signals: SyncSender<Signal>,
-    lost: Arc<AtomicBool>,
-}
-
-impl Inbox {
-    pub(crate) fn new(signals: SyncSender<Signal>) -> Self {
-        Self { signals, lost: Arc::default() }
-    }
-
-    fn send(&self, signal: Signal) {
-        if let Err(TrySendError::Full(_)) = self.signals.try_send(signal) {
-            self.lost.store(true, Ordering::Release);
-        }
-    }
-}
-
-impl notify::EventHandler for Inbox {
-    fn handle_event(&mut self, event: notify::Result<notify::Event>) {
-        match event.map(native::read) {
-            Ok(Reading::Signs(signs)) if signs.is_empty() => {}
-            Ok(Reading::Signs(signs)) => self.send(Signal::Signs(signs)),
-            Ok(Reading::Lost) => {
-                self.lost.store(true, Ordering::Release);
-                // Wakes the thread; a full queue wakes it anyway.
-                self.send(Signal::Signs(Vec::new()));
-            }
-            Err(error) => self.send(Signal::Broken(WatchError::of_notifications(&error))),
-        }
-    }
-}
 
 /// The other ends of the watcher and its reader.
 #[derive(Debug)]

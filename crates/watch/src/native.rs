@@ -17,6 +17,7 @@ pub(crate) trait Notifier: Send {
 /// True if one request covers a directory with everything below it.
 pub(crate) const COVERS_TREES: bool = cfg!(any(target_os = "macos", target_os = "windows"));
 
+/// The notifier of one watcher, where a request covers a tree.
 struct Native {
     watcher: RecommendedWatcher,
     covered: Vec<PathBuf>,
@@ -24,9 +25,6 @@ struct Native {
 
 impl Notifier for Native {
     fn watch(&mut self, directory: &Path) -> notify::Result<()> {
-        if !COVERS_TREES {
-            return self.watcher.watch(directory, RecursiveMode::NonRecursive);
-        }
         if self.covered.iter().any(|tree| directory.starts_with(tree)) {
             return Ok(());
         }
@@ -36,7 +34,7 @@ impl Notifier for Native {
     }
 }
 
-/// Opens the system's notifications. The handler is called on a thread of the notifier and must not block.
+/// Opens notifications of trees for one watcher. The handler is called on a thread of the notifier and must not block.
 pub(crate) fn open(handler: impl EventHandler) -> notify::Result<Box<dyn Notifier>> {
     let watcher = RecommendedWatcher::new(handler, Config::default())?;
     Ok(Box::new(Native { watcher, covered: Vec::new() }))

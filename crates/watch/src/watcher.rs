@@ -10,9 +10,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use crate::debounce::Batch;
-use crate::driver::{Driver, Ends, Inbox, Opener, Signal};
+use crate::driver::{Driver, Ends};
 use crate::error::WatchError;
-use crate::native;
+use crate::inbox::{Inbox, Opener, Signal};
+use crate::shared;
 use crate::watch::Watch;
 
 /// The way in which changes are detected.
@@ -36,8 +37,8 @@ pub enum Backend {
 
 /// Watches until it is dropped.
 ///
-/// The watcher has its own thread (and the notifier has another): it needs no async runtime, and a slow disk blocks
-/// none.
+/// The watcher has its own thread (and the notifier, which all watchers of a process share on Linux, has another): it needs
+/// no async runtime, and a slow disk blocks none.
 #[derive(Debug)]
 pub struct Watcher {
     signals: SyncSender<Signal>,
@@ -58,7 +59,7 @@ impl Watcher {
     /// [`WatchError`] if the directory is missing, not a directory or not readable, or if no thread can be started. A
     /// failure of the system's notifications is not an error: the watcher polls then, see [`Watcher::backend`].
     pub fn spawn(watch: Watch) -> Result<(Self, mpsc::Receiver<Batch>), WatchError> {
-        Self::spawn_with(watch, Box::new(native::open))
+        Self::spawn_with(watch, Box::new(shared::open))
     }
 
     /// The backend at the start. If notifications fail later, the watcher logs it and polls.

@@ -1,0 +1,42 @@
+//! The paths that `--watch` and the setting `watch` name.
+
+use std::collections::BTreeSet;
+use std::path::{PathBuf, absolute};
+
+use crate::exit::Failure;
+
+/// The most different paths. Each is watched by a thread.
+const MAX_PATHS: usize = 64;
+
+/// The paths without repetitions, in their order.
+pub(super) fn distinct(given: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
+    let mut known = BTreeSet::new();
+    let paths: Vec<_> =
+        given.into_iter().filter(|path| known.insert(absolute(path).unwrap_or_else(|_| path.clone()))).collect();
+    if paths.len() > MAX_PATHS {
+        return Err(Failure::usage(format!(
+            "{} paths to watch are given, and at most {MAX_PATHS} are possible: name a directory that contains several",
+            paths.len()
+        )));
+    }
+    Ok(paths)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_given_twice_is_watched_once() {
+        let here = std::env::current_dir().unwrap();
+        let given = vec![PathBuf::from("src"), here.join("src"), PathBuf::from("./src/"), PathBuf::from("tests")];
+        assert_eq!(distinct(given).unwrap(), ["src", "tests"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn the_number_of_paths_is_limited() {
+        let paths = |count: usize| (0..count).map(|number| PathBuf::from(format!("p{number}"))).collect::<Vec<_>>();
+        assert_eq!(distinct(paths(MAX_PATHS)).unwrap().len(), MAX_PATHS);
+        assert!(distinct(paths(MAX_PATHS + 1)).is_err());
+    }
+}
