@@ -40,6 +40,7 @@ pub(crate) mod report;
 pub(crate) mod schema;
 mod settings;
 mod settings_file;
+pub(crate) mod shown_url;
 pub(crate) mod tcp;
 pub(crate) mod test;
 pub(crate) mod tls;

@@ -13,7 +13,7 @@ use protomcp_auth::{
 use protomcp_http_client::{HttpTransport, Limits, Tls};
 
 use crate::args::oauth_client::RegisteredClient;
-use crate::args::upstream::shown;
+use crate::args::shown_url::shown;
 use crate::exit::Failure;
 
 /// A server at a URL. Tokens are obtained in the browser when the server asks for one, and kept for the next time, unless

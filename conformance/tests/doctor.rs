@@ -54,6 +54,14 @@ fn a_server_with_another_sdk_is_well() {
 }
 
 #[test]
+fn a_url_is_named_elsewhere() {
+    let output = Sandbox::new().pmcp(&["doctor", "https://a.example/mcp"]).command().output().expect("pmcp starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("named by --upstream, as in: pmcp run --upstream https://a.example/mcp"), "{stderr}");
+}
+
+#[test]
 fn faults_are_found_with_their_fixes() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");

@@ -12,7 +12,7 @@ use crate::args::choices::{EraChoice, Sdk};
 use crate::args::client_certificate::ClientCertificate;
 use crate::args::oauth_client::{OAuthClientFlags, RegisteredClient};
 use crate::args::registry::RegistryFlags;
-use crate::args::upstream::shown;
+use crate::args::shown_url::shown;
 use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;

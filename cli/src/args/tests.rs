@@ -135,7 +135,7 @@ fn mistakes_are_named() {
         ("dev", "missing file argument"),
         ("dev --call-timeout 1s", "missing file argument"),
         ("dev nothing.py", "file not found: nothing.py"),
-        ("dev http://a/mcp", "a server at a URL is named by --upstream"),
+        ("dev http://u:p@a/mcp?k=v", "named by --upstream, as in: pmcp run --upstream http://a/mcp"),
         ("dev src", "is a directory"),
         ("dev FILE --nonsense", "unknown flag \"--nonsense\""),
         ("dev FILE --call-timout 1s", "did you mean --call-timeout?"),

@@ -17,6 +17,7 @@ use crate::args::identity::IdentityFlags;
 use crate::args::refusal::USAGE;
 use crate::args::registry::RegistryFlags;
 use crate::args::report::hosts;
+use crate::args::shown_url::shown;
 use crate::args::values::{call_time, patience, size, time};
 use crate::args::workers::WorkerFlags;
 use crate::exit::Failure;
@@ -204,11 +205,8 @@ impl ToolFlags {
         let Some(path) = self.file.clone() else {
             return Err(Failure::usage(format!("missing file argument\n{USAGE}")));
         };
-        // Without the URL, which may have a secret.
-        if path.to_str().is_some_and(|text| text.contains("://")) && !path.exists() {
-            return Err(Failure::usage(
-                "a server at a URL is named by --upstream, as in: pmcp run --upstream https://example.com/mcp",
-            ));
+        if let Some(failure) = url_as_file(&path) {
+            return Err(failure);
         }
         if !path.exists() {
             return Err(Failure::usage(format!("file not found: {}", path.display())));
@@ -272,6 +270,14 @@ impl ToolFlags {
         }
         self.workers.apply(self.limits.apply(self.view.identity.apply(builder)))
     }
+}
+
+/// The mistake of a URL where a tool file is expected; `None` for other paths.
+pub(crate) fn url_as_file(path: &Path) -> Option<Failure> {
+    let url = path.to_str().filter(|text| text.contains("://") && !path.exists())?;
+    // Without its credentials.
+    let url = shown(url);
+    Some(Failure::usage(format!("a server at a URL is named by --upstream, as in: pmcp run --upstream {url}")))
 }
 
 /// The command of a file that is an MCP server with another SDK.

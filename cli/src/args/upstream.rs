@@ -15,6 +15,7 @@ use crate::args::choices::EraChoice;
 use crate::args::client::headers;
 use crate::args::client_certificate::ClientCertificate;
 use crate::args::oauth_client::{OAuthClientFlags, check_sign_in};
+use crate::args::shown_url::shown;
 use crate::args::tool::{LimitFlags, to_usize};
 use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
@@ -226,16 +227,6 @@ impl UpstreamFlags {
     }
 }
 
-/// A URL without its credentials, which may be in its query: a name that clients and logs may have.
-pub(crate) fn shown(url: &str) -> String {
-    let end = url.find(['?', '#']).unwrap_or(url.len());
-    let (scheme, rest) = url[..end].split_once("://").unwrap_or(("", &url[..end]));
-    let path = rest.find('/').unwrap_or(rest.len());
-    let host = rest[..path].rsplit_once('@').map_or(&rest[..path], |(_, host)| host);
-    let separator = if scheme.is_empty() { "" } else { "://" };
-    format!("{scheme}{separator}{host}{}", &rest[path..])
-}
-
 /// The server that a command starts; `None` without words.
 fn command(words: Vec<OsString>, protocol: CommandProtocol) -> Option<Entry> {
     let mut words = words.into_iter();
@@ -298,24 +289,6 @@ impl Upstreams {
             Some(Scope::Shared) => Sharing::Shared,
             None if entry.is_command() => Sharing::Shared,
             None => Sharing::PerSession,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_url_is_shown_without_credentials() {
-        for (url, text) in [
-            ("https://a.example/mcp", "https://a.example/mcp"),
-            ("https://a.example:8443/mcp?key=secret", "https://a.example:8443/mcp"),
-            ("https://a.example?key=secret", "https://a.example"),
-            ("https://ann:secret@a.example/x@y#secret", "https://a.example/x@y"),
-            ("a.example/?secret", "a.example/"),
-        ] {
-            assert_eq!(shown(url), text);
         }
     }
 }

@@ -16,6 +16,7 @@ use protomcp_client::{Client, ClientLimits, CommandTransport};
 use crate::args::choices::Sdk as SdkChoice;
 use crate::args::doctor::DoctorOptions;
 use crate::args::report::Format;
+use crate::args::tool::url_as_file;
 use crate::exit::{self, Failure};
 use crate::lending;
 use crate::served_file::ServedFile;
@@ -34,6 +35,9 @@ const MAX_SOURCE: u64 = 4 << 20;
 /// Prints what is wrong with the file.
 pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
     let DoctorOptions { file, runtime, port, format } = options;
+    if let Some(failure) = url_as_file(&file) {
+        return Err(failure);
+    }
     let mut tool = ToolFile::new(&file).lend(lending::lender(SdkChoice::default()));
     if let Some(runtime) = &runtime {
         tool = tool.runtime(runtime);
