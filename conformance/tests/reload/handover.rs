@@ -163,3 +163,21 @@ fn a_version_that_cannot_read_the_state_starts_empty() {
     let stderr = host.stderr_with("has not taken over the state of the version before");
     assert!(stderr.contains("the state does not fit"), "{stderr}");
 }
+
+/// A version whose functions are gone starts empty, and the log says so; one that ends over the state is not used.
+#[test]
+fn a_version_that_does_not_take_the_state_over_is_told_of() {
+    let sandbox = Sandbox::new();
+    sandbox.write("visits.py", PYTHON);
+    let host = sandbox.pmcp(&["dev", "visits.py", "--sdk", "bundled"]).start();
+    host.initialize();
+    assert_eq!(visit(&host), 1);
+    sandbox.write("visits.py", PYTHON.replace("    visits.extend(before)", "    import os\n    os._exit(3)"));
+    host.stderr_with("exited with status 3 while it took over the state of the version before");
+    assert_eq!(visit(&host), 2);
+    let place = host.now();
+    sandbox.write("visits.py", PYTHON.replace("@hand_over", "").replace("@take_over", ""));
+    host.list_changed(place);
+    assert_eq!(visit(&host), 1);
+    host.stderr_with("the new version has no function that takes over the state of the version before");
+}

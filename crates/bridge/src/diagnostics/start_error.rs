@@ -50,6 +50,12 @@ pub enum StartError {
     /// The process closed the link while registering and continues to run.
     #[error("the tool process closed its link while it registered its tools")]
     Disconnected,
+    /// The process ended while it took the state of the version before over.
+    #[error("{}", Cause::exited(.0, WHILE_TAKING_OVER))]
+    ExitedTakingOver(Exit),
+    /// The process closed the link while it took the state of the version before over, and continues to run.
+    #[error("the tool process closed its link while it took over the state of the version before")]
+    DisconnectedTakingOver,
     /// The files changed while the process was starting; their new version starts instead.
     #[error("the files changed while the tool process was starting")]
     Superseded,
@@ -70,6 +76,7 @@ impl StartError {
             Self::Exited(exit) => exited(exit),
             Self::NoSdk { exit, remedy } => no_sdk(exit, remedy),
             Self::ExitedRegistering(exit) => Cause::exited(exit, WHILE_REGISTERING),
+            Self::ExitedTakingOver(exit) => Cause::exited(exit, WHILE_TAKING_OVER),
             Self::Handshake(HandshakeError::Refused(reason)) => {
                 Cause::reported("the tool process did not register its tools: it reported", reason)
             }
@@ -132,6 +139,7 @@ fn no_sdk(exit: &Exit, remedy: &str) -> Cause {
 }
 
 const WHILE_REGISTERING: &str = " while it registered its tools";
+const WHILE_TAKING_OVER: &str = " while it took over the state of the version before";
 
 fn before_it_connected(exit: &Exit) -> &'static str {
     if exit.status.success() {
@@ -190,9 +198,8 @@ mod tests {
         let exit = || Exit { status: Status::Code(1), stderr_tail: vec!["secret".into()], uptime: Duration::ZERO };
         let refused = HandshakeError::Refused("secret".into());
         let no_sdk = StartError::NoSdk { exit: exit(), remedy: "install it".into() };
-        for error in
-            [StartError::Exited(exit()), StartError::ExitedRegistering(exit()), StartError::Handshake(refused), no_sdk]
-        {
+        let connected = [StartError::ExitedRegistering(exit()), StartError::ExitedTakingOver(exit())];
+        for error in connected.into_iter().chain([StartError::Exited(exit()), StartError::Handshake(refused), no_sdk]) {
             let cause = Cause::from(&error);
             assert_eq!(cause.to_string(), error.to_string());
             assert_eq!(cause.without_lines(), error.without_lines());

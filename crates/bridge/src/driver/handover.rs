@@ -65,7 +65,7 @@ impl Handover {
             Ok(answer) => {
                 tracing::warn!("the new version has not taken over the state of the version before: {}", answer.error);
             }
-            Err(CallError::Closed(_)) => return Err(StartError::Disconnected),
+            Err(CallError::Closed(_)) => return Err(StartError::DisconnectedTakingOver),
             Err(CallError::TimedOut(time)) => return Err(StartError::StateNotTakenOver(time)),
             Err(error) => {
                 tracing::warn!("the new version has not taken over the state of the version before: {error}");

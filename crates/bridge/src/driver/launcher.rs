@@ -232,9 +232,13 @@ impl Launcher {
         let (registered, sdk) = match register(&link, &mut events, &mut pending, handover).await {
             Ok(registered) => registered,
             // The link closes a moment before the exit is known; the exit is the better reason.
-            Err(StartError::Disconnected) => {
+            Err(error @ (StartError::Disconnected | StartError::DisconnectedTakingOver)) => {
                 let exit = tokio::time::timeout(EXIT_WAIT, ended(exit)).await;
-                return Err(exit.map_or(StartError::Disconnected, StartError::ExitedRegistering));
+                return Err(match (exit, error) {
+                    (Ok(exit), StartError::DisconnectedTakingOver) => StartError::ExitedTakingOver(exit),
+                    (Ok(exit), _) => StartError::ExitedRegistering(exit),
+                    (Err(_), error) => error,
+                });
             }
             Err(error) => return Err(error),
         };
@@ -390,6 +394,7 @@ async fn take_over(
     let announced = tokio::time::timeout(ANNOUNCEMENT, announcement(link, events, draft));
     // A process that does not announce itself is silent until it gets the request for its list.
     if !announced.await.unwrap_or(Ok(false))? {
+        tracing::info!("the new version has no function that takes over the state of the version before");
         return Ok(false);
     }
     let mut taking_over = pin!(handover.carry_out(link));
@@ -397,7 +402,7 @@ async fn take_over(
         tokio::select! {
             biased;
             event = events.recv() => match event {
-                Some(Event::Closed(_)) | None => return Err(StartError::Disconnected),
+                Some(Event::Closed(_)) | None => return Err(StartError::DisconnectedTakingOver),
                 Some(event) => list_control::answer_early(link, event, draft),
             },
             taken_over = &mut taking_over => return taken_over.map(|()| true),

@@ -81,7 +81,10 @@ async fn a_process_without_its_state_gets_the_request_for_its_list() {
 
 #[tokio::test]
 async fn a_process_that_closes_its_link_over_the_state_is_not_used() {
+    let log = Log::capture();
     does_not_take_over(async |next| drop(next)).await;
+    let text = log.text();
+    assert!(text.contains("while it took over the state of the version before"), "{text}");
 }
 
 #[tokio::test]
@@ -110,6 +113,7 @@ async fn does_not_take_over(does: impl AsyncFnOnce(Tool)) {
 
 #[tokio::test]
 async fn a_process_without_an_announcement_gets_no_state() {
+    let log = Log::capture();
     let (stage, mut old, mut host) = handing_over().await;
     stage.reload().await;
     let mut next = stage.process().await;
@@ -119,4 +123,6 @@ async fn a_process_without_an_announcement_gets_no_state() {
     next.has_nothing_else().await;
     while host.next().await["method"] != "notifications/tools/list_changed" {}
     old.is_left().await;
+    let text = log.text();
+    assert!(text.contains("has no function that takes over the state of the version before"), "{text}");
 }
