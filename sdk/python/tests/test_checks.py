@@ -106,12 +106,12 @@ def test_a_value_is_visited_once_for_each_type_of_a_union(
 
 BEYOND = "expected a number within ±1.8e308, got "
 NUMBERS: list[tuple[str, str]] = [
-    ("1e999", "1e999"),
-    ("-1e999", "-1e999"),
-    ("NaN", "NaN"),
-    ("-Infinity", "-Infinity"),
-    ("9" * 400 + ".5", "a number of 402 characters"),
-    ("9" * 4301, "a number of 4301 characters"),
+    ("1e999", f"{BEYOND}1e999"),
+    ("-1e999", f"{BEYOND}-1e999"),
+    ("NaN", f"{BEYOND}NaN"),
+    ("-Infinity", f"{BEYOND}-Infinity"),
+    ("9" * 400 + ".5", f"{BEYOND}a number of 402 characters"),
+    ("9" * 4301, "expected an integer of at most 4,300 digits, got a number of 4301 characters"),
 ]
 
 
@@ -119,7 +119,7 @@ class Loose(pydantic.BaseModel):
     of: float
 
 
-@pytest.mark.parametrize(("number", "text"), NUMBERS, ids=[each[1] for each in NUMBERS])
+@pytest.mark.parametrize(("number", "text"), NUMBERS, ids=[each[1].rpartition(" got ")[2] for each in NUMBERS])
 def test_a_number_that_cannot_be_read_is_named(number: str, text: str) -> None:
     @tool
     def take(
@@ -143,13 +143,13 @@ def test_a_number_that_cannot_be_read_is_named(number: str, text: str) -> None:
     with Harness() as tools:
         for name in ("real", "count", "exact", "any"):
             found = call("take", f'{{"{name}": {number}}}')
-            assert f"at /{name}: {BEYOND}{text}" in found and "invalid arguments" in found
+            assert f"at /{name}: {text}" in found and "invalid arguments" in found
         for name in ("of", "model"):
-            assert f"at /{name}/of: {BEYOND}{text}" in call("take", f'{{"{name}":{{"of":{number}}}}}')
+            assert f"at /{name}/of: {text}" in call("take", f'{{"{name}":{{"of":{number}}}}}')
         with pytest.raises(Exception, match="at /of: expected number, got"):
             tools.get("ask", of=number)
     answer = ElicitationResponse("accept", f'{{"of":{number}}}')
-    with pytest.raises(Refused, match=f"at /of: {BEYOND}{text}"):
+    with pytest.raises(Refused, match=f"at /of: {text}"):
         Form("How much?", Loose)._read(answer)
 
 

@@ -39,6 +39,10 @@ def parse(text: str) -> Any:
     return value if end == len(text) else _decode(text)
 
 
+_MAX_DIGITS = 4300
+"""The most digits of an integer that Python reads by default."""
+
+
 class Beyond(ValueError):
     """Numbers of a JSON text that cannot be read. `places` has their places and texts."""
 
@@ -50,6 +54,8 @@ class Beyond(ValueError):
 def not_within(text: str) -> str:
     """The fault of a number in JSON that is too large for a double, or for an integer of Python."""
     shown = text if len(text) <= 60 else f"a number of {len(text)} characters"
+    if text.lstrip("-").isdigit() and len(text) > _MAX_DIGITS:
+        return f"expected an integer of at most {_MAX_DIGITS:,} digits, got {shown}"
     return f"expected a number within ±1.8e308, got {shown}"
 
 
