@@ -59,7 +59,7 @@ use crate::args::http::Protocols;
 use crate::args::parsed::{Endpoint, Options, Parsed, Source, StdioOptions};
 use crate::args::tool::{FileServer, ToolFlags};
 use crate::args::trace::MockOptions;
-use file_flags::Served;
+use file_flags::{Served, check_sdk};
 use refusal::refuse;
 use settings::Settings;
 use upstream::UpstreamFlags;
@@ -252,6 +252,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     let is_tool = |flag: &Arg| flag.get_long().is_some_and(|name| tool::TOOL_FILES_ONLY.contains(&name));
     let network_flags = flags_used(&grammar, &plain, is_network);
     let tool_flags = flags_used(&grammar, &plain, is_tool);
+    check_sdk(&grammar, &plain, &tool_flags)?;
     let polls = !flags_used(&grammar, &plain, |flag| flag.get_long() == Some("poll")).is_empty();
     let matches = Settings::of(&grammar, &plain, variable)?.matches(&grammar, &words, plain)?;
     let command = match Cli::from_arg_matches(&matches) {

@@ -211,6 +211,8 @@ fn a_file_with_another_sdk_is_served_as_a_command() {
             let expected = format!("7 v{version}");
             eventually("the version", || (host.text("work", &json!({"id": 7, "ms": 0})) == expected).then_some(()));
         }
+        let refused = printed(&["list", file, "--sdk", "bundled"]);
+        assert!(refused.contains("--sdk is for tool files: "), "{refused}");
         for verb in ["run", "dev"] {
             let refused = printed(&[verb, file, "--hot-reload", "swap"]);
             let expected = format!("--hot-reload is for tool files: {file} is an MCP server with another SDK");

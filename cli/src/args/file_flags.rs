@@ -2,6 +2,11 @@
 
 use std::path::Path;
 
+use clap::{ArgMatches, Command};
+use protomcp_bridge::ToolFile;
+
+use crate::args::settings::tool_file;
+use crate::args::tool::server_words;
 use crate::exit::Failure;
 
 /// Flags for tool files that matter to servers, too, if their files are watched.
@@ -41,6 +46,20 @@ impl Served<'_> {
     }
 }
 
+/// Refuses `--sdk` for a file that is an MCP server with another SDK. `given` are the flags for tool files on the command
+/// line.
+pub(super) fn check_sdk(grammar: &Command, matches: &ArgMatches, given: &[String]) -> Result<(), Failure> {
+    let Some(flag) = given.iter().find(|flag| *flag == "--sdk") else { return Ok(()) };
+    let Some((verb, matches)) = matches.subcommand() else { return Ok(()) };
+    let Some(file) = grammar.find_subcommand(verb).and_then(|command| tool_file(command, matches)) else {
+        return Ok(());
+    };
+    match server_words(&ToolFile::new(&file)) {
+        Some(_) => Served::File(&file).check([flag]),
+        None => Ok(()),
+    }
+}
+
 /// The reason why a flag is not needed, where that is not obvious.
 fn hint(flag: &str) -> &'static str {
     match flag {
@@ -53,7 +72,33 @@ fn hint(flag: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
+    use crate::args::parse;
+
+    #[test]
+    fn each_command_refuses_an_sdk_for_a_file_on_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let [server, tools] = ["server.py", "tools.py"].map(|name| folder.path().join(name));
+        std::fs::write(&server, "from fastmcp import FastMCP\n").unwrap();
+        std::fs::write(&tools, "from protomcp import tool\n").unwrap();
+        for verb in ["run", "dev", "list", "call", "read", "prompt", "validate", "playground"] {
+            let refusal = |file: &Path, rest: &[&str]| {
+                let words = ["pmcp", verb, file.to_str().unwrap(), "x"];
+                let words = words.into_iter().take(if ["call", "read", "prompt"].contains(&verb) { 4 } else { 3 });
+                let parsed = parse(words.chain(rest.iter().copied()).map(OsString::from));
+                parsed.err().map(|failure| failure.to_string()).unwrap_or_default()
+            };
+            let refused = refusal(&server, &["--sdk", "bundled"]);
+            assert!(
+                refused.starts_with("--sdk is for tool files: ") && refused.contains("server.py"),
+                "{verb}: {refused}"
+            );
+            assert_eq!(refusal(&server, &[]), "", "{verb}");
+            assert_eq!(refusal(&tools, &["--sdk", "bundled"]), "", "{verb}");
+        }
+    }
 
     #[test]
     fn flags_without_a_meaning_for_servers_are_refused() {
