@@ -92,6 +92,12 @@ mod tests {
             ("a\u{1b}[31m", false, false),
             ("a\0", false, false),
             ("a\u{202e}b", false, false),
+            ("a\u{2028}b", false, false),
+            ("a\u{2029}b", false, false),
+            ("a\u{200b}b", false, false),
+            ("a\u{feff}b", false, false),
+            ("a\u{e0041}b", false, false),
+            ("👩\u{200d}💻", true, true),
             (" \n", false, false),
         ] {
             assert_eq!((text(given).is_ok(), prose(given).is_ok()), (as_text, as_prose), "{given:?}");
