@@ -1,6 +1,12 @@
 //! Remedies for the failures of a first start: an interpreter or an SDK that is not there.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The most bytes of a file that are searched for a function.
+const SEARCHED: u64 = 1 << 20;
 
 /// The words of an interpreter that has no SDK.
 const MISSING: [(&str, MissingSdk); 4] = [
@@ -113,7 +119,7 @@ impl MissingSdk {
 /// The remedy for an interpreter that has ended with these last lines because another module has the name of the SDK, or
 /// because its SDK lacks a name that the file needs. `is_lent`: it was lent an SDK.
 pub(crate) fn other_sdk(lines: &[String], is_lent: bool) -> Option<&'static str> {
-    lines.iter().find_map(|line| {
+    lines.iter().enumerate().find_map(|(at, line)| {
         let is_unknown = line.starts_with("ImportError: cannot import name ") && line.contains(" from 'protomcp");
         if is_unknown && line.contains("/protomcp.py") || line.contains("; 'protomcp' is not a package") {
             return Some("a file protomcp.py hides the SDK: give it another name");
@@ -121,20 +127,36 @@ pub(crate) fn other_sdk(lines: &[String], is_lent: bool) -> Option<&'static str>
         // The folder of a lent one is named by its digest.
         let is_installed = is_unknown && !line.contains("/protomcp/sdk/python-");
         let is_node = !is_lent && line.contains("module 'protomcp' does not provide an export named");
-        (is_installed || is_node || is_refused_keyword(line)).then_some(
+        let is_refusal = refusing(line).is_some_and(|function| !is_defined_by_caller(function, &lines[..at]));
+        (is_installed || is_node || is_refusal).then_some(
             "the SDK that is installed is another one, or an older one, than the file is written for: with --sdk bundled it \
              runs with that of pmcp",
         )
     })
 }
 
-/// True if a function of the published SDK has refused a keyword argument that ours takes.
-fn is_refused_keyword(line: &str) -> bool {
-    let refusal =
-        line.strip_prefix("TypeError: ").and_then(|line| line.split_once("() got an unexpected keyword argument '"));
-    let Some((function, rest)) = refusal else { return false };
+/// The function with the name of one of the published SDK that has refused a keyword argument that ours takes.
+fn refusing(line: &str) -> Option<&str> {
+    let (function, rest) = line.strip_prefix("TypeError: ")?.split_once("() got an unexpected keyword argument '")?;
     let keyword = rest.split('\'').next().unwrap_or_default();
-    KEYWORDS.iter().any(|(known, keywords)| *known == function && keywords.contains(&keyword))
+    KEYWORDS.iter().any(|(known, keywords)| *known == function && keywords.contains(&keyword)).then_some(function)
+}
+
+/// True if the file of the last frame has a function or class of this name itself: the traceback of a refusal ends with the
+/// caller.
+fn is_defined_by_caller(function: &str, frames: &[String]) -> bool {
+    let name = function.split('.').next().unwrap_or(function);
+    let caller = frames.iter().rev().find_map(|line| line.trim_start().strip_prefix("File \"")?.split('"').next());
+    let Some(caller) = caller.map(Path::new).filter(|path| path.is_file()) else { return false };
+    let mut text = Vec::new();
+    let read = File::open(caller).and_then(|file| file.take(SEARCHED).read_to_end(&mut text));
+    let is_definition = |line: &str| {
+        let line = line.trim_start();
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        let rest = line.strip_prefix("def ").or_else(|| line.strip_prefix("class "));
+        rest.and_then(|rest| rest.strip_prefix(name)).is_some_and(|rest| rest.starts_with(['(', ':', ' ']))
+    };
+    read.is_ok() && String::from_utf8_lossy(&text).lines().any(is_definition)
 }
 
 /// The remedy for a process that has ended with these last lines.
@@ -245,6 +267,27 @@ mod tests {
             let found = other_sdk(&["Traceback".to_owned(), line.to_owned()], is_lent);
             assert_eq!(found.is_some(), expected.is_some(), "{line}: {found:?}");
             assert!(found.zip(expected).is_none_or(|(found, part)| found.contains(part)), "{line}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_keyword_that_the_author_refuses_has_no_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tools.py");
+        let lines = [
+            "Traceback (most recent call last):".to_owned(),
+            format!("  File \"{}\", line 3, in <module>", file.display()),
+            "    @tool('x', concurrent=1)".to_owned(),
+            "TypeError: tool() got an unexpected keyword argument 'concurrent'".to_owned(),
+        ];
+        for (text, has_remedy) in [
+            ("from protomcp import tool\n", true),
+            ("def tool(d):\n", false),
+            ("import protomcp\n\nasync def tool(d):\n", false),
+            ("def toolbox(d):\n", true),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(other_sdk(&lines, true).is_some(), has_remedy, "{text}");
         }
     }
 
