@@ -16,6 +16,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::bundle::Bundle;
 use crate::error::LendError;
 
+/// The folder of compiled files beside those of Python.
+const COMPILED: &str = "__pycache__";
+
 /// Versions of an SDK that are kept; with one more, the oldest is deleted.
 const VERSIONS: usize = 8;
 
@@ -58,6 +61,10 @@ impl SdkCache {
             if !has(&path, file.bytes, &mut bytes) {
                 write(&path, file.bytes)?;
             }
+            if path.extension().is_some_and(|extension| extension == "py") {
+                // Python would make it with the mask of the user, for a group perhaps. Without it Python compiles anew.
+                let _ = make(&path.with_file_name(COMPILED));
+            }
         }
         if is_new {
             // Another user may have made the folder since.
@@ -67,17 +74,21 @@ impl SdkCache {
         Ok(folder)
     }
 
-    /// Refuses folders in which other users could change or replace a file: all that this program makes.
+    /// Refuses files that other users could change or replace: all that this program makes, and those that Python has
+    /// compiled of them.
     fn refuse_shared(&self, bundle: &Bundle) -> Result<(), LendError> {
         let folder = self.folder.join(bundle.folder);
         let files = bundle.files.iter().map(|file| folder.join(file.path));
-        let mut folders = BTreeSet::new();
+        let mut paths = BTreeSet::new();
         for file in files {
-            let above = file.ancestors().skip(1).take_while(|path| path.starts_with(&self.outermost));
-            folders.extend(above.map(Path::to_owned));
+            let all = file.ancestors().take_while(|path| path.starts_with(&self.outermost));
+            paths.extend(all.map(Path::to_owned));
+            paths.insert(file.with_file_name(COMPILED));
         }
+        let compiled = paths.iter().filter(|path| path.ends_with(COMPILED)).flat_map(fs::read_dir).flatten().flatten();
+        let compiled: Vec<_> = compiled.map(|entry| entry.path()).collect();
         let others_can_change = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| is_shared(&found));
-        match folders.into_iter().find(others_can_change) {
+        match paths.into_iter().chain(compiled).find(others_can_change) {
             Some(path) => Err(LendError::Shared(path)),
             None => Ok(()),
         }
@@ -103,9 +114,9 @@ impl SdkCache {
 }
 
 /// True if users other than this one and the system's could change the files.
-fn is_shared(folder: &fs::Metadata) -> bool {
+fn is_shared(found: &fs::Metadata) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    (folder.uid() != own && folder.uid() != 0) || folder.mode() & 0o022 != 0
+    (found.uid() != own && found.uid() != 0) || found.mode() & 0o022 != 0
 }
 
 /// True if the file has exactly these bytes. `buffer` is reused.
@@ -121,13 +132,18 @@ fn has(path: &Path, bytes: &[u8], buffer: &mut Vec<u8>) -> bool {
 fn write(path: &Path, bytes: &[u8]) -> Result<(), LendError> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let folder = path.parent().expect("a file is in a folder");
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(LendError::io(folder))?;
+    make(folder)?;
     let draft = folder.join(format!(".new-{}-{}", process::id(), WRITTEN.fetch_add(1, Ordering::Relaxed)));
     let written = create(&draft, bytes).and_then(|()| fs::rename(&draft, path));
     written.map_err(|error| {
         drop(fs::remove_file(&draft));
         LendError::io(path)(error)
     })
+}
+
+/// Makes a folder for this user alone, unless it is there.
+fn make(folder: &Path) -> Result<(), LendError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(LendError::io(folder))
 }
 
 fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -103,6 +103,24 @@ fn each_folder_of_this_program_is_examined() {
 }
 
 #[test]
+fn files_that_python_has_compiled_are_examined() {
+    let (_folder, cache) = cache();
+    let kept = cache.keep(&BUNDLE).unwrap();
+    let compiled = kept.join("sdk/deep/__pycache__");
+    assert_eq!(fs::metadata(&compiled).unwrap().mode() & 0o777, 0o700);
+    let file = compiled.join("b.cpython-311.pyc");
+    fs::write(&file, "").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    cache.keep(&BUNDLE).unwrap();
+    for path in [kept.join("sdk/a.py"), file, compiled] {
+        let before = fs::metadata(&path).unwrap().permissions();
+        fs::set_permissions(&path, fs::Permissions::from_mode(before.mode() | 0o002)).unwrap();
+        assert!(matches!(cache.keep(&BUNDLE), Err(LendError::Shared(found)) if found == path), "{}", path.display());
+        fs::set_permissions(&path, before).unwrap();
+    }
+}
+
+#[test]
 fn a_path_that_cannot_be_made_is_named() {
     let (folder, _) = cache();
     fs::write(folder.path().join("file"), "").unwrap();
