@@ -117,7 +117,9 @@ impl fmt::Display for Failure {
             }
             Why::Full => write!(f, "too many sessions with server \"{server}\" are in use"),
             Why::Gone => write!(f, "the session with server \"{server}\" is over"),
-            Why::Late => write!(f, "server \"{server}\" did not answer before the request was cancelled"),
+            Why::Late => {
+                write!(f, "server \"{server}\" did not answer before the request was cancelled or its session ended")
+            }
             Why::Request(error) => write!(f, "server \"{server}\": {error}"),
         }
     }
@@ -128,6 +130,12 @@ mod tests {
     use protomcp_client::CloseReason;
 
     use super::*;
+
+    #[test]
+    fn a_late_answer_may_be_too_late_for_a_session() {
+        let failure = Failure { server: "a".into(), why: Why::Late };
+        assert!(failure.to_string().ends_with("before the request was cancelled or its session ended"), "{failure}");
+    }
 
     #[test]
     fn the_output_of_a_server_is_for_the_log_alone() {
