@@ -108,3 +108,39 @@ def test_an_error_that_is_meant_for_the_caller_has_no_type(capfd: pytest.Capture
                 use()
             assert "Error:" not in str(found.value) and "InvalidArguments" not in str(found.value)
     assert capfd.readouterr().err == ""
+
+
+def test_a_long_chain_of_causes_is_cut(capfd: pytest.CaptureFixture[str]) -> None:
+    @tool
+    def fail() -> None:
+        error = ValueError("cause 0")
+        for number in range(1, 100_000):
+            error, before = ValueError(f"cause {number}"), error
+            error.__cause__ = before
+        chains.append(error.__cause__)
+        raise error
+
+    chains: list[BaseException | None] = []
+    with Harness() as tools:
+        start = time.monotonic()
+        assert tools.call(fail).text == "ValueError: cause 99999"
+        assert time.monotonic() - start < 2
+    said = capfd.readouterr().err
+    assert "99,989 earlier causes are left out" in said and said.count("ValueError: ") == 11
+    assert "cause 99989\n" in said and "cause 99988\n" not in said
+    (error,) = chains
+    for _ in range(10):
+        assert error is not None
+        error = error.__cause__
+    assert str(error) == "cause 99988", "the exceptions stay as they are"
+
+
+def test_a_long_text_is_cut_in_the_log(capfd: pytest.CaptureFixture[str]) -> None:
+    @tool
+    def fail() -> None:
+        raise ValueError("x" * 100_000)
+
+    with Harness() as tools:
+        assert tools.call(fail).text == "ValueError: " + "x" * 100_000
+    said = capfd.readouterr().err
+    assert "more characters)" in said and len(said) < 30_000

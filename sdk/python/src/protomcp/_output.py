@@ -226,7 +226,6 @@ def report(error: BaseException, about: str) -> None:
     if isinstance(error, (ToolError, InvalidArguments, Cancelled, SystemExit)):
         return
     import sys
-    import traceback
 
     if isinstance(error, (OutputMismatch, DeclarationError)):
         print(f"protomcp: {about}: {error}", file=sys.stderr, flush=True)
@@ -235,8 +234,54 @@ def report(error: BaseException, about: str) -> None:
     way = (os.path.dirname(__file__), f"{os.sep}asyncio")
     while at is not None and at.tb_next is not None and os.path.dirname(at.tb_frame.f_code.co_filename).endswith(way):
         at = at.tb_next
-    lines = traceback.format_exception(type(error), error, at)
-    print(f"protomcp: {about} has failed\n{''.join(lines)}", end="", file=sys.stderr, flush=True)
+    print(f"protomcp: {about} has failed\n{_traceback(error, at)}", end="", file=sys.stderr, flush=True)
+
+
+_CAUSES = 10
+"""The most causes of an exception in the log: each takes time, in which no other handler runs."""
+_TEXT = 20_000
+"""The most characters of a text in a traceback."""
+
+
+def _traceback(error: BaseException, at: Any) -> str:
+    """The traceback of an exception and of its nearest causes."""
+    import traceback
+
+    last, omitted = _last_cause(error)
+    if not omitted:
+        return "".join(map(_shortened, traceback.format_exception(type(error), error, at)))
+    before = {name: getattr(last, name) for name in ("__cause__", "__context__", "__suppress_context__")}
+    try:
+        # The library visits all causes, whether or not it writes them.
+        for name in ("__cause__", "__context__"):
+            object.__setattr__(last, name, None)
+        lines = traceback.format_exception(type(error), error, at)
+    finally:
+        for name, value in before.items():
+            object.__setattr__(last, name, value)
+    return "".join([f"{omitted:,} earlier causes are left out\n\n", *map(_shortened, lines)])
+
+
+def _last_cause(error: BaseException) -> tuple[BaseException, int]:
+    """The last exception to write, and the number of causes that it has."""
+    last, each, count, seen = error, _cause(error), 0, {id(error)}
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        count += 1
+        if count <= _CAUSES:
+            last = each
+        each = _cause(each)
+    return last, max(0, count - _CAUSES)
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    if error.__cause__ is not None or error.__suppress_context__:
+        return error.__cause__
+    return error.__context__
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _TEXT else f"{text[:_TEXT]}… ({len(text) - _TEXT:,} more characters)\n"
 
 
 def refused(text: str, details: WireError | None = None) -> CallToolResponse:
