@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import time
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ from protomcp import (
     prompt,
     resource,
     resource_template,
+    runner,
     step,
     take_over,
     tool,
@@ -144,3 +148,19 @@ def test_a_long_text_is_cut_in_the_log(capfd: pytest.CaptureFixture[str]) -> Non
         assert tools.call(fail).text == "ValueError: " + "x" * 100_000
     said = capfd.readouterr().err
     assert "more characters)" in said and len(said) < 30_000
+
+
+def test_an_interrupt_has_no_way_through_the_sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place in the handler has been reported."""
+
+    def serve(stream: object) -> None:
+        raise KeyboardInterrupt
+
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        monkeypatch.setenv("PROTOMCP_SOCKET", str(tmp_path / "s"))
+        monkeypatch.setattr(runner, "serve", serve)
+        with pytest.raises(KeyboardInterrupt) as caught:
+            runner.run()
+    assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "run"

@@ -39,6 +39,9 @@ def run() -> None:
     except DeclarationError as error:
         # The place in the file says more than the way here.
         sys.exit(f"protomcp: {error}")
+    except KeyboardInterrupt as error:
+        # The log has the place in the handler already.
+        raise error.with_traceback(None) from error.__cause__
 
 
 def serve(stream: Any) -> None:
