@@ -132,6 +132,16 @@ impl Routes {
         unwanted
     }
 
+    /// Removes a directory that the system has forgotten as well. Members request it again when it returns; one that
+    /// returned before the notification was read is requested already.
+    fn forget(&mut self, directory: &Path) {
+        let Some(requested) = self.directories.get(directory) else { return };
+        let stamp = Stamp::of(directory).ok();
+        if stamp.is_none() || stamp != requested.stamp {
+            self.directories.remove(directory);
+        }
+    }
+
     /// Sends each sign to the members that requested its directory.
     fn deliver(&self, signs: &[Sign]) {
         let mut shares: BTreeMap<u64, Vec<Sign>> = BTreeMap::new();
@@ -169,9 +179,8 @@ impl EventHandler for Router {
                 routes.inboxes.values().for_each(|inbox| inbox.forward(Err(failure())));
             }
         }
-        // The system has forgotten them as well. Members request a directory that returns again.
         for path in removed {
-            routes.directories.remove(&path);
+            routes.forget(&path);
         }
     }
 }
@@ -262,5 +271,19 @@ mod tests {
         let removed = EventKind::Remove(notify::event::RemoveKind::Folder);
         router.handle_event(Ok(Event::new(removed).add_path("/a".into())));
         assert!(lock(&router.0).directories.is_empty());
+    }
+
+    #[test]
+    fn a_directory_that_returned_in_time_is_not_forgotten() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut routes = Routes::default();
+        let (signals, _received) = sync_channel(64);
+        let member = routes.join(Inbox::new(signals));
+        routes.request(directory.path(), member, Stamp::of(directory.path()).ok());
+        routes.forget(directory.path());
+        assert_eq!(routes.directories.len(), 1);
+        routes.request(directory.path(), member, Stamp::of(Path::new("/")).ok());
+        routes.forget(directory.path());
+        assert!(routes.directories.is_empty());
     }
 }
