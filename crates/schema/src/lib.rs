@@ -7,6 +7,8 @@ mod cursor;
 mod describe;
 #[cfg(feature = "validation")]
 mod explain;
+#[cfg(feature = "validation")]
+mod format;
 mod go_duration;
 #[cfg(feature = "validation")]
 mod json_text;
@@ -32,6 +34,8 @@ mod work;
 
 #[cfg(feature = "validation")]
 pub use admits::admits_member;
+#[cfg(feature = "validation")]
+pub use format::has_format;
 pub use go_duration::GoDuration;
 #[cfg(feature = "validation")]
 pub use mismatch::Mismatch;
