@@ -43,10 +43,9 @@ mod embed {
         fs::write(out.join("bundled.rs"), source).expect("the list can be written");
     }
 
-    /// The files below `folder`, in a folder of the bundle.
+    /// The files below `folder`, in a folder of the bundle. Cargo watches the files and not the folder, which has compiled ones as
+    /// well: a new file comes with the edit of the one that uses it.
     fn below(folder: &Path, name: &str, is_part: &impl Fn(&Path) -> bool) -> Vec<File> {
-        // A new file changes the time of its folder.
-        println!("cargo:rerun-if-changed={}", folder.display());
         let mut found = Vec::new();
         for entry in fs::read_dir(folder).expect("the folder of an SDK can be read") {
             let path = entry.expect("an entry can be read").path();
