@@ -83,7 +83,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "progress, log messages and notices that wait to be sent",
-        "{crates/session/src/info.rs max_notices count} or {crates/session/src/info.rs max_notice_bytes bytes} of a session; the client is told how many were dropped",
+        "{crates/session/src/info.rs max_notices count} or {crates/session/src/info.rs max_notice_bytes bytes} of a session, whose client is told how many were dropped, or of a request without a session",
         "",
     ),
     (

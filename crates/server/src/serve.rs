@@ -29,15 +29,16 @@ use crate::serve::drive::Driver;
 use crate::serve::parts::Parts;
 use crate::serve::peer::Peer;
 use crate::serve::serve_error::ServeError;
+use crate::serve::stateless::Replies;
 use crate::service::handler::Handler;
 use crate::service::observer::{Observers, SessionObserver};
 use crate::service::outgoing_layer::OutgoingLayer;
 use crate::service::router::Router;
 use crate::service::{Layer, Service};
 use crate::state::handle::ServerHandle;
-use protomcp_session::Limits;
+use protomcp_session::{Extensions, Limits, StatelessMeta};
 use protomcp_transport::{Transport, TransportError};
-use protomcp_types::RawJson;
+use protomcp_types::{RawJson, Request};
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
 pub struct Server<S>(Parts<S>);
@@ -158,6 +159,16 @@ impl<S: Service> Server<S> {
         let peer = Peer::of(&transport);
         let (source, sink) = transport.split();
         Driver::new(&self.0, peer, source, sink, self.0.sessions.shutdown_token()).run()
+    }
+
+    /// Serves one request of MCP 2026-07-28 without a session; `meta` is its `_meta`. Requests of other revisions are
+    /// answered with an error. `known` is the knowledge of the transport about the request
+    /// ([`Context::extension`](crate::Context::extension)); the caller bounds the bytes of requests. Must be called
+    /// inside a tokio runtime with timers.
+    ///
+    /// At a shutdown a call may end within [`Limits::drain_timeout`], as in [`Server::serve`].
+    pub fn answer(&self, request: Request, meta: &StatelessMeta, peer: Peer, known: Extensions) -> Replies {
+        Replies::alone(&self.0, request, meta, peer, known)
     }
 }
 

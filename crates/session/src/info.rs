@@ -95,8 +95,8 @@ pub struct Limits {
     /// Messages that are kept for the client: not written yet, or held back until their batch is complete. At this many
     /// the session stops reading until some are written.
     pub max_unsent: usize,
-    /// Progress and log messages that are queued or not written. One more is dropped, counted, and reported once there
-    /// is room again.
+    /// Progress and log messages of a session, or of one request without a session, that are queued or not written. One
+    /// more is dropped, counted, and reported once there is room again.
     pub max_notices: usize,
     /// Bytes of their parameters. At this many, one more is dropped in the same way.
     pub max_notice_bytes: usize,

@@ -31,7 +31,7 @@ pub(crate) enum Era {
     /// A revision with a handshake.
     Stateful,
     /// The revision without one.
-    Stateless(Attempt),
+    Stateless,
 }
 
 /// The number of a stateless request among the attempts of its client.

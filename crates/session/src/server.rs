@@ -21,20 +21,19 @@ use std::sync::Arc;
 
 use protomcp_types::{
     ErrorObject, JsonBuf, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, Request,
-    RequestMeta, Response, ServerCapabilities, SubscriptionFilter, TaskRequest,
+    RequestMeta, Response, ServerCapabilities, SubscriptionFilter,
 };
 
 use crate::budget::Reservation;
 use crate::client_info::ClientInfo;
 use crate::info::{Limits, ServerInfo};
 use crate::outgoing::{CallId, Outgoing};
-use crate::pending::{Closed, Era, OnSuccess, Pending, RequestKey};
+use crate::pending::{Attempt, Closed, Era, OnSuccess, Pending, RequestKey};
 use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::Shape;
 use crate::server::handshake::Lifecycle;
 use crate::server::listener::Listeners;
 use crate::subscriptions::{Subscriptions, Topic};
-use crate::task_view::{TaskAnswer, TaskView};
 
 pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
 pub use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};
@@ -43,7 +42,7 @@ pub use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessR
 #[derive(Debug)]
 pub struct Session {
     info: Arc<ServerInfo>,
-    stateless: Stateless,
+    stateless: Arc<Stateless>,
     /// The capabilities of the server in the negotiated revision.
     offered: ServerCapabilities,
     lifecycle: Lifecycle,
@@ -68,8 +67,9 @@ pub enum Inbound {
     /// This request listens for changes: find out which of them the client may be notified of, then call
     /// [`Session::begin_listening`]. [`Session::reply`] ends the request early.
     Listen(RequestKey, Arc<ClientInfo>, Box<SubscriptionFilter>),
-    /// A request about a task without a session; answer it at once, with [`Session::reply`].
-    Task(RequestKey, TaskRequest),
+    /// A request of the stateless revision for the service, or about a task. Answer it without the session, which only
+    /// knows its id: call [`Session::close`] before the answer is sent.
+    Stateless(RequestKey, Box<StatelessRequest>),
     /// The client has cancelled this request; [`Session::reply`] no longer answers it.
     Cancel(RequestKey),
     /// The client has answered a request of the server.
@@ -96,12 +96,8 @@ pub struct IncomingCall {
     pub request: ServerRequest,
     /// The token for progress notifications; `None`: the client has requested none.
     pub progress_token: Option<ProgressToken>,
-    /// The client of the session, or the one that a stateless request names.
+    /// The client of the session.
     pub client: Arc<ClientInfo>,
-    /// The members of a request of the stateless revision.
-    pub stateless: Option<StatelessInfo>,
-    /// Answers to questions for the client; only of stateless requests that may ask.
-    pub inputs: Option<Box<RetryInput>>,
 }
 
 impl Session {
@@ -110,7 +106,7 @@ impl Session {
     pub fn server(info: Arc<ServerInfo>, max_pending: usize) -> Self {
         Self {
             offered: info.capabilities.clone(),
-            stateless: Stateless::new(Arc::clone(&info)),
+            stateless: Arc::new(Stateless::new(Arc::clone(&info))),
             info,
             lifecycle: Lifecycle::Fresh,
             pending: Pending::new(max_pending),
@@ -122,11 +118,17 @@ impl Session {
         }
     }
 
-    /// Describes the server in this way to requests without a session.
+    /// Reads requests without a session with this, which also describes the server to them.
     #[must_use]
-    pub fn describe_stateless(mut self, info: Arc<ServerInfo>) -> Self {
-        self.stateless = Stateless::new(info);
+    pub fn with_stateless(mut self, stateless: Arc<Stateless>) -> Self {
+        self.stateless = stateless;
         self
+    }
+
+    /// The stateless revision of the server, as requests of this connection see it.
+    #[must_use]
+    pub fn stateless(&self) -> &Arc<Stateless> {
+        &self.stateless
     }
 
     /// Takes the bytes of subscriptions out of a budget.
@@ -162,7 +164,7 @@ impl Session {
         }
         let meta = RequestMeta::of(&request.params);
         if Stateless::has(&request.method, &meta) {
-            self.stateless(request, &meta.into())
+            self.stateless_request(request, &meta.into())
         } else {
             self.stateful(request, meta.progress_token())
         }
@@ -180,15 +182,15 @@ impl Session {
         let outcome = outcome.and_then(|result| self.succeed(key.number, then, result));
         let outcome = match era {
             Era::Stateful => outcome.map(|result| encode::result(result, Shape::Stateful)),
-            Era::Stateless(attempt) => self.stateless.outcome(outcome, attempt),
+            Era::Stateless => self.stateless.outcome(outcome, Attempt::First),
         };
         Some(Response { id: Some(key.id.clone()), outcome }.into())
     }
 
-    /// Encodes a task as the answer to a request.
-    pub fn reply_task(&mut self, key: &RequestKey, task: &TaskView, answer: TaskAnswer) -> Option<Message> {
-        self.pending.close(key)?;
-        Some(Message::result(key.id.clone(), self.stateless.task(task, answer)))
+    /// A request without a session ([`Inbound::Stateless`]) is about to be answered. `false`: the client has cancelled
+    /// it, and gets no answer.
+    pub fn close(&mut self, key: &RequestKey) -> bool {
+        self.pending.close(key).is_some()
     }
 
     /// Applies the effect of the success of a request.

@@ -314,13 +314,6 @@ impl Context {
         Arc::clone(&self.0) as Arc<dyn Cancel>
     }
 
-    /// True if the call may have to leave its connection.
-    pub(crate) fn may_leave(&self) -> bool {
-        let can = &self.0.info.client.capabilities;
-        let may_ask = || ["elicitation", "sampling", "roots"].iter().any(|name| can.capability(name).is_some());
-        self.mrtr().is_some_and(|mrtr| mrtr.may_be_task() || may_ask())
-    }
-
     /// The call has ended: its outcome answers the request that it belongs to now, if it belongs to one.
     pub(crate) fn finish(&self, outcome: Outcome) {
         match self.mrtr() {
@@ -343,14 +336,10 @@ impl Context {
         }
     }
 
-    /// As [`Context::finish`], of a call that never leaves its connection.
+    /// As [`Context::finish`], of a call of a session in the task of its connection.
     pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
         self.answered();
-        let queue = &self.0.queue;
-        match self.mrtr() {
-            None => queue.settle(outcome),
-            Some(mrtr) => mrtr.finish(outcome, queue).map_or(Ended::NONE, |(_, ended)| ended),
-        }
+        self.0.queue.settle(outcome)
     }
 
     /// Runs a function when the answer to the request is sent: messages that it sends follow the answer.

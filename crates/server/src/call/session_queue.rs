@@ -51,8 +51,6 @@ pub(crate) enum SessionEvent {
     Withdraw(u64),
     /// The messages of this request can no longer reach the client.
     Undeliverable(RequestId),
-    /// The store has found the task of a request, which is answered with this.
-    TaskAnswered(RequestKey, Result<Option<TaskView>, ErrorObject>),
     /// The store has found a task that has changed; `None`: it no longer exists.
     TaskFound(Arc<str>, Option<Box<TaskView>>),
     /// A resource has changed that the client had subscribed to, or a task that it listens for.
@@ -294,11 +292,6 @@ impl SessionQueue {
     /// The service has accepted the topics that a request listens to.
     pub(crate) fn listening(&self, key: RequestKey, filter: Box<SubscriptionFilter>, guard: ListenGuard) {
         self.send(SessionEvent::Listening(key, filter, guard));
-    }
-
-    /// The store has found the task of a request.
-    pub(crate) fn task_answered(&self, key: RequestKey, reply: Result<Option<TaskView>, ErrorObject>) {
-        self.send(SessionEvent::TaskAnswered(key, reply));
     }
 
     /// The store has found a task that has changed.

@@ -12,12 +12,12 @@ mod keepalive;
 mod listening;
 mod open_question;
 mod outbound;
-mod parking;
-mod tasks;
+mod stateless;
+mod stateless_requests;
 mod timers;
 mod unsent;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -38,6 +38,7 @@ use crate::serve::access_log::OpenAccesses;
 use crate::serve::clock::now;
 use crate::serve::drive::arrival::Arrival;
 use crate::serve::drive::open_question::OpenQuestion;
+use crate::serve::drive::stateless_requests::{StatelessReplies, StatelessRequests};
 use crate::serve::drive::unsent::Unsent;
 use crate::serve::parts::Parts;
 use crate::serve::peer::Peer;
@@ -81,11 +82,11 @@ struct Connection<Q, K> {
 
 /// The requests that are being answered, by request number.
 struct Calls {
-    /// Calls that have not ended, cancelled ones included.
+    /// Calls of the session that have not ended, cancelled ones included, and requests that are about to listen.
     running: HashMap<u64, Context>,
-    /// Requests about tasks that wait for the store.
-    queries: HashSet<u64>,
-    /// Those that run in this task; `None` when each has a task of its own.
+    /// Requests of the stateless revision.
+    stateless: StatelessRequests,
+    /// Calls of the session that run in this task; `None` when each has a task of its own.
     inline: Option<InlineCalls>,
     /// Keep requests listening to resources.
     listening: HashMap<u64, ListenGuard>,
@@ -97,7 +98,7 @@ impl Calls {
     fn new(inline: Option<InlineCalls>) -> Self {
         Self {
             running: HashMap::new(),
-            queries: HashSet::new(),
+            stateless: StatelessRequests::default(),
             inline,
             listening: HashMap::new(),
             logged: OpenAccesses::default(),
@@ -120,6 +121,8 @@ enum Step {
     Event(Option<Box<SessionEvent>>),
     /// A call of this task has ended.
     Ended(Context, Outcome),
+    /// A request of the stateless revision has a message for the client, or has ended without an answer.
+    Replied(Box<StatelessReplies>, Option<Reserved>),
     Received(Result<Option<Received>, TransportError>),
     Flushed(Result<(), TransportError>),
     Shutdown,
@@ -133,7 +136,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
         let limits = *sessions.limits();
         let room = sessions.inbound_budget().empty(&peer.owner);
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending)
-            .describe_stateless(sessions.stateless_info())
+            .with_stateless(sessions.stateless())
             .within(room);
         let subscriptions = Arc::clone(session.subscriptions());
         let has_logging = sessions.info().capabilities.logging.is_some();
@@ -179,12 +182,13 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             let mut failure = None;
             let mut steps = 0;
             while !self.is_over() {
-                let may_read = self.may_read();
+                let (may_read, may_send) = (self.may_read(), self.may_send());
                 let deadline = self.deadline();
                 let step = tokio::select! {
                     biased;
                     event = self.events.recv() => Step::Event(event),
                     Some((context, outcome)) = run_calls(&mut self.calls.inline) => Step::Ended(context, outcome),
+                    Some((request, reply)) = self.calls.stateless.next(), if may_send => Step::Replied(request, reply),
                     received = self.connection.source.next(), if may_read => Step::Received(received),
                     flushed = self.connection.sink.flush(), if self.unsent.messages > 0 => Step::Flushed(flushed),
                     () = &mut shutdown, if self.shutdown.is_open() => Step::Shutdown,
@@ -229,7 +233,12 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     }
 
     fn may_read(&self) -> bool {
-        self.connection.is_reading && self.kept() < self.server.sessions.limits().max_unsent
+        self.connection.is_reading && self.may_send()
+    }
+
+    /// True if the client does not owe the reading of too many messages.
+    fn may_send(&self) -> bool {
+        self.kept() < self.server.sessions.limits().max_unsent
     }
 
     fn take(&mut self, step: Step) -> Result<(), ServeError> {
@@ -237,6 +246,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             Step::Event(Some(event)) => self.event(*event).map_err(ServeError::from),
             Step::Event(None) => unreachable!("the driver holds a sender itself"),
             Step::Ended(context, outcome) => self.ended(&context, outcome).map_err(ServeError::from),
+            Step::Replied(request, reply) => self.replied(request, reply).map_err(ServeError::from),
             Step::Received(Ok(Some(received))) => {
                 self.note_activity();
                 self.connection.arrival = Arrival::of(&received, &mut self.connection.source);

@@ -119,12 +119,10 @@ pub(super) fn park(sessions: &ServerHandle, call: &Context) -> Option<InputRequi
 /// Signs the state of a handler that asks by itself, if its questions can be sent.
 pub(super) fn sign_state(
     sessions: &ServerHandle,
-    call: Option<&Context>,
+    call: &Context,
     mut required: InputRequired,
 ) -> Result<ServerResult, ErrorObject> {
-    let Some((call, bound)) = call.and_then(|call| Some((call, call.mrtr()?.bound()?))) else {
-        return Err(ErrorObject::internal("this request cannot be answered with questions"));
-    };
+    let bound = call.mrtr().and_then(|mrtr| mrtr.bound()).ok_or_else(cannot_ask)?;
     if required.questions.is_empty() && required.state.is_none() {
         return Err(ErrorObject::internal("the handler asks for nothing"));
     }
@@ -138,4 +136,9 @@ pub(super) fn sign_state(
     let seal = |state| sessions.keys().seal(&RequestState::Own(state), &bound, SystemTime::now(), lifetime);
     required.state = required.state.map(seal);
     Ok(ServerResult::InputRequired(required))
+}
+
+/// The answer to a request whose handler requires input, and which cannot be answered with questions.
+pub(super) fn cannot_ask() -> ErrorObject {
+    ErrorObject::internal("this request cannot be answered with questions")
 }

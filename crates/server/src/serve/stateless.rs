@@ -1,16 +1,18 @@
-//! One request of the stateless revision, served without a session: for transports that carry each request on its own.
+//! One request of the stateless revision, served without a session.
 //!
 //! The messages that answer it are polled out of [`Replies`], which drives the call. Nothing is spawned for a request
-//! that is answered by one message and was not cancelled.
+//! that came alone, is answered by one message and was not cancelled. A connection that carries many requests, and a
+//! session beside them, polls the replies to each ([`Carrier`]).
 
 mod call;
 mod ending;
 mod listener;
-mod request;
+pub(super) mod request;
 mod timer;
 
 use std::fmt;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context as Wakes, Poll, ready};
 
 use futures_util::FutureExt;
@@ -21,12 +23,12 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::call::ended::Reserved;
 use crate::records::overload;
 use crate::records::store_future::StoreFuture;
-use crate::serve::Server;
 use crate::serve::access_log::Access;
+use crate::serve::parts::Parts;
 use crate::serve::peer::Peer;
 use crate::serve::stateless::call::StatelessCall;
 use crate::serve::stateless::listener::Listener;
-use crate::serve::stateless::request::StatelessParts;
+use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::serve::stateless_tasks;
 use crate::service::Service;
 use protomcp_session::{Attempt, Extensions, ServerResult, StatelessMeta, StatelessRequest, TaskAnswer};
@@ -53,46 +55,39 @@ enum Driver {
     Listener(Box<Listener>),
 }
 
-impl<S: Service> Server<S> {
-    /// Serves one request of MCP 2026-07-28 without a session; `meta` is its `_meta`. Requests of other revisions are
-    /// answered with an error. `known` is the knowledge of the transport about the request
-    /// ([`Context::extension`](crate::Context::extension)); the caller bounds the bytes of requests. Must be called
-    /// inside a tokio runtime with timers.
-    ///
-    /// At a shutdown a call may end within [`Limits::drain_timeout`](crate::Limits::drain_timeout), as in
-    /// [`Server::serve`].
-    pub fn answer(&self, request: Request, meta: &StatelessMeta, peer: Peer, known: Extensions) -> Replies {
-        let access = self.0.sessions.logs_access();
-        let access = access.then(|| Access::begin(&request, &(self.0.targets)(&request), &peer, &known, None));
-        let Request { id, method, params } = request;
-        let sessions = self.0.sessions.clone();
-        let parts = StatelessParts { sessions, sending: self.0.sending.clone(), peer, id };
-        let service = &self.0.service;
-        let driver = match parts.sessions.stateless().read(method, params, meta) {
-            Err(error) => parts.answered(parts.response(Err(error))),
-            Ok(StatelessRequest::Discovered(result)) => parts.answered(parts.response(Ok(result))),
-            Ok(StatelessRequest::Task(request)) => {
+impl Driver {
+    /// Begins to answer a request. `carrier`: the connection, if it carries other requests, too.
+    fn begin<S: Service>(
+        parts: StatelessParts,
+        service: &Arc<S>,
+        request: StatelessRequest,
+        known: Extensions,
+        carrier: Option<Carrier>,
+    ) -> Self {
+        match request {
+            StatelessRequest::Discovered(result) => parts.answered(parts.response(Ok(result))),
+            StatelessRequest::Task(request) => {
                 let mut answer: StoreFuture<'static, Reserved> = Box::pin(parts.answer_task(request));
                 match (&mut answer).now_or_never() {
-                    Some(answer) => Driver::Answered(Some(Box::new(answer))),
-                    None => Driver::Task(answer),
+                    Some(answer) => Self::Answered(Some(Box::new(answer))),
+                    None => Self::Task(answer),
                 }
             }
-            Ok(StatelessRequest::Listen(..) | StatelessRequest::Call(_)) if parts.sessions.is_shut_down() => {
+            // A connection knows itself until when it accepts requests.
+            StatelessRequest::Listen(..) | StatelessRequest::Call(_)
+                if carrier.is_none() && parts.sessions.is_shut_down() =>
+            {
                 parts.answered(parts.answer(Err(overload::shutting_down()), Attempt::First))
             }
-            Ok(StatelessRequest::Listen(client, filter)) => {
-                match Listener::start(parts, service, client, filter, known) {
-                    Ok(listener) => Driver::Listener(Box::new(listener)),
-                    Err(answer) => Driver::Answered(Some(Box::new((*answer).into()))),
-                }
-            }
-            Ok(StatelessRequest::Call(call)) => match StatelessCall::start(parts, service, call, known) {
-                Ok(call) => Driver::Call(call),
-                Err(answer) => Driver::Answered(Some(Box::new((*answer).into()))),
+            StatelessRequest::Listen(client, filter) => match Listener::start(parts, service, client, filter, known) {
+                Ok(listener) => Self::Listener(Box::new(listener)),
+                Err(answer) => Self::Answered(Some(Box::new((*answer).into()))),
             },
-        };
-        Replies { driver, access, token: None }
+            StatelessRequest::Call(call) => match StatelessCall::start(parts, service, call, known, carrier) {
+                Ok(call) => Self::Call(call),
+                Err(answer) => Self::Answered(Some(Box::new((*answer).into()))),
+            },
+        }
     }
 }
 
@@ -104,7 +99,7 @@ impl StatelessParts {
     /// Carries out a request about a task.
     async fn answer_task(self, request: TaskRequest) -> Reserved {
         let answer = match stateless_tasks::answer(&self.sessions, &self.peer, request).await {
-            Ok(Some(task)) => self.response(Ok(self.sessions.stateless().task(&task, TaskAnswer::Queried))),
+            Ok(Some(task)) => self.response(Ok(self.stateless.task(&task, TaskAnswer::Queried))),
             Ok(None) => self.answer(Ok(ServerResult::Empty), Attempt::First),
             Err(error) => self.answer(Err(error), Attempt::First),
         };
@@ -113,6 +108,51 @@ impl StatelessParts {
 }
 
 impl Replies {
+    /// Begins to answer a request that came alone; see [`Server::answer`](crate::Server::answer).
+    pub(super) fn alone<S: Service>(
+        server: &Parts<S>,
+        request: Request,
+        meta: &StatelessMeta,
+        peer: Peer,
+        known: Extensions,
+    ) -> Self {
+        let access = server.sessions.logs_access();
+        let access = access.then(|| Access::begin(&request, &(server.targets)(&request), &peer, &known, None));
+        let Request { id, method, params } = request;
+        let (sessions, stateless) = (server.sessions.clone(), server.sessions.stateless());
+        let parts = StatelessParts { sessions, stateless, sending: server.sending.clone(), peer, id };
+        let driver = match parts.stateless.read(method, params, meta) {
+            Ok(request) => Driver::begin(parts, &server.service, request, known, None),
+            Err(error) => parts.answered(parts.response(Err(error))),
+        };
+        Self { driver, access, token: None }
+    }
+
+    /// Begins to answer a request of a connection that carries others, too.
+    pub(super) fn carried<S: Service>(
+        parts: StatelessParts,
+        service: &Arc<S>,
+        request: StatelessRequest,
+        known: Extensions,
+        carrier: Carrier,
+    ) -> Self {
+        Self { driver: Driver::begin(parts, service, request, known, Some(carrier)), access: None, token: None }
+    }
+
+    /// The client does not wait for the answer. Keep polling: a call may still end within its grace.
+    pub(super) fn cancel(&mut self) {
+        if let Driver::Call(call) = &mut self.driver {
+            call.cancel();
+        }
+    }
+
+    /// Cancels the call at the end of its connection. The answer that it then gives is still one of the replies.
+    pub(super) fn interrupt(&self) {
+        if let Driver::Call(call) = &self.driver {
+            call.interrupt();
+        }
+    }
+
     /// Counts the request until it has ended, the grace of a cancelled call included.
     #[must_use]
     pub fn tracked(mut self, token: TaskTrackerToken) -> Self {

@@ -65,6 +65,29 @@ fn a_connection_without_a_handshake_opens_no_session() {
 }
 
 #[test]
+fn stateless_calls_may_end_after_the_client_has_stopped() {
+    check(&[
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 100","_meta":{«2026»}}}"#,
+        "→ end",
+        "· 90ms",
+        &format!(r#"← {{"id":1,"result":{{{DONE}}}}}"#),
+        "← end",
+    ]);
+}
+
+#[test]
+fn a_cancelled_stateless_call_has_no_answer_and_its_id_is_free() {
+    check(&[
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 100","_meta":{«2026»}}}"#,
+        r#"→ {"method":"notifications/cancelled","params":{"requestId":1}}"#,
+        r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 200","_meta":{«2026»}}}"#,
+        "· 190ms",
+        &format!(r#"← {{"id":1,"result":{{{DONE}}}}}"#),
+        "· 1000ms",
+    ]);
+}
+
+#[test]
 fn a_batch_holds_no_stateless_requests() {
     check(&[
         "→ hello 2025-03-26",

@@ -80,7 +80,7 @@ impl Session {
             self.pending.close(&key);
             return Inbound::Reply(Message::error(Some(key.id), too_many_subscriptions()));
         }
-        Inbound::Call(IncomingCall { key, request, progress_token, client, stateless: None, inputs: None })
+        Inbound::Call(IncomingCall { key, request, progress_token, client })
     }
 
     fn initialize(&mut self, params: &Params) -> Result<(Arc<ClientInfo>, JsonBuf), ErrorObject> {

@@ -8,7 +8,7 @@
 use protomcp_types::{ErrorObject, JsonBuf, JsonObject, Message, RawJson, RequestId, SubscriptionFilter, meta, method};
 
 use crate::list_changed::List;
-use crate::pending::{Attempt, Era, OnSuccess, RequestKey};
+use crate::pending::{Era, OnSuccess, RequestKey};
 use crate::server::listener::Listener;
 use crate::server::{Session, encode};
 use crate::subscriptions::Topic;
@@ -34,10 +34,7 @@ impl Session {
         if filter.resource_subscriptions.len() + filter.task_ids.len() > Self::MAX_SUBSCRIPTIONS {
             return Err((id, super::too_many_subscriptions()));
         }
-        let key = self
-            .pending
-            .open(id, OnSuccess::Nothing, Era::Stateless(Attempt::First))
-            .map_err(|id| (id, Self::overloaded()))?;
+        let key = self.pending.open(id, OnSuccess::Nothing, Era::Stateless).map_err(|id| (id, Self::overloaded()))?;
         // From here on the service may report changes.
         let has_room = self.subscriptions.expect(key.number, Topic::Resource, &filter.resource_subscriptions)
             && self.subscriptions.expect(key.number, Topic::Task, &filter.task_ids);

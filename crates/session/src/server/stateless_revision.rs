@@ -14,7 +14,7 @@ use protomcp_types::{
 };
 
 use crate::client_info::ClientInfo;
-use crate::info::ServerInfo;
+use crate::info::{Limits, ServerInfo};
 use crate::list_changed::List;
 use crate::pending::Attempt;
 use crate::request::{ServerRequest, ServerResult};
@@ -58,6 +58,17 @@ pub struct StatelessCall {
     pub info: StatelessInfo,
     /// Answers to questions for the client; only of requests that may ask.
     pub inputs: Option<RetryInput>,
+}
+
+impl StatelessRequest {
+    /// The requests beyond [`Limits::max_pending`] among which this one finds room; see [`ServerRequest::extra_room`].
+    pub(super) fn extra_room(&self) -> usize {
+        match self {
+            Self::Call(call) => call.request.extra_room(),
+            Self::Task(_) => Limits::CONTROL_ROOM,
+            Self::Discovered(_) | Self::Listen(..) => 0,
+        }
+    }
 }
 
 impl StatelessCall {

@@ -15,7 +15,6 @@ use crate::records::overload;
 use crate::serve::access_log::Access;
 use crate::serve::call;
 use crate::serve::drive::Driver;
-use crate::serve::round_trip::{self, RoundTrip};
 use crate::service::Service;
 use protomcp_session::{CallerKey, Conversation, Inbound, IncomingCall, Session, SessionId, SessionView};
 use protomcp_transport::{Received, Sink, TransportError};
@@ -80,8 +79,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 return Ok((Some(reply), None));
             }
             Inbound::Cancel(key) => {
-                if let Some(context) = self.calls.running.get(&key.number) {
-                    context.cancel();
+                match self.calls.running.get(&key.number) {
+                    Some(context) => context.cancel(),
+                    None => self.calls.stateless.cancel(key.number),
                 }
                 self.calls.listening.remove(&key.number);
                 self.calls.logged.cancelled(&key.id);
@@ -93,7 +93,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 }
             }
             Inbound::Listen(key, client, filter) => return Ok((self.listen(key, client, filter)?, None)),
-            Inbound::Task(key, request) => return Ok((self.task(&key, request), None)),
+            Inbound::Stateless(key, request) => return Ok((self.begin_stateless(key, *request), None)),
             Inbound::Ready => {}
             Inbound::Answer { call, outcome } => self.client_answered(call, outcome),
             Inbound::Notification(notification) if notification.method == method::PROGRESS => {
@@ -105,83 +105,42 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok((None, None))
     }
 
+    /// Starts a call of the session.
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
-        let IncomingCall { key, request, progress_token: token, client, stateless, inputs } = call;
-        let limits = *self.server.sessions.limits();
-        let has_room = self.in_flight() < limits.max_pending.saturating_add(request.extra_room());
-        let refusal = match self.shutdown.is_open() {
-            true if has_room => None,
-            true => Some(Session::overloaded()),
-            false => Some(overload::shutting_down()),
-        };
-        if let Some(refusal) = refusal {
-            return (self.session.reply(&key, Err(refusal)), None);
-        }
+        let IncomingCall { key, request, progress_token: token, client } = call;
         let known = self.connection.arrival.known.clone();
-        let owner = known.find::<CallerKey>().map_or(&self.connection.peer.owner, |caller| &caller.owner);
-        let Ok(room) = self.connection.arrival.room(self.server.sessions.inbound_budget(), owner) else {
-            return (self.session.reply(&key, Err(overload::request())), None);
+        let room = match self.admit(request.extra_room(), &known) {
+            Ok(room) => room,
+            Err(refusal) => return (self.session.reply(&key, Err(refusal)), None),
         };
         let number = key.number;
-        let relay = known.find::<Relayed>().filter(|_| stateless.is_none()).map(|relayed| Arc::clone(relayed.relay()));
+        let relay = known.find::<Relayed>().map(|relayed| Arc::clone(relayed.relay()));
         let client = relay.as_ref().and_then(|relay| relay.client()).unwrap_or(client);
-        let relayed_caller = relay.as_ref().and_then(|relay| relay.caller());
-        let info = Arc::new(CallInfo { key, client, token, stateless, known, room, place: OnceLock::new() });
-        let round_trip = inputs.map(|inputs| {
-            let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&info) };
-            let principal = self.connection.peer.principal.clone();
-            round_trip::begin_or_resume(&self.server.sessions, principal, *inputs, target)
-        });
-        let round_trip = round_trip.transpose();
-        let mut refusal = None;
-        let kind = match round_trip {
-            Ok(None) => relay.map_or(CallKind::Plain, CallKind::Relayed),
-            Ok(Some(RoundTrip::First(mrtr))) => CallKind::Stateless(mrtr),
-            Ok(Some(RoundTrip::Retry(call, resumed))) => {
-                self.resume(info.key.clone(), call, resumed);
-                return (None, Some(number));
-            }
-            Ok(Some(RoundTrip::Refused(later))) => {
-                refusal = Some(later);
-                CallKind::Plain
-            }
-            Err(error) => return (self.session.reply(&info.key, Err(error)), None),
-        };
-        let is_stateless = info.stateless.is_some();
-        let (mut caller, session) = self.caller(relayed_caller, is_stateless);
-        if let Some(passed) = info.known.find::<CallerKey>() {
-            caller = passed.clone();
-        }
+        let (caller, session) = self.caller(relay.as_ref().and_then(|relay| relay.caller()));
+        let caller = known.find::<CallerKey>().cloned().unwrap_or(caller);
+        let info = Arc::new(CallInfo { key, client, token, stateless: None, known, room, place: OnceLock::new() });
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
+        let limits = *self.server.sessions.limits();
+        let kind = relay.map_or(CallKind::Plain, CallKind::Relayed);
         let context = Context::new(caller, session, target, limits.ask_timeout, kind);
         self.calls.running.insert(number, context.clone());
-        if let Some(refusal) = refusal {
-            drop(tokio::spawn(round_trip::refuse(context, refusal).map(|(context, outcome)| context.finish(outcome))));
-            return (None, Some(number));
-        }
-        let may_leave = context.may_leave();
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
         match &mut self.calls.inline {
-            Some(calls) if !may_leave => calls.push(Box::pin(call)),
+            Some(calls) => calls.push(Box::pin(call)),
             // An async block would store the call twice.
-            Some(_) | None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
+            None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
         }
         (None, Some(number))
     }
 
     /// The caller of a request, and its session.
-    fn caller(&self, relayed: Option<CallerKey>, is_stateless: bool) -> (CallerKey, SessionId) {
-        match relayed {
-            Some(caller) => {
-                let session = match caller.conversation {
-                    Conversation::Session(session) => session,
-                    Conversation::Connection(_) => SessionId::STATELESS,
-                };
-                (caller, session)
-            }
-            None if is_stateless => (self.connection.peer.without_session(self.id), self.id),
-            None => (self.connection.peer.in_session(self.id), self.id),
-        }
+    fn caller(&self, relayed: Option<CallerKey>) -> (CallerKey, SessionId) {
+        let Some(caller) = relayed else { return (self.connection.peer.in_session(self.id), self.id) };
+        let session = match caller.conversation {
+            Conversation::Session(session) => session,
+            Conversation::Connection(_) => SessionId::STATELESS,
+        };
+        (caller, session)
     }
 
     fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) -> Result<(), TransportError> {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, method};
 
 use crate::call::call_info::CallInfo;
@@ -15,7 +16,7 @@ use crate::serve::drive::Driver;
 use crate::serve::listened_resources::listen_to_resources;
 use crate::serve::stateless_tasks;
 use crate::service::Service;
-use protomcp_session::{ClientInfo, List, ListScope, RequestKey, Session, Topic};
+use protomcp_session::{ClientInfo, List, ListScope, RequestKey, Session, TaskView, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -114,6 +115,29 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             self.send_unsolicited(notice, Some(&id))?;
         }
         self.unsent.updates.push((Topic::Resource, uri));
+        Ok(())
+    }
+
+    /// A task has changed: notifies its listeners.
+    pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
+        let mut task = stateless_tasks::view(&self.server.sessions, &self.connection.peer, &id);
+        if let Some(task) = (&mut task).now_or_never() {
+            return self.task_found(id, task.as_ref());
+        }
+        let queue = Arc::clone(&self.queue);
+        tokio::spawn(async move { queue.task_found(id, task.await) });
+        Ok(())
+    }
+
+    /// A task that has changed was looked up.
+    pub(super) fn task_found(&mut self, id: Arc<str>, task: Option<&TaskView>) -> Result<(), TransportError> {
+        let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
+        if let Some(task) = task {
+            for (listener, notice) in self.session.task_notices(task, &wanted.listeners) {
+                self.send_unsolicited(notice, Some(&listener))?;
+            }
+        }
+        self.unsent.updates.push((Topic::Task, id));
         Ok(())
     }
 

@@ -46,37 +46,40 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Ok(())
             }
             SessionEvent::ClientRequest(question) => self.ask(*question),
-            SessionEvent::Park(key) => self.park(&key),
-            SessionEvent::Detach(key, options) => self.detach(&key, options),
+            // These belong to calls without a session.
+            SessionEvent::Park(_) | SessionEvent::Detach(..) => Ok(()),
             SessionEvent::Withdraw(number) => self.withdraw(number),
             SessionEvent::Undeliverable(request) => self.undeliverable(&request),
             SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),
             SessionEvent::Updated(Topic::Task, id) => self.task_changed(id),
             SessionEvent::TaskFound(id, task) => self.task_found(id, task.as_deref()),
-            SessionEvent::TaskAnswered(key, reply) => self.task_answered(&key, reply),
             SessionEvent::Listening(key, filter, guard) => self.begin_listening(&key, &filter, Some(guard)),
         }
     }
 
     /// A call of this task has ended. Its progress and log messages precede its answer.
     pub(super) fn ended(&mut self, context: &Context, outcome: Outcome) -> Result<(), TransportError> {
+        self.queued_events()?;
+        self.done(context.key(), context.conclude(outcome))
+    }
+
+    /// Handles the events that are queued: a call of this task may have caused them before it ended.
+    pub(super) fn queued_events(&mut self) -> Result<(), TransportError> {
         // The number is fixed first, because other calls may report without end.
         for _ in 0..self.events.len() {
             let Ok(event) = self.events.try_recv() else { break };
             self.event(*event)?;
         }
-        self.done(context.key(), context.conclude(outcome))
+        Ok(())
     }
 
     pub(super) fn done(&mut self, key: &RequestKey, ended: Ended) -> Result<(), TransportError> {
         let Ended { outcome, room } = ended;
-        let call = self.calls.running.remove(&key.number);
+        self.calls.running.remove(&key.number);
         self.withdraw_all_of(key.number)?;
         // A dropped call was cancelled: by the client, in which case the session encodes no answer, or by the shutdown.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
-            Ok(ServerResult::InputRequired(required)) => {
-                round_trip::sign_state(&self.server.sessions, call.as_ref(), required)
-            }
+            Ok(ServerResult::InputRequired(_)) => Err(round_trip::cannot_ask()),
             outcome => outcome,
         };
         let reply = self.session.reply(key, outcome);
@@ -230,8 +233,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.unsent.messages + self.batches.held()
     }
 
+    /// Requests that are running, cancelled ones included.
+    pub(super) fn running(&self) -> usize {
+        self.calls.running.len() + self.calls.stateless.len()
+    }
+
     /// Requests that are running, or whose answer is kept for the client.
     pub(super) fn in_flight(&self) -> usize {
-        self.calls.running.len() + self.calls.queries.len() + self.unsent.answers + self.batches.held()
+        self.running() + self.unsent.answers + self.batches.held()
     }
 }

@@ -31,12 +31,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Due::Nothing => Ok(()),
             Due::Cancel => {
                 self.calls.running.values().for_each(Context::cancel);
+                self.calls.stateless.interrupt();
                 Ok(())
             }
             Due::GiveUp => {
-                tracing::warn!(session = %self.id, calls = self.calls.running.len(), "abandoning calls that ignored cancellation");
+                tracing::warn!(session = %self.id, calls = self.running(), "abandoning calls that ignored cancellation");
                 self.calls.running.clear();
-                self.calls.queries.clear();
+                self.calls.stateless.clear();
                 Ok(self.answer_open_requests()?)
             }
             Due::Stalled => Err(ServeError::Stalled),
@@ -70,7 +71,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         if self.shutdown.is_open() || self.shutdown.is_over() {
             return self.shutdown.is_over();
         }
-        let is_busy = !self.calls.running.is_empty() || !self.calls.queries.is_empty() || !self.events.is_empty();
+        let is_busy = self.running() > 0 || !self.events.is_empty();
         if self.shutdown.is_settled(is_busy, self.announcements.deadline().is_some()) {
             match self.end_listening() {
                 Ok(()) => self.shutdown.flush(now(), self.connection.sink.unwritten()),

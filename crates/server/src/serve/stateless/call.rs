@@ -1,7 +1,8 @@
 //! Drives one stateless call: its notifications, then its answer.
 //!
 //! The call is polled here, by the future of its request. It moves into a task of its own when its request is answered
-//! first: when the call is parked, or continues as a task of MCP.
+//! first: when the call is parked, or continues as a task of MCP. On a connection whose calls have tasks it begins in
+//! one.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,12 +25,12 @@ use crate::serve::call;
 use crate::serve::round_trip::{self, RoundTrip};
 use crate::serve::shutdown::Due;
 use crate::serve::stateless::ending::Ending;
-use crate::serve::stateless::request::StatelessParts;
+use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::serve::stateless_tasks;
 use crate::service::Service;
-use crate::state::handle::OpenRequest;
 use protomcp_session::{
-    Attempt, Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, TaskAnswer, TaskOptions,
+    Attempt, CallerKey, Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, TaskAnswer,
+    TaskOptions,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
@@ -37,7 +38,7 @@ type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
 /// One call and its request.
 pub(super) struct StatelessCall {
     parts: StatelessParts,
-    open: OpenRequest,
+    carrier: Carrier,
     attempt: Attempt,
     queue: Arc<SessionQueue>,
     events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
@@ -69,14 +70,17 @@ impl StatelessCall {
         service: &Arc<S>,
         call: Call,
         known: Extensions,
+        carrier: Option<Carrier>,
     ) -> Result<Self, Box<Message>> {
+        let ending = Ending::new(&parts.sessions);
+        let carrier = carrier.unwrap_or_else(|| Carrier::alone(&parts));
         let attempt = call.attempt();
         let Call { request, client, progress_token: token, info, inputs } = call;
-        let (sessions, owner) = (&parts.sessions, parts.peer.owner.clone());
+        let sessions = &parts.sessions;
         let limits = sessions.limits();
-        let has_logging = sessions.stateless_info().capabilities.logging.is_some();
-        let budget = sessions.outbound_budget().clone();
-        let (queue, events) = SessionQueue::new(limits, has_logging, None, budget, owner.clone());
+        let has_logging = parts.stateless.info().capabilities.logging.is_some();
+        let (budget, owner) = (sessions.outbound_budget().clone(), parts.peer.owner.clone());
+        let (queue, events) = SessionQueue::new(limits, has_logging, None, budget, owner);
         let key = RequestKey { number: 0, id: parts.id.clone() };
         let info =
             Arc::new(CallInfo { key, client, token, stateless: Some(info), known, room: None, place: OnceLock::new() });
@@ -84,7 +88,6 @@ impl StatelessCall {
             let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
             round_trip::begin_or_resume(sessions, parts.peer.principal.clone(), inputs, target)
         });
-        let open = sessions.enter(owner);
         let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), attempt)))? {
             Some(RoundTrip::Retry(context, returned)) => {
                 match returned {
@@ -100,9 +103,10 @@ impl StatelessCall {
                     Some(RoundTrip::Refused(refusal)) => (CallKind::Plain, Some(refusal)),
                     Some(RoundTrip::Retry(..)) | None => (CallKind::Plain, None),
                 };
-                let caller = parts.peer.without_session(open.id);
+                let caller = info.known.find::<CallerKey>().cloned();
+                let caller = caller.unwrap_or_else(|| parts.peer.without_session(carrier.session));
                 let target = ReplyTarget { queue: Arc::clone(&queue), info };
-                let context = Context::new(caller, open.id, target, limits.ask_timeout, kind);
+                let context = Context::new(caller, carrier.session, target, limits.ask_timeout, kind);
                 let call: Running = match refusal {
                     Some(refusal) => Box::pin(round_trip::refuse(context.clone(), refusal)),
                     None => Box::pin(call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace)),
@@ -110,9 +114,12 @@ impl StatelessCall {
                 (context, Some(call))
             }
         };
-        let ending = Ending::new(sessions);
         let stage = Stage::Open;
-        Ok(Self { parts, open, attempt, queue, events, context, call, ended: None, ending, stage })
+        let mut started = Self { parts, carrier, attempt, queue, events, context, call, ended: None, ending, stage };
+        if started.carrier.spawns {
+            started.spawn();
+        }
+        Ok(started)
     }
 
     /// True until the answer was sent.
@@ -123,6 +130,11 @@ impl StatelessCall {
     /// The client does not wait for the answer. Keep polling: the call may still end within its grace.
     pub(super) fn cancel(&mut self) {
         self.stage = Stage::Cancelled;
+        self.context.cancel();
+    }
+
+    /// Cancels the call. The answer that it then gives is sent.
+    pub(super) fn interrupt(&self) {
         self.context.cancel();
     }
 
@@ -183,7 +195,6 @@ impl StatelessCall {
             | SessionEvent::Withdraw(_)
             | SessionEvent::Undeliverable(_)
             | SessionEvent::Updated(..)
-            | SessionEvent::TaskAnswered(..)
             | SessionEvent::TaskFound(..)
             | SessionEvent::Listening(..) => None,
         }
@@ -196,7 +207,7 @@ impl StatelessCall {
         if dropped > 0 {
             tracing::warn!(dropped, "a call reports faster than it is read: notifications were dropped");
         }
-        if self.is_open() { self.parts.notification(self.open.id, notification, Some(room)) } else { None }
+        if self.is_open() { self.parts.notification(self.carrier.session, notification, Some(room)) } else { None }
     }
 
     /// The call has asked its client: its request is answered with the questions, and the call is parked.
@@ -205,7 +216,7 @@ impl StatelessCall {
             return None;
         }
         let required = round_trip::park(&self.parts.sessions, &self.context)?;
-        self.spawn_call();
+        self.leave();
         let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.attempt);
         Some(self.parts.with_room(answer, None))
     }
@@ -218,8 +229,8 @@ impl StatelessCall {
             false => None,
         };
         if let Some(task) = task {
-            self.spawn_call();
-            let result = self.parts.sessions.stateless().task(&task, TaskAnswer::Created);
+            self.leave();
+            let result = self.parts.stateless.task(&task, TaskAnswer::Created);
             return Some(self.parts.with_room(self.parts.response(Ok(result)), None));
         }
         match self.context.mrtr().and_then(|mrtr| mrtr.stay(&self.queue)) {
@@ -232,9 +243,14 @@ impl StatelessCall {
         }
     }
 
-    /// Ends the request. From here on the call runs in a task of its own.
-    fn spawn_call(&mut self) {
+    /// Ends the request, and not the call.
+    fn leave(&mut self) {
         self.stage = Stage::Over;
+        self.spawn();
+    }
+
+    /// From here on the call runs in a task of its own.
+    fn spawn(&mut self) {
         if let Some(call) = self.call.take() {
             tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)));
         }
@@ -245,7 +261,7 @@ impl StatelessCall {
         // A call without an outcome was dropped after it had been cancelled.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => {
-                round_trip::sign_state(&self.parts.sessions, Some(&self.context), required)
+                round_trip::sign_state(&self.parts.sessions, &self.context, required)
             }
             outcome => outcome,
         };

@@ -72,7 +72,7 @@ impl Listener {
         let (sessions, owner) = (&parts.sessions, &parts.peer.owner);
         let limits = *sessions.limits();
         let room = sessions.inbound_budget().empty(owner);
-        let mut session = Session::server(sessions.stateless_info(), 1).within(room);
+        let mut session = Session::server(Arc::clone(parts.stateless.info()), 1).within(room);
         let key =
             session.listen(parts.id.clone(), &filter).map_err(|(_, error)| Box::new(parts.response(Err(error))))?;
         let budget = sessions.outbound_budget().clone();
@@ -182,7 +182,6 @@ impl Listener {
             | SessionEvent::ClientRequest(_)
             | SessionEvent::Park(_)
             | SessionEvent::Detach(..)
-            | SessionEvent::TaskAnswered(..)
             | SessionEvent::Withdraw(_)
             | SessionEvent::Undeliverable(_) => {}
         }

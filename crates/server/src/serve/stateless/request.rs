@@ -7,21 +7,46 @@ use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RequestId, Res
 use crate::call::ended::Reserved;
 use crate::serve::peer::Peer;
 use crate::service::outgoing_layer::OutgoingLayer;
-use crate::state::handle::ServerHandle;
-use protomcp_session::{Attempt, Reservation, ServerResult, SessionId};
+use crate::state::handle::{OpenRequest, ServerHandle};
+use protomcp_session::{Attempt, Reservation, ServerResult, SessionId, Stateless};
 
 /// One request: the server around it, and its sender.
-pub(super) struct StatelessParts {
-    pub(super) sessions: ServerHandle,
-    pub(super) sending: Vec<Arc<dyn OutgoingLayer>>,
-    pub(super) peer: Peer,
-    pub(super) id: RequestId,
+pub(crate) struct StatelessParts {
+    pub(crate) sessions: ServerHandle,
+    /// The revision as the connection of the request knows it.
+    pub(crate) stateless: Arc<Stateless>,
+    pub(crate) sending: Vec<Arc<dyn OutgoingLayer>>,
+    pub(crate) peer: Peer,
+    pub(crate) id: RequestId,
+}
+
+/// The connection that a call came over.
+pub(crate) struct Carrier {
+    /// Stands for the request where others have their session.
+    pub(crate) session: SessionId,
+    /// True if the call runs in a task of its own from its beginning.
+    pub(crate) spawns: bool,
+    /// Counts a request that came alone for its owner.
+    _open: Option<OpenRequest>,
+}
+
+impl Carrier {
+    /// The connection of a session, which counts for its owner.
+    pub(crate) fn of_session(session: SessionId, spawns: bool) -> Self {
+        Self { session, spawns, _open: None }
+    }
+
+    /// A connection for one request.
+    pub(super) fn alone(parts: &StatelessParts) -> Self {
+        let open = parts.sessions.enter(parts.peer.owner.clone());
+        Self { session: open.id, spawns: false, _open: Some(open) }
+    }
 }
 
 impl StatelessParts {
     /// The answer with this outcome.
     pub(super) fn answer(&self, outcome: Result<ServerResult, ErrorObject>, attempt: Attempt) -> Message {
-        self.response(self.sessions.stateless().outcome(outcome, attempt))
+        self.response(self.stateless.outcome(outcome, attempt))
     }
 
     /// The answer with this outcome as it is.
