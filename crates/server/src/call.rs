@@ -12,6 +12,7 @@ pub(crate) mod ended;
 pub(crate) mod kept_tasks;
 pub(crate) mod listen_guard;
 pub(crate) mod mrtr;
+pub(crate) mod outlet;
 pub(crate) mod parked;
 pub(crate) mod relay;
 pub(crate) mod session_queue;

@@ -1,7 +1,6 @@
 //! The surroundings of a call: its caller, its cancellation, and its reports while it runs.
 
 pub(crate) mod asking;
-pub(crate) mod call_kind;
 mod relaying;
 
 use std::any::Any;
@@ -16,15 +15,13 @@ use protomcp_types::{
 use tokio::sync::Notify;
 
 use crate::call::call_info::CallInfo;
-use crate::call::context::call_kind::CallKind;
 use crate::call::ended::{Ended, Outcome};
 use crate::call::mrtr::{MultiRoundTrip, ReplyTarget};
+use crate::call::outlet::Outlet;
 use crate::call::session_queue::SessionQueue;
-use crate::call::session_task::SessionTask;
 use crate::records::cancel::Cancel;
 use protomcp_session::{
     CallerKey, ClientInfo, Conversation, Extensions, InputRequired, InputResponses, Owner, RequestKey, SessionId,
-    StatelessInfo,
 };
 
 /// The surroundings of one call. Cloning is cheap.
@@ -37,7 +34,9 @@ struct Call {
     info: Arc<CallInfo>,
     queue: Arc<SessionQueue>,
     ask_timeout: Duration,
-    kind: CallKind,
+    outlet: Arc<dyn Outlet>,
+    /// Only of a stateless call that may ask, whose outlet they are.
+    rounds: Option<Arc<MultiRoundTrip>>,
     cancelled: AtomicBool,
     wake: Notify,
     /// The input that the handler requires before it answers, in a session.
@@ -60,61 +59,37 @@ struct Given {
 }
 
 impl Context {
+    /// The context of a new call. `rounds`: of a stateless call that may ask its client, or continue as a task. Any other
+    /// reaches its client through the queue of `target`.
     pub(crate) fn new(
         caller: CallerKey,
         session: SessionId,
         target: ReplyTarget,
         ask_timeout: Duration,
-        kind: CallKind,
+        rounds: Option<Arc<MultiRoundTrip>>,
     ) -> Self {
-        let ReplyTarget { queue, info } = target;
-        Self(Arc::new(Call {
-            caller,
-            session,
-            info,
-            queue,
-            ask_timeout,
-            kind,
-            cancelled: AtomicBool::new(false),
-            wake: Notify::new(),
-            required: Mutex::new(None),
-            given: None,
-            reached: Mutex::new(None),
-            after_response: Mutex::new(None),
-        }))
+        let outlet = match &rounds {
+            Some(rounds) => Arc::clone(rounds) as Arc<dyn Outlet>,
+            None => Arc::clone(&target.queue) as Arc<dyn Outlet>,
+        };
+        Self(Arc::new(Call { rounds, ..Call::new(caller, session, target, ask_timeout, outlet) }))
     }
 
-    /// The context of the task that answers this request.
-    pub(crate) fn for_task(&self, task: Arc<SessionTask>) -> Self {
-        self.derived(CallKind::SessionTask(task), None)
+    /// The context of a call of the same client that reaches it on another way.
+    pub(crate) fn through(&self, outlet: Arc<dyn Outlet>) -> Self {
+        Self(Arc::new(self.0.derived(outlet)))
     }
 
     /// The context of another call of the same client.
     pub(crate) fn for_same_client(&self) -> Self {
-        self.derived(CallKind::Plain, None)
+        self.through(Arc::clone(&self.0.queue) as Arc<dyn Outlet>)
     }
 
     /// The context of a handler that is called again.
     pub(crate) fn for_retry(&self, state: Option<String>, answers: InputResponses) -> Self {
-        self.derived(self.0.kind.clone(), Some(Box::new(Given { first: self.clone(), state, answers })))
-    }
-
-    fn derived(&self, kind: CallKind, given: Option<Box<Given>>) -> Self {
-        let call = &self.0;
-        Self(Arc::new(Call {
-            caller: call.caller.clone(),
-            session: call.session,
-            info: Arc::clone(&call.info),
-            queue: Arc::clone(&call.queue),
-            ask_timeout: call.ask_timeout,
-            kind,
-            cancelled: AtomicBool::new(false),
-            wake: Notify::new(),
-            required: Mutex::new(None),
-            given,
-            reached: Mutex::new(None),
-            after_response: Mutex::new(None),
-        }))
+        let call = self.0.derived(Arc::clone(&self.0.outlet));
+        let given = Some(Box::new(Given { first: self.clone(), state, answers }));
+        Self(Arc::new(Call { rounds: self.0.rounds.clone(), given, ..call }))
     }
 
     /// The call as the session knows it.
@@ -150,7 +125,7 @@ impl Context {
             SessionId::DETACHED,
             ReplyTarget { queue: SessionQueue::closed(), info: Arc::new(info) },
             Duration::ZERO,
-            CallKind::Plain,
+            None,
         )
     }
 
@@ -254,7 +229,7 @@ impl Context {
             return;
         }
         // Sent under the lock, so that two reporters cannot overtake each other.
-        if self.0.kind.send_progress(&self.0.queue, &self.0.info, progress) {
+        if self.0.outlet.send_progress(&self.0.info, progress) {
             *reached = Some(progress.progress);
         }
     }
@@ -262,7 +237,7 @@ impl Context {
     /// Sets the status message of a task, for people; the first 4096 bytes are kept. No effect on a call that is not a
     /// task.
     pub fn set_task_message(&self, message: &str) {
-        self.0.kind.set_task_message(message);
+        self.0.outlet.set_task_message(message);
     }
 
     /// The least severe level of the log messages that [`Context::log`] sends; `None`: it sends none.
@@ -276,19 +251,13 @@ impl Context {
 
     /// Sends the client a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.with_reply_target(|queue, info| match info.stateless {
-            None => queue.log(Some(&info.key), level, logger, data),
-            Some(StatelessInfo { log_level: Some(least) }) if level >= least => {
-                queue.log_during(&info.key, level, logger, data);
-            }
-            Some(_) => {}
-        });
+        self.0.outlet.send_log(&self.0.info, level, logger, data);
     }
 
     /// Closes the stream of this call over HTTP until it has something to send. The client reconnects for the answer,
     /// which saves a connection (MCP 2025-11-25, basic/transports, Streamable HTTP). No effect on other transports.
     pub fn close_stream(&self) {
-        self.with_reply_target(|queue, info| queue.close_stream(&info.key));
+        self.0.queue.close_stream(&self.0.info.key);
     }
 
     /// Keeps a place for the call until all of it has ended, also as a task.
@@ -302,7 +271,7 @@ impl Context {
     }
 
     pub(crate) fn mrtr(&self) -> Option<&Arc<MultiRoundTrip>> {
-        self.0.kind.mrtr()
+        self.0.rounds.as_ref()
     }
 
     pub(crate) fn queue(&self) -> &Arc<SessionQueue> {
@@ -353,9 +322,38 @@ impl Context {
             then();
         }
     }
+}
 
-    fn with_reply_target(&self, report: impl FnOnce(&SessionQueue, &CallInfo)) {
-        self.0.kind.with_target(&self.0.queue, &self.0.info, report);
+impl Call {
+    fn new(
+        caller: CallerKey,
+        session: SessionId,
+        target: ReplyTarget,
+        ask_timeout: Duration,
+        outlet: Arc<dyn Outlet>,
+    ) -> Self {
+        let ReplyTarget { queue, info } = target;
+        Self {
+            caller,
+            session,
+            info,
+            queue,
+            ask_timeout,
+            outlet,
+            rounds: None,
+            cancelled: AtomicBool::new(false),
+            wake: Notify::new(),
+            required: Mutex::new(None),
+            given: None,
+            reached: Mutex::new(None),
+            after_response: Mutex::new(None),
+        }
+    }
+
+    /// Another call of the same client and request.
+    fn derived(&self, outlet: Arc<dyn Outlet>) -> Self {
+        let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&self.info) };
+        Self::new(self.caller.clone(), self.session, target, self.ask_timeout, outlet)
     }
 }
 

@@ -3,6 +3,7 @@
 //!
 //! [`RoundTrips`] decides. This file adds the lock, the channels of the answers, and the events for sessions.
 
+mod outlet;
 pub(crate) mod task;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};

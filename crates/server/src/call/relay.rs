@@ -8,9 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use protomcp_session::{AskError, CallerKey, ClientInfo, InputRequest, TaskOptions};
 use protomcp_toollist::Command;
-use protomcp_types::RawJson;
+use protomcp_types::{Level, Progress, RawJson};
+
+use crate::call::call_info::CallInfo;
+use crate::call::client_request::ProgressCallback;
+use crate::call::outlet::{Answers, Outlet};
+use crate::call::session_queue::SessionQueue;
+use protomcp_session::{AskError, CallerKey, ClientInfo, InputRequest, TaskOptions};
 
 /// The way back to the client of a relayed request, for the [`Context`](crate::Context) of its call.
 ///
@@ -86,5 +91,58 @@ impl Relayed {
 
     pub(crate) fn relay(&self) -> &Arc<dyn Relay> {
         &self.0
+    }
+}
+
+/// The way back from a relayed call: progress and log messages pass the queue of the session, the rest its relay.
+#[derive(Debug)]
+pub(crate) struct RelayedCall {
+    pub(crate) relay: Arc<dyn Relay>,
+    pub(crate) queue: Arc<SessionQueue>,
+}
+
+impl Outlet for RelayedCall {
+    fn send_progress(&self, info: &CallInfo, progress: &Progress) -> bool {
+        self.queue.send_progress(info, progress)
+    }
+
+    fn send_log(&self, info: &CallInfo, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.queue.send_log(info, level, logger, data);
+    }
+
+    fn ask_client(
+        self: Arc<Self>,
+        _: &CallInfo,
+        questions: Vec<InputRequest>,
+        timeout: Duration,
+        _: Option<ProgressCallback>,
+    ) -> Answers {
+        self.relay.ask(questions, timeout)
+    }
+
+    fn can_be_task(&self) -> bool {
+        self.relay.can_be_task()
+    }
+
+    fn is_task(&self) -> bool {
+        self.relay.is_task()
+    }
+
+    fn continue_as_task(&self, options: TaskOptions) {
+        if self.relay.can_be_task() {
+            self.relay.continue_as_task(options);
+        }
+    }
+
+    fn set_task_message(&self, message: &str) {
+        self.relay.set_task_message(message);
+    }
+
+    fn is_relayed(&self) -> bool {
+        true
+    }
+
+    fn select_tools(&self, change: Command<String>) -> Option<BoxFuture<'static, Result<Vec<String>, AskError>>> {
+        self.relay.select_tools(change)
     }
 }

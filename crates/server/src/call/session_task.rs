@@ -19,7 +19,6 @@ use protomcp_session::{RequestKey, TaskOutcome, TaskState};
 #[derive(Debug)]
 pub(crate) struct SessionTask {
     id: String,
-    /// Of the session that began it.
     queue: Arc<SessionQueue>,
     writer: TaskWriter,
     inner: Mutex<Inner>,
@@ -50,6 +49,11 @@ impl SessionTask {
 
     pub(crate) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// The queue of the session that began it.
+    pub(crate) fn queue(&self) -> &Arc<SessionQueue> {
+        &self.queue
     }
 
     pub(crate) fn is_run_by(&self, call: Arc<dyn Cancel>) {

@@ -113,7 +113,8 @@ impl Tasks {
             return Err(ErrorObject::internal("the session is over"));
         }
         let created = task.task().into();
-        let call = context.for_task(Arc::clone(&task));
+        let outlet = Arc::clone(&task);
+        let call = context.through(outlet);
         task.is_run_by(call.canceller());
         let tasks = self.clone();
         context.after_response(move || drop(tokio::spawn(tasks.run(task, call, now + ttl, run))));

@@ -10,14 +10,14 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all, ready};
-use protomcp_types::{ClientMethod, ErrorObject, Params, RawJson, RequiredCapability, TaskRequest};
+use futures_util::future::{BoxFuture, ready};
+use protomcp_types::{ClientMethod, ErrorObject, RawJson, RequiredCapability, TaskRequest};
 
-use crate::call::ask::{Ask, ask_raw};
-use crate::call::client_request::{OutgoingRequest, ProgressCallback};
+use crate::call::ask::Ask;
+use crate::call::client_request::ProgressCallback;
 use crate::call::context::Context;
-use crate::call::context::call_kind::CallKind;
-use crate::call::mrtr::{MultiRoundTrip, Waiting};
+use crate::call::mrtr::MultiRoundTrip;
+use crate::call::outlet::Answers;
 use protomcp_session::{AskError, InputRequest, InputRequests, InputRequired, InputResponses, TaskOptions};
 
 impl Context {
@@ -49,16 +49,9 @@ impl Context {
         timeout: Duration,
         progress: Option<ProgressCallback>,
     ) -> BoxFuture<'static, Result<RawJson, AskError>> {
-        let answer = if self.is_stateless() {
-            let answers = self.ask_in_mrtr(vec![input], timeout);
-            async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
-        } else if let Some(relay) = self.0.kind.relay() {
-            let answers = relay.ask(vec![input], timeout);
-            async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
-        } else {
-            self.ask_in_session(input.method, input.params.into(), timeout, progress)
-        };
-        unless_cancelled(self.clone(), answer).boxed()
+        let answers = Arc::clone(&self.0.outlet).ask_client(&self.0.info, vec![input], timeout, progress);
+        let answers = unless_cancelled(self.clone(), answers);
+        async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
     }
 
     /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The client of a
@@ -72,10 +65,12 @@ impl Context {
     ) -> impl Future<Output = Result<InputResponses, AskError>> + Send + use<> {
         let keys: Vec<_> = questions.keys().map(str::to_owned).collect();
         let timeout = self.0.ask_timeout;
-        let answers = if self.is_stateless() {
-            self.ask_in_mrtr(questions.into_asked(), timeout).boxed()
-        } else {
-            self.ask_all_in_session(questions.into_asked(), timeout).boxed()
+        let questions = questions.into_asked();
+        let lacks = |asked: &&InputRequest| asked.need().is_some_and(|need| !self.can_ask(need));
+        let unsupported = questions.iter().find(lacks).filter(|_| !self.is_checked_later());
+        let answers: Answers = match unsupported {
+            Some(unsupported) => ready(Err(AskError::NotSupported(unsupported.method))).boxed(),
+            None => Arc::clone(&self.0.outlet).ask_client(&self.0.info, questions, timeout, None),
         };
         let answers = unless_cancelled(self.clone(), answers);
         async move {
@@ -169,13 +164,13 @@ impl Context {
     /// True if the call is a task or can become one, by [`Context::continue_as_task`].
     #[must_use]
     pub fn can_be_task(&self) -> bool {
-        self.0.kind.can_be_task()
+        self.0.outlet.can_be_task()
     }
 
     /// True if the call is a task, of its session or without one.
     #[must_use]
     pub fn is_task(&self) -> bool {
-        self.0.kind.is_task()
+        self.0.outlet.is_task()
     }
 
     /// Continues a stateless call of a tool as a task, if client and server know the extension for it
@@ -187,11 +182,7 @@ impl Context {
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::task_required_error`].
     pub fn continue_as_task(&self, options: TaskOptions) -> bool {
-        if let Some(relay) = self.0.kind.relay().filter(|relay| relay.can_be_task()) {
-            relay.continue_as_task(options);
-        } else if let Some(target) = self.mrtr().filter(|mrtr| mrtr.may_be_task()).and_then(|mrtr| mrtr.want_task()) {
-            target.queue.detach(target.info.key.clone(), options);
-        }
+        self.0.outlet.continue_as_task(options);
         self.can_be_task()
     }
 
@@ -214,89 +205,7 @@ impl Context {
     /// True if a question is checked against the capabilities of the client where it is sent: a stateless call remembers
     /// the one that its client lacks, and so does the other end of a relay.
     pub(crate) fn is_checked_later(&self) -> bool {
-        self.is_stateless() || self.0.kind.relay().is_some()
-    }
-
-    /// Asks what the client supports: together if the transport can, else one question beside the other.
-    fn ask_all_in_session(
-        &self,
-        questions: Vec<InputRequest>,
-        timeout: Duration,
-    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
-        if let Some(relay) = self.0.kind.relay() {
-            return relay.ask(questions, timeout);
-        }
-        let capabilities = &self.0.info.client.capabilities;
-        let lacks = |asked: &&InputRequest| asked.need().is_some_and(|need| !need.is_met_by(capabilities));
-        if let Some(unsupported) = questions.iter().find(lacks) {
-            return ready(Err(AskError::NotSupported(unsupported.method))).boxed();
-        }
-        let ask = |asked: InputRequest| self.ask_in_session(asked.method, asked.params.into(), timeout, None);
-        let asked: Vec<_> = questions.into_iter().map(ask).collect();
-        async move { join_all(asked).await.into_iter().collect() }.boxed()
-    }
-
-    /// Sends a request beside the request of the call, or beside one that waits for its task.
-    fn ask_in_session(
-        &self,
-        method: &'static str,
-        params: Params,
-        timeout: Duration,
-        progress: Option<ProgressCallback>,
-    ) -> BoxFuture<'static, Result<RawJson, AskError>> {
-        let queue = Arc::clone(&self.0.queue);
-        let ask = move |during, params| {
-            ask_raw(&queue, OutgoingRequest { during, method, params, progress: progress.clone() }, timeout)
-        };
-        let CallKind::SessionTask(task) = &self.0.kind else {
-            return ask(Some(self.0.info.key.clone()), params).boxed();
-        };
-        let Some(guard) = task.ask() else { return ready(Err(AskError::Gone)).boxed() };
-        let params = task.mark(params);
-        let answer = ask(guard.during.clone(), params.clone());
-        let answer = async move {
-            let answer = async {
-                match answer.await {
-                    // The request that waited for the task is gone, and the task is not.
-                    Err(AskError::Gone) if guard.during.is_some() => ask(None, params).await,
-                    answer => answer,
-                }
-            };
-            tokio::select! {
-                biased;
-                // The answer is no longer needed.
-                () = guard.task.ended() => Err(AskError::Gone),
-                answer = answer => answer,
-            }
-        };
-        answer.boxed()
-    }
-
-    fn ask_in_mrtr(
-        &self,
-        questions: Vec<InputRequest>,
-        timeout: Duration,
-    ) -> impl Future<Output = Result<Vec<RawJson>, AskError>> + Send + use<> {
-        let until = tokio::time::Instant::now() + timeout;
-        let waiting = match self.mrtr() {
-            Some(mrtr) => mrtr.ask(questions, until.into_std()),
-            None => Err(AskError::OutOfPlace),
-        };
-        let waiting = waiting.map(|waiting| {
-            let pending = |waiting| Pending { context: self.clone(), waiting };
-            waiting.into_iter().map(pending).collect::<Vec<_>>()
-        });
-        async move {
-            let mut answers = Vec::new();
-            for mut pending in waiting? {
-                match tokio::time::timeout_at(until, &mut pending.waiting.answer).await {
-                    Ok(Ok(answer)) => answers.push(answer?),
-                    Ok(Err(_)) => return Err(AskError::Gone),
-                    Err(_) => return Err(AskError::TimedOut(timeout)),
-                }
-            }
-            Ok(answers)
-        }
+        self.is_stateless() || self.is_relayed()
     }
 }
 
@@ -318,20 +227,5 @@ pub struct HeldQuestions(Option<Arc<MultiRoundTrip>>);
 impl Drop for HeldQuestions {
     fn drop(&mut self) {
         self.0.iter().for_each(|mrtr| mrtr.release());
-    }
-}
-
-/// A question that was asked. Dropping it takes the question back.
-struct Pending {
-    context: Context,
-    waiting: Waiting,
-}
-
-impl Drop for Pending {
-    fn drop(&mut self) {
-        // Without effect when the answer is there.
-        if let Some(mrtr) = self.context.mrtr() {
-            mrtr.withdraw(self.waiting.number);
-        }
     }
 }

@@ -12,14 +12,14 @@ impl Context {
     /// client sees are selected there.
     #[must_use]
     pub fn is_relayed(&self) -> bool {
-        self.0.kind.relay().is_some()
+        self.0.outlet.is_relayed()
     }
 
     /// Changes the tools that the client of a relayed request sees, and returns the names of those that it sees then.
     /// `None`: the request is not relayed, or its transport selects no tools.
     #[must_use]
     pub fn select_tools(&self, change: Command<String>) -> Option<BoxFuture<'static, Result<Vec<String>, AskError>>> {
-        self.0.kind.relay()?.select_tools(change)
+        self.0.outlet.select_tools(change)
     }
 
     /// True for a list that the transport wants for its clients, whose selections it keeps: hidden tools are in it, with

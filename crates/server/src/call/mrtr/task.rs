@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use protomcp_types::{JsonBuf, RawJson};
 
 use crate::call::ended::{self, Ended, Outcome};
-use crate::call::mrtr::{Inner, MultiRoundTrip, ReplyTarget};
+use crate::call::mrtr::{Inner, MultiRoundTrip};
 use crate::call::session_queue::SessionQueue;
 use crate::records::cancel::Cancel;
 use protomcp_session::{Detached, TaskOptions, TaskState, TaskView};
@@ -50,22 +50,6 @@ impl StatelessTask {
 }
 
 impl MultiRoundTrip {
-    /// True if the call may continue as a task.
-    pub(crate) fn may_be_task(&self) -> bool {
-        self.may_be_task
-    }
-
-    /// True if the call is a task, or asks to become one.
-    pub(crate) fn is_task(&self) -> bool {
-        self.inner().trips.is_task()
-    }
-
-    /// The call asks to continue as a task. Returns the request to answer with the task; `None`: it has asked before,
-    /// or belongs to no request.
-    pub(crate) fn want_task(&self) -> Option<ReplyTarget> {
-        self.inner().trips.want_task()
-    }
-
     /// The call cannot become a task. Returns its outcome if it has ended.
     pub(crate) fn stay(&self, queue: &SessionQueue) -> Option<Ended> {
         self.inner().trips.stay(|outcome| queue.settle(outcome))
@@ -85,14 +69,6 @@ impl MultiRoundTrip {
             inner.write();
         }
         view
-    }
-
-    /// Sets the status message, for people.
-    pub(crate) fn set_task_message(&self, message: &str) {
-        let mut inner = self.inner();
-        if inner.trips.set_message(message, SystemTime::now()) {
-            notify(inner);
-        }
     }
 
     /// The task as its client sees it; `None`: the call is not a task.

@@ -7,9 +7,8 @@ use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
 
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
-use crate::call::context::call_kind::CallKind;
 use crate::call::mrtr::ReplyTarget;
-use crate::call::relay::Relayed;
+use crate::call::relay::{Relayed, RelayedCall};
 use crate::records::cancel::Cancel;
 use crate::records::overload;
 use crate::serve::access_log::Access;
@@ -121,8 +120,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let info = Arc::new(CallInfo { key, client, token, stateless: None, known, room, place: OnceLock::new() });
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let limits = *self.server.sessions.limits();
-        let kind = relay.map_or(CallKind::Plain, CallKind::Relayed);
-        let context = Context::new(caller, session, target, limits.ask_timeout, kind);
+        let mut context = Context::new(caller, session, target, limits.ask_timeout, None);
+        if let Some(relay) = relay {
+            context = context.through(Arc::new(RelayedCall { relay, queue: Arc::clone(&self.queue) }));
+        }
         self.calls.running.insert(number, context.clone());
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
         match &mut self.calls.inline {

@@ -7,7 +7,6 @@ use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, m
 
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
-use crate::call::context::call_kind::CallKind;
 use crate::call::listen_guard::ListenGuard;
 use crate::call::mrtr::ReplyTarget;
 use crate::records::overload;
@@ -41,7 +40,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let caller = self.connection.peer.without_session(self.id);
         let timeout = self.server.sessions.limits().ask_timeout;
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
-        let context = Context::new(caller, self.id, target, timeout, CallKind::Plain);
+        let context = Context::new(caller, self.id, target, timeout, None);
         self.calls.running.insert(number, context.clone());
         let (listeners, service) =
             (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));

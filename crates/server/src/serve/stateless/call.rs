@@ -15,7 +15,6 @@ use tokio::sync::mpsc;
 
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
-use crate::call::context::call_kind::CallKind;
 use crate::call::ended::{Ended, Outcome, Reserved};
 use crate::call::mrtr::{ReplyTarget, Returned};
 use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
@@ -98,15 +97,15 @@ impl StatelessCall {
                 (context, None)
             }
             round => {
-                let (kind, refusal) = match round {
-                    Some(RoundTrip::First(mrtr)) => (CallKind::Stateless(mrtr), None),
-                    Some(RoundTrip::Refused(refusal)) => (CallKind::Plain, Some(refusal)),
-                    Some(RoundTrip::Retry(..)) | None => (CallKind::Plain, None),
-                };
                 let caller = info.known.find::<CallerKey>().cloned();
                 let caller = caller.unwrap_or_else(|| parts.peer.without_session(carrier.session));
                 let target = ReplyTarget { queue: Arc::clone(&queue), info };
-                let context = Context::new(caller, carrier.session, target, limits.ask_timeout, kind);
+                let (rounds, refusal) = match round {
+                    Some(RoundTrip::First(rounds)) => (Some(rounds), None),
+                    Some(RoundTrip::Refused(refusal)) => (None, Some(refusal)),
+                    Some(RoundTrip::Retry(..)) | None => (None, None),
+                };
+                let context = Context::new(caller, carrier.session, target, limits.ask_timeout, rounds);
                 let call: Running = match refusal {
                     Some(refusal) => Box::pin(round_trip::refuse(context.clone(), refusal)),
                     None => Box::pin(call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace)),

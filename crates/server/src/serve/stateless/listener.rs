@@ -14,7 +14,6 @@ use tokio::sync::mpsc;
 
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
-use crate::call::context::call_kind::CallKind;
 use crate::call::ended::Reserved;
 use crate::call::listen_guard::ListenGuard;
 use crate::call::mrtr::ReplyTarget;
@@ -103,7 +102,7 @@ impl Listener {
         // The service knows the resources, and the store the tasks.
         let info = Arc::new(CallInfo::of_listener(key, client, known));
         let caller = listener.parts.peer.without_session(open);
-        let context = Context::new(caller, open, ReplyTarget { queue, info }, limits.ask_timeout, CallKind::Plain);
+        let context = Context::new(caller, open, ReplyTarget { queue, info }, limits.ask_timeout, None);
         listener.opening = Some(context.clone());
         listen_to_resources(
             Arc::clone(listener.parts.sessions.resource_listeners()),
