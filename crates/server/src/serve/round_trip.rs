@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt;
+use futures_util::future::ready;
 use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EXTENSION};
 
 use crate::call::context::Context;
@@ -22,11 +23,11 @@ pub(super) enum RoundTrip {
     First(Arc<MultiRoundTrip>),
     /// One that a parked call waits for.
     Retry(Context, Returned),
-    /// One whose call is not in this process. The future finds the reason to refuse it.
+    /// One that is refused, as one whose call is not in this process. The future finds the reason.
     Refused(Refusal),
 }
 
-/// Asks the directory of parked calls for the process that holds a call.
+/// Finds the reason to refuse a request: it may ask the directory of parked calls for the process that holds a call.
 pub(super) type Refusal = Pin<Box<dyn Future<Output = ErrorObject> + Send>>;
 
 /// The time for which the directory may take to answer.
@@ -50,7 +51,7 @@ pub(super) fn begin_or_resume(
             Some(RequestState::Parked(number)) => {
                 let gone = || invalid("is used up or too old, or its call gave way to others; call again");
                 let Some(call) = sessions.parked().peek(number, now()) else {
-                    return refused(find(sessions, number, gone()));
+                    return Ok(RoundTrip::Refused(find(sessions, number, gone())));
                 };
                 call.mrtr().map_or(Ok(()), |mrtr| mrtr.check(&responses))?;
                 // Another request may have taken it in between.
@@ -68,11 +69,10 @@ pub(super) fn begin_or_resume(
     Ok(RoundTrip::First(Arc::new(mrtr)))
 }
 
-/// Refuses a request at once if the directory answers at once.
-fn refused(mut refusal: Refusal) -> Result<RoundTrip, ErrorObject> {
-    match (&mut refusal).now_or_never() {
-        Some(error) => Err(error),
-        None => Ok(RoundTrip::Refused(refusal)),
+impl RoundTrip {
+    /// One that is refused with this error.
+    pub(super) fn refused(error: ErrorObject) -> Self {
+        Self::Refused(ready(error).boxed())
     }
 }
 

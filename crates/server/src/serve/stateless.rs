@@ -1,8 +1,8 @@
 //! One request of the stateless revision, served without a session.
 //!
-//! The messages that answer it are polled out of [`Replies`], which drives the call. Nothing is spawned for a request
-//! that came alone, is answered by one message and was not cancelled. A connection that carries many requests, and a
-//! session beside them, polls the replies to each ([`Carrier`]).
+//! The messages that answer it are polled out of [`Replies`], which drives the call and writes its replies. Nothing is
+//! spawned for a request that came alone, is answered by one message and was not cancelled. A connection that carries
+//! many requests, and a session beside them, polls the replies to each ([`Carrier`]).
 
 mod call;
 mod ending;
@@ -26,12 +26,12 @@ use crate::records::store_future::StoreFuture;
 use crate::serve::access_log::Access;
 use crate::serve::parts::Parts;
 use crate::serve::peer::Peer;
-use crate::serve::stateless::call::StatelessCall;
+use crate::serve::stateless::call::{CallReply, RunningCall};
 use crate::serve::stateless::listener::Listener;
 use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::serve::stateless_tasks;
 use crate::service::Service;
-use protomcp_session::{Attempt, Extensions, ServerResult, StatelessMeta, StatelessRequest, TaskAnswer};
+use protomcp_session::{Attempt, Extensions, ServerResult, SessionId, StatelessMeta, StatelessRequest, TaskAnswer};
 
 /// The messages that answer one request: notifications, then the answer.
 ///
@@ -51,7 +51,11 @@ enum Driver {
     Answered(Option<Box<Reserved>>),
     /// The store is asked for the task.
     Task(StoreFuture<'static, Reserved>),
-    Call(StatelessCall),
+    Call {
+        call: RunningCall,
+        parts: StatelessParts,
+        attempt: Attempt,
+    },
     Listener(Box<Listener>),
 }
 
@@ -83,10 +87,10 @@ impl Driver {
                 Ok(listener) => Self::Listener(Box::new(listener)),
                 Err(answer) => Self::Answered(Some(Box::new((*answer).into()))),
             },
-            StatelessRequest::Call(call) => match StatelessCall::start(parts, service, call, known, carrier) {
-                Ok(call) => Self::Call(call),
-                Err(answer) => Self::Answered(Some(Box::new((*answer).into()))),
-            },
+            StatelessRequest::Call(call) => {
+                let attempt = call.attempt();
+                Self::Call { call: RunningCall::start(&parts, service, call, known, carrier), parts, attempt }
+            }
         }
     }
 }
@@ -94,6 +98,18 @@ impl Driver {
 impl StatelessParts {
     fn answered(&self, answer: Message) -> Driver {
         Driver::Answered(Some(Box::new(self.with_room(answer, None))))
+    }
+
+    /// Writes a reply of a call. `None`: a layer withholds it.
+    fn encode(&self, reply: CallReply, session: SessionId, attempt: Attempt) -> Option<Reserved> {
+        match reply {
+            CallReply::Notification(notification, room) => self.notification(session, notification, Some(room)),
+            CallReply::Task(task) => {
+                let result = self.stateless.task(&task, TaskAnswer::Created);
+                Some(self.with_room(self.response(Ok(result)), None))
+            }
+            CallReply::Answer(outcome, room) => Some(self.with_room(self.answer(outcome, attempt), room)),
+        }
     }
 
     /// Carries out a request about a task.
@@ -141,14 +157,14 @@ impl Replies {
 
     /// The client does not wait for the answer. Keep polling: a call may still end within its grace.
     pub(super) fn cancel(&mut self) {
-        if let Driver::Call(call) = &mut self.driver {
+        if let Driver::Call { call, .. } = &mut self.driver {
             call.cancel();
         }
     }
 
     /// Cancels the call at the end of its connection. The answer that it then gives is still one of the replies.
     pub(super) fn interrupt(&self) {
-        if let Driver::Call(call) = &self.driver {
+        if let Driver::Call { call, .. } = &self.driver {
             call.interrupt();
         }
     }
@@ -180,7 +196,12 @@ impl Replies {
                 self.driver = Driver::Answered(None);
                 Poll::Ready(Some(answer))
             }
-            Driver::Call(call) => call.poll_next(cx),
+            Driver::Call { call, parts, attempt } => loop {
+                let Some(reply) = ready!(call.poll_next(cx)) else { return Poll::Ready(None) };
+                if let Some(message) = parts.encode(reply, call.session(), *attempt) {
+                    return Poll::Ready(Some(message));
+                }
+            },
             Driver::Listener(listener) => listener.poll_next(cx),
         }
     }
@@ -188,10 +209,10 @@ impl Replies {
 
 impl Drop for Replies {
     fn drop(&mut self) {
-        if !matches!(&self.driver, Driver::Call(call) if call.is_open()) {
+        if !matches!(&self.driver, Driver::Call { call, .. } if call.is_open()) {
             return;
         }
-        let Driver::Call(mut call) = std::mem::replace(&mut self.driver, Driver::Answered(None)) else { return };
+        let Driver::Call { mut call, .. } = std::mem::replace(&mut self.driver, Driver::Answered(None)) else { return };
         call.cancel();
         let token = self.token.take();
         // Without a runtime everything has ended.

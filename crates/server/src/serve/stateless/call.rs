@@ -1,4 +1,4 @@
-//! Drives one stateless call: its notifications, then its answer.
+//! One running call of the stateless revision: its notifications, then its answer, as values.
 //!
 //! The call is polled here, by the future of its request. It moves into a task of its own when its request is answered
 //! first: when the call is parked, or continues as a task of MCP. On a connection whose calls have tasks it begins in
@@ -10,35 +10,47 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context as Wakes, Poll};
 
 use futures_util::FutureExt;
-use protomcp_types::{ErrorObject, Message};
+use protomcp_types::{ErrorObject, Notification};
 use tokio::sync::mpsc;
 
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
-use crate::call::ended::{Ended, Outcome, Reserved};
+use crate::call::ended::{Ended, Outcome};
 use crate::call::mrtr::{ReplyTarget, Returned};
 use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use crate::records::cancel::Cancel;
 use crate::records::overload;
 use crate::serve::call;
+use crate::serve::peer::Peer;
 use crate::serve::round_trip::{self, RoundTrip};
 use crate::serve::shutdown::Due;
 use crate::serve::stateless::ending::Ending;
 use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::serve::stateless_tasks;
 use crate::service::Service;
+use crate::state::handle::ServerHandle;
 use protomcp_session::{
-    Attempt, CallerKey, Extensions, RequestKey, Reservation, ServerResult, StatelessCall as Call, TaskAnswer,
-    TaskOptions,
+    CallerKey, Extensions, RequestKey, Reservation, ServerResult, SessionId, StatelessCall, TaskOptions, TaskView,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
 
-/// One call and its request.
-pub(super) struct StatelessCall {
-    parts: StatelessParts,
+/// A reply of a call to its client.
+#[derive(Debug)]
+pub(super) enum CallReply {
+    /// It comes before the answer.
+    Notification(Notification, Reservation),
+    /// The answer: the call continues as this task.
+    Task(TaskView),
+    /// The answer, and the bytes that it has reserved. A call that asks for input continues; every other has ended.
+    Answer(Result<ServerResult, ErrorObject>, Option<Reservation>),
+}
+
+/// One call and its request. Polling it drives the call.
+pub(super) struct RunningCall {
+    sessions: ServerHandle,
+    peer: Peer,
     carrier: Carrier,
-    attempt: Attempt,
     queue: Arc<SessionQueue>,
     events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
     context: Context,
@@ -59,35 +71,32 @@ enum Stage {
     Over,
 }
 
-impl StatelessCall {
+impl RunningCall {
     /// Starts a call, or resumes the parked call that the request names.
-    ///
-    /// # Errors
-    /// The answer to a request whose `requestState` is not accepted.
     pub(super) fn start<S: Service>(
-        parts: StatelessParts,
+        parts: &StatelessParts,
         service: &Arc<S>,
-        call: Call,
+        call: StatelessCall,
         known: Extensions,
         carrier: Option<Carrier>,
-    ) -> Result<Self, Box<Message>> {
-        let ending = Ending::new(&parts.sessions);
-        let carrier = carrier.unwrap_or_else(|| Carrier::alone(&parts));
-        let attempt = call.attempt();
-        let Call { request, client, progress_token: token, info, inputs } = call;
-        let sessions = &parts.sessions;
-        let limits = sessions.limits();
+    ) -> Self {
+        let (sessions, peer) = (parts.sessions.clone(), parts.peer.clone());
+        let ending = Ending::new(&sessions);
+        let carrier = carrier.unwrap_or_else(|| Carrier::alone(parts));
+        let StatelessCall { request, client, progress_token: token, info, inputs } = call;
+        let limits = *sessions.limits();
         let has_logging = parts.stateless.info().capabilities.logging.is_some();
-        let (budget, owner) = (sessions.outbound_budget().clone(), parts.peer.owner.clone());
-        let (queue, events) = SessionQueue::new(limits, has_logging, None, budget, owner);
+        let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
+        let (queue, events) = SessionQueue::new(&limits, has_logging, None, budget, owner);
         let key = RequestKey { number: 0, id: parts.id.clone() };
         let info =
             Arc::new(CallInfo { key, client, token, stateless: Some(info), known, room: None, place: OnceLock::new() });
         let round = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
-            round_trip::begin_or_resume(sessions, parts.peer.principal.clone(), inputs, target)
+            let round = round_trip::begin_or_resume(&sessions, peer.principal.clone(), inputs, target);
+            round.unwrap_or_else(RoundTrip::refused)
         });
-        let (context, call) = match round.transpose().map_err(|error| Box::new(parts.answer(Err(error), attempt)))? {
+        let (context, call) = match round {
             Some(RoundTrip::Retry(context, returned)) => {
                 match returned {
                     Returned::Running => {}
@@ -98,7 +107,7 @@ impl StatelessCall {
             }
             round => {
                 let caller = info.known.find::<CallerKey>().cloned();
-                let caller = caller.unwrap_or_else(|| parts.peer.without_session(carrier.session));
+                let caller = caller.unwrap_or_else(|| peer.without_session(carrier.session));
                 let target = ReplyTarget { queue: Arc::clone(&queue), info };
                 let (rounds, refusal) = match round {
                     Some(RoundTrip::First(rounds)) => (Some(rounds), None),
@@ -114,11 +123,16 @@ impl StatelessCall {
             }
         };
         let stage = Stage::Open;
-        let mut started = Self { parts, carrier, attempt, queue, events, context, call, ended: None, ending, stage };
-        if started.carrier.spawns {
-            started.spawn();
+        let mut running = Self { sessions, peer, carrier, queue, events, context, call, ended: None, ending, stage };
+        if running.carrier.spawns {
+            running.spawn();
         }
-        Ok(started)
+        running
+    }
+
+    /// Stands for the request where others have their session.
+    pub(super) fn session(&self) -> SessionId {
+        self.carrier.session
     }
 
     /// True until the answer was sent.
@@ -137,12 +151,12 @@ impl StatelessCall {
         self.context.cancel();
     }
 
-    /// The next message for the client; `None` after the answer.
-    pub(super) fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
+    /// The next reply; `None` after the answer.
+    pub(super) fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<CallReply>> {
         while self.stage != Stage::Over {
             if let Poll::Ready(Some(event)) = self.events.poll_recv(cx) {
-                if let Some(message) = self.event(*event) {
-                    return Poll::Ready(Some(message));
+                if let Some(reply) = self.event(*event) {
+                    return Poll::Ready(Some(reply));
                 }
             } else if let Some(ended) = self.ended.take() {
                 return Poll::Ready(self.done(ended));
@@ -153,7 +167,8 @@ impl StatelessCall {
                 match self.ending.poll(cx) {
                     Poll::Pending => return Poll::Pending,
                     Poll::Ready(Due::GiveUp) => {
-                        tracing::warn!(request = %self.parts.id, "abandoning a call that ignored cancellation");
+                        let request = self.context.request_id();
+                        tracing::warn!(%request, "abandoning a call that ignored cancellation");
                         return Poll::Ready(self.reply(Err(overload::shutting_down()), None));
                     }
                     Poll::Ready(Due::Cancel | Due::Nothing | Due::Stalled) => self.context.cancel(),
@@ -173,7 +188,7 @@ impl StatelessCall {
         }
     }
 
-    fn event(&mut self, event: SessionEvent) -> Option<Reserved> {
+    fn event(&mut self, event: SessionEvent) -> Option<CallReply> {
         match event {
             SessionEvent::Done(_, ended) => {
                 self.ended = Some(ended);
@@ -199,38 +214,36 @@ impl StatelessCall {
         }
     }
 
-    fn notice(&mut self, notice: Notice) -> Option<Reserved> {
+    fn notice(&mut self, notice: Notice) -> Option<CallReply> {
         let Notice { notification, room } = notice;
         self.queue.release(Usage::of(&notification));
         let dropped = self.queue.take_dropped();
         if dropped > 0 {
             tracing::warn!(dropped, "a call reports faster than it is read: notifications were dropped");
         }
-        if self.is_open() { self.parts.notification(self.carrier.session, notification, Some(room)) } else { None }
+        self.is_open().then_some(CallReply::Notification(notification, room))
     }
 
     /// The call has asked its client: its request is answered with the questions, and the call is parked.
-    fn park(&mut self) -> Option<Reserved> {
+    fn park(&mut self) -> Option<CallReply> {
         if !self.is_open() {
             return None;
         }
-        let required = round_trip::park(&self.parts.sessions, &self.context)?;
+        let required = round_trip::park(&self.sessions, &self.context)?;
         self.leave();
-        let answer = self.parts.answer(Ok(ServerResult::InputRequired(required)), self.attempt);
-        Some(self.parts.with_room(answer, None))
+        Some(CallReply::Answer(Ok(ServerResult::InputRequired(required)), None))
     }
 
     /// The call asks to continue as a task: its request is answered with the task. A call that cannot stays with its
     /// request.
-    fn detach(&mut self, options: TaskOptions) -> Option<Reserved> {
+    fn detach(&mut self, options: TaskOptions) -> Option<CallReply> {
         let task = match self.is_open() {
-            true => stateless_tasks::detach(&self.parts.sessions, &self.parts.peer, &self.context, options),
+            true => stateless_tasks::detach(&self.sessions, &self.peer, &self.context, options),
             false => None,
         };
         if let Some(task) = task {
             self.leave();
-            let result = self.parts.stateless.task(&task, TaskAnswer::Created);
-            return Some(self.parts.with_room(self.parts.response(Ok(result)), None));
+            return Some(CallReply::Task(task));
         }
         match self.context.mrtr().and_then(|mrtr| mrtr.stay(&self.queue)) {
             Some(ended) => {
@@ -255,21 +268,21 @@ impl StatelessCall {
         }
     }
 
-    fn done(&mut self, ended: Ended) -> Option<Reserved> {
+    fn done(&mut self, ended: Ended) -> Option<CallReply> {
         let Ended { outcome, room } = ended;
         // A call without an outcome was dropped after it had been cancelled.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => {
-                round_trip::sign_state(&self.parts.sessions, &self.context, required)
+                round_trip::sign_state(&self.sessions, &self.context, required)
             }
             outcome => outcome,
         };
         self.reply(outcome, room)
     }
 
-    fn reply(&mut self, outcome: Result<ServerResult, ErrorObject>, room: Option<Reservation>) -> Option<Reserved> {
+    fn reply(&mut self, outcome: Result<ServerResult, ErrorObject>, room: Option<Reservation>) -> Option<CallReply> {
         let was_open = self.is_open();
         self.stage = Stage::Over;
-        was_open.then(|| self.parts.with_room(self.parts.answer(outcome, self.attempt), room))
+        was_open.then_some(CallReply::Answer(outcome, room))
     }
 }
