@@ -152,8 +152,8 @@ impl MultiRoundTrip {
         };
         let waiting = inputs.into_iter().map(wait).collect();
         let is_held = inner.holds > 0;
-        if let Some(ReplyTarget { queue, info }) = target.filter(|_| !is_held) {
-            queue.park(info.key.clone());
+        if let Some(ReplyTarget { queue, .. }) = target.filter(|_| !is_held) {
+            queue.park();
         }
         notify(inner);
         Ok(waiting)
@@ -170,9 +170,9 @@ impl MultiRoundTrip {
         inner.holds -= 1;
         if inner.holds == 0
             && inner.trips.parks_until().is_some()
-            && let Some(ReplyTarget { queue, info }) = inner.trips.target()
+            && let Some(ReplyTarget { queue, .. }) = inner.trips.target()
         {
-            queue.park(info.key.clone());
+            queue.park();
         }
     }
 

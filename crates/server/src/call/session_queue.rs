@@ -44,9 +44,9 @@ pub(crate) enum SessionEvent {
     /// A request to the client.
     ClientRequest(Box<ClientRequest>),
     /// A stateless call waits for answers: park it, and answer its request with the questions.
-    Park(RequestKey),
+    Park,
     /// A stateless call asks to continue as a task.
-    Detach(RequestKey, TaskOptions),
+    Detach(TaskOptions),
     /// The answer to this question is no longer needed.
     Withdraw(u64),
     /// The messages of this request can no longer reach the client.
@@ -280,13 +280,13 @@ impl SessionQueue {
     }
 
     /// A stateless call waits for answers.
-    pub(crate) fn park(&self, key: RequestKey) {
-        self.send(SessionEvent::Park(key));
+    pub(crate) fn park(&self) {
+        self.send(SessionEvent::Park);
     }
 
     /// A stateless call asks to continue as a task.
-    pub(crate) fn detach(&self, key: RequestKey, options: TaskOptions) {
-        self.send(SessionEvent::Detach(key, options));
+    pub(crate) fn detach(&self, options: TaskOptions) {
+        self.send(SessionEvent::Detach(options));
     }
 
     /// The service has accepted the topics that a request listens to.

@@ -47,7 +47,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             }
             SessionEvent::ClientRequest(question) => self.ask(*question),
             // These belong to calls without a session.
-            SessionEvent::Park(_) | SessionEvent::Detach(..) => Ok(()),
+            SessionEvent::Park | SessionEvent::Detach(_) => Ok(()),
             SessionEvent::Withdraw(number) => self.withdraw(number),
             SessionEvent::Undeliverable(request) => self.undeliverable(&request),
             SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),

@@ -100,7 +100,7 @@ impl RunningCall {
             Some(RoundTrip::Retry(context, returned)) => {
                 match returned {
                     Returned::Running => {}
-                    Returned::Asking => queue.park(info.key.clone()),
+                    Returned::Asking => queue.park(),
                     Returned::Ended(ended) => queue.done(info.key.clone(), *ended),
                 }
                 (context, None)
@@ -195,8 +195,8 @@ impl RunningCall {
                 None
             }
             SessionEvent::CallNotification(_, notice) => self.notice(notice),
-            SessionEvent::Park(_) => self.park(),
-            SessionEvent::Detach(_, options) => self.detach(options),
+            SessionEvent::Park => self.park(),
+            SessionEvent::Detach(options) => self.detach(options),
             SessionEvent::Log(_, _, Notice { notification, .. })
             | SessionEvent::Notice(Notice { notification, .. }) => {
                 self.queue.release(Usage::of(&notification));

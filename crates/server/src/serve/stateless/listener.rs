@@ -179,8 +179,8 @@ impl Listener {
             | SessionEvent::CloseStream(_)
             | SessionEvent::Notice(_)
             | SessionEvent::ClientRequest(_)
-            | SessionEvent::Park(_)
-            | SessionEvent::Detach(..)
+            | SessionEvent::Park
+            | SessionEvent::Detach(_)
             | SessionEvent::Withdraw(_)
             | SessionEvent::Undeliverable(_) => {}
         }
