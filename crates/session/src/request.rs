@@ -152,7 +152,8 @@ impl ServerRequest {
     /// True if a request with this method goes to a service with these capabilities: also for lists that it does not
     /// have, which are empty. Some hosts ask for all lists, whatever the server declares, and show an error as a server
     /// that has failed.
-    pub(crate) fn is_answered(method: &str, capabilities: &ServerCapabilities) -> bool {
+    #[must_use]
+    pub fn is_answered(method: &str, capabilities: &ServerCapabilities) -> bool {
         let is_empty = matches!(method, ListResources::NAME | ListResourceTemplates::NAME | ListPrompts::NAME);
         is_empty || Self::is_offered(method, capabilities)
     }
@@ -208,6 +209,24 @@ impl ServerRequest {
             Self::CancelTask(request) => params_of(&request),
             Self::Other { params, .. } => params,
         }
+    }
+
+    /// The bytes that a client chooses the number of: arguments, URIs, names and `_meta`.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::len);
+        let own = match self {
+            Self::CallTool(call) => call.name.len() + raw(&call.arguments),
+            Self::GetPrompt(get) => get.name.len() + raw(&get.arguments),
+            Self::Complete(Complete { argument, context, .. }) => {
+                argument.value.len() + context.as_ref().map_or(0, |context| raw(&context.arguments))
+            }
+            Self::ReadResource(read) => read.uri.len(),
+            Self::Subscribe(request) => request.uri.len(),
+            Self::Other { params, .. } => return params.weight(),
+            _ => 0,
+        };
+        own + self.meta().map_or(0, RawJson::len)
     }
 
     /// The name of the tool that is called, if one is.

@@ -20,8 +20,8 @@ mod stateless_revision;
 use std::sync::Arc;
 
 use protomcp_types::{
-    ErrorObject, JsonBuf, Level, MAX_SUBSCRIBED_URI, Message, Notification, Params, ProgressToken, Request,
-    RequestMeta, Response, ServerCapabilities, SubscriptionFilter,
+    ErrorObject, JsonBuf, Level, Message, Notification, Params, ProgressToken, Request, RequestMeta, Response,
+    ServerCapabilities, Subscribe, SubscriptionFilter,
 };
 
 use crate::budget::Reservation;
@@ -140,8 +140,8 @@ impl Session {
     /// The lowest level of log messages that are sent until the client sets another.
     pub const INITIAL_LEVEL: Level = Level::Info;
 
-    /// The number of resources that a client may subscribe to or listen for; a URI may be [`MAX_SUBSCRIBED_URI`] bytes
-    /// long.
+    /// The number of resources that a client may subscribe to or listen for; a URI may be
+    /// [`MAX_SUBSCRIBED_URI`](protomcp_types::MAX_SUBSCRIBED_URI) bytes long.
     pub const MAX_SUBSCRIPTIONS: usize = 1024;
 
     /// Handles a message of the client.
@@ -198,7 +198,7 @@ impl Session {
         match then {
             OnSuccess::Nothing => return Ok(result),
             OnSuccess::Subscribe(uri) => {
-                let missed = self.subscriptions.subscribe(number, &uri).ok_or_else(too_many_subscriptions)?;
+                let missed = self.subscriptions.subscribe(number, &uri).ok_or_else(|| self.subscriptions.full())?;
                 self.missed.extend(missed);
             }
             OnSuccess::Unsubscribe(uri) => self.subscriptions.unsubscribe(&uri),
@@ -287,14 +287,10 @@ impl Session {
 
     fn on_success(&self, request: &ServerRequest) -> Result<OnSuccess, ErrorObject> {
         match request {
-            ServerRequest::Subscribe(request) if request.uri.len() > MAX_SUBSCRIBED_URI => {
-                let why = format!("invalid params: uri is longer than {MAX_SUBSCRIBED_URI} bytes");
-                Err(ErrorObject::invalid_params(why))
+            ServerRequest::Subscribe(Subscribe { uri, .. }) => {
+                self.subscriptions.check(uri)?;
+                Ok(OnSuccess::Subscribe(uri.clone()))
             }
-            ServerRequest::Subscribe(request) if !self.subscriptions.has_room(&request.uri) => {
-                Err(too_many_subscriptions())
-            }
-            ServerRequest::Subscribe(request) => Ok(OnSuccess::Subscribe(request.uri.clone())),
             ServerRequest::Unsubscribe(request) => Ok(OnSuccess::Unsubscribe(request.uri.clone())),
             ServerRequest::ListTools(_)
             | ServerRequest::CallTool(_)
@@ -317,11 +313,4 @@ impl Session {
     pub fn overloaded() -> ErrorObject {
         ErrorObject::overloaded("too many requests in flight", "send it again in a moment", Limits::RETRY_AFTER)
     }
-}
-
-fn too_many_subscriptions() -> ErrorObject {
-    let most = Session::MAX_SUBSCRIPTIONS;
-    ErrorObject::internal(format!(
-        "too many subscriptions: at most {most}, and fewer while others need the room; end some"
-    ))
 }

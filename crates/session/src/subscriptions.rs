@@ -10,6 +10,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use protomcp_types::{ErrorObject, MAX_SUBSCRIBED_URI};
+
 use crate::budget::Reservation;
 use crate::expected::Expected;
 use crate::info::Limits;
@@ -53,6 +55,27 @@ impl Subscriptions {
     /// As [`Subscriptions::new`], and bounded by the bytes for which `room` can grow.
     pub fn within(max: usize, room: Reservation) -> Self {
         Self { max, open: Mutex::new(Open { room: Some(room), ..Open::default() }) }
+    }
+
+    /// Checks that the session may subscribe to this resource.
+    ///
+    /// # Errors
+    /// −32602 for a URI of more than [`MAX_SUBSCRIBED_URI`] bytes, and [`Subscriptions::full`].
+    pub fn check(&self, uri: &str) -> Result<(), ErrorObject> {
+        if uri.len() > MAX_SUBSCRIBED_URI {
+            let why = format!("invalid params: uri is longer than {MAX_SUBSCRIBED_URI} bytes");
+            return Err(ErrorObject::invalid_params(why));
+        }
+        if self.has_room(uri) { Ok(()) } else { Err(self.full()) }
+    }
+
+    /// The error for a subscription without room, −32603.
+    #[must_use]
+    pub fn full(&self) -> ErrorObject {
+        let most = self.max;
+        ErrorObject::internal(format!(
+            "too many subscriptions: at most {most}, and fewer while others need the room; end some"
+        ))
     }
 
     /// True if the session has subscribed to this one already, or there is room for it.

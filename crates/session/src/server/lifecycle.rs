@@ -20,7 +20,7 @@ use crate::client_info::ClientInfo;
 use crate::pending::{Era, OnSuccess};
 use crate::request::ServerRequest;
 use crate::server::handshake::Lifecycle;
-use crate::server::{Inbound, IncomingCall, Session, encode, too_many_subscriptions};
+use crate::server::{Inbound, IncomingCall, Session, encode};
 use crate::subscriptions::Topic;
 
 impl Session {
@@ -78,7 +78,7 @@ impl Session {
             && !self.subscriptions.expect(key.number, Topic::Resource, std::slice::from_ref(uri))
         {
             self.pending.close(&key);
-            return Inbound::Reply(Message::error(Some(key.id), too_many_subscriptions()));
+            return Inbound::Reply(Message::error(Some(key.id), self.subscriptions.full()));
         }
         Inbound::Call(IncomingCall { key, request, progress_token, client })
     }

@@ -32,7 +32,7 @@ impl Session {
             return Err((id, ErrorObject::internal(why)));
         }
         if filter.resource_subscriptions.len() + filter.task_ids.len() > Self::MAX_SUBSCRIPTIONS {
-            return Err((id, super::too_many_subscriptions()));
+            return Err((id, self.subscriptions.full()));
         }
         let key = self.pending.open(id, OnSuccess::Nothing, Era::Stateless).map_err(|id| (id, Self::overloaded()))?;
         // From here on the service may report changes.
@@ -41,7 +41,7 @@ impl Session {
         if !has_room {
             self.subscriptions.expect_nothing(key.number);
             self.pending.close(&key);
-            return Err((key.id, super::too_many_subscriptions()));
+            return Err((key.id, self.subscriptions.full()));
         }
         self.listeners.0.push(Listener { key: key.clone(), lists: [false; List::ALL.len()], is_listening: false });
         Ok(key)
@@ -57,7 +57,7 @@ impl Session {
             return Err(ErrorObject::internal("the request no longer listens"));
         };
         let names = [(Topic::Resource, &*filter.resource_subscriptions), (Topic::Task, &*filter.task_ids)];
-        let missed = self.subscriptions.listen(key.number, names).ok_or_else(super::too_many_subscriptions)?;
+        let missed = self.subscriptions.listen(key.number, names).ok_or_else(|| self.subscriptions.full())?;
         self.missed.extend(missed);
         listener.is_listening = true;
         listener.lists = List::ALL.map(|list| match list {
