@@ -10,9 +10,12 @@ mod service;
 mod state;
 
 pub use call::ask::Ask;
+pub use call::call_info::CallInfo;
+pub use call::client_request::ProgressCallback;
 pub use call::context::Context;
 pub use call::context::asking::HeldQuestions;
 pub use call::ended::Reserved;
+pub use call::outlet::Outlet;
 pub use call::relay::{ListsHidden, Relay, Relayed};
 #[cfg(feature = "tracing-layer")]
 pub use layer::log_layer::LogLayer;
@@ -34,7 +37,9 @@ pub use records::task_record::{TaskKey, TaskRecord};
 pub use records::task_store::{MemoryTaskStore, TaskStore, TaskUpdate};
 pub use serve::Server;
 pub use serve::access_log::ACCESS_TARGET;
+pub use serve::membership::{CallFacts, MemberNotice, MemberQuestion, Membership};
 pub use serve::peer::Peer;
+pub use serve::running_call::RunningCall;
 pub use serve::serve_error::ServeError;
 pub use serve::session_handle::{CloseReason, SessionHandle};
 pub use serve::stateless::Replies;

@@ -3,13 +3,13 @@
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
 
-use protomcp_types::{Notification, Progress, ProgressToken};
+use protomcp_types::{Notification, Progress, ProgressToken, RequestId};
 
 use protomcp_session::{ClientInfo, Extensions, RequestKey, Reservation, StatelessInfo};
 
-/// The facts about a request and its sender.
+/// The facts about a request and its sender, for the [`Outlet`](crate::Outlet) of its call.
 #[derive(Debug, Clone)]
-pub(crate) struct CallInfo {
+pub struct CallInfo {
     pub(crate) key: RequestKey,
     pub(crate) client: Arc<ClientInfo>,
     pub(crate) token: Option<ProgressToken>,
@@ -23,6 +23,18 @@ pub(crate) struct CallInfo {
 }
 
 impl CallInfo {
+    /// The id of the request, as the client chose it.
+    #[must_use]
+    pub fn request_id(&self) -> &RequestId {
+        &self.key.id
+    }
+
+    /// The token under which the client wants progress; `None`: it wants none.
+    #[must_use]
+    pub fn progress_token(&self) -> Option<&ProgressToken> {
+        self.token.as_ref()
+    }
+
     /// A request that listens: it asks for no progress and no log messages, and brings no answers.
     pub(crate) fn of_listener(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
         let stateless = Some(StatelessInfo { log_level: None });

@@ -32,16 +32,17 @@ pub(crate) struct ClientRequest {
     pub(crate) room: Reservation,
 }
 
-/// Called with the progress that a client reports on a request.
+/// Takes the progress that a client makes with a question.
 #[derive(Clone)]
-pub(crate) struct ProgressCallback(Arc<dyn Fn(Progress) + Send + Sync>);
+pub struct ProgressCallback(Arc<dyn Fn(Progress) + Send + Sync>);
 
 impl ProgressCallback {
     pub(crate) fn new(report: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 
-    pub(crate) fn progress(&self, progress: Progress) {
+    /// The client has made this progress.
+    pub fn progress(&self, progress: Progress) {
         (self.0)(progress);
     }
 }

@@ -75,6 +75,17 @@ impl Context {
         Self(Arc::new(Call { rounds, ..Call::new(caller, session, target, ask_timeout, outlet) }))
     }
 
+    /// The context of a new call that reaches its client through this.
+    pub(crate) fn with_outlet(
+        caller: CallerKey,
+        session: SessionId,
+        target: ReplyTarget,
+        ask_timeout: Duration,
+        outlet: Arc<dyn Outlet>,
+    ) -> Self {
+        Self(Arc::new(Call::new(caller, session, target, ask_timeout, outlet)))
+    }
+
     /// The context of a call of the same client that reaches it on another way.
     pub(crate) fn through(&self, outlet: Arc<dyn Outlet>) -> Self {
         Self(Arc::new(self.0.derived(outlet)))
@@ -316,7 +327,8 @@ impl Context {
         *self.first().after_response.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
     }
 
-    fn answered(&self) {
+    /// The answer to the request is about to be sent.
+    pub(crate) fn answered(&self) {
         let then = self.first().after_response.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(then) = then {
             then();

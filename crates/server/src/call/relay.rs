@@ -138,7 +138,7 @@ impl Outlet for RelayedCall {
         self.relay.set_task_message(message);
     }
 
-    fn is_relayed(&self) -> bool {
+    fn is_remote(&self) -> bool {
         true
     }
 

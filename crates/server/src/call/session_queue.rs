@@ -31,6 +31,8 @@ use protomcp_session::{
 pub(crate) enum SessionEvent {
     /// A call has ended.
     Done(RequestKey, Ended),
+    /// The call of a member with this number has ended, and its answer is written.
+    Answered(u64),
     /// A notification of a call before its answer: progress, or a log message of its own.
     CallNotification(RequestKey, Notice),
     /// A log message of a call, or of the server.
@@ -175,6 +177,11 @@ impl SessionQueue {
         self.send(SessionEvent::Done(key, ended));
     }
 
+    /// The call of a member with this number has ended.
+    pub(crate) fn answered(&self, number: u64) {
+        self.send(SessionEvent::Answered(number));
+    }
+
     pub(crate) fn progress(&self, key: &RequestKey, notification: Notification) {
         if let Some(notice) = self.reserve(notification) {
             self.send(SessionEvent::CallNotification(key.clone(), notice));
@@ -262,8 +269,13 @@ impl SessionQueue {
 
     pub(crate) fn updated(&self, topic: Topic, name: &str) {
         if let Some(name) = self.subscriptions.as_ref().and_then(|subscriptions| subscriptions.changed(topic, name)) {
-            self.send(SessionEvent::Updated(topic, name));
+            self.updated_again(topic, name);
         }
+    }
+
+    /// Queues a change that [`Subscriptions`] has returned.
+    pub(crate) fn updated_again(&self, topic: Topic, name: Arc<str>) {
+        self.send(SessionEvent::Updated(topic, name));
     }
 
     /// Sends a request to the client; `None`: it owes too many answers already, or the outbound budget is used up. The

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::layer::lazy_tools::request_target::RequestTarget;
 use crate::serve::clock::now;
 use crate::serve::peer::Peer;
-use protomcp_session::{CallerIdentity, CallerKey, Extensions, Owner, SessionId};
+use protomcp_session::{CallerIdentity, CallerKey, Extensions, Owner, ServerResult, SessionId};
 
 /// The target of the lines of the access log, among those of `tracing`; see
 /// [`ServerHandle::log_access`](crate::ServerHandle::log_access).
@@ -111,6 +111,16 @@ impl Access {
         let Some(line) = self.0.take() else { return };
         match outcome {
             Ok(result) => line.write(line.success(result), None),
+            Err(error) => line.write("error", Some(error.code)),
+        }
+    }
+
+    /// Writes the line of a request with this outcome, which is never JSON.
+    pub(super) fn concluded(mut self, outcome: &Result<ServerResult, ErrorObject>) {
+        let Some(line) = self.0.take() else { return };
+        match outcome {
+            Ok(ServerResult::CallTool(result)) if result.is_error => line.write("tool error", None),
+            Ok(_) => line.write("ok", None),
             Err(error) => line.write("error", Some(error.code)),
         }
     }

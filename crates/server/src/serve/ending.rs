@@ -8,7 +8,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::serve::clock::now;
 use crate::serve::shutdown::{Due, Shutdown};
-use crate::serve::stateless::timer::Timer;
+use crate::serve::timer::Timer;
 use crate::state::handle::ServerHandle;
 
 /// The shutdown of the server, as one request notices it: first it may finish, then it is cancelled, then abandoned.

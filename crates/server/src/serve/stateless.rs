@@ -5,10 +5,8 @@
 //! many requests, and a session beside them, polls the replies to each ([`Carrier`]).
 
 mod call;
-mod ending;
 mod listener;
 pub(super) mod request;
-mod timer;
 
 use std::fmt;
 use std::future::poll_fn;
@@ -26,7 +24,7 @@ use crate::records::store_future::StoreFuture;
 use crate::serve::access_log::Access;
 use crate::serve::parts::Parts;
 use crate::serve::peer::Peer;
-use crate::serve::stateless::call::{CallReply, RunningCall};
+use crate::serve::stateless::call::{CallReplies, CallReply};
 use crate::serve::stateless::listener::Listener;
 use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::serve::stateless_tasks;
@@ -52,7 +50,7 @@ enum Driver {
     /// The store is asked for the task.
     Task(StoreFuture<'static, Reserved>),
     Call {
-        call: RunningCall,
+        call: CallReplies,
         parts: StatelessParts,
         attempt: Attempt,
     },
@@ -89,7 +87,7 @@ impl Driver {
             },
             StatelessRequest::Call(call) => {
                 let attempt = call.attempt();
-                Self::Call { call: RunningCall::start(&parts, service, call, known, carrier), parts, attempt }
+                Self::Call { call: CallReplies::start(&parts, service, call, known, carrier), parts, attempt }
             }
         }
     }

@@ -12,7 +12,7 @@ impl Context {
     /// client sees are selected there.
     #[must_use]
     pub fn is_relayed(&self) -> bool {
-        self.0.outlet.is_relayed()
+        self.0.outlet.is_remote()
     }
 
     /// Changes the tools that the client of a relayed request sees, and returns the names of those that it sees then.
@@ -26,6 +26,6 @@ impl Context {
     /// [`ListsHidden::MARK`].
     #[must_use]
     pub fn lists_hidden_tools(&self) -> bool {
-        self.extension::<ListsHidden>().is_some()
+        self.0.outlet.lists_hidden_tools() || self.extension::<ListsHidden>().is_some()
     }
 }

@@ -46,8 +46,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 Ok(())
             }
             SessionEvent::ClientRequest(question) => self.ask(*question),
-            // These belong to calls without a session.
-            SessionEvent::Park | SessionEvent::Detach(_) => Ok(()),
+            // These belong to calls without a session, and to members.
+            SessionEvent::Park | SessionEvent::Detach(_) | SessionEvent::Answered(_) => Ok(()),
             SessionEvent::Withdraw(number) => self.withdraw(number),
             SessionEvent::Undeliverable(request) => self.undeliverable(&request),
             SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),

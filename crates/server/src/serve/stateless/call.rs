@@ -1,4 +1,4 @@
-//! One running call of the stateless revision: its notifications, then its answer, as values.
+//! The replies to one call of the stateless revision: its notifications, then its answer, as values.
 //!
 //! The call is polled here, by the future of its request. It moves into a task of its own when its request is answered
 //! first: when the call is parked, or continues as a task of MCP. On a connection whose calls have tasks it begins in
@@ -21,10 +21,10 @@ use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use crate::records::cancel::Cancel;
 use crate::records::overload;
 use crate::serve::call;
+use crate::serve::ending::Ending;
 use crate::serve::peer::Peer;
 use crate::serve::round_trip::{self, RoundTrip};
 use crate::serve::shutdown::Due;
-use crate::serve::stateless::ending::Ending;
 use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::serve::stateless_tasks;
 use crate::service::Service;
@@ -46,8 +46,8 @@ pub(super) enum CallReply {
     Answer(Result<ServerResult, ErrorObject>, Option<Reservation>),
 }
 
-/// One call and its request. Polling it drives the call.
-pub(super) struct RunningCall {
+/// The replies to one call and its request. Polling them drives the call.
+pub(super) struct CallReplies {
     sessions: ServerHandle,
     peer: Peer,
     carrier: Carrier,
@@ -71,7 +71,7 @@ enum Stage {
     Over,
 }
 
-impl RunningCall {
+impl CallReplies {
     /// Starts a call, or resumes the parked call that the request names.
     pub(super) fn start<S: Service>(
         parts: &StatelessParts,
@@ -202,8 +202,9 @@ impl RunningCall {
                 self.queue.release(Usage::of(&notification));
                 None
             }
-            // These belong to sessions, and to requests that listen.
-            SessionEvent::CloseStream(_)
+            // These belong to sessions, to members, and to requests that listen.
+            SessionEvent::Answered(_)
+            | SessionEvent::CloseStream(_)
             | SessionEvent::ListChanged { .. }
             | SessionEvent::ClientRequest(_)
             | SessionEvent::Withdraw(_)

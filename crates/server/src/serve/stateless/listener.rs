@@ -21,12 +21,12 @@ use crate::call::session_queue::{SessionEvent, SessionQueue};
 use crate::records::cancel::Cancel;
 use crate::records::overload;
 use crate::serve::clock::now;
+use crate::serve::ending::Ending;
 use crate::serve::listened_resources::listen_to_resources;
 use crate::serve::shutdown::Due;
-use crate::serve::stateless::ending::Ending;
 use crate::serve::stateless::request::StatelessParts;
-use crate::serve::stateless::timer::Timer;
 use crate::serve::stateless_tasks;
+use crate::serve::timer::Timer;
 use crate::service::Service;
 use protomcp_session::{
     Attempt, ClientInfo, Extensions, List, ListChangedDebounce, ListScope, RequestKey, Session, SessionId, TaskView,
@@ -172,8 +172,9 @@ impl Listener {
             SessionEvent::Updated(topic, name) => self.changed(topic, name),
             SessionEvent::TaskFound(id, task) => self.task_found(id, task.as_deref()),
             SessionEvent::Listening(_, filter, guard) => self.begin(&filter, Some(guard)),
-            // These belong to calls and to sessions.
+            // These belong to calls, to sessions and to members.
             SessionEvent::Done(..)
+            | SessionEvent::Answered(_)
             | SessionEvent::CallNotification(..)
             | SessionEvent::Log(..)
             | SessionEvent::CloseStream(_)
