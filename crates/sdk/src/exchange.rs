@@ -1,14 +1,14 @@
-//! The machine: envelopes of the bridge become messages for an MCP server, and its messages become envelopes.
+//! The machine: envelopes of the bridge become calls of an MCP server, and its results and notices become envelopes.
 //!
 //! ```text
-//! bridge ─▶ from_bridge ─▶ Step::Deliver ─▶ server, as a session of 2025-11-25
-//! bridge ◀─ Step::Send  ◀─ from_server   ◀─ answers, notifications
+//! bridge ─▶ from_bridge ─▶ Step::Call ─▶ server
+//! bridge ◀─ Step::Send  ◀─ from_server ◀─ results, notices
 //!                  ▲
-//!                  └────── questions of calls, tasks
+//!                  └────── reports, questions and tasks of calls
 //! ```
 //!
-//! The server sees one client with one session, which is the bridge. It correlates requests and answers itself: a call
-//! keeps the id that the bridge has given to it, and requests of this machine have numbers.
+//! The bridge is a member of the server. A call keeps the id that the bridge has given to it, and requests of this
+//! machine have numbers.
 
 mod from_bridge;
 mod from_server;
@@ -22,19 +22,16 @@ mod selection;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use protomcp_proto::{Envelope, Msg, SdkInfo};
-use protomcp_server::{ServerInfo, ServerResult};
-use protomcp_types::{
-    ClientCapabilities, Implementation, Initialize, Level, Message, Method, Params, ProtocolVersion, RawJson,
-    RequestId, ServerCapabilities, SetLevel, method,
-};
+use protomcp_server::{ServerInfo, ServerRequest};
+use protomcp_types::{RequestId, ServerCapabilities};
 
 use crate::config::Config;
 use crate::exchange::handshake::Registering;
 use crate::exchange::pending::Pending;
 use crate::exchange::questions::Questions;
 use crate::features::Features;
-use crate::handover::{Running, RunningCall};
-use crate::step::Step;
+use crate::handover::Running;
+use crate::step::{ServerCall, Step};
 use crate::tasks::Tasks;
 
 /// The features that every process announces.
@@ -49,8 +46,6 @@ pub(crate) struct Exchange {
     config: Config,
     features: Features,
     pending: HashMap<RequestId, Pending>,
-    /// The results of requests that the session is about to answer, before they become text.
-    results: HashMap<RequestId, ServerResult>,
     questions: Questions,
     tasks: Tasks,
     /// The resources whose changes the bridge is told.
@@ -72,7 +67,6 @@ impl Exchange {
             config,
             features: Features::default(),
             pending: HashMap::new(),
-            results: HashMap::new(),
             tasks: Tasks::default(),
             subscribed: HashSet::new(),
             hidden: BTreeSet::new(),
@@ -83,8 +77,8 @@ impl Exchange {
         }
     }
 
-    /// Announces the process to the bridge, and the bridge to the server.
-    pub(crate) fn begin(&mut self) -> Vec<Step> {
+    /// Announces the process to the bridge.
+    pub(crate) fn begin(&self) -> Vec<Step> {
         let hands_over = self.config.handover.as_ref().map(|_| HAND_OVER);
         let features = FEATURES.into_iter().chain(hands_over).map(str::to_owned).collect();
         let info = SdkInfo {
@@ -94,49 +88,15 @@ impl Exchange {
             max_concurrent_calls: self.config.max_concurrent_calls,
             features,
         };
-        let elicitation = RawJson::parse(r#"{"form":{},"url":{}}"#).expect("it is JSON");
-        let capabilities = ClientCapabilities::new()
-            .with("sampling", RawJson::EMPTY_OBJECT)
-            .with("roots", RawJson::EMPTY_OBJECT)
-            .with("elicitation", elicitation);
-        let initialize = Initialize {
-            protocol_version: ProtocolVersion::NEWEST_STATEFUL.as_str().to_owned(),
-            capabilities,
-            client_info: Implementation::new("protomcp", env!("CARGO_PKG_VERSION")),
-        };
-        let initialize = self.request(Initialize::NAME, params(&initialize), Pending::Initialize);
-        vec![Step::send(Envelope::new("", info)), initialize]
-    }
-
-    /// The server has answered the handshake.
-    fn opened(&mut self) -> Vec<Step> {
-        let mut steps = vec![Step::deliver(Message::notification(method::INITIALIZED, Params::Absent))];
-        if self.capabilities.logging.is_some() {
-            // The bridge knows the levels of its clients.
-            let level = params(&SetLevel { level: Level::Debug });
-            steps.push(self.request(SetLevel::NAME, level, Pending::Own));
-        }
-        steps
+        vec![Step::send(Envelope::new("", info))]
     }
 
     /// A request of this machine.
-    fn request(&mut self, method: &'static str, params: Params, pending: Pending) -> Step {
+    fn request(&mut self, request: ServerRequest, pending: Pending) -> Step {
         self.last_number += 1;
         let id = RequestId::from(self.last_number);
         self.pending.insert(id.clone(), pending);
-        Step::deliver(Message::request(id, method, params))
-    }
-
-    /// The handler of a tool begins.
-    pub(crate) fn begin_call(&self) -> RunningCall {
-        self.running.begin()
-    }
-
-    /// Keeps the result of a request until the session answers it.
-    pub(crate) fn keep(&mut self, id: &RequestId, result: ServerResult) {
-        if self.pending.contains_key(id) {
-            self.results.insert(id.clone(), result);
-        }
+        Step::Call(Box::new(ServerCall::new(id, request)))
     }
 
     /// Continues a call as a task.
@@ -166,9 +126,4 @@ impl Exchange {
         }
         envelope
     }
-}
-
-/// The parameters that a value serializes to.
-fn params<T: serde::Serialize>(value: &T) -> Params {
-    Params::of(value).expect("the parameters of a method are an object")
 }

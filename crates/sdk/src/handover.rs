@@ -117,14 +117,14 @@ impl fmt::Debug for Handover {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Running(Arc<watch::Sender<usize>>);
 
-/// One running call, until it is dropped.
+/// One run of a handler, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct RunningCall(Running);
+pub(crate) struct ToolRun(Running);
 
 impl Running {
-    pub(crate) fn begin(&self) -> RunningCall {
+    pub(crate) fn begin(&self) -> ToolRun {
         self.0.send_modify(|calls| *calls += 1);
-        RunningCall(self.clone())
+        ToolRun(self.clone())
     }
 
     /// Completes when no call runs.
@@ -137,7 +137,7 @@ impl Running {
     }
 }
 
-impl Drop for RunningCall {
+impl Drop for ToolRun {
     fn drop(&mut self) {
         self.0.0.send_modify(|calls| *calls -= 1);
     }

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 
-mod call;
-mod capture;
+mod bridge;
+mod call_outlet;
 mod config;
 mod error;
 mod exchange;
@@ -11,11 +11,11 @@ mod handover;
 mod harness;
 mod middleware;
 mod outgoing;
-mod relay;
+mod reports;
 mod run;
+mod serving;
 mod step;
 mod tasks;
-mod transport;
 
 pub use config::Config;
 pub use error::RunError;

@@ -8,27 +8,38 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
+use crate::reports::ReportSlot;
+
 /// Smaller pieces are joined before they are written.
 const JOINED: usize = 64 * 1024;
 
 /// The queue of bytes that wait to be written. Its producers are bounded: answers by the requests of the bridge,
-/// notices by the limits of the session, questions by [`Config::max_questions`](crate::Config::max_questions).
+/// reports of calls by their slots, notices by the number of pieces, and questions by
+/// [`Config::max_questions`](crate::Config::max_questions).
 #[derive(Debug, Clone)]
 pub(crate) struct Outgoing {
-    queue: mpsc::UnboundedSender<Bytes>,
+    queue: mpsc::UnboundedSender<Piece>,
     count: Arc<Count>,
+}
+
+/// Bytes that are written together, and the slot that they have until then.
+#[derive(Debug)]
+struct Piece {
+    bytes: Bytes,
+    slot: Option<ReportSlot>,
 }
 
 #[derive(Debug, Default)]
 struct Count {
     bytes: AtomicUsize,
+    pieces: AtomicUsize,
     written: Notify,
 }
 
 /// The receiving end of the queue.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    queue: mpsc::UnboundedReceiver<Bytes>,
+    queue: mpsc::UnboundedReceiver<Piece>,
     count: Arc<Count>,
 }
 
@@ -39,10 +50,12 @@ impl Outgoing {
         (Self { queue: sender, count: Arc::clone(&count) }, Writer { queue: receiver, count })
     }
 
-    pub(crate) fn push(&self, bytes: Bytes) {
+    /// Queues bytes. The slot is freed when they are written.
+    pub(crate) fn push(&self, bytes: Bytes, slot: Option<ReportSlot>) {
         self.count.bytes.fetch_add(bytes.len(), Ordering::AcqRel);
+        self.count.pieces.fetch_add(1, Ordering::AcqRel);
         // Without a writer the connection has ended.
-        drop(self.queue.send(bytes));
+        drop(self.queue.send(Piece { bytes, slot }));
     }
 
     /// The bytes that are not written.
@@ -52,10 +65,15 @@ impl Outgoing {
 
     /// Waits until all bytes are written.
     pub(crate) async fn written(&self) {
+        self.below(1).await;
+    }
+
+    /// Waits until fewer pieces than this are not written.
+    pub(crate) async fn below(&self, pieces: usize) {
         loop {
             let mut written = std::pin::pin!(self.count.written.notified());
             written.as_mut().enable();
-            if self.len() == 0 {
+            if self.count.pieces.load(Ordering::Acquire) < pieces {
                 return;
             }
             written.await;
@@ -67,11 +85,12 @@ impl Writer {
     /// Writes until the connection fails, which ends `open`.
     pub(crate) async fn run(mut self, mut io: impl AsyncWrite + Unpin, open: CancellationToken) {
         let _ends = open.clone().drop_guard();
-        let mut joined = Vec::new();
+        let (mut joined, mut slots) = (Vec::new(), Vec::new());
         while let Some(first) = self.queue.recv().await {
-            let mut large = None;
-            let mut next = Some(first);
-            while let Some(bytes) = next {
+            let (mut large, mut next, mut pieces) = (None, Some(first), 0);
+            while let Some(Piece { bytes, slot }) = next {
+                pieces += 1;
+                slots.extend(slot);
                 if bytes.len() > JOINED {
                     large = Some(bytes);
                     break;
@@ -92,7 +111,9 @@ impl Writer {
                 return;
             }
             joined.clear();
+            slots.clear();
             self.count.bytes.fetch_sub(size, Ordering::AcqRel);
+            self.count.pieces.fetch_sub(pieces, Ordering::AcqRel);
             self.count.written.notify_waiters();
         }
     }

@@ -4,18 +4,18 @@ use std::env;
 
 use protomcp_codec::Decoder;
 use protomcp_server::{ServeError, Server, Service};
-use protomcp_transport::TransportError;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::UnixStream;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
-use crate::capture::Capture;
+use crate::bridge::Bridge;
 use crate::config::Config;
 use crate::error::RunError;
 use crate::exchange::Exchange;
 use crate::outgoing::Outgoing;
-use crate::relay::Relay;
-use crate::transport::{LinkSink, LinkSource, LinkTransport};
+use crate::reports::Reports;
+use crate::serving::Serving;
 
 /// The variable with the path of the socket.
 const SOCKET: &str = "PROTOMCP_SOCKET";
@@ -88,22 +88,24 @@ where
     let (outgoing, queue) = Outgoing::new();
     let limits = config.limits.clone();
     let open = CancellationToken::new();
+    // Its calls are cancelled: their answers have no reader.
+    let _ends = open.clone().drop_guard();
     let exchange = Exchange::new(server.handle().info(), config);
-    let (relay, messages) = Relay::new(exchange, (outgoing, limits.clone()), open.clone());
-    let writing = tokio::spawn(queue.run(writer, open.clone()));
-    relay.turn(Exchange::begin);
-    let source = LinkSource::new(reader, Decoder::new(limits), (relay.clone(), messages), open.clone());
-    let transport = LinkTransport { source, sink: LinkSink::new(relay) };
-    let server = server.layer(Capture);
-    let outcome = tokio::select! {
-        outcome = server.serve(transport) => outcome,
-        // Dropping the session cancels its calls: their answers have no reader.
+    let reports = Reports::new(server.handle());
+    let (bridge, calls) = Bridge::new(exchange, outgoing, reports, limits.clone(), open.clone());
+    let _writing = AbortOnDropHandle::new(tokio::spawn(queue.run(writer, open.clone())));
+    bridge.turn(|exchange| exchange.begin());
+    let serving = Serving::new(server, reader, Decoder::new(limits), bridge, calls);
+    // In the future of `block_on`, I/O is twice as slow.
+    let serving = AbortOnDropHandle::new(tokio::spawn(serving.run()));
+    tokio::select! {
+        outcome = serving => match outcome {
+            Ok(outcome) => outcome,
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // The runtime is shutting down.
+            Err(_) => Ok(()),
+        },
+        // The bridge has closed its end while it was written to.
         () = open.cancelled() => Ok(()),
-    };
-    open.cancel();
-    writing.abort();
-    match outcome {
-        Err(ServeError::Transport(TransportError::Closed)) => Ok(()),
-        outcome => outcome,
     }
 }

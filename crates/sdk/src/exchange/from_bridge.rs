@@ -4,13 +4,13 @@ use bytes::Bytes;
 use protomcp_proto::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse,
     Envelope, GetPromptRequest, GetPromptResponse, HandOverResponse, Msg, Pong, ReadResourceRequest,
-    ReadResourceResponse, RequestContext, TakeOverRequest, TakeOverResponse, TaskCancelRequest, TaskResultRequest,
-    TaskStatusRequest, ToolError, message_name,
+    ReadResourceResponse, TakeOverRequest, TakeOverResponse, TaskCancelRequest, TaskResultRequest, TaskStatusRequest,
+    ToolError, message_name,
 };
 use protomcp_server::ServerRequest;
 use protomcp_types::{
-    CallTool, Complete, CompleteArgument, CompleteContext, GetPrompt, JsonObject, Kind, Message, Method, Params,
-    ProgressToken, RawJson, ReadResource, Reference, RequestId, meta, method,
+    CallTool, Complete, CompleteArgument, CompleteContext, GetPrompt, JsonObject, Kind, ProgressToken, RawJson,
+    ReadResource, Reference, RequestId, meta,
 };
 use protomcp_wire::process::question;
 
@@ -20,9 +20,9 @@ use crate::exchange::questions::Asker;
 use crate::exchange::results;
 use crate::features::Features;
 use crate::middleware::intercept;
-use crate::step::Step;
+use crate::step::{ServerCall, Step};
 
-/// The members of `_meta` that a request of the stateless revision has (MCP 2026-07-28, basic).
+/// The members of `_meta` that describe the client of a request of the stateless revision (MCP 2026-07-28, basic).
 const STATELESS: [&str; 4] = [meta::PROTOCOL_VERSION, meta::CLIENT_INFO, meta::CLIENT_CAPABILITIES, meta::LOG_LEVEL];
 
 impl Exchange {
@@ -33,9 +33,13 @@ impl Exchange {
             return vec![Step::later(id, intercept(&self.config.middleware, request, context))];
         }
         let mut steps = self.handle(id, message);
-        // A request is at most one message for the server, beside the subscription to a resource.
-        if let Some(about) = steps.iter_mut().rev().find_map(about_request) {
-            *about = context;
+        // A request of the bridge is at most one call, and its id a text.
+        let of_bridge = steps.iter_mut().find_map(|step| match step {
+            Step::Call(call) if call.id.as_str().is_some() => Some(call),
+            _ => None,
+        });
+        if let Some(call) = of_bridge {
+            call.about = context;
         }
         steps
     }
@@ -53,7 +57,10 @@ impl Exchange {
             // The program on disk is another one now: the bridge starts it when it sees that nothing has changed here.
             Msg::Reload(_) => self.list(List::Tools, Reply::Reload(id)),
             Msg::CallTool(call) => self.call(id, call),
-            Msg::Cancel(CancelRequest { request_id }) => self.cancel(&request_id).into_iter().collect(),
+            Msg::Cancel(CancelRequest { request_id }) => {
+                self.cancel(&request_id);
+                Vec::new()
+            }
             Msg::ReadResourceRequest(read) => self.read(id, read),
             Msg::GetPromptRequest(get) => self.prompt(id, get),
             Msg::CompletionRequest(complete) => self.complete(id, complete),
@@ -62,9 +69,8 @@ impl Exchange {
             }
             Msg::TaskResult(TaskResultRequest { task_id }) => self.task_result(&id, &task_id),
             Msg::TaskCancel(TaskCancelRequest { task_id }) => {
-                let mut steps: Vec<_> = self.cancel(&task_id).into_iter().collect();
-                steps.push(Step::send(Envelope::new(id, self.tasks.cancel(&task_id))));
-                steps
+                self.cancel(&task_id);
+                vec![Step::send(Envelope::new(id, self.tasks.cancel(&task_id)))]
             }
             Msg::HandOver(_) => vec![match &self.config.handover {
                 Some(handover) => Step::later(id, handover.hand_over(&self.running)),
@@ -92,20 +98,12 @@ impl Exchange {
             return Vec::new();
         };
         match self.questions.take(id) {
-            Some(Asker::Call(sender)) => {
-                // A call that has ended does not wait.
-                drop(sender.send(answer));
-                Vec::new()
-            }
-            Some(Asker::Session(request)) => vec![Step::deliver(match answer {
-                Ok(answer) => Message::result(request, answer.into()),
-                Err(error) => Message::error(Some(request), error),
-            })],
-            Some(Asker::Tools(_)) | None => {
-                tracing::debug!(id, name, "an answer comes too late");
-                Vec::new()
-            }
+            // A call that has ended does not wait.
+            Some(Asker::Call(sender)) => drop(sender.send(answer)),
+            Some(Asker::Server(question)) => question.answer(answer.map(Into::into)),
+            Some(Asker::Tools(_)) | None => tracing::debug!(id, name, "an answer comes too late"),
         }
+        Vec::new()
     }
 
     fn call(&mut self, id: String, call: CallToolRequest) -> Vec<Step> {
@@ -123,25 +121,24 @@ impl Exchange {
             }
         };
         let call = CallTool { name, arguments, meta: metadata(metadata_json), task: None };
-        let mut params = ServerRequest::CallTool(call).into_params();
-        if !progress_token.is_empty() {
-            params = meta::with_progress_token(params, &ProgressToken::from(progress_token));
-        }
-        self.deliver(id, CallTool::NAME, params, Pending::Call { scale: 1 })
+        let mut call = ServerCall::new(id.into(), ServerRequest::CallTool(call));
+        call.progress_token = (!progress_token.is_empty()).then(|| ProgressToken::from(progress_token));
+        call.run = Some(self.running.begin());
+        let pending = Pending::Call { scale: 1, stop: call.stop.clone() };
+        self.deliver(call, pending)
     }
 
     fn read(&mut self, id: String, read: ReadResourceRequest) -> Vec<Step> {
-        let params = ServerRequest::ReadResource(ReadResource {
+        let request = ServerRequest::ReadResource(ReadResource {
             meta: metadata(read.metadata_json),
             ..ReadResource::new(read.uri.clone())
-        })
-        .into_params();
+        });
         let mut steps: Vec<_> = self.subscribe(read.uri).into_iter().collect();
         if self.capabilities.resources.is_none() {
             let response = ReadResourceResponse::default();
             return vec![Step::send(Envelope::new(id, response))];
         }
-        steps.extend(self.deliver(id, ReadResource::NAME, params, Pending::Read));
+        steps.extend(self.deliver(ServerCall::new(id.into(), request), Pending::Read));
         steps
     }
 
@@ -150,8 +147,8 @@ impl Exchange {
         let meta = metadata(metadata_json);
         match object(arguments_json) {
             Ok(arguments) => {
-                let params = ServerRequest::GetPrompt(GetPrompt { name, arguments, meta }).into_params();
-                self.deliver(id, GetPrompt::NAME, params, Pending::Prompt)
+                let request = ServerRequest::GetPrompt(GetPrompt { name, arguments, meta });
+                self.deliver(ServerCall::new(id.into(), request), Pending::Prompt)
             }
             Err(why) => {
                 let error = Some(invalid(format!("the arguments of {name:?} are not a JSON object: {why}")));
@@ -175,27 +172,26 @@ impl Exchange {
         let settled = object(context_json).ok().flatten();
         let context = settled.map(|arguments| CompleteContext { arguments: Some(arguments) });
         let request = ServerRequest::Complete(Complete { reference, argument, context, meta });
-        self.deliver(id, Complete::NAME, request.into_params(), Pending::Complete)
+        self.deliver(ServerCall::new(id.into(), request), Pending::Complete)
     }
 
     /// Gives the server a request of the bridge under its own id.
-    fn deliver(&mut self, id: String, method: &'static str, params: Params, pending: Pending) -> Vec<Step> {
-        let request = RequestId::from(id);
-        if self.pending.contains_key(&request) {
-            tracing::warn!(id = %request, method, "the bridge uses the id of an open request again; ignored");
+    fn deliver(&mut self, call: ServerCall, pending: Pending) -> Vec<Step> {
+        if self.pending.contains_key(&call.id) {
+            let method = call.request.method();
+            tracing::warn!(id = %call.id, method, "the bridge uses the id of an open request again; ignored");
             return Vec::new();
         }
-        self.pending.insert(request.clone(), pending);
-        vec![Step::deliver(Message::request(request, method, params))]
+        self.pending.insert(call.id.clone(), pending);
+        vec![Step::Call(Box::new(call))]
     }
 
-    fn cancel(&mut self, call: &str) -> Option<Step> {
+    fn cancel(&mut self, call: &str) {
         let id = RequestId::from(call);
-        matches!(self.pending.get(&id)?, Pending::Call { .. }).then_some(())?;
-        self.pending.remove(&id);
-        self.results.remove(&id);
-        let params = JsonObject::new().with("requestId", id.to_raw());
-        Some(Step::deliver(Message::notification(method::CANCELLED, params.into())))
+        if let Some(Pending::Call { stop, .. }) = self.pending.get(&id) {
+            stop.cancel();
+            self.pending.remove(&id);
+        }
     }
 
     /// A message of the bridge was too large to be read.
@@ -222,23 +218,12 @@ impl Exchange {
     }
 }
 
-/// The place for the surroundings of a request that came from the bridge.
-fn about_request(step: &mut Step) -> Option<&mut Option<Box<RequestContext>>> {
-    match step {
-        Step::Deliver(message, about) => match &**message {
-            Message::Request(request) if request.id.as_str().is_some() => Some(about),
-            Message::Request(_) | Message::Notification(_) | Message::Response(_) => None,
-        },
-        Step::Send(_) | Step::SendRaw(_) | Step::Later(..) => None,
-    }
-}
-
 fn invalid(message: String) -> ToolError {
     ToolError { error_code: "INVALID_PARAMS".into(), message, ..ToolError::default() }
 }
 
-/// The `_meta` of a request, without the members that make it one of the stateless revision: the server sees a session,
-/// and the client of the request in its context.
+/// The `_meta` of a request, without the members that describe its client: the server sees the client in the context of
+/// the call, and the call in a session.
 fn metadata(text: Bytes) -> Option<RawJson> {
     let meta = object(text).ok().flatten()?;
     if !STATELESS.iter().any(|name| meta::may_have(&meta, name)) {

@@ -1,14 +1,14 @@
-//! Messages of the server: answers, progress, log messages, changes, and questions to its session.
+//! Results, reports and questions of calls, and the notices of the server.
 
 use bytes::Bytes;
 use protomcp_proto::{
     CompletionResponse, ElicitationComplete, Envelope, GetPromptResponse, LogMessage, Msg, ProgressNotification,
     PromptListChanged, ReadResourceResponse, ResourceChangedNotification, ResourceListChanged,
 };
-use protomcp_server::{AskError, InputRequest, ServerResult};
+use protomcp_server::{AskError, InputRequest, MemberNotice, MemberQuestion, ServerResult};
 use protomcp_types::{
-    Amount, ErrorObject, JsonObject, Message, Method, Notification, Params, Ping, Progress, RawJson, Request,
-    RequestId, Response, method,
+    Amount, ErrorObject, JsonBuf, JsonObject, Level, Method, Notification, Params, Ping, Progress, ProgressToken,
+    RawJson, RequestId, method,
 };
 use protomcp_wire::process::{question, result};
 use tokio::sync::oneshot;
@@ -26,27 +26,12 @@ const FRACTIONS: i64 = 1000;
 pub(crate) type Asked = (String, oneshot::Receiver<Answer>);
 
 impl Exchange {
-    /// Handles a message of the server. `during`: the request that it belongs to.
-    pub(crate) fn sent(&mut self, message: Message, during: Option<&RequestId>) -> Vec<Step> {
-        match message {
-            Message::Response(Response { id: Some(id), outcome }) => self.response(&id, outcome.map(drop)),
-            Message::Response(Response { id: None, outcome }) => {
-                tracing::warn!(?outcome, "the server has answered nothing");
-                Vec::new()
-            }
-            Message::Notification(notification) => self.notification(&notification, during),
-            Message::Request(request) => self.session_question(request, during),
-        }
-    }
-
-    /// The session answers a request: with the result that was kept, or an error.
-    fn response(&mut self, id: &RequestId, outcome: Result<(), ErrorObject>) -> Vec<Step> {
-        let kept = self.results.remove(id);
+    /// The server has answered a request.
+    pub(crate) fn ended(&mut self, id: &RequestId, answer: Result<ServerResult, ErrorObject>) -> Vec<Step> {
+        // Without an entry it was cancelled.
         let Some(pending) = self.pending.remove(id) else { return Vec::new() };
-        let answer = outcome.map(|()| kept.unwrap_or(ServerResult::Empty));
         let request = id.as_str().unwrap_or_default();
         match pending {
-            Pending::Initialize => self.opened(),
             Pending::Own => {
                 if let Err(error) = answer {
                     tracing::debug!(%error, "the server has refused a request of the SDK");
@@ -58,6 +43,18 @@ impl Exchange {
             Pending::Read => vec![Step::send(Envelope::new(request, self.read_answered(answer)))],
             Pending::Prompt => vec![Step::send(Envelope::new(request, self.prompt_answered(answer)))],
             Pending::Complete => vec![Step::send(Envelope::new(request, self.completed(answer)))],
+        }
+    }
+
+    /// The server has a notice for the bridge that belongs to no call.
+    pub(crate) fn noticed(&mut self, notice: MemberNotice) -> Vec<Step> {
+        match notice {
+            MemberNotice::Notification(notification) => self.notification(&notification),
+            MemberNotice::Question(question) => self.server_question(question),
+            MemberNotice::Withdrawn(number) => {
+                self.questions.withdraw(number);
+                Vec::new()
+            }
         }
     }
 
@@ -121,31 +118,31 @@ impl Exchange {
         }
     }
 
-    fn notification(&mut self, notification: &Notification, during: Option<&RequestId>) -> Vec<Step> {
+    fn notification(&mut self, notification: &Notification) -> Vec<Step> {
         let text = |name: &str| notification.params.member(name).and_then(|value| value.to::<String>().ok());
-        let (message, during): (Option<Msg>, _) = match notification.method.as_ref() {
-            method::PROGRESS => return self.progress(notification, during),
+        let message: Option<Msg> = match notification.method.as_ref() {
             method::TOOLS_CHANGED => return self.list(List::Tools, Reply::Changed),
-            method::LOG => (Some(log(notification).into()), during),
-            method::RESOURCE_UPDATED => (text("uri").map(|uri| ResourceChangedNotification { uri }.into()), None),
-            method::RESOURCES_CHANGED => (self.known("list-changed", ResourceListChanged {}), None),
-            method::PROMPTS_CHANGED => (self.known("list-changed", PromptListChanged {}), None),
+            method::LOG => Some(
+                LogMessage {
+                    level: text("level").unwrap_or_default(),
+                    logger: text("logger").unwrap_or_default(),
+                    data_json: notification.params.member("data").cloned().unwrap_or(RawJson::NULL).into_bytes(),
+                }
+                .into(),
+            ),
+            method::RESOURCE_UPDATED => text("uri").map(|uri| ResourceChangedNotification { uri }.into()),
+            method::RESOURCES_CHANGED => self.known("list-changed", ResourceListChanged {}),
+            method::PROMPTS_CHANGED => self.known("list-changed", PromptListChanged {}),
             method::ELICITATION_COMPLETE => {
                 let id = text("elicitationId").map(|elicitation_id| ElicitationComplete { elicitation_id });
-                (id.and_then(|complete| self.known("elicitation-complete", complete)), None)
-            }
-            method::CANCELLED => {
-                if let Some(id) = notification.params.member("requestId").and_then(RequestId::from_raw) {
-                    self.questions.withdraw(&id);
-                }
-                (None, None)
+                id.and_then(|complete| self.known("elicitation-complete", complete))
             }
             other => {
                 tracing::debug!(method = other, "a notification has no place in the envelope");
-                (None, None)
+                None
             }
         };
-        message.map(|message| Step::send(self.during(during, "", message))).into_iter().collect()
+        message.map(|message| Step::send(Envelope::new("", message))).into_iter().collect()
     }
 
     /// A message of an extension, if the bridge knows it.
@@ -153,11 +150,26 @@ impl Exchange {
         self.features.has(feature).then(|| message.into())
     }
 
+    /// A log message, if the server has declared them.
+    pub(crate) fn log(
+        &self,
+        during: Option<&RequestId>,
+        level: Level,
+        logger: Option<&str>,
+        data: &RawJson,
+    ) -> Option<Envelope> {
+        self.capabilities.logging.as_ref()?;
+        let message = LogMessage {
+            level: level.as_str().to_owned(),
+            logger: logger.unwrap_or_default().to_owned(),
+            data_json: data.clone().into_bytes(),
+        };
+        Some(self.during(during, "", message))
+    }
+
     /// Progress of a call; that of a task waits for the next poll.
-    fn progress(&mut self, notification: &Notification, during: Option<&RequestId>) -> Vec<Step> {
-        let Some((token, progress)) = Progress::from_notification(notification) else { return Vec::new() };
-        let Some(id) = during else { return Vec::new() };
-        let Some(Pending::Call { scale }) = self.pending.get_mut(id) else { return Vec::new() };
+    pub(crate) fn progress(&mut self, id: &RequestId, token: &ProgressToken, progress: Progress) -> Option<Envelope> {
+        let Some(Pending::Call { scale, .. }) = self.pending.get_mut(id) else { return None };
         let is_fraction = |amount: &Amount| matches!(amount, Amount::Real(number) if number.fract() != 0.0);
         if is_fraction(&progress.progress) || progress.total.as_ref().is_some_and(is_fraction) {
             // Progress has to grow, so that the factor stays once it is there.
@@ -173,9 +185,9 @@ impl Exchange {
         let call = id.as_str().unwrap_or_default();
         if self.tasks.is_task(call) {
             self.tasks.progress(call, &progress);
-            return Vec::new();
+            return None;
         }
-        vec![Step::send(Envelope::new("", progress))]
+        Some(Envelope::new("", progress))
     }
 
     /// Asks the client of a request. The answers come in the order of the questions.
@@ -225,36 +237,30 @@ impl Exchange {
         }
     }
 
-    /// The server asks its session beside any call.
-    fn session_question(&mut self, request: Request, during: Option<&RequestId>) -> Vec<Step> {
-        let Request { id, method, params } = request;
-        if method == Ping::NAME {
-            return vec![Step::deliver(Message::result(id, RawJson::EMPTY_OBJECT.into()))];
+    /// The server asks beside any call.
+    fn server_question(&mut self, question: MemberQuestion) -> Vec<Step> {
+        if question.method == Ping::NAME {
+            question.answer(Ok(JsonBuf::empty_object()));
+            return Vec::new();
         }
-        let members = match params {
-            Params::Named(members) => members,
-            Params::Absent | Params::Positional(_) => JsonObject::new(),
-        };
         if !self.questions.has_room(1) {
-            let error = ErrorObject::internal(AskError::TooMany.to_string());
-            return vec![Step::deliver(Message::error(Some(id), error))];
+            question.answer(Err(ErrorObject::internal(AskError::TooMany.to_string())));
+            return Vec::new();
         }
-        match question::to_envelope(&method, &members) {
+        let message = match &question.params {
+            Params::Named(members) => question::to_envelope(question.method, members),
+            Params::Absent | Params::Positional(_) => question::to_envelope(question.method, &JsonObject::new()),
+        };
+        match message {
             Ok(message) => {
-                let question = self.questions.add(Asker::Session(id));
-                vec![Step::send(self.during(during, &question, message))]
+                let id = self.questions.add(Asker::Server(Box::new(question)));
+                vec![Step::send(self.during(None, &id, message))]
             }
-            Err(why) => vec![Step::deliver(Message::error(Some(id), ErrorObject::internal(why)))],
+            Err(why) => {
+                question.answer(Err(ErrorObject::internal(why)));
+                Vec::new()
+            }
         }
-    }
-}
-
-fn log(notification: &Notification) -> LogMessage {
-    let text = |name: &str| notification.params.member(name).and_then(|value| value.to::<String>().ok());
-    LogMessage {
-        level: text("level").unwrap_or_default(),
-        logger: text("logger").unwrap_or_default(),
-        data_json: notification.params.member("data").cloned().unwrap_or(RawJson::NULL).into_bytes(),
     }
 }
 

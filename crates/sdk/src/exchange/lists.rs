@@ -7,13 +7,12 @@ use protomcp_proto::{
     ToolListResponse,
 };
 use protomcp_server::{ServerRequest, ServerResult};
-use protomcp_types::{ErrorObject, JsonObject, Method, Prompt, RawJson, Resource, ResourceTemplate, Subscribe, Tool};
+use protomcp_types::{ErrorObject, Method, Prompt, RawJson, Resource, ResourceTemplate, Subscribe, Tool};
 use protomcp_wire::process::definition;
 use serde::de::DeserializeOwned;
 
 use crate::exchange::pending::{List, Listing, Pending, Reply};
-use crate::exchange::selection;
-use crate::exchange::{Exchange, params};
+use crate::exchange::{Exchange, selection};
 use crate::step::Step;
 
 /// The most resources whose changes are passed on.
@@ -29,13 +28,8 @@ impl Exchange {
         }
     }
 
-    fn page(&mut self, listing: Listing, cursor: Option<&str>) -> Step {
-        let method = listing.list.method();
-        let params = match cursor {
-            Some(cursor) => JsonObject::new().with("cursor", RawJson::text(cursor)),
-            None => JsonObject::new(),
-        };
-        self.request(method, params.into(), Pending::List(listing))
+    fn page(&mut self, listing: Listing, cursor: Option<String>) -> Step {
+        self.request(listing.list.page(cursor), Pending::List(listing))
     }
 
     /// The server has answered with a page.
@@ -46,7 +40,7 @@ impl Exchange {
         };
         listing.items.extend(items);
         match next {
-            Some(cursor) => vec![self.page(listing, Some(&cursor))],
+            Some(cursor) => vec![self.page(listing, Some(cursor))],
             None => self.listed(listing.list, listing.reply, &listing.items),
         }
     }
@@ -120,7 +114,7 @@ impl Exchange {
         if !is_offered || self.subscribed.len() >= SUBSCRIPTIONS_MAX || !self.subscribed.insert(uri.clone()) {
             return None;
         }
-        Some(self.request(Subscribe::NAME, params(&Subscribe::new(uri)), Pending::Own))
+        Some(self.request(ServerRequest::Subscribe(Subscribe::new(uri)), Pending::Own))
     }
 }
 

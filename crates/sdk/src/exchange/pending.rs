@@ -1,12 +1,12 @@
 //! The requests that the server has not answered.
 
+use protomcp_server::ServerRequest;
 use protomcp_types::{ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, RawJson};
+use tokio_util::sync::CancellationToken;
 
 /// A request that the server has not answered.
 #[derive(Debug)]
 pub(crate) enum Pending {
-    /// The handshake.
-    Initialize,
     /// A request of this machine whose answer does not matter.
     Own,
     /// A page of a list.
@@ -15,6 +15,8 @@ pub(crate) enum Pending {
     Call {
         /// The factor of its progress: the envelope has integers only.
         scale: i64,
+        /// Cancels it.
+        stop: CancellationToken,
     },
     /// A read of a resource.
     Read,
@@ -60,6 +62,16 @@ impl List {
             Self::Resources => ListResources::NAME,
             Self::Templates => ListResourceTemplates::NAME,
             Self::Prompts => ListPrompts::NAME,
+        }
+    }
+
+    /// The request for the page at this cursor, or for the first one.
+    pub(crate) fn page(self, cursor: Option<String>) -> ServerRequest {
+        match self {
+            Self::Tools => ServerRequest::ListTools(ListTools { cursor, meta: None }),
+            Self::Resources => ServerRequest::ListResources(ListResources { cursor, meta: None }),
+            Self::Templates => ServerRequest::ListResourceTemplates(ListResourceTemplates { cursor, meta: None }),
+            Self::Prompts => ServerRequest::ListPrompts(ListPrompts { cursor, meta: None }),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use protomcp_types::{ErrorObject, RawJson, RequestId};
+use protomcp_server::MemberQuestion;
+use protomcp_types::{ErrorObject, RawJson};
 use tokio::sync::oneshot;
 
 /// The answer of a client, or the reason for which there is none.
@@ -13,8 +14,8 @@ pub(crate) type Answer = Result<RawJson, ErrorObject>;
 pub(crate) enum Asker {
     /// A call waits for the answer.
     Call(oneshot::Sender<Answer>),
-    /// The server has asked its session, with this id.
-    Session(RequestId),
+    /// The server has asked beside any call.
+    Server(Box<MemberQuestion>),
     /// A call waits for the names of the tools that its client sees.
     Tools(oneshot::Sender<Vec<String>>),
 }
@@ -50,8 +51,8 @@ impl Questions {
         self.open.remove(id)
     }
 
-    /// Removes the question that the server has asked its session with this id.
-    pub(crate) fn withdraw(&mut self, request: &RequestId) {
-        self.open.retain(|_, asker| !matches!(asker, Asker::Session(id) if id == request));
+    /// Removes the question with this number that the server has asked beside any call.
+    pub(crate) fn withdraw(&mut self, number: u64) {
+        self.open.retain(|_, asker| !matches!(asker, Asker::Server(question) if question.number == number));
     }
 }

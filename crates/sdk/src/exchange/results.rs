@@ -53,7 +53,7 @@ mod tests {
         let shape = |step| match step {
             Step::SendRaw(raw) => format!("{} {}", raw.header.field_name, raw.payload.len()),
             Step::Send(envelope) => format!("{} {}", envelope.name(), envelope.request_id),
-            Step::Deliver(..) | Step::Later(..) => unreachable!("a result is for the bridge"),
+            Step::Call(_) | Step::Later(..) => unreachable!("a result is for the bridge"),
         };
         result("req-1", response, &features, 4).into_iter().map(shape).collect()
     }

@@ -1,4 +1,4 @@
-//! The way back to the client of a request, for the context of its call.
+//! The way back to the client of a call, which the bridge serves.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -8,41 +8,32 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all, ready};
 use protomcp_proto::{Principal, RequestContext};
 use protomcp_server::{
-    AskError, CallerIdentity, CallerKey, ClientInfo, Conversation, InputRequest, Owner, ServerResult, SessionId,
-    TaskOptions,
+    AskError, CallFacts, CallInfo, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest,
+    Outlet, Owner, ProgressCallback, SessionId, TaskOptions,
 };
 use protomcp_toollist::Command;
-use protomcp_types::{ClientCapabilities, ErrorObject, Implementation, ProtocolVersion, RawJson, RequestId};
+use protomcp_types::{
+    Amount, ClientCapabilities, ErrorObject, Implementation, Level, Progress, ProtocolVersion, RawJson, RequestId,
+};
 use tokio::sync::oneshot;
 
-use crate::handover::RunningCall;
-use crate::relay::Relay;
+use crate::bridge::Bridge;
 
 /// The time for the bridge to show or hide tools.
 const SELECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A request of the bridge.
+/// The way back to the client of one call.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct CallOutlet {
     id: RequestId,
-    client: Option<Arc<ClientInfo>>,
-    caller: Option<CallerKey>,
-    relay: Relay,
+    /// The revision of the client.
+    version: ProtocolVersion,
+    bridge: Bridge,
 }
 
-impl Call {
-    pub(crate) fn new(id: RequestId, about: Option<&RequestContext>, relay: Relay) -> Arc<Self> {
-        Arc::new(Self { id, client: about.map(client), caller: about.map(caller), relay })
-    }
-
-    /// Keeps the result for the answer of the session.
-    pub(crate) fn keep(&self, result: ServerResult) {
-        self.relay.exchange().keep(&self.id, result);
-    }
-
-    /// The handler of a tool begins; it has ended when the value is dropped.
-    pub(crate) fn begin(&self) -> RunningCall {
-        self.relay.exchange().begin_call()
+impl CallOutlet {
+    pub(crate) fn new(id: RequestId, version: ProtocolVersion, bridge: Bridge) -> Arc<Self> {
+        Arc::new(Self { id, version, bridge })
     }
 
     fn name(&self) -> &str {
@@ -50,32 +41,40 @@ impl Call {
     }
 }
 
-impl protomcp_server::Relay for Call {
-    fn client(&self) -> Option<Arc<ClientInfo>> {
-        self.client.clone()
+impl Outlet for CallOutlet {
+    fn send_progress(&self, info: &CallInfo, progress: &Progress) -> bool {
+        let is_finite = |amount: &Amount| !matches!(amount, Amount::Real(number) if !number.is_finite());
+        let Some(token) = info.progress_token().filter(|_| is_finite(&progress.progress)) else { return false };
+        let mut progress = progress.clone();
+        progress.total = progress.total.filter(is_finite);
+        progress.message = progress.message.filter(|_| self.version.has_progress_message());
+        self.bridge.report(|exchange| exchange.progress(&self.id, token, progress));
+        true
     }
 
-    fn caller(&self) -> Option<CallerKey> {
-        self.caller.clone()
+    fn send_log(&self, _: &CallInfo, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.bridge.report(|exchange| exchange.log(Some(&self.id), level, logger, data));
     }
 
-    fn ask(
-        &self,
+    fn ask_client(
+        self: Arc<Self>,
+        _: &CallInfo,
         questions: Vec<InputRequest>,
         timeout: Duration,
+        _: Option<ProgressCallback>,
     ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
-        let mut exchange = self.relay.exchange();
+        let mut exchange = self.bridge.exchange();
         let asked = match exchange.ask(&self.id, &questions) {
             Ok((asked, steps)) => {
-                self.relay.carry_out(steps);
+                self.bridge.carry_out(steps);
                 asked
             }
             Err(error) => return ready(Err(error)).boxed(),
         };
         drop(exchange);
-        let relay = &self.relay;
+        let bridge = &self.bridge;
         let waiting: Vec<_> =
-            asked.into_iter().map(|(id, answer)| Question { id, answer, relay: relay.clone() }).collect();
+            asked.into_iter().map(|(id, answer)| Question { id, answer, bridge: bridge.clone() }).collect();
         async move {
             let answers = join_all(waiting.into_iter().map(Question::answered));
             match tokio::time::timeout(timeout, answers).await {
@@ -87,32 +86,44 @@ impl protomcp_server::Relay for Call {
     }
 
     fn can_be_task(&self) -> bool {
-        true
+        self.is_remote()
     }
 
     fn is_task(&self) -> bool {
-        self.relay.exchange().is_task(self.name())
+        self.bridge.exchange().is_task(self.name())
     }
 
     fn continue_as_task(&self, _: TaskOptions) {
-        self.relay.turn(|exchange| exchange.continue_as_task(self.name()).into_iter().collect());
+        self.bridge.turn(|exchange| exchange.continue_as_task(self.name()).into_iter().collect());
     }
 
     fn set_task_message(&self, message: &str) {
-        self.relay.exchange().set_task_message(self.name(), message);
+        self.bridge.exchange().set_task_message(self.name(), message);
+    }
+
+    /// True for the requests of the bridge, whose ids are texts.
+    fn is_remote(&self) -> bool {
+        self.id.as_str().is_some()
+    }
+
+    fn lists_hidden_tools(&self) -> bool {
+        !self.is_remote()
     }
 
     fn select_tools(&self, change: Command<String>) -> Option<BoxFuture<'static, Result<Vec<String>, AskError>>> {
-        let mut exchange = self.relay.exchange();
+        if !self.is_remote() {
+            return None;
+        }
+        let mut exchange = self.bridge.exchange();
         let (id, answer) = match exchange.select(&self.id, change) {
             Ok((selecting, steps)) => {
-                self.relay.carry_out(steps);
+                self.bridge.carry_out(steps);
                 selecting
             }
             Err(error) => return Some(ready(Err(error)).boxed()),
         };
         drop(exchange);
-        let mut waiting = Question { id, answer, relay: self.relay.clone() };
+        let mut waiting = Question { id, answer, bridge: self.bridge.clone() };
         Some(
             async move {
                 match tokio::time::timeout(SELECTION_TIMEOUT, &mut waiting.answer).await {
@@ -129,7 +140,7 @@ impl protomcp_server::Relay for Call {
 struct Question<T> {
     id: String,
     answer: oneshot::Receiver<T>,
-    relay: Relay,
+    bridge: Bridge,
 }
 
 impl Question<Result<RawJson, ErrorObject>> {
@@ -145,8 +156,17 @@ impl Question<Result<RawJson, ErrorObject>> {
 impl<T> Drop for Question<T> {
     fn drop(&mut self) {
         // Without effect when the answer is there.
-        self.relay.exchange().withdraw(&self.id);
+        self.bridge.exchange().withdraw(&self.id);
     }
+}
+
+/// Describes a call by what the bridge says about its client.
+pub(crate) fn describe(facts: &mut CallFacts, about: RequestContext) {
+    facts.client = client(&about);
+    facts.caller = caller(&about);
+    let principal = about.principal.as_ref().map(|principal| Arc::new(identity(principal)));
+    let known = principal.into_iter().fold(Extensions::default(), Extensions::with);
+    facts.known = known.with(Arc::new(about));
 }
 
 /// The client, as the bridge describes it.
@@ -174,7 +194,7 @@ fn caller(about: &RequestContext) -> CallerKey {
 }
 
 /// The caller, for services that also run without a bridge.
-pub(crate) fn identity(principal: &Principal) -> CallerIdentity {
+fn identity(principal: &Principal) -> CallerIdentity {
     let Principal { subject, client_id, issuer, scopes } = principal.clone();
     CallerIdentity { subject, client_id, issuer, scopes }
 }
