@@ -14,6 +14,5 @@ pub(crate) mod listen_guard;
 pub(crate) mod mrtr;
 pub(crate) mod outlet;
 pub(crate) mod parked;
-pub(crate) mod relay;
 pub(crate) mod session_queue;
 pub(crate) mod session_task;

@@ -16,7 +16,6 @@ pub use call::context::Context;
 pub use call::context::asking::HeldQuestions;
 pub use call::ended::Reserved;
 pub use call::outlet::Outlet;
-pub use call::relay::{ListsHidden, Relay, Relayed};
 #[cfg(feature = "tracing-layer")]
 pub use layer::log_layer::LogLayer;
 #[doc(no_inline)]

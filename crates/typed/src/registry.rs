@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use protomcp_schema::did_you_mean;
 use protomcp_server::{
-    Context, Handler, ListsHidden, Router, ServeError, Server, ServerHandle, ServerInfo, SessionHandle, SessionId,
-    Tasks,
+    Context, Handler, Router, ServeError, Server, ServerHandle, ServerInfo, SessionHandle, SessionId, Tasks,
 };
 use protomcp_transport::Transport;
 use protomcp_types::{
@@ -277,7 +276,7 @@ fn marked(definition: &RawJson) -> RawJson {
     let meta = members.member("_meta").and_then(|meta| JsonObject::from_raw(meta).ok()).unwrap_or_default();
     members.insert(
         "_meta",
-        meta.with(ListsHidden::MARK, RawJson::of(&true).unwrap_or(RawJson::NULL)).to_body().into_raw(),
+        meta.with(Context::HIDDEN_MARK, RawJson::of(&true).unwrap_or(RawJson::NULL)).to_body().into_raw(),
     );
     members.to_body().into_raw()
 }

@@ -174,7 +174,7 @@ impl ToolSelection {
     /// The tools that the sender of a request sees, if it does not see all.
     pub(crate) fn view(&self, context: &Context) -> Option<View> {
         let selections = self.0.selections.load_full();
-        if selections.is_open() || context.is_relayed() {
+        if selections.is_open() || context.is_remote() {
             return None;
         }
         Some(if context.lists_hidden_tools() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use protomcp_proto::{BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Envelope, Msg, SetAllowedRequest};
-use protomcp_server::{AskError, ListsHidden};
+use protomcp_server::{AskError, Context};
 use protomcp_toollist::{Command, Policy};
 use protomcp_types::{JsonObject, RequestId, Tool};
 use tokio::sync::oneshot;
@@ -66,7 +66,7 @@ impl Exchange {
 /// Takes the mark of a hidden tool from its definition. Returns true if it had one.
 pub(super) fn take_mark(tool: &mut Tool) -> bool {
     let Some(mut meta) = tool.meta.as_ref().and_then(|meta| JsonObject::from_raw(meta).ok()) else { return false };
-    if meta.take(ListsHidden::MARK).is_none() {
+    if meta.take(Context::HIDDEN_MARK).is_none() {
         return false;
     }
     tool.meta = (!meta.is_empty()).then(|| meta.to_body().into_raw());

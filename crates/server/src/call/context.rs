@@ -1,7 +1,7 @@
 //! The surroundings of a call: its caller, its cancellation, and its reports while it runs.
 
 pub(crate) mod asking;
-mod relaying;
+mod remote;
 
 use std::any::Any;
 use std::fmt;

@@ -203,9 +203,9 @@ impl Context {
     }
 
     /// True if a question is checked against the capabilities of the client where it is sent: a stateless call remembers
-    /// the one that its client lacks, and so does the other end of a relay.
+    /// the one that its client lacks, and so does the process that serves a client elsewhere.
     pub(crate) fn is_checked_later(&self) -> bool {
-        self.is_stateless() || self.is_relayed()
+        self.is_stateless() || self.is_remote()
     }
 }
 

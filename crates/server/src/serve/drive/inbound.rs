@@ -8,14 +8,13 @@ use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
 use crate::call::mrtr::ReplyTarget;
-use crate::call::relay::{Relayed, RelayedCall};
 use crate::records::cancel::Cancel;
 use crate::records::overload;
 use crate::serve::access_log::Access;
 use crate::serve::call;
 use crate::serve::drive::Driver;
 use crate::service::Service;
-use protomcp_session::{CallerKey, Conversation, Inbound, IncomingCall, Session, SessionId, SessionView};
+use protomcp_session::{CallerKey, Inbound, IncomingCall, Session, SessionView};
 use protomcp_transport::{Received, Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
@@ -113,17 +112,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Err(refusal) => return (self.session.reply(&key, Err(refusal)), None),
         };
         let number = key.number;
-        let relay = known.find::<Relayed>().map(|relayed| Arc::clone(relayed.relay()));
-        let client = relay.as_ref().and_then(|relay| relay.client()).unwrap_or(client);
-        let (caller, session) = self.caller(relay.as_ref().and_then(|relay| relay.caller()));
-        let caller = known.find::<CallerKey>().cloned().unwrap_or(caller);
+        let caller = known.find::<CallerKey>().cloned();
+        let caller = caller.unwrap_or_else(|| self.connection.peer.in_session(self.id));
         let info = Arc::new(CallInfo { key, client, token, stateless: None, known, room, place: OnceLock::new() });
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let limits = *self.server.sessions.limits();
-        let mut context = Context::new(caller, session, target, limits.ask_timeout, None);
-        if let Some(relay) = relay {
-            context = context.through(Arc::new(RelayedCall { relay, queue: Arc::clone(&self.queue) }));
-        }
+        let context = Context::new(caller, self.id, target, limits.ask_timeout, None);
         self.calls.running.insert(number, context.clone());
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
         match &mut self.calls.inline {
@@ -132,16 +126,6 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             None => drop(tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)))),
         }
         (None, Some(number))
-    }
-
-    /// The caller of a request, and its session.
-    fn caller(&self, relayed: Option<CallerKey>) -> (CallerKey, SessionId) {
-        let Some(caller) = relayed else { return (self.connection.peer.in_session(self.id), self.id) };
-        let session = match caller.conversation {
-            Conversation::Session(session) => session,
-            Conversation::Connection(_) => SessionId::STATELESS,
-        };
-        (caller, session)
     }
 
     fn batch(&mut self, messages: Vec<Result<Message, Malformed>>) -> Result<(), TransportError> {

@@ -1,0 +1,189 @@
+//! Typed calls of a member, for a front with its own protocol: results, reports, cancellation, notices, and the end.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use protomcp_server::{
+    AskError, Audience, CallInfo, ClientInfo, Context, Handler, InputRequest, Limits, MemberNotice, Membership,
+    OutgoingLayer, Outlet, Peer, ProgressCallback, Router, RunningCall, Server, ServerHandle, ServerInfo,
+    ServerRequest, ServerResult, SessionId,
+};
+use protomcp_testing::run_paused;
+use protomcp_types::{
+    CallTool, CallToolResult, ClientCapabilities, ErrorObject, GetPrompt, Implementation, Level, ListRoots,
+    Notification, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId, ServerCapabilities, code,
+};
+
+struct Tools(ServerHandle);
+
+impl Handler for Tools {
+    fn info(&self) -> ServerInfo {
+        ServerInfo::clone(self.0.info())
+    }
+
+    async fn call_tool(&self, call: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
+        match call.name.as_str() {
+            "report" => {
+                context.progress(&Progress::new(1).of(2));
+                context.log(Level::Warning, Some("tools"), &RawJson::text("slow"));
+            }
+            "ask" => {
+                let roots = context.ask::<ListRoots>(&ListRoots::default()).await;
+                return Ok(CallToolResult::text(format!("{:?}", roots.map(|result| result.roots.len()))));
+            }
+            "wait" => context.cancelled().await,
+            "change" => self.0.tools_changed(Audience::Everyone),
+            _ => return Err(ErrorObject::unknown_tool(&call.name)),
+        }
+        Ok(CallToolResult::text(call.name))
+    }
+}
+
+/// Keeps what a call sends, and answers questions with no roots.
+#[derive(Debug, Default)]
+struct Kept(Mutex<Vec<String>>);
+
+impl Kept {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Outlet for Kept {
+    fn send_progress(&self, info: &CallInfo, progress: &Progress) -> bool {
+        let entry = format!("{} {:?} {:?}", info.request_id(), progress.progress, progress.total);
+        self.0.lock().unwrap().push(entry);
+        true
+    }
+
+    fn send_log(&self, _: &CallInfo, level: Level, logger: Option<&str>, data: &RawJson) {
+        self.0.lock().unwrap().push(format!("{} {logger:?} {data}", level.as_str()));
+    }
+
+    fn ask_client(
+        self: Arc<Self>,
+        _: &CallInfo,
+        questions: Vec<InputRequest>,
+        _: Duration,
+        _: Option<ProgressCallback>,
+    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
+        let answer = |_| RawJson::parse(r#"{"roots":[]}"#).unwrap();
+        ready(Ok(questions.into_iter().map(answer).collect())).boxed()
+    }
+}
+
+fn server() -> Server<Router<Tools>> {
+    let capabilities = ServerCapabilities::default().with_tools().with_logging();
+    let info = ServerInfo::new("tools", "1.0").with_capabilities(capabilities);
+    let sessions = ServerHandle::new(info, Limits::default());
+    Server::with_sessions(sessions.clone(), Tools(sessions))
+}
+
+fn join(server: &Server<Router<Tools>>) -> Membership {
+    let client = ClientInfo {
+        version: ProtocolVersion::NEWEST_STATEFUL,
+        implementation: Implementation::new("front", "1.0"),
+        capabilities: ClientCapabilities::new().with("roots", RawJson::EMPTY_OBJECT),
+    };
+    server.join(Peer::new(None, None, None), client)
+}
+
+fn call(server: &Server<Router<Tools>>, membership: &Membership, tool: &str, outlet: &Arc<Kept>) -> RunningCall {
+    let mut facts = membership.facts(RequestId::from("a"));
+    facts.progress_token = Some(ProgressToken::from("t"));
+    let call = CallTool { name: tool.to_owned(), arguments: None, meta: None, task: None };
+    let outlet = Arc::clone(outlet);
+    server.call(ServerRequest::CallTool(call), facts, outlet)
+}
+
+fn text(result: Result<ServerResult, ErrorObject>) -> String {
+    match result {
+        Ok(ServerResult::CallTool(result)) => result.content.as_str().to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_typed_call_reports_through_its_outlet() {
+    run_paused(async {
+        let server = server();
+        let (membership, outlet) = (join(&server), Arc::<Kept>::default());
+        assert!(text(call(&server, &membership, "report", &outlet).await).contains("report"));
+        let reports = outlet.take();
+        assert_eq!(reports, [r#""a" Integer(1) Some(Integer(2))"#, r#"warning Some("tools") "slow""#]);
+        assert!(text(call(&server, &membership, "ask", &outlet).await).contains("Ok(0)"));
+        let get = GetPrompt { name: "p".into(), arguments: None, meta: None };
+        let facts = membership.facts(RequestId::from(1));
+        let refused = server.call(ServerRequest::GetPrompt(get), facts, outlet).await;
+        assert_eq!(refused.unwrap_err().code, code::METHOD_NOT_FOUND);
+    });
+}
+
+/// Withholds log messages.
+struct Discreet;
+
+impl OutgoingLayer for Discreet {
+    fn notification(&self, _: SessionId, notification: Notification) -> Option<Notification> {
+        (notification.method != "notifications/message").then_some(notification)
+    }
+}
+
+#[test]
+fn reports_of_typed_calls_pass_the_outgoing_layers() {
+    run_paused(async {
+        let server = server().outgoing_layer(Discreet);
+        let (membership, outlet) = (join(&server), Arc::<Kept>::default());
+        call(&server, &membership, "report", &outlet).await.unwrap();
+        assert_eq!(outlet.take().len(), 1, "the progress alone");
+    });
+}
+
+#[test]
+fn a_call_that_is_dropped_or_cancelled_ends() {
+    run_paused(async {
+        let server = server();
+        let (mut membership, outlet) = (join(&server), Arc::<Kept>::default());
+        let mut cancelled = call(&server, &membership, "wait", &outlet);
+        assert!((&mut cancelled).now_or_never().is_none());
+        cancelled.cancel();
+        assert!(text(cancelled.await).contains("wait"), "it has answered within its grace");
+        let mut dropped = call(&server, &membership, "wait", &outlet);
+        assert!((&mut dropped).now_or_never().is_none());
+        drop(dropped);
+        server.handle().shutdown();
+        assert!(membership.next().await.is_none(), "no call is left");
+    });
+}
+
+#[test]
+fn a_changed_list_is_one_notice() {
+    run_paused(async {
+        let server = server();
+        let (mut membership, outlet) = (join(&server), Arc::<Kept>::default());
+        for _ in 0..3 {
+            call(&server, &membership, "change", &outlet).await.unwrap();
+        }
+        let Some(MemberNotice::Notification(notice)) = membership.next().await else { panic!("no notice") };
+        assert_eq!(notice.method, "notifications/tools/list_changed");
+        assert!(membership.next().now_or_never().is_none());
+    });
+}
+
+#[test]
+fn a_member_is_a_session_that_can_be_asked() {
+    run_paused(async {
+        let server = server();
+        let mut membership = join(&server);
+        let views = server.handle().views();
+        assert_eq!(views[0].client.implementation.name, "front");
+        let asked = tokio::spawn(server.handle().ask::<ListRoots>(views[0].id, &ListRoots::default()).into_future());
+        let Some(MemberNotice::Question(question)) = membership.next().await else { panic!("no question") };
+        assert_eq!(question.method, "roots/list");
+        question.answer(Ok(RawJson::parse(r#"{"roots":[]}"#).unwrap().into()));
+        assert!(asked.await.unwrap().unwrap().roots.is_empty());
+        drop(membership);
+        assert!(server.handle().views().is_empty());
+    });
+}
