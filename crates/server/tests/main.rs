@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod membership;
 mod sessions;
 #[cfg(unix)]
 mod stdio;
+mod typed_calls;

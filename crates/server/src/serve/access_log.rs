@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::layer::lazy_tools::request_target::RequestTarget;
 use crate::serve::clock::now;
 use crate::serve::peer::Peer;
-use protomcp_session::{CallerIdentity, CallerKey, Extensions, Owner, ServerResult, SessionId};
+use protomcp_session::{CallerIdentity, CallerKey, Extensions, Owner, ServerRequest, ServerResult, SessionId};
 
 /// The target of the lines of the access log, among those of `tracing`; see
 /// [`ServerHandle::log_access`](crate::ServerHandle::log_access).
@@ -177,6 +177,12 @@ impl Line {
             "request"
         );
     }
+}
+
+/// A typed call, as its client would have sent it.
+pub(super) fn as_sent(id: &RequestId, request: &ServerRequest) -> Request {
+    let method = request.method().to_owned().into();
+    Request { id: id.clone(), method, params: request.clone().into_params() }
 }
 
 /// The target in a line. A search of lazy tools is the call that the client has sent, and not the list that it reads.

@@ -11,7 +11,7 @@ use std::task::{Context as Wakes, Poll, ready};
 
 use futures_util::FutureExt;
 use futures_util::future;
-use protomcp_types::{ErrorObject, Request, Subscribe};
+use protomcp_types::{ErrorObject, Subscribe};
 use tokio::runtime::Handle;
 
 use crate::call::call_info::CallInfo;
@@ -23,7 +23,7 @@ use crate::call::session_queue::SessionQueue;
 use crate::records::cancel::Cancel;
 use crate::records::overload;
 use crate::serve::Server;
-use crate::serve::access_log::Access;
+use crate::serve::access_log::{Access, as_sent};
 use crate::serve::call;
 use crate::serve::ending::Ending;
 use crate::serve::layered_outlet::LayeredOutlet;
@@ -110,10 +110,9 @@ impl<S: Service> Server<S> {
 
     /// The line of a call in the access log.
     fn access(&self, request: &ServerRequest, facts: &CallFacts) -> Access {
-        let method = request.method().to_owned().into();
-        let request = Request { id: facts.id.clone(), method, params: request.clone().into_params() };
-        let target = (self.0.targets)(&request);
-        Access::begin(&request, &target, &facts.member.peer, &facts.known, Some(facts.member.id))
+        let sent = as_sent(&facts.id, request);
+        let (target, member) = ((self.0.targets)(&sent), &facts.member);
+        Access::begin(&sent, &target, &member.peer, &facts.known, Some(member.id))
     }
 }
 

@@ -7,15 +7,14 @@
 mod call;
 mod listener;
 pub(super) mod request;
+pub(crate) mod single;
 
 use std::fmt;
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context as Wakes, Poll, ready};
 
 use futures_util::FutureExt;
 use protomcp_types::{Message, Request, TaskRequest};
-use tokio::runtime::Handle;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::call::ended::Reserved;
@@ -210,15 +209,8 @@ impl Drop for Replies {
         if !matches!(&self.driver, Driver::Call { call, .. } if call.is_open()) {
             return;
         }
-        let Driver::Call { mut call, .. } = std::mem::replace(&mut self.driver, Driver::Answered(None)) else { return };
-        call.cancel();
-        let token = self.token.take();
-        // Without a runtime everything has ended.
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
-                while poll_fn(|cx| call.poll_next(cx)).await.is_some() {}
-                drop(token);
-            });
+        if let Driver::Call { call, .. } = std::mem::replace(&mut self.driver, Driver::Answered(None)) {
+            call.abandon(self.token.take());
         }
     }
 }

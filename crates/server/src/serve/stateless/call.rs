@@ -4,13 +4,14 @@
 //! first: when the call is parked, or continues as a task of MCP. On a connection whose calls have tasks it begins in
 //! one.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context as Wakes, Poll};
 
 use futures_util::FutureExt;
 use protomcp_types::{ErrorObject, Notification};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use crate::call::call_info::CallInfo;
@@ -144,6 +145,18 @@ impl CallReplies {
     pub(super) fn cancel(&mut self) {
         self.stage = Stage::Cancelled;
         self.context.cancel();
+    }
+
+    /// Cancels the call, which has its grace in its own task. `kept` lasts until it has ended.
+    pub(super) fn abandon(mut self, kept: impl Send + 'static) {
+        self.cancel();
+        // Without a runtime everything has ended.
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                while poll_fn(|cx| self.poll_next(cx)).await.is_some() {}
+                drop(kept);
+            });
+        }
     }
 
     /// Cancels the call. The answer that it then gives is sent.

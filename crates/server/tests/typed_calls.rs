@@ -1,4 +1,4 @@
-//! Typed calls of a member, for a front with its own protocol: results, reports, cancellation, notices, and the end.
+//! Typed calls, for a front with its own protocol: results, reports, cancellation, notices, and the end.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use protomcp_server::{
-    AskError, Audience, CallInfo, ClientInfo, Context, Handler, InputRequest, Limits, MemberNotice, Membership,
-    OutgoingLayer, Outlet, Peer, ProgressCallback, Router, RunningCall, Server, ServerHandle, ServerInfo,
+    AskError, Audience, CallInfo, ClientInfo, Context, Extensions, Handler, InputRequest, Limits, MemberNotice,
+    Membership, OutgoingLayer, Outlet, Peer, ProgressCallback, Router, RunningCall, Server, ServerHandle, ServerInfo,
     ServerRequest, ServerResult, SessionId,
 };
 use protomcp_testing::run_paused;
@@ -81,21 +81,24 @@ fn server() -> Server<Router<Tools>> {
     Server::with_sessions(sessions.clone(), Tools(sessions))
 }
 
+fn client(version: ProtocolVersion, capabilities: ClientCapabilities) -> ClientInfo {
+    ClientInfo { version, implementation: Implementation::new("front", "1.0"), capabilities }
+}
+
 fn join(server: &Server<Router<Tools>>) -> Membership {
-    let client = ClientInfo {
-        version: ProtocolVersion::NEWEST_STATEFUL,
-        implementation: Implementation::new("front", "1.0"),
-        capabilities: ClientCapabilities::new().with("roots", RawJson::EMPTY_OBJECT),
-    };
-    server.join(Peer::new(None, None, None), client)
+    let roots = ClientCapabilities::new().with("roots", RawJson::EMPTY_OBJECT);
+    server.join(Peer::new(None, None, None), client(ProtocolVersion::NEWEST_STATEFUL, roots))
+}
+
+fn request(tool: &str) -> ServerRequest {
+    ServerRequest::CallTool(CallTool { name: tool.to_owned(), arguments: None, meta: None, task: None })
 }
 
 fn call(server: &Server<Router<Tools>>, membership: &Membership, tool: &str, outlet: &Arc<Kept>) -> RunningCall {
     let mut facts = membership.facts(RequestId::from("a"));
     facts.progress_token = Some(ProgressToken::from("t"));
-    let call = CallTool { name: tool.to_owned(), arguments: None, meta: None, task: None };
     let outlet = Arc::clone(outlet);
-    server.call(ServerRequest::CallTool(call), facts, outlet)
+    server.call(request(tool), facts, outlet)
 }
 
 fn text(result: Result<ServerResult, ErrorObject>) -> String {
@@ -185,5 +188,25 @@ fn a_member_is_a_session_that_can_be_asked() {
         assert!(asked.await.unwrap().unwrap().roots.is_empty());
         drop(membership);
         assert!(server.handle().views().is_empty());
+    });
+}
+
+#[test]
+fn a_single_call_has_no_session_and_no_questions() {
+    run_paused(async {
+        let server = server();
+        let client = Arc::new(client(ProtocolVersion::V2026_07_28, ClientCapabilities::new()));
+        let call = |tool| {
+            let peer = Peer::new(None, None, None);
+            server.call_once(request(tool), Arc::clone(&client), peer, Extensions::default())
+        };
+        assert!(text(call("report").await.outcome).contains("report"));
+        assert!(text(call("ask").await.outcome).contains("NotSupported"));
+        assert_eq!(server.handle().count(), 0);
+        let mut dropped = call("wait");
+        assert!((&mut dropped).now_or_never().is_none());
+        drop(dropped);
+        server.handle().shutdown();
+        assert_eq!(call("report").await.outcome.unwrap_err().code, code::INTERNAL_ERROR);
     });
 }
