@@ -156,7 +156,7 @@ impl Answers {
         let meta = worker.run(metadata_weight(&metadata), move || call_meta(&metadata)).await;
         let mut call = CallTool::new(name).with_arguments(json);
         call.meta = meta;
-        let Outcome { result, room: _room } = self.mcp.request::<CallTool>(call.into()).await?;
+        let Outcome { result, room: _room } = self.mcp.request::<CallTool>(call).await?;
         self.result_to_proto(result, &*messages).await
     }
 
@@ -221,7 +221,7 @@ impl Answers {
     }
 
     async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {
-        let outcome = self.mcp.ask::<ReadResource>(&ReadResource::new(request.uri)).await;
+        let outcome = self.mcp.request::<ReadResource>(ReadResource::new(request.uri)).await;
         let Outcome { result, room: _room } = outcome.map_err(|mut fault| {
             // Servers of MCP use one of two codes for it, version 1.0 the older one.
             if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {

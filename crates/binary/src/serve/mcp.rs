@@ -1,23 +1,22 @@
 //! Requests to the MCP server: in a session, or each for itself.
 
-mod answer;
+mod served_method;
 pub(super) mod session;
 pub(super) mod stateless;
 
+use protomcp_server::ServerResult;
 use protomcp_session::Reservation;
-use protomcp_types::{Method, Params, Tool};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use protomcp_types::Tool;
 
 use crate::code;
 use crate::fault::Fault;
 use crate::serve::account::FREE;
 use crate::serve::large_values::Values;
-
+use crate::serve::mcp::served_method::ServedMethod;
 use crate::serve::mcp::session::SessionRequests;
 use crate::serve::mcp::stateless::StatelessRequests;
 
-/// Sends requests to the MCP server.
+/// Makes requests to the MCP server.
 #[derive(Debug)]
 pub(super) struct Mcp {
     pub(super) requests: Requests,
@@ -45,28 +44,24 @@ pub(super) enum Requests {
 }
 
 impl Mcp {
-    /// Sends a request with small parameters. Dropping the future cancels it.
-    pub(super) async fn ask<M: Method>(&self, params: &M::Params) -> Result<Outcome<M::Result>, Fault>
-    where
-        M::Params: Serialize,
-        M::Result: DeserializeOwned + Send + 'static,
-    {
-        self.request::<M>(Params::of(params).map_err(|error| unreadable::<M>(&error))?).await
-    }
-
-    /// Sends a request. Dropping the future cancels it.
-    pub(super) async fn request<M: Method>(&self, params: Params) -> Result<Outcome<M::Result>, Fault>
-    where
-        M::Result: DeserializeOwned + Send + 'static,
-    {
+    /// Makes a request. Dropping the future cancels it.
+    pub(super) async fn request<M: ServedMethod>(&self, params: M::Params) -> Result<Outcome<M::Result>, Fault> {
+        let request = M::request(params);
         let raw = match &self.requests {
-            Requests::Session(session) => session.request(M::NAME, params).await?,
-            Requests::Stateless(requests) => requests.request(M::NAME, params).await?,
+            Requests::Session(session) => session.request(M::NAME, request.into_params()).await?,
+            Requests::Stateless(requests) => match requests.request(request).await? {
+                // A service may answer with any object.
+                ServerResult::Body(body) => body.into_raw(),
+                result => {
+                    let other = || Fault::new(code::INTERNAL_ERROR, format!("{}: another result", M::NAME));
+                    return Ok(Outcome { result: M::result(result).ok_or_else(other)?, room: None });
+                }
+            },
         };
         let room = self.room(raw.len())?;
         let result = self.worker.run(raw.len(), move || raw.to()).await;
-        let result = result.map_err(|error| unreadable::<M>(&error))?;
-        Ok(Outcome { result, room })
+        let unreadable = |error: serde_json::Error| Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME));
+        Ok(Outcome { result: result.map_err(unreadable)?, room })
     }
 
     /// Takes the bytes of a result, which may have to wait for its turn. A small one is free.
@@ -85,8 +80,4 @@ impl Mcp {
             Requests::Stateless(requests) => requests.tool_definition(name)?.to().ok(),
         }
     }
-}
-
-fn unreadable<M: Method>(error: &serde_json::Error) -> Fault {
-    Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME))
 }

@@ -10,7 +10,6 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::code;
 use crate::fault::Fault;
-use crate::serve::mcp::answer::{Answer, closed};
 
 /// A handle of the MCP session.
 #[derive(Debug)]
@@ -55,7 +54,7 @@ impl SessionRequests {
     }
 
     /// Sends a request. Dropping the future cancels it.
-    pub(super) async fn request(&self, method: &'static str, params: Params) -> Answer {
+    pub(super) async fn request(&self, method: &'static str, params: Params) -> Result<RawJson, Fault> {
         let mut call = OutgoingCall::new(method, params);
         (call.timeout, call.total_timeout) = (Some(self.timeout), Some(self.timeout));
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
@@ -78,6 +77,11 @@ impl SessionRequests {
             other => Fault::new(code::INTERNAL_ERROR, other.to_string()),
         })
     }
+}
+
+/// The fault of a request that the end of the server has overtaken.
+fn closed() -> Fault {
+    Fault::new(code::INTERNAL_ERROR, "the server is shutting down").with("reason", "shutdown")
 }
 
 /// Cancels a request whose future is dropped.

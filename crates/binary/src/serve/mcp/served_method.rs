@@ -1,0 +1,33 @@
+//! The methods of MCP that proto-mcp has, with their requests and results as the server knows them.
+
+use protomcp_server::{ServerRequest, ServerResult};
+use protomcp_types::{CallTool, ListResources, ListTools, Method, ReadResource};
+use serde::de::DeserializeOwned;
+
+/// A method of which proto-mcp has a counterpart.
+pub(in crate::serve) trait ServedMethod: Method<Result: DeserializeOwned + Send + 'static> {
+    /// A request with these parameters.
+    fn request(params: Self::Params) -> ServerRequest;
+
+    /// The result; `None`: it is that of another method.
+    fn result(result: ServerResult) -> Option<Self::Result>;
+}
+
+macro_rules! served {
+    ($($name:ident),*) => {
+        $(impl ServedMethod for $name {
+            fn request(params: Self) -> ServerRequest {
+                ServerRequest::$name(params)
+            }
+
+            fn result(result: ServerResult) -> Option<Self::Result> {
+                match result {
+                    ServerResult::$name(result) => Some(result),
+                    _ => None,
+                }
+            }
+        })*
+    };
+}
+
+served!(CallTool, ListResources, ListTools, ReadResource);
