@@ -110,7 +110,7 @@ impl Bridge {
             }
             None => {
                 running.cancel();
-                // Nobody waits for its answer.
+                // The bridge does not wait for the answer.
                 drop(running.await);
             }
         }

@@ -72,7 +72,7 @@ pub enum MemberNotice {
     Notification(Notification),
     /// The server asks the client.
     Question(MemberQuestion),
-    /// The answer to the question with this number is not needed any more. It may have been given already.
+    /// The answer to the question with this number is no longer needed. It may have been given already.
     Withdrawn(u64),
 }
 
