@@ -274,6 +274,31 @@ impl ServerRequest {
     }
 }
 
+impl ServerResult {
+    /// The bytes of the result that its service chooses the number of.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::len);
+        match self {
+            Self::CallTool(result) => result.content.len() + raw(&result.structured_content) + raw(&result.meta),
+            Self::GetPrompt(result) => result.messages.len() + raw(&result.meta),
+            Self::ReadResource(result) => result.contents.iter().map(JsonBuf::len).sum::<usize>() + raw(&result.meta),
+            Self::Complete(result) => {
+                result.completion.values.iter().map(String::len).sum::<usize>() + raw(&result.meta)
+            }
+            Self::ListTools(page) => page.tools.len() + raw(&page.meta),
+            Self::ListResources(page) => page.resources.len() + raw(&page.meta),
+            Self::ListResourceTemplates(page) => page.resource_templates.len() + raw(&page.meta),
+            Self::ListPrompts(page) => page.prompts.len() + raw(&page.meta),
+            Self::ListTasks(page) => page.tasks.len() + raw(&page.meta),
+            Self::CreateTask(result) => raw(&result.meta),
+            Self::InputRequired(required) => required.weight(),
+            Self::Body(body) => body.len(),
+            Self::Task(_) | Self::Empty => 0,
+        }
+    }
+}
+
 fn params_of<T: serde::Serialize>(request: &T) -> Params {
     Params::of(request).expect("the parameters of a method are an object")
 }
