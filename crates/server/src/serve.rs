@@ -115,6 +115,12 @@ impl<S: Service> Server<S> {
         self
     }
 
+    /// True if calls run in the task of their session ([`Server::inline_calls`]).
+    #[must_use]
+    pub fn has_inline_calls(&self) -> bool {
+        self.0.inline_calls
+    }
+
     /// The service inside of all its layers, for example as one of tower's (`layer::tower`).
     #[must_use]
     pub fn service(&self) -> &Arc<S> {

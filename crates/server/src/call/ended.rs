@@ -5,7 +5,7 @@
 
 use std::borrow::Borrow;
 
-use protomcp_types::{ErrorObject, JsonBuf, Message, Notification, RawJson, Request, Response};
+use protomcp_types::{ErrorObject, Message, Notification, RawJson, Request, Response};
 
 use crate::records::overload;
 use protomcp_session::{Budget, CallOutcome, Limits, Owner, Reservation, ServerResult};
@@ -84,31 +84,8 @@ impl Reserved {
 /// Bytes that are kept of an outcome.
 pub(crate) fn weight(answer: &Result<ServerResult, ErrorObject>) -> usize {
     match answer {
-        Ok(result) => result_weight(result),
+        Ok(result) => result.weight(),
         Err(error) => error_weight(error),
-    }
-}
-
-fn result_weight(result: &ServerResult) -> usize {
-    let raw = |raw: &Option<RawJson>| raw.as_ref().map_or(0, RawJson::len);
-    match result {
-        ServerResult::CallTool(result) => result.content.len() + raw(&result.structured_content) + raw(&result.meta),
-        ServerResult::GetPrompt(result) => result.messages.len() + raw(&result.meta),
-        ServerResult::ReadResource(result) => {
-            result.contents.iter().map(JsonBuf::len).sum::<usize>() + raw(&result.meta)
-        }
-        ServerResult::Complete(result) => {
-            result.completion.values.iter().map(String::len).sum::<usize>() + raw(&result.meta)
-        }
-        ServerResult::ListTools(page) => page.tools.len() + raw(&page.meta),
-        ServerResult::ListResources(page) => page.resources.len() + raw(&page.meta),
-        ServerResult::ListResourceTemplates(page) => page.resource_templates.len() + raw(&page.meta),
-        ServerResult::ListPrompts(page) => page.prompts.len() + raw(&page.meta),
-        ServerResult::ListTasks(page) => page.tasks.len() + raw(&page.meta),
-        ServerResult::CreateTask(result) => raw(&result.meta),
-        ServerResult::InputRequired(required) => required.weight(),
-        ServerResult::Body(body) => body.len(),
-        ServerResult::Task(_) | ServerResult::Empty => 0,
     }
 }
 

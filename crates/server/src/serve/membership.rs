@@ -98,7 +98,8 @@ pub struct CallFacts {
     /// The client of the call; at first that of the member.
     pub client: Arc<ClientInfo>,
     /// The caller, for limits and state that belong to callers; at first the member. Its conversation is the session of
-    /// the call; a [`Conversation::Connection`](crate::Conversation) is none.
+    /// the call; a [`Conversation::Connection`](crate::Conversation) is none. A [`CallerKey`] in `known` replaces it for
+    /// limits and state, and the bytes of the request count for its owner.
     pub caller: CallerKey,
     /// The token under which the client wants progress; at first none.
     pub progress_token: Option<ProgressToken>,
@@ -174,6 +175,12 @@ impl Membership {
     /// safe.
     pub async fn next(&mut self) -> Option<MemberNotice> {
         poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// Ends the membership once its calls have ended and are dropped: those that were cancelled have their grace.
+    pub async fn close(mut self) {
+        // The end of each call is an event.
+        while self.member.running.load(Ordering::Acquire) > 0 && self.events.recv().await.is_some() {}
     }
 
     fn poll_next(&mut self, cx: &mut Wakes<'_>) -> Poll<Option<MemberNotice>> {
@@ -272,6 +279,21 @@ impl Membership {
         let member = Arc::clone(&self.member);
         let question = MemberQuestion { number, method, params, answer, member, _slot: slot, _room: room };
         Some(MemberNotice::Question(question))
+    }
+}
+
+impl CallFacts {
+    /// The same facts about the call with this id.
+    #[must_use]
+    pub fn for_request(&self, id: RequestId) -> Self {
+        Self {
+            client: Arc::clone(&self.client),
+            caller: self.caller.clone(),
+            progress_token: self.progress_token.clone(),
+            known: self.known.clone(),
+            id,
+            member: Arc::clone(&self.member),
+        }
     }
 }
 

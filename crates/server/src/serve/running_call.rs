@@ -32,8 +32,8 @@ use crate::serve::round_trip;
 use crate::serve::shutdown::Due;
 use crate::service::Service;
 use protomcp_session::{
-    Conversation, Limits, RequestKey, Reservation, ServerRequest, ServerResult, Session, SessionId, Subscriptions,
-    Topic,
+    CallerKey, Conversation, Limits, Owner, RequestKey, Reservation, ServerRequest, ServerResult, Session, SessionId,
+    Subscriptions, Topic,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
@@ -79,7 +79,9 @@ impl<S: Service> Server<S> {
         let access = facts.member.sessions.logs_access().then(|| self.access(&request, &facts));
         let CallFacts { client, caller, progress_token: token, known, id, member } = facts;
         let slot = Slot::take(&member);
-        let (room, refusal) = match member.admit(&request, slot.number) {
+        let sender = known.find::<CallerKey>();
+        let owner = sender.map_or(&member.peer.owner, |sender| &sender.owner);
+        let (room, refusal) = match member.admit(&request, slot.number, owner) {
             Ok(room) => (Some(Arc::new(room)), None),
             Err(error) => (None, Some(error)),
         };
@@ -94,6 +96,7 @@ impl<S: Service> Server<S> {
             Conversation::Session(session) => session,
             Conversation::Connection(_) => SessionId::STATELESS,
         };
+        let caller = sender.cloned().unwrap_or(caller);
         let key = RequestKey { number: slot.number, id };
         let info = Arc::new(CallInfo { key, client, token, stateless: None, known, room, place: OnceLock::new() });
         let target = ReplyTarget { queue: Arc::clone(&member.queue), info };
@@ -121,7 +124,7 @@ impl Member {
     ///
     /// # Errors
     /// The reason to refuse the call.
-    fn admit(&self, request: &ServerRequest, number: u64) -> Result<Reservation, ErrorObject> {
+    fn admit(&self, request: &ServerRequest, number: u64, owner: &Owner) -> Result<Reservation, ErrorObject> {
         let (sessions, method) = (&self.sessions, request.method());
         if !ServerRequest::is_answered(method, &sessions.info().capabilities) {
             return Err(ErrorObject::method_not_found(method));
@@ -134,7 +137,7 @@ impl Member {
             return Err(Session::overloaded());
         }
         let bytes = request.weight() + Limits::REQUEST_OVERHEAD;
-        let room = sessions.inbound_budget().reserve(&self.peer.owner, bytes).map_err(|_| overload::request())?;
+        let room = sessions.inbound_budget().reserve(owner, bytes).map_err(|_| overload::request())?;
         if let ServerRequest::Subscribe(Subscribe { uri, .. }) = request {
             self.subscriptions.check(uri)?;
             // From here on the service may report changes.
