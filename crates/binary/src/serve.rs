@@ -1,8 +1,8 @@
 //! Serves an MCP server to clients of proto-mcp, over any stream of bytes.
 //!
-//! Each conversation has a session of MCP with the server, so everything behind the server works as it does for clients
-//! of JSON-RPC: layers, limits, lists by session, cancellation. `serve/driver.rs` owns the stream and both machines: the
-//! [`BinarySession`](crate::BinarySession) towards the client, and a client of MCP towards the server.
+//! Each conversation is a member of the server, so everything behind the server works as it does for clients of
+//! JSON-RPC: layers, limits, lists by session, cancellation. `serve/driver.rs` owns the stream, its machine, which is a
+//! [`BinarySession`](crate::BinarySession), and the membership.
 
 mod account;
 mod answers;
@@ -18,7 +18,6 @@ mod peer;
 mod peer_transport;
 mod shared;
 mod turn;
-mod upstream;
 
 use std::fmt;
 use std::io;

@@ -14,7 +14,7 @@ use crate::serve::account::Account;
 use crate::serve::error::BinaryServeError;
 use crate::serve::line_budget::LineBudget;
 use crate::serve::peer::BinaryPeer;
-use crate::serve::peer_transport::{Bearers, PeerTransport};
+use crate::serve::peer_transport::PeerTransport;
 
 /// The settings of [`AnyServer::serve_any`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +186,7 @@ impl<S: Service, J: Service> AnyServer<S, J> {
         if let Some(setting) = options.max_line_setting {
             lines = lines.with_max_line_name(setting);
         }
-        Ok(self.json.serve(PeerTransport { inner: lines, peer, bearers: Bearers::default() }).await?)
+        Ok(self.json.serve(PeerTransport { inner: lines, peer }).await?)
     }
 }
 

@@ -4,29 +4,30 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use protomcp_server::{Server, Service};
-use protomcp_types::Implementation;
+use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer, Server, Service};
+use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 
 use crate::authorization::Authorization;
 use crate::code;
 use crate::fault::Fault;
 use crate::frame::Decoder;
+use crate::message::ListChanged;
 use crate::message::mcp_message::Payload;
 use crate::serve::account::{Account, hold};
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::error::BinaryServeError;
 use crate::serve::large_values::Values;
+use crate::serve::mcp::session::SessionRequests;
 use crate::serve::mcp::{Mcp, Requests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::serve::turn::{TURN, spend};
-use crate::serve::upstream::{Notice, Step, Upstream};
 use crate::session::BinarySession;
 use crate::session::inbound::{BinaryInbound, BinaryRequest};
 use crate::session::token_verifier::{Grant, Verifying};
@@ -41,8 +42,8 @@ pub(super) struct Driver<S> {
     shared: Arc<Shared>,
     peer: BinaryPeer,
     session: BinarySession,
-    /// The session of MCP, from the first request on.
-    upstream: Option<Upstream>,
+    /// From the first request on, until the server shuts down.
+    membership: Option<Membership>,
     answers: Option<Arc<Answers>>,
     running: Running,
     /// The check of a token.
@@ -77,7 +78,7 @@ impl Running {
 enum Event {
     Read(io::Result<usize>),
     Written(io::Result<()>),
-    Upstream(Step),
+    Notice(Option<MemberNotice>),
     Answered(Answered),
     Verified(Result<Grant, Fault>),
     Shutdown,
@@ -94,7 +95,7 @@ impl<S: Service> Driver<S> {
             shared,
             session: BinarySession::new(config, peer.principal.clone()),
             peer,
-            upstream: None,
+            membership: None,
             answers: None,
             running: Running::default(),
             verifying: None,
@@ -132,19 +133,19 @@ impl<S: Service> Driver<S> {
         if let Some(failure) = self.failure {
             return Err(failure);
         }
-        if let Some(upstream) = self.upstream {
-            upstream.close().await;
+        drop(self.running);
+        if let Some(membership) = self.membership {
+            membership.close().await;
         }
         Ok(())
     }
 
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
-        let upstream = self.upstream.as_ref().and_then(Upstream::poll_timeout);
-        let deadline = [self.session.poll_timeout(), upstream, self.stalled_at].into_iter().flatten().min();
+        let deadline = [self.session.poll_timeout(), self.stalled_at].into_iter().flatten().min();
         let reads = !self.has_ended && self.session.has_room();
-        let step = async {
-            match &mut self.upstream {
-                Some(upstream) => upstream.step().await,
+        let notice = async {
+            match &mut self.membership {
+                Some(membership) => membership.next().await,
                 None => std::future::pending().await,
             }
         };
@@ -159,7 +160,7 @@ impl<S: Service> Driver<S> {
         tokio::select! {
             read = self.incoming.read(reader), if reads => Event::Read(read),
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
-            step = step => Event::Upstream(step),
+            notice = notice => Event::Notice(notice),
             outcome = verified => Event::Verified(outcome),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
             Some(answered) = self.running.answers.next() => Event::Answered(answered),
@@ -180,10 +181,11 @@ impl<S: Service> Driver<S> {
             Event::Read(Ok(_)) => {}
             Event::Read(Err(error)) | Event::Written(Err(error)) => return Err(error.into()),
             Event::Written(Ok(())) => self.stalled_at = None,
-            Event::Upstream(step) => {
-                if let Some(upstream) = &mut self.upstream {
-                    upstream.handle(now, step);
-                }
+            Event::Notice(Some(notice)) => self.notice(notice),
+            Event::Notice(None) => {
+                // The server shuts down: running requests have their answers by now.
+                self.membership = None;
+                self.session.close_input(now);
             }
             Event::Answered((id, outcome)) => {
                 self.running.aborts.remove(&id);
@@ -198,8 +200,8 @@ impl<S: Service> Driver<S> {
             }
             Event::Shutdown => {
                 self.is_shutting_down = true;
-                // With a session of MCP, its end is the end of the conversation.
-                if self.upstream.is_none() {
+                // The end of a membership is the end of the conversation.
+                if self.membership.is_none() {
                     self.session.close_input(now);
                 }
             }
@@ -209,9 +211,6 @@ impl<S: Service> Driver<S> {
                 }
                 for id in self.session.handle_timeout(now) {
                     self.running.aborts.remove(&id).iter().for_each(AbortHandle::abort);
-                }
-                if let Some(upstream) = &mut self.upstream {
-                    upstream.handle_timeout(now);
                 }
             }
         }
@@ -284,7 +283,7 @@ impl<S: Service> Driver<S> {
             let fault = Fault::new(code::OVERLOADED, "there is no room for this request; try again later");
             return self.session.reply(now, id, Err(fault));
         };
-        let answers = self.answers(now);
+        let answers = self.answers();
         let answers = match self.session.known(id) {
             Some(known) => answers.for_bearer(known.clone()),
             None => answers,
@@ -296,24 +295,31 @@ impl<S: Service> Driver<S> {
         });
     }
 
-    /// The session of MCP, which begins with the first request: only then the principal is known.
-    fn answers(&mut self, now: Instant) -> Arc<Answers> {
+    /// The membership begins with the first request: only then the principal is known.
+    fn answers(&mut self) -> Arc<Answers> {
         if let Some(answers) = &self.answers {
             return Arc::clone(answers);
         }
         let peer = BinaryPeer { principal: self.session.principal().cloned(), ..self.peer.clone() };
-        let limits = self.shared.session.limits;
-        let timeout = limits.max_call_timeout.max(limits.call_timeout).max(limits.request_timeout) + MARGIN;
-        let (upstream, mcp) = Upstream::open(&self.server, self.identity(), &peer, timeout, now);
+        let client = ClientInfo {
+            version: ProtocolVersion::NEWEST_STATEFUL,
+            implementation: self.identity(),
+            capabilities: ClientCapabilities::new(),
+        };
+        let membership = self.server.join(Peer::new(peer.principal.clone(), peer.address, None), client);
+        let mut facts = membership.facts(RequestId::from(0));
+        facts.known = peer.known.clone();
+        let server: Server<S> = self.server.clone();
+        let requests = Requests::Session(SessionRequests::new(Arc::new(server), facts));
         let caller = peer.rate_key(|| CONNECTIONS.fetch_add(1, Ordering::Relaxed));
         let imports = self.session.agreement().map(|agreed| agreed.imports).unwrap_or_default();
         let (shared, catalog) = (Arc::clone(&self.shared), Arc::new(Catalog::default()));
         let outbound = self.account.as_ref().map(|account| account.outbound.sibling());
         let worker = Values::new(shared.large_work.worker(peer.owner()));
-        let mcp = Mcp { requests: Requests::Session(mcp), worker, outbound };
+        let mcp = Mcp { requests, worker, outbound };
         let answers = Answers { shared, mcp, catalog, caller, permission: peer.permission, imports };
         let answers = Arc::new(answers);
-        self.upstream = Some(upstream);
+        self.membership = Some(membership);
         self.answers = Some(Arc::clone(&answers));
         answers
     }
@@ -328,20 +334,21 @@ impl<S: Service> Driver<S> {
         )
     }
 
-    /// Carries out what the machines have decided.
-    fn pump(&mut self) {
-        for notice in self.upstream.as_mut().map(Upstream::pump).unwrap_or_default() {
-            match notice {
-                Notice::Changed(changed) => {
-                    if let (true, Some(answers)) = (changed.tools, &self.answers) {
-                        answers.catalog.forget();
-                    }
-                    self.session.list_changed(changed);
-                }
-                // The server shuts down: running requests have their answers by now.
-                Notice::Closed => self.session.close_input(now()),
-            }
+    /// Lets the client know that a list has changed. It declares nothing that it could be asked.
+    fn notice(&mut self, notice: MemberNotice) {
+        let MemberNotice::Notification(Notification { method, .. }) = notice else { return };
+        let changed =
+            ListChanged { tools: method == method::TOOLS_CHANGED, resources: method == method::RESOURCES_CHANGED };
+        if let (true, Some(answers)) = (changed.tools, &self.answers) {
+            answers.catalog.forget();
         }
+        if changed.tools || changed.resources {
+            self.session.list_changed(changed);
+        }
+    }
+
+    /// Carries out what the machine has decided.
+    fn pump(&mut self) {
         // Frames that the client does not read stay in the session, which then takes no more requests.
         self.outgoing.fill(|| self.session.poll_transmit());
         if self.session.is_closed() && self.outgoing.unwritten() > 0 && self.stalled_at.is_none() {
@@ -352,6 +359,3 @@ impl<S: Service> Driver<S> {
 
 /// The number of connections without principal and address.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(1);
-
-/// A request to the MCP server is given up after the one of the client.
-const MARGIN: Duration = Duration::from_secs(1);

@@ -17,7 +17,8 @@ use crate::serve::BinaryServer;
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::large_values::Values;
-use crate::serve::mcp::stateless::{StatelessRequests, StatelessServer};
+use crate::serve::mcp::any_server::AnyMcpServer;
+use crate::serve::mcp::stateless::StatelessRequests;
 use crate::serve::mcp::{Mcp, Requests};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
@@ -31,7 +32,7 @@ use crate::stream::now;
 /// Cloning is cheap.
 #[derive(Clone)]
 pub struct BinaryEndpoint {
-    server: Arc<dyn StatelessServer>,
+    server: Arc<dyn AnyMcpServer>,
     shared: Arc<Shared>,
 }
 

@@ -1,8 +1,11 @@
 //! Requests to the MCP server: in a session, or each for itself.
 
+pub(super) mod any_server;
 mod served_method;
 pub(super) mod session;
 pub(super) mod stateless;
+
+use std::fmt;
 
 use protomcp_server::ServerResult;
 use protomcp_session::Reservation;
@@ -47,21 +50,22 @@ impl Mcp {
     /// Makes a request. Dropping the future cancels it.
     pub(super) async fn request<M: ServedMethod>(&self, params: M::Params) -> Result<Outcome<M::Result>, Fault> {
         let request = M::request(params);
-        let raw = match &self.requests {
-            Requests::Session(session) => session.request(M::NAME, request.into_params()).await?,
-            Requests::Stateless(requests) => match requests.request(request).await? {
-                // A service may answer with any object.
-                ServerResult::Body(body) => body.into_raw(),
-                result => {
-                    let other = || Fault::new(code::INTERNAL_ERROR, format!("{}: another result", M::NAME));
-                    return Ok(Outcome { result: M::result(result).ok_or_else(other)?, room: None });
-                }
-            },
+        let result = match &self.requests {
+            Requests::Session(session) => session.request(request).await?,
+            Requests::Stateless(requests) => requests.request(request).await?,
         };
-        let room = self.room(raw.len())?;
-        let result = self.worker.run(raw.len(), move || raw.to()).await;
-        let unreadable = |error: serde_json::Error| Fault::new(code::INTERNAL_ERROR, format!("{}: {error}", M::NAME));
-        Ok(Outcome { result: result.map_err(unreadable)?, room })
+        let room = self.room(result.weight())?;
+        let fault = |why: &dyn fmt::Display| Fault::new(code::INTERNAL_ERROR, format!("{}: {why}", M::NAME));
+        let result = match result {
+            // A service may answer with any object.
+            ServerResult::Body(body) => {
+                let raw = body.into_raw();
+                let read = self.worker.run(raw.len(), move || raw.to()).await;
+                read.map_err(|error: serde_json::Error| fault(&error))?
+            }
+            result => M::result(result).ok_or_else(|| fault(&"the result is one of another method"))?,
+        };
+        Ok(Outcome { result, room })
     }
 
     /// Takes the bytes of a result, which may have to wait for its turn. A small one is free.

@@ -1,52 +1,18 @@
 //! Requests without a session (MCP 2026-07-28): each is answered for itself.
 
 use std::fmt;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use protomcp_server::{
-    ClientInfo, Peer, Server, ServerHandle, ServerRequest, ServerResult, Service, SingleAnswer, SingleCall,
-};
+use protomcp_server::{Peer, ServerRequest, ServerResult, SingleAnswer};
 use protomcp_session::{Extensions, Reservation};
-use protomcp_types::{ClientCapabilities, Implementation, ProtocolVersion, RawJson};
+use protomcp_types::RawJson;
 
 use crate::fault::Fault;
-
-/// The client of all these requests, of which the server knows nothing else.
-static CLIENT: LazyLock<Arc<ClientInfo>> = LazyLock::new(|| {
-    Arc::new(ClientInfo {
-        version: ProtocolVersion::V2026_07_28,
-        implementation: Implementation::new("proto-mcp client", ""),
-        capabilities: ClientCapabilities::new(),
-    })
-});
-
-/// An MCP server of any type, for requests without a session.
-pub(in crate::serve) trait StatelessServer: Send + Sync {
-    fn handle(&self) -> &ServerHandle;
-
-    /// Makes a call; its future drives it.
-    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> SingleCall;
-
-    fn tool_definition(&self, tool: &str) -> Option<RawJson>;
-}
-
-impl<S: Service> StatelessServer for Server<S> {
-    fn handle(&self) -> &ServerHandle {
-        Self::handle(self)
-    }
-
-    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> SingleCall {
-        Self::call_once(self, request, Arc::clone(&CLIENT), peer, known)
-    }
-
-    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
-        Self::tool_definition(self, tool)
-    }
-}
+use crate::serve::mcp::any_server::AnyMcpServer;
 
 /// The requests that answer one request of a client.
 pub(in crate::serve) struct StatelessRequests {
-    server: Arc<dyn StatelessServer>,
+    server: Arc<dyn AnyMcpServer>,
     peer: Peer,
     known: Extensions,
     /// The bytes that results have reserved in the outbound budget.
@@ -54,7 +20,7 @@ pub(in crate::serve) struct StatelessRequests {
 }
 
 impl StatelessRequests {
-    pub(in crate::serve) fn new(server: Arc<dyn StatelessServer>, peer: Peer, known: Extensions) -> Self {
+    pub(in crate::serve) fn new(server: Arc<dyn AnyMcpServer>, peer: Peer, known: Extensions) -> Self {
         Self { server, peer, known, rooms: Mutex::default() }
     }
 

@@ -1,0 +1,82 @@
+//! The MCP server, of any type.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use protomcp_server::{
+    AskError, CallFacts, CallInfo, ClientInfo, InputRequest, Outlet, Peer, ProgressCallback, RunningCall, Server,
+    ServerHandle, ServerRequest, Service, SingleCall,
+};
+use protomcp_session::Extensions;
+use protomcp_types::{ClientCapabilities, Implementation, Level, Progress, ProtocolVersion, RawJson};
+
+/// An MCP server of any type.
+pub(in crate::serve) trait AnyMcpServer: Send + Sync {
+    fn handle(&self) -> &ServerHandle;
+
+    /// Makes a call without a session; its future drives it.
+    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> SingleCall;
+
+    /// Makes a call of a member; its future drives it.
+    fn call(&self, request: ServerRequest, facts: CallFacts) -> RunningCall;
+
+    /// True if the calls of a member run in the task of their connection.
+    fn has_inline_calls(&self) -> bool;
+
+    fn tool_definition(&self, tool: &str) -> Option<RawJson>;
+}
+
+impl<S: Service> AnyMcpServer for Server<S> {
+    fn handle(&self) -> &ServerHandle {
+        Self::handle(self)
+    }
+
+    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> SingleCall {
+        Self::call_once(self, request, Arc::clone(&CLIENT), peer, known)
+    }
+
+    fn call(&self, request: ServerRequest, facts: CallFacts) -> RunningCall {
+        Self::call(self, request, facts, Arc::new(Silent))
+    }
+
+    fn has_inline_calls(&self) -> bool {
+        Self::has_inline_calls(self)
+    }
+
+    fn tool_definition(&self, tool: &str) -> Option<RawJson> {
+        Self::tool_definition(self, tool)
+    }
+}
+
+/// The client of all requests without a conversation: nothing else is known of it.
+static CLIENT: LazyLock<Arc<ClientInfo>> = LazyLock::new(|| {
+    Arc::new(ClientInfo {
+        version: ProtocolVersion::V2026_07_28,
+        implementation: Implementation::new("proto-mcp client", ""),
+        capabilities: ClientCapabilities::new(),
+    })
+});
+
+/// The way back to a client of proto-mcp, which has no messages for reports and questions.
+#[derive(Debug)]
+struct Silent;
+
+impl Outlet for Silent {
+    fn send_progress(&self, _: &CallInfo, _: &Progress) -> bool {
+        false
+    }
+
+    fn send_log(&self, _: &CallInfo, _: Level, _: Option<&str>, _: &RawJson) {}
+
+    fn ask_client(
+        self: Arc<Self>,
+        _: &CallInfo,
+        _: Vec<InputRequest>,
+        _: Duration,
+        _: Option<ProgressCallback>,
+    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
+        ready(Err(AskError::Gone)).boxed()
+    }
+}
