@@ -20,6 +20,7 @@ use serde_json::Value;
 const PURE: &[(&str, &[&str])] = &[
     ("types", &[]),
     ("proto", &[]),
+    ("fair", &[]),
     ("toollist", &[]),
     ("bsr", &["--no-default-features"]),
     ("schema", &["--all-features"]),

@@ -16,7 +16,8 @@ use protomcp_binary::message::{
 use protomcp_binary::{
     BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, FrameLimits, Numbering,
 };
-use protomcp_session::{CallerKey, Conversation, Owner};
+use protomcp_fair::Owner;
+use protomcp_session::{CallerKey, Conversation};
 
 /// The most requests that the server has at a time, and the most calls, and other requests, that wait for their turn.
 const MAX: usize = 4;

@@ -85,7 +85,7 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
     ("**The gateway**", "", ""),
     (
         "sessions with a server that belong to single clients",
-        "{crates/gateway/src/limits.rs max_sessions count}; one owner may have {crates/gateway/src/shares.rs SHARE count} times what is free; an idle one of an owner with as many gives way, otherwise the call is refused as `OVERLOADED`",
+        "{crates/gateway/src/limits.rs max_sessions count}; one owner may have {crates/fair/src/share.rs SHARE count} times what is free; an idle one of an owner with as many gives way, otherwise the call is refused as `OVERLOADED`",
         "",
     ),
     (
@@ -127,7 +127,7 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
     ("times that a call sends its user to web pages", "{crates/gateway/src/relay/visiting.rs MAX_ROUNDS count}", ""),
     (
         "requests, and questions, in one session with a server without an answer",
-        "{crates/gateway/src/identity.rs MAX_PENDING count}, of which one owner may have {crates/gateway/src/shares.rs SHARE count} times what is free, and {crates/gateway/src/identity.rs MAX_QUESTIONS count}",
+        "{crates/gateway/src/identity.rs MAX_PENDING count}, of which one owner may have {crates/fair/src/share.rs SHARE count} times what is free, and {crates/gateway/src/identity.rs MAX_QUESTIONS count}",
         "",
     ),
     (

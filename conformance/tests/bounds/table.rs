@@ -40,7 +40,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "bytes of unanswered requests, arriving bodies included, and {crates/session/src/info.rs REQUEST_OVERHEAD bytes} for each",
-        "{crates/session/src/info.rs max_inbound_bytes bytes} of all; one caller may take {crates/session/src/budget.rs SHARE count} times what stays free",
+        "{crates/session/src/info.rs max_inbound_bytes bytes} of all; one caller may take {crates/fair/src/share.rs SHARE count} times what stays free",
         "",
     ),
     (
@@ -326,7 +326,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     (
         "introspection requests at once",
-        "{crates/auth/src/introspection.rs MAX_QUESTIONS count}; one address alone gets 25",
+        "{crates/auth/src/introspection.rs MAX_QUESTIONS count}; one address alone gets 26",
         "",
     ),
     (

@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
+use protomcp_fair::{Slot, SlotQueue};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::cache::{Cache, Fingerprint};
 use crate::claims::{Kind, TokenPolicy};
-use crate::fair_slots::{Slot, SlotQueue};
 use crate::form::encode;
 use crate::http_client::{HttpClient, Outgoing};
 use crate::identity::Identity;
@@ -78,7 +78,7 @@ struct Inner {
     client: HttpClient,
     good: Cache<Identity>,
     refused: Cache<&'static str>,
-    slots: SlotQueue,
+    slots: SlotQueue<PeerKey>,
     questions: Mutex<HashMap<Fingerprint, Answer>>,
 }
 
@@ -156,7 +156,7 @@ impl Inner {
     }
 
     /// Asks the issuer, unless another request has done so while this one waited for its slot.
-    fn begin(self: &Arc<Self>, token: &str, fingerprint: Fingerprint, slot: Slot) -> Known {
+    fn begin(self: &Arc<Self>, token: &str, fingerprint: Fingerprint, slot: Slot<PeerKey>) -> Known {
         let mut questions = self.questions();
         if let Some(known) = self.known(&questions, fingerprint) {
             return known;
@@ -207,7 +207,7 @@ struct Question {
     token: Fingerprint,
     outcome: Outcome,
     answer: watch::Sender<Option<Outcome>>,
-    _slot: Slot,
+    _slot: Slot<PeerKey>,
 }
 
 impl Question {

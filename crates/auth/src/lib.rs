@@ -10,8 +10,6 @@ mod claims;
 #[cfg(feature = "oauth-driver")]
 mod driver;
 mod exchange;
-#[cfg(feature = "client")]
-mod fair_slots;
 #[cfg(any(feature = "client", feature = "oauth"))]
 mod form;
 #[cfg(feature = "client")]
@@ -31,7 +29,6 @@ mod jwt;
 mod key_set;
 #[cfg(feature = "client")]
 mod key_source;
-mod log_limit;
 #[cfg(feature = "oauth")]
 mod oauth;
 mod peer;

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use http::HeaderMap;
 use http::request::Parts;
+use protomcp_fair::LogRate;
 use serde_json::{Value, json};
 
 use crate::bearer::{BearerToken, bearer_token};
 use crate::identity::Identity;
-use crate::log_limit::LogLimit;
 use crate::peer::PeerKey;
 use crate::rejection::{Fault, Rejection};
 use crate::scopes::Scopes;
@@ -53,8 +53,8 @@ pub struct ResourceServer {
     name: Option<Box<str>>,
     policy: Option<Arc<Policy>>,
     /// For tokens that cannot be checked.
-    log: Arc<LogLimit>,
-    refusals: Arc<LogLimit>,
+    log: Arc<LogRate>,
+    refusals: Arc<LogRate>,
 }
 
 impl ResourceServer {
@@ -212,8 +212,8 @@ impl ResourceServer {
 }
 
 /// The end of a line of the log, if one may be written now.
-fn more(log: &LogLimit) -> Option<String> {
-    let left_out = log.take(Instant::now())?;
+fn more(log: &LogRate) -> Option<String> {
+    let left_out = log.permit(Instant::now())?.count();
     Some(if left_out > 0 { format!(" ({left_out} more since the last line)") } else { String::new() })
 }
 

@@ -4,7 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use protomcp_session::{Extensions, Reservation};
+use protomcp_fair::Reservation;
+use protomcp_session::Extensions;
 use protomcp_transport::{Delivery, Received, RequestStreams, Sink, Source, Transport, TransportError};
 use protomcp_types::{Incoming, Message, RequestId};
 use serde_json::{Value, json};

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use protomcp_fair::{LeftOut, LogRate};
 use protomcp_session::{
     AnswerFacts, CallId, Channel, ClientConfig, ClientConnection, CloseReason, HttpStatus, NoAnswer, RequestError,
     RequestFacts, Transmit,
@@ -28,7 +29,6 @@ use tokio::time::Instant;
 use crate::command::{CallOutcome, Caller, Command, NewCall, Status};
 use crate::driver::replies::{Cause, Replies};
 use crate::driver::watching::{Waiting, Watching};
-use crate::log_rate::LogRate;
 use crate::notices::Notices;
 use crate::questions::Answerer;
 use crate::reconnection::{Reconnection, ServerEnd};
@@ -82,7 +82,7 @@ pub(crate) async fn connect<T: Transport>(
         },
         shared,
         close_at: None,
-        malformed_log: LogRate::new(1),
+        malformed_log: LogRate::default(),
         replies: Replies::default(),
     };
     tokio::spawn(driver.run());
@@ -206,7 +206,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
     }
 
     fn malformed(&mut self, malformed: Malformed) {
-        if let Some(left_out) = self.malformed_log.permit(Instant::now()) {
+        if let Some(LeftOut(left_out)) = self.malformed_log.permit(now()) {
             tracing::warn!(left_out, error = %malformed.error, "a message of the server cannot be read");
         }
         self.connection.receive_malformed(now(), malformed);

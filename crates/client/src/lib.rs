@@ -10,7 +10,6 @@ mod defaults;
 mod driver;
 mod erased_service;
 mod handlers;
-mod log_rate;
 mod mirror;
 mod notices;
 mod pages;

@@ -27,7 +27,6 @@ mod reload;
 mod reloading;
 mod running;
 mod service;
-mod shares;
 mod tools;
 mod translate;
 mod upstream;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 use protomcp_client::{ClientSession, RequestError, WeakClientSession};
+use protomcp_fair::may_take_slot;
 use protomcp_server::{Audience, Context, Owner, SessionId};
 use protomcp_types::Implementation;
 
@@ -23,7 +24,6 @@ use crate::limits::GatewayLimits;
 use crate::pool::eras::SharedSessions;
 use crate::pool::leases::Leases;
 use crate::reach::Reach;
-use crate::shares::has_room;
 use crate::upstream_session::in_use::InUse;
 use crate::upstream_session::{CLOSE_TIMEOUT, UpstreamSession, Users};
 
@@ -166,7 +166,7 @@ impl Pool {
             return Ok(InUse::new(Arc::clone(session)));
         }
         let client = SessionClient::of(context);
-        if !has_room(count(&sessions, &client.owner), sessions.len(), self.environment.limits.max_sessions) {
+        if !may_take_slot(count(&sessions, &client.owner), sessions.len(), self.environment.limits.max_sessions) {
             let victim = victim(&sessions, &client.owner).ok_or_else(|| self.reach.failure(Why::Full))?;
             if let Some(victim) = sessions.remove(&victim) {
                 tracing::info!(server = self.reach.upstream.name(), "an idle session gives way to another client's");
@@ -215,7 +215,7 @@ impl Pool {
     /// True if an owner could have one more session.
     fn has_room(&self, owner: &Owner) -> bool {
         let sessions = self.lock();
-        has_room(count(&sessions, owner), sessions.len(), self.environment.limits.max_sessions)
+        may_take_slot(count(&sessions, owner), sessions.len(), self.environment.limits.max_sessions)
             || victim(&sessions, owner).is_some()
     }
 

@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use protomcp_client::ClientSession;
+use protomcp_fair::may_take_slot;
 use protomcp_server::{Context, Owner, SessionId};
 
 use crate::limits::GatewayLimits;
@@ -22,7 +23,6 @@ use crate::running::answered::Answered;
 use crate::running::ended::EndedCalls;
 pub(crate) use crate::running::origin::Origin;
 use crate::running::origin::is_user;
-use crate::shares::has_room;
 
 /// The time after an answer for which late messages of its call are expected.
 const LATE: Duration = Duration::from_secs(10);
@@ -145,7 +145,7 @@ impl Running {
         let mut running = self.lock();
         let owner = context.caller().owner.clone();
         let own = running.shares.get(&owner).copied().unwrap_or_default();
-        if !has_room(own, running.calls.len(), max) {
+        if !may_take_slot(own, running.calls.len(), max) {
             return None;
         }
         running.shares.insert(owner, own + 1);
@@ -268,7 +268,7 @@ mod tests {
     #[test]
     fn a_message_is_taken_for_the_only_caller() {
         use Progress::{Asking, Ended, Working};
-        let address = |last| Owner::Address([10, 0, 0, last].into());
+        let address = |last| Owner::of_address([10, 0, 0, last].into());
         let call = |session: u64, owner: &str, progress| {
             let session = if session == 0 { SessionId::STATELESS } else { SessionId::new(session) };
             (Origin { session, owner: Owner::Principal(owner.into()) }, progress)

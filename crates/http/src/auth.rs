@@ -7,6 +7,7 @@ use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Response, StatusCode};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer, Scopes};
+use protomcp_fair::LeftOut;
 use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{CallerIdentity, ServerHandle};
 use protomcp_types::{ErrorObject, Listen, Method as _, Request, RequestId, SubscriptionFilter};
@@ -15,7 +16,6 @@ use tokio::time::Instant;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
 use crate::credential::{self, Unauthorized};
-use crate::log_rate::LeftOut;
 use crate::needed_scopes::NeededScopes;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 
@@ -49,7 +49,7 @@ pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(
 
 /// Notes a refusal in the log, with its reason and without anything that the request shows.
 fn note(config: &Config, parts: &Parts, why: &str) {
-    let Some(LeftOut(left_out)) = config.refused_log.permit(Instant::now()) else { return };
+    let Some(LeftOut(left_out)) = config.refused_log.permit(Instant::now().into_std()) else { return };
     let from = Caller::of(parts).address.map(|address| format!(" from {address}")).unwrap_or_default();
     tracing::info!(left_out, "a request{from} was refused: {why}");
 }

@@ -7,9 +7,9 @@ mod streams;
 use std::sync::Arc;
 
 use protomcp_auth::ResourceServer;
+use protomcp_fair::LogRate;
 
 use crate::credential::Credential;
-use crate::log_rate::LogRate;
 use crate::network::IpNetwork;
 use crate::store::EventStore;
 

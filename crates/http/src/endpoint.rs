@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
+use protomcp_fair::{LeftOut, LogRate};
 use protomcp_server::layer::lazy_tools::RequestTarget;
 use protomcp_server::{Limits, Replies, Reservation, Server, ServerHandle, Service, StatelessMeta};
 use protomcp_types::{RawJson, Request};
@@ -23,7 +24,6 @@ use crate::events::{EventSource, Events};
 use crate::guard::Guard;
 use crate::http_session::transport::SessionTransport;
 use crate::http_session::{HttpSession, SessionKind};
-use crate::log_rate::{LeftOut, LogRate};
 use crate::metrics::Metrics;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
@@ -189,7 +189,7 @@ impl Endpoint {
     /// The response to a request that exceeds the inbound budget.
     pub(crate) fn no_room(&self) -> Refusal {
         let why = "too many bytes of requests wait for their answers";
-        if let Some(LeftOut(left_out)) = self.budget_full_log.permit(Instant::now()) {
+        if let Some(LeftOut(left_out)) = self.budget_full_log.permit(Instant::now().into_std()) {
             tracing::warn!(left_out, "a request was refused: {why}");
         }
         Box::new(unavailable(&format!("{why}; send it again in a moment")))
@@ -224,7 +224,7 @@ impl Endpoint {
         })?;
         let session = HttpSession::new(kind, key, &Caller::of(parts), &self.config);
         if !self.table.insert(&session) {
-            if let Some(LeftOut(left_out)) = self.table_full_log.permit(Instant::now()) {
+            if let Some(LeftOut(left_out)) = self.table_full_log.permit(Instant::now().into_std()) {
                 tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
             }
             return Err(Box::new(unavailable("there are too many sessions")));

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::body::SourceRequest;
 use crate::caller::{Caller, Principal};
 use crate::config::Config;
-use crate::fair_table::Use;
+use crate::limited_table::Use;
 use crate::needed_scopes::NeededScopes;
 use crate::reserved::hold;
 use crate::sse;

@@ -13,7 +13,6 @@ mod delete;
 mod endpoint;
 mod events;
 mod exposition;
-mod fair_table;
 mod forwarded;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -22,7 +21,7 @@ mod guard;
 mod headers;
 mod http_session;
 mod http_sse;
-mod log_rate;
+mod limited_table;
 mod metrics;
 mod needed_scopes;
 mod network;

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 
 use http::request::Parts;
 use http::{Method, Request, Response, StatusCode};
+use protomcp_fair::LeftOut;
 use protomcp_server::{Server, ServerHandle, Service};
 use tokio::time::Instant;
 use tower_service::Service as TowerService;
@@ -23,7 +24,6 @@ use crate::endpoint::{Endpoint, Factory};
 use crate::exposition::HttpMetrics;
 use crate::guard;
 use crate::headers::{EVENTS, JSON, accepts, is_json};
-use crate::log_rate::LeftOut;
 use crate::protocol::Protocol;
 use crate::reply::{self, Body, Reason, Refusal, TRANSPORT_ERROR};
 use crate::unread::{Rest, Watched};
@@ -204,7 +204,7 @@ impl StreamableHttp {
 fn check(endpoint: &Endpoint, parts: &mut Parts) -> Result<guard::Origin, Refusal> {
     caller::note_client(parts, &endpoint.config.access.trusted_proxies);
     endpoint.guard.check(&parts.uri, &parts.headers).map_err(|why| {
-        if let Some(LeftOut(left_out)) = endpoint.forbidden_log.permit(Instant::now()) {
+        if let Some(LeftOut(left_out)) = endpoint.forbidden_log.permit(Instant::now().into_std()) {
             tracing::warn!(left_out, "a request was refused: {why}");
         }
         endpoint.metrics.count_response(StatusCode::FORBIDDEN);

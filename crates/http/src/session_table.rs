@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use protomcp_fair::{LeftOut, LogRate};
 use tokio::time::Instant;
 
-use crate::fair_table::{Admission, FairTable};
 use crate::http_session::HttpSession;
-use crate::log_rate::{LeftOut, LogRate};
+use crate::limited_table::{Admission, LimitedTable};
 
 /// All open sessions. Their number is limited, and owners share it.
 #[derive(Debug)]
@@ -21,12 +21,12 @@ pub(crate) struct SessionTable {
 #[derive(Debug)]
 struct Open {
     numbers: HashMap<Box<str>, u64>,
-    sessions: FairTable<Arc<HttpSession>>,
+    sessions: LimitedTable<Arc<HttpSession>>,
 }
 
 impl SessionTable {
     pub(crate) fn new(limit: usize) -> Self {
-        let open = Open { numbers: HashMap::new(), sessions: FairTable::new(limit) };
+        let open = Open { numbers: HashMap::new(), sessions: LimitedTable::new(limit) };
         Self { open: Mutex::new(open), evictions: LogRate::default() }
     }
 
@@ -52,7 +52,7 @@ impl SessionTable {
         match admission {
             Admission::Free => true,
             Admission::InsteadOf(other) => {
-                if let Some(LeftOut(left_out)) = self.evictions.permit(now) {
+                if let Some(LeftOut(left_out)) = self.evictions.permit(now.into_std()) {
                     tracing::warn!(left_out, "too many sessions: closed one of the owner that has most");
                 }
                 other.end();
@@ -97,9 +97,9 @@ mod tests {
     use super::*;
     use crate::caller::{Caller, Principal};
     use crate::config::Config;
-    use crate::fair_table::{ESTABLISHED_WITHIN, REPLACEABLE};
     use crate::http_session::SessionKind;
     use crate::http_session::transport::SessionTransport;
+    use crate::limited_table::{ESTABLISHED_WITHIN, REPLACEABLE};
     use protomcp_transport::{Delivery, Transport};
 
     fn stranger(key: &str, who: &str) -> Arc<HttpSession> {

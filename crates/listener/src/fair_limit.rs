@@ -1,14 +1,12 @@
 //! Assigns slots to addresses fairly when all slots are taken.
 //!
-//! A slot is a connection or a TLS handshake. While one is free, every address may take it. When none is free, an
-//! address that holds fewer than another takes one from an address that holds most: the slot that has been idle for
-//! longest, or without an idle one the slot that became busy last, if the other then still holds at least as many. An
-//! address that holds most itself gives up its own idle slot. One address alone may take all slots, and other addresses
-//! still get one.
+//! A slot is a connection or a TLS handshake. While one is free, every address may take it. When none is free, a slot is taken
+//! away as [`FairTable`] has it: from an address that holds most, the slot that has been idle for longest, or without an idle
+//! one the slot that became busy last. One address alone may take all slots, and other addresses still get one.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cmp::Reverse;
 
-use crate::peer_network::PeerNetwork;
+use protomcp_fair::{FairTable, Largest, Network};
 
 /// A limited number of slots. Each has a value through which its holder learns that the slot was taken away.
 #[derive(Debug)]
@@ -16,10 +14,7 @@ pub(crate) struct FairLimit<T> {
     max: usize,
     /// Counts the changes of all slots, to order them.
     changes: u64,
-    slots: HashMap<SlotId, Slot<T>>,
-    holders: HashMap<PeerNetwork, Holder>,
-    /// The holders by the number of their slots, then by idleness; the last one gives up a slot.
-    ranking: BTreeSet<(usize, bool, PeerNetwork)>,
+    slots: FairTable<Network, Rank, T>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,6 +27,13 @@ pub(crate) enum SlotState {
     Busy,
 }
 
+/// The order in which slots of one address are taken away, by the number of their last change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Idle(u64),
+    Busy(Reverse<u64>),
+}
+
 /// A slot that was just acquired.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Acquired<T> {
@@ -40,120 +42,52 @@ pub(crate) struct Acquired<T> {
     pub(crate) evicted: Option<T>,
 }
 
-/// All slots are taken, and no address holds more than this one.
+/// All slots are taken, and this address holds as many as another.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Full;
-
-#[derive(Debug)]
-struct Slot<T> {
-    owner: PeerNetwork,
-    state: SlotState,
-    /// The value of `changes` at the last change of this slot.
-    since: u64,
-    value: T,
-}
-
-/// The slots of one address, ordered by their last change.
-#[derive(Debug, Default)]
-struct Holder {
-    idle: BTreeMap<u64, SlotId>,
-    busy: BTreeMap<u64, SlotId>,
-}
 
 impl<T> FairLimit<T> {
     /// A limit of `max` slots, at least one.
     pub(crate) fn new(max: usize) -> Self {
-        Self { max: max.max(1), changes: 0, slots: HashMap::new(), holders: HashMap::new(), ranking: BTreeSet::new() }
+        Self { max: max.max(1), changes: 0, slots: FairTable::new() }
     }
 
     /// Acquires a slot for an address.
-    pub(crate) fn acquire(&mut self, owner: PeerNetwork, state: SlotState, value: T) -> Result<Acquired<T>, Full> {
+    pub(crate) fn acquire(&mut self, owner: Network, state: SlotState, value: T) -> Result<Acquired<T>, Full> {
         let evicted = if self.slots.len() < self.max {
             None
         } else {
-            let victim = self.victim(owner).ok_or(Full)?;
-            self.release(victim)
+            let victim = self.slots.yielding(&owner, |rank| matches!(rank, Rank::Idle(_))).ok_or(Full)?;
+            self.slots.remove(victim)
         };
-        self.changes += 1;
-        let (id, since) = (SlotId(self.changes), self.changes);
-        self.slots.insert(id, Slot { owner, state, since, value });
-        self.change(owner, |holder| {
-            holder.slots(state).insert(since, id);
-        });
-        Ok(Acquired { id, evicted })
+        let rank = self.rank(state);
+        Ok(Acquired { id: SlotId(self.slots.insert(owner, rank, value)), evicted })
     }
 
     /// Marks a slot as idle or busy; no-op for a slot that was taken away.
     pub(crate) fn set_state(&mut self, id: SlotId, state: SlotState) {
-        let Some(slot) = self.slots.get_mut(&id) else { return };
-        self.changes += 1;
-        let before = (slot.state, slot.since);
-        (slot.state, slot.since) = (state, self.changes);
-        let (owner, since) = (slot.owner, slot.since);
-        self.change(owner, |holder| {
-            holder.slots(before.0).remove(&before.1);
-            holder.slots(state).insert(since, id);
-        });
+        let rank = self.rank(state);
+        self.slots.set_rank(id.0, rank);
     }
 
     /// Frees a slot; no-op for one that was taken away.
     pub(crate) fn release(&mut self, id: SlotId) -> Option<T> {
-        let Slot { owner, state, since, value } = self.slots.remove(&id)?;
-        self.change(owner, |holder| {
-            holder.slots(state).remove(&since);
-        });
-        Some(value)
+        self.slots.remove(id.0)
     }
 
     /// Evicts the longest idle slot of the address that holds most.
     pub(crate) fn evict_idle(&mut self) -> Option<T> {
-        let (_, _, largest) = self.ranking.last()?;
-        let (_, id) = self.holders.get(largest)?.idle.first_key_value()?;
-        self.release(*id)
+        let Largest { rank: Rank::Idle(_), number, .. } = self.slots.largest()? else { return None };
+        self.slots.remove(number)
     }
 
-    fn victim(&self, newcomer: PeerNetwork) -> Option<SlotId> {
-        let own = self.holders.get(&newcomer).map_or(0, Holder::count);
-        let (most, _, largest) = self.ranking.last()?;
-        let giver = if *most > own { *largest } else { newcomer };
-        let holder = self.holders.get(&giver)?;
-        let idle = holder.idle.first_key_value();
-        let busy = || holder.busy.last_key_value().filter(|_| *most > own + 1);
-        idle.or_else(busy).map(|(_, id)| *id)
-    }
-
-    /// Changes a holder and updates its rank.
-    fn change(&mut self, owner: PeerNetwork, act: impl FnOnce(&mut Holder)) {
-        let holder = self.holders.entry(owner).or_default();
-        let before = holder.rank();
-        act(holder);
-        let after = holder.rank();
-        if after.0 == 0 {
-            self.holders.remove(&owner);
-        }
-        if before != after {
-            self.ranking.remove(&(before.0, before.1, owner));
-            if after.0 > 0 {
-                self.ranking.insert((after.0, after.1, owner));
-            }
-        }
-    }
-}
-
-impl Holder {
-    fn slots(&mut self, state: SlotState) -> &mut BTreeMap<u64, SlotId> {
+    /// The rank of a slot that has this state from now on.
+    fn rank(&mut self, state: SlotState) -> Rank {
+        self.changes += 1;
         match state {
-            SlotState::Idle => &mut self.idle,
-            SlotState::Busy => &mut self.busy,
+            SlotState::Idle => Rank::Idle(self.changes),
+            SlotState::Busy => Rank::Busy(Reverse(self.changes)),
         }
-    }
-
-    fn count(&self) -> usize {
-        self.idle.len() + self.busy.len()
-    }
-
-    fn rank(&self) -> (usize, bool) {
-        (self.count(), !self.idle.is_empty())
     }
 }
 
@@ -163,10 +97,10 @@ mod tests {
     use super::*;
 
     /// The address of a holder.
-    fn owner(name: &str) -> PeerNetwork {
+    fn owner(name: &str) -> Network {
         let names = ["ann", "bob", "cid", "flood"];
         let number = names.iter().position(|known| *known == name).expect("a known name");
-        PeerNetwork::of([192, 0, 2, u8::try_from(number).unwrap()].into())
+        Network::of([192, 0, 2, u8::try_from(number).unwrap()].into())
     }
 
     /// Slots that are all taken, in this order; each value is the holder's name and a number.
@@ -201,7 +135,7 @@ mod tests {
             // Of two that hold as much, the one with an idle slot gives it.
             (&[ANN, BUSY_BOB], "cid", Some("ann0")),
             (&[BUSY_ANN, BOB], "cid", Some("bob1")),
-            // An address that holds most gives its own.
+            // An address that holds as many as any gives its own.
             (&[BOB, ANN, ANN], "ann", Some("ann1")),
             (&[BOB, BUSY_ANN, BUSY_ANN], "ann", None),
             (&[ANN, BOB], "ann", Some("ann0")),
@@ -236,7 +170,7 @@ mod tests {
         let acquired = limit.acquire(owner("bob"), Busy, String::new()).unwrap();
         assert_eq!(acquired.evicted, None);
         limit.release(acquired.id);
-        assert!(limit.slots.is_empty() && limit.holders.is_empty() && limit.ranking.is_empty());
+        assert!(limit.slots.is_empty());
     }
 
     #[test]
@@ -250,6 +184,6 @@ mod tests {
                 assert_ne!(acquired.evicted, Some("ann"));
             }
         }
-        assert_eq!((limit.slots.len(), limit.holders[&owner("ann")].count()), (100, 49));
+        assert_eq!((limit.slots.len(), limit.slots.count(&owner("ann"))), (100, 49));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use protomcp_fair::Network;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, sink};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
@@ -10,7 +11,6 @@ use tokio_rustls::server::TlsStream;
 use crate::client_hello;
 use crate::connections::Connections;
 use crate::fair_limit::SlotState;
-use crate::peer_network::PeerNetwork;
 use crate::stall::{Stall, Watched};
 use crate::tls::Tls;
 
@@ -61,7 +61,7 @@ impl Handshake<'_> {
                 return None;
             }
         };
-        let slot = connections.handshakes.take(PeerNetwork::of(peer.ip()), SlotState::Busy).await;
+        let slot = connections.handshakes.take(Network::of(peer.ip()), SlotState::Busy).await;
         if slot.has_evicted() {
             connections.log.count(|counts| counts.handshakes += 1);
         }

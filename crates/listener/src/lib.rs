@@ -17,7 +17,6 @@ pub mod fuzzing;
 mod handshake;
 mod http_connection;
 mod listener;
-mod peer_network;
 mod serve;
 mod service;
 mod slots;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use protomcp_fair::Network;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::task::TaskTracker;
 
@@ -18,7 +19,6 @@ use crate::connections::Connections;
 use crate::descriptors;
 use crate::fair_limit::SlotState;
 use crate::http_connection::Http;
-use crate::peer_network::PeerNetwork;
 use crate::service::HttpService;
 use crate::streams::{StreamService, Streams};
 
@@ -131,7 +131,7 @@ async fn accept<P: Protocol>(
         let descriptor = Arc::clone(descriptors).acquire_owned().await.expect("the semaphore is never closed");
         match poll_fn(|cx| poll_accept(sockets, &mut first, cx)).await {
             Ok((stream, peer)) => {
-                let Some(slot) = slots.try_take(PeerNetwork::of(peer.ip()), SlotState::Idle) else {
+                let Some(slot) = slots.try_take(Network::of(peer.ip()), SlotState::Idle) else {
                     log.count(|counts| counts.refused += 1);
                     continue;
                 };

@@ -4,7 +4,7 @@
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::peer_network::PeerNetwork;
+use protomcp_fair::Network;
 #[cfg(feature = "tls")]
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -45,7 +45,7 @@ impl Slots {
     }
 
     /// Takes a slot now, if one is free or can be evicted.
-    pub(crate) fn try_take(self: &Arc<Self>, owner: PeerNetwork, state: SlotState) -> Option<Slot> {
+    pub(crate) fn try_take(self: &Arc<Self>, owner: Network, state: SlotState) -> Option<Slot> {
         let revoked = CancellationToken::new();
         let Acquired { id, evicted } = self.lock().acquire(owner, state, revoked.clone()).ok()?;
         let has_evicted = evicted.is_some();
@@ -57,7 +57,7 @@ impl Slots {
 
     /// Takes a slot; waits while there is none.
     #[cfg(feature = "tls")]
-    pub(crate) async fn take(self: &Arc<Self>, owner: PeerNetwork, state: SlotState) -> Slot {
+    pub(crate) async fn take(self: &Arc<Self>, owner: Network, state: SlotState) -> Slot {
         loop {
             let mut freed = pin!(self.freed.notified());
             // Enabled first, so that a release between the attempt and the wait is not missed.

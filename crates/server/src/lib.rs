@@ -19,11 +19,12 @@ pub use call::outlet::Outlet;
 #[cfg(feature = "tracing-layer")]
 pub use layer::log_layer::LogLayer;
 #[doc(no_inline)]
+pub use protomcp_fair::{Budget, OverBudget, Owner, Reservation};
+#[doc(no_inline)]
 pub use protomcp_session::{
-    AskError, Budget, CacheHints, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest,
-    InputRequests, InputRequired, InputResponses, Limits, List, OverBudget, Owner, RequestStateKeys, Reservation,
-    ServerInfo, ServerRequest, ServerResult, SessionId, SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions,
-    TaskState,
+    AskError, CacheHints, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest, InputRequests,
+    InputRequired, InputResponses, Limits, List, RequestStateKeys, ServerInfo, ServerRequest, ServerResult, SessionId,
+    SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
 };
 pub use records::listener_store::{ListenerStore, MemoryListeners};
 pub use records::node::NodeId;

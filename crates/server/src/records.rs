@@ -3,7 +3,6 @@
 //! The lowest room of the crate: it knows neither calls nor open sessions.
 
 pub(crate) mod cancel;
-pub(crate) mod fair;
 pub(crate) mod listener_store;
 pub(crate) mod node;
 pub(crate) mod overload;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protomcp_types::{ClientCapabilities, Implementation, ProtocolVersion};
 
-use crate::caller::Owner;
+use protomcp_fair::Owner;
 
 /// Identifies a session within its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

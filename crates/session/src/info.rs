@@ -102,7 +102,7 @@ pub struct Limits {
     pub max_notice_bytes: usize,
     /// Bytes of requests that clients have sent and that are not answered yet, of all sessions together, with
     /// [`Limits::REQUEST_OVERHEAD`] for each, and of what sessions keep of them: the introduction of the client and its
-    /// subscriptions, with [`Limits::SUBSCRIPTION_OVERHEAD`] for each. Callers share them as [`Budget`](crate::Budget)
+    /// subscriptions, with [`Limits::SUBSCRIPTION_OVERHEAD`] for each. Callers share them as [`Budget`](protomcp_fair::Budget)
     /// says; a request that finds no room is refused with −32603.
     pub max_inbound_bytes: usize,
     /// Bytes of messages that wait until clients read them, of all sessions together, with [`Limits::MESSAGE_OVERHEAD`]

@@ -2,7 +2,6 @@
 
 mod ask_error;
 mod batch;
-mod budget;
 mod caller;
 mod caller_identity;
 mod canonical;
@@ -10,7 +9,6 @@ mod client;
 mod client_info;
 mod expected;
 mod extensions;
-mod fair_queue;
 mod info;
 mod input;
 mod interest;
@@ -31,8 +29,7 @@ mod task_view;
 
 pub use ask_error::AskError;
 pub use batch::Batches;
-pub use budget::{Budget, OverBudget, Reservation};
-pub use caller::{CallerKey, Conversation, Owner};
+pub use caller::{CallerKey, Conversation};
 pub use caller_identity::CallerIdentity;
 pub use client::{
     AnswerFacts, Channel, ClientConfig, ClientConnection, ClientEvent, ClientLimits, CloseReason, Mode, OpenError,
@@ -40,7 +37,6 @@ pub use client::{
 };
 pub use client_info::{ClientInfo, SessionId, SessionView};
 pub use extensions::Extensions;
-pub use fair_queue::{FairQueue, Pushed, Ticket};
 pub use info::{CacheHints, Limits, ServerInfo};
 pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputResponses};
 pub use interest::Wanted;

@@ -24,7 +24,6 @@ use protomcp_types::{
     ServerCapabilities, Subscribe, SubscriptionFilter,
 };
 
-use crate::budget::Reservation;
 use crate::client_info::ClientInfo;
 use crate::info::{Limits, ServerInfo};
 use crate::outgoing::{CallId, Outgoing};
@@ -34,6 +33,7 @@ use crate::server::encode::Shape;
 use crate::server::handshake::Lifecycle;
 use crate::server::listener::Listeners;
 use crate::subscriptions::{Subscriptions, Topic};
+use protomcp_fair::Reservation;
 
 pub use crate::server::stateless_info::{RetryInput, StatelessInfo};
 pub use crate::server::stateless_revision::{Stateless, StatelessCall, StatelessRequest};

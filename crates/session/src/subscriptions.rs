@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protomcp_types::{ErrorObject, MAX_SUBSCRIBED_URI};
 
-use crate::budget::Reservation;
 use crate::expected::Expected;
 use crate::info::Limits;
 use crate::interest::{Interest, Wanted};
+use protomcp_fair::Reservation;
 
 /// The subscriptions of one connection; shared with the parts that report changes, so that a change without a
 /// subscriber costs one lookup.
@@ -252,8 +252,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::budget::Budget;
-    use crate::caller::Owner;
+    use protomcp_fair::Budget;
+    use protomcp_fair::Owner;
 
     /// True if there is room.
     fn listen(subscriptions: &Subscriptions, listener: u64, topic: Topic, names: &[String]) -> bool {

@@ -11,7 +11,8 @@ use protomcp_types::{Message, RequestId};
 use crate::delivery::Delivery;
 use crate::request_streams::RequestStreams;
 use crate::transport::{Received, Sink, Source, Transport, TransportError};
-use protomcp_session::{CallerKey, Extensions, Reservation};
+use protomcp_fair::Reservation;
+use protomcp_session::{CallerKey, Extensions};
 
 /// Any transport. Each message costs one allocation more than with a transport of a fixed kind.
 ///

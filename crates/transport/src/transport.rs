@@ -9,7 +9,8 @@ use protomcp_types::{Incoming, Malformed, Message, RequestId};
 
 use crate::delivery::Delivery;
 use crate::request_streams::RequestStreams;
-use protomcp_session::{CallerKey, Extensions, Reservation};
+use protomcp_fair::Reservation;
+use protomcp_session::{CallerKey, Extensions};
 
 /// Received text: messages, or a malformed text together with the answer to it.
 pub type Received = Result<Incoming, Malformed>;
@@ -27,7 +28,7 @@ pub trait Transport: Send + 'static {
     }
 
     /// The network address of the other end, if the connection crosses a network. Requests without a principal count
-    /// for their address when callers share a limit; see [`Owner`](protomcp_session::Owner).
+    /// for their address when callers share a limit; see [`Owner`](protomcp_fair::Owner).
     fn address(&self) -> Option<IpAddr> {
         None
     }

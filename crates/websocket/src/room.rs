@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use protomcp_session::Reservation;
+use protomcp_fair::Reservation;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// The bytes of each direction that every connection may have.
@@ -94,8 +94,7 @@ impl Room {
         account.bytes = less(account.bytes);
         let wanted = account.bytes.saturating_sub(FREE);
         if let Some(reservation) = &mut account.reservation {
-            let held = reservation.bytes();
-            reservation.shrink(held.saturating_sub(wanted));
+            reservation.shrink(reservation.bytes().saturating_sub(wanted));
         }
     }
 
@@ -107,13 +106,8 @@ impl Room {
         let mut account = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         account.bytes += bytes;
         let wanted = account.bytes.saturating_sub(FREE);
-        match &mut account.reservation {
-            Some(reservation) if wanted > reservation.bytes() => {
-                let more = wanted - reservation.bytes();
-                reservation.grow(more).map_err(|error| io::Error::new(io::ErrorKind::OutOfMemory, error))
-            }
-            _ => Ok(()),
-        }
+        let Some(reservation) = &mut account.reservation else { return Ok(()) };
+        reservation.resize(wanted).map_err(|error| io::Error::new(io::ErrorKind::OutOfMemory, error))
     }
 }
 
@@ -185,7 +179,7 @@ impl<IO: AsyncWrite + Unpin> AsyncWrite for Counted<IO> {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_session::{Budget, Owner};
+    use protomcp_fair::{Budget, Owner};
     use tokio::io::{AsyncReadExt, AsyncWriteExt, join};
 
     use super::*;

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 
-use protomcp_session::{CallerKey, FairQueue, Owner, Pushed, Ticket};
+use protomcp_fair::{FairQueue, Owner, Pushed, Ticket};
+use protomcp_session::{CallerKey, Conversation};
 
 /// The part of the room that calls leave to other requests.
 const RESERVED: usize = 8;
@@ -45,7 +46,7 @@ pub(super) struct Lanes {
 
 #[derive(Debug)]
 struct Requests {
-    waiting: FairQueue<u64>,
+    waiting: FairQueue<Conversation, u64>,
     places: HashMap<u64, (Owner, Ticket)>,
     sent: usize,
 }
@@ -60,7 +61,7 @@ impl Lanes {
     /// A request waits from now on. One in place of which it waits still has to be removed.
     pub(super) fn add(&mut self, id: u64, lane: Lane, caller: &CallerKey) -> Added {
         let Requests { waiting, places, .. } = self.requests(lane);
-        let (ticket, added) = match waiting.push(caller, id) {
+        let (ticket, added) = match waiting.push(&caller.owner, caller.conversation, id) {
             Pushed::Waiting(ticket) => (ticket, Added::Waiting),
             Pushed::InPlaceOf(ticket, other, _) => (ticket, Added::InPlaceOf(other)),
             Pushed::Full(_) => return Added::Full,
@@ -112,8 +113,6 @@ const CALL_TOOL_RESPONSE: u32 = 7;
 
 #[cfg(test)]
 mod tests {
-    use protomcp_session::Conversation;
-
     use super::*;
 
     fn caller(name: &str) -> CallerKey {

@@ -22,7 +22,8 @@ use crate::message::{
 };
 use crate::reference::Numbering;
 use crate::version::Version;
-use protomcp_session::{CallerKey, Conversation, Owner};
+use protomcp_fair::Owner;
+use protomcp_session::{CallerKey, Conversation};
 
 /// The client's end of one conversation.
 #[derive(Debug)]

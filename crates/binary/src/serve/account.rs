@@ -1,7 +1,7 @@
 //! The memory of one connection, out of the budgets that all connections of a server share.
 
+use protomcp_fair::{OverBudget, Reservation};
 use protomcp_server::ServerHandle;
-use protomcp_session::{OverBudget, Reservation};
 
 use crate::serve::peer::BinaryPeer;
 use crate::session::inbound::BinaryCall;
@@ -41,14 +41,7 @@ impl Account {
 
 /// Makes a reservation one of this many bytes. Small buffers are free.
 pub(super) fn hold(reservation: &mut Reservation, bytes: usize) -> Result<(), OverBudget> {
-    let (bytes, held) = (bytes.saturating_sub(FREE), reservation.bytes());
-    if bytes > held {
-        return reservation.grow(bytes - held);
-    }
-    if bytes < held {
-        reservation.shrink(held - bytes);
-    }
-    Ok(())
+    reservation.resize(bytes.saturating_sub(FREE))
 }
 
 /// The bytes of each direction that every connection may have.

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use prost::Message;
-use protomcp_session::{Extensions, Reservation};
+use protomcp_fair::Reservation;
+use protomcp_session::Extensions;
 use protomcp_types::{CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Tool, ToolName};
 
 use crate::code;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prost::Message;
+use protomcp_fair::Reservation;
 use protomcp_server::{Peer, Server, ServerHandle, Service};
-use protomcp_session::Reservation;
 
 use crate::fault::Fault;
 use crate::frame::FrameTooLarge;

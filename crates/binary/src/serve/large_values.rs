@@ -38,8 +38,8 @@ impl Values {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt as _;
+    use protomcp_fair::Owner;
     use protomcp_server::LargeWork;
-    use protomcp_session::Owner;
     use tokio::task::coop::unconstrained;
 
     use super::*;

@@ -4,7 +4,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use protomcp_session::Reservation;
+use protomcp_fair::Reservation;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::serve::account::hold;
@@ -46,7 +46,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for LineBudget<R> {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_session::{Budget, Owner};
+    use protomcp_fair::{Budget, Owner};
     use tokio::io::AsyncReadExt;
 
     use super::*;

@@ -7,8 +7,8 @@ pub(super) mod stateless;
 
 use std::fmt;
 
+use protomcp_fair::Reservation;
 use protomcp_server::ServerResult;
-use protomcp_session::Reservation;
 use protomcp_types::Tool;
 
 use crate::code;

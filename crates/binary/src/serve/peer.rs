@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use protomcp_session::{Extensions, Owner};
+use protomcp_fair::Owner;
+use protomcp_session::Extensions;
 
 use crate::session::permission::Permission;
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use protomcp_fair::Ticket;
 use protomcp_link::CallId;
 use protomcp_server::Owner;
-use protomcp_session::Ticket;
 use protomcp_types::ToolName;
 
 use crate::clock::now;

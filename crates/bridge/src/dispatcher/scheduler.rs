@@ -10,8 +10,8 @@
 
 use std::collections::HashMap;
 
-use protomcp_server::{CallerKey, Owner};
-use protomcp_session::{FairQueue, Pushed, Ticket};
+use protomcp_fair::{FairQueue, Pushed, Ticket};
+use protomcp_server::{CallerKey, Conversation, Owner};
 
 use crate::diagnostics::cause::Cause;
 use crate::generation::Generation;
@@ -76,7 +76,7 @@ pub(crate) type Grant<W> = (Generation, W);
 #[derive(Debug)]
 pub(crate) struct Scheduler<W> {
     target: Target,
-    queue: FairQueue<W>,
+    queue: FairQueue<Conversation, W>,
     loads: HashMap<Generation, Load>,
 }
 
@@ -95,7 +95,7 @@ impl<W> Scheduler<W> {
                 self.begin(generation);
                 Entry::Go(generation, waiter)
             }
-            Target::Open(..) | Target::Paused => match self.queue.push(caller, waiter) {
+            Target::Open(..) | Target::Paused => match self.queue.push(&caller.owner, caller.conversation, waiter) {
                 Pushed::Waiting(ticket) => Entry::Wait(ticket),
                 Pushed::InPlaceOf(ticket, displaced, held) => Entry::WaitInPlaceOf(ticket, displaced, held),
                 Pushed::Full(waiter) => Entry::Full(waiter, self.queue.len()),

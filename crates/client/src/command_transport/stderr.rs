@@ -1,13 +1,11 @@
 //! Standard error of a process, and its end in words.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use protomcp_fair::{LeftOut, LogRate};
 use protomcp_supervisor::{Event, Exit, StderrHandler};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-
-use crate::log_rate::LogRate;
 
 /// The end of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,10 +43,9 @@ const MAX_STRAY: u32 = 20;
 /// The handler of lines of standard output that are not messages. They are shown as those of standard error, but for those
 /// beyond [`MAX_STRAY`], whose number is.
 pub(crate) fn stray(name: String, handler: StderrHandler) -> impl Fn(&str) + Send + Sync + 'static {
-    let (is_known, rate) = (AtomicBool::new(false), Mutex::new(LogRate::new(MAX_STRAY)));
+    let (is_known, rate) = (AtomicBool::new(false), LogRate::new(MAX_STRAY));
     move |line| {
-        let permit = rate.lock().unwrap_or_else(PoisonError::into_inner).permit(Instant::now());
-        let Some(left_out) = permit else { return };
+        let Some(left_out) = rate.permit(Instant::now().into_std()) else { return };
         if !is_known.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 server = name,
@@ -57,7 +54,7 @@ pub(crate) fn stray(name: String, handler: StderrHandler) -> impl Fn(&str) + Sen
             );
         }
         let show = |line: &str| tracing::info!(target: "protomcp_client::stderr", server = name, "{line}");
-        if left_out > 0 {
+        if let LeftOut(Some(left_out)) = left_out {
             handler.line(&format!("({left_out} lines of standard output are left out)"), show);
         }
         handler.line(line, show);
@@ -80,6 +77,7 @@ const MAX_TAIL: usize = 4 * 1024;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::time::Duration;
 
     use protomcp_supervisor::Status;

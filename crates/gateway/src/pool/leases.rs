@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use protomcp_fair::may_take_slot;
 use protomcp_server::Owner;
-
-use crate::shares::has_room;
 
 /// Sessions for single calls.
 #[derive(Debug)]
@@ -28,7 +27,7 @@ impl<T> Leases<T> {
     /// An owner takes one more. False if there is no room for it.
     pub(super) fn take(&mut self, owner: &Owner, max: usize) -> bool {
         let own = self.in_use.get(owner).copied().unwrap_or_default();
-        let has_room = has_room(own, self.in_use.values().sum(), max);
+        let has_room = may_take_slot(own, self.in_use.values().sum(), max);
         if has_room {
             self.in_use.insert(owner.clone(), own + 1);
         }

@@ -46,7 +46,7 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         let user = |name: &str| (1, Owner::Principal(name.into()));
         let (a, b, c) = (user("a"), user("b"), user("c"));
-        let from = |session| (session, Owner::Address([10, 0, 0, 1].into()));
+        let from = |session| (session, Owner::of_address([10, 0, 0, 1].into()));
         let origin =
             |(session, owner): &(u64, Owner)| Origin { session: SessionId::new(*session), owner: owner.clone() };
         for (answers, caller, until) in [

@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use protomcp_types::{Notification, Progress, ProgressToken, RequestId};
 
-use protomcp_session::{ClientInfo, Extensions, RequestKey, Reservation, StatelessInfo};
+use protomcp_fair::Reservation;
+use protomcp_session::{ClientInfo, Extensions, RequestKey, StatelessInfo};
 
 /// The facts about a request and its sender, for the [`Outlet`](crate::Outlet) of its call.
 #[derive(Debug, Clone)]

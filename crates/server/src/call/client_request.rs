@@ -6,7 +6,8 @@ use std::sync::Arc;
 use protomcp_types::{ErrorObject, JsonBuf, Params, Progress};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use protomcp_session::{RequestKey, Reservation};
+use protomcp_fair::Reservation;
+use protomcp_session::RequestKey;
 
 /// A request of a call or of the server to the client.
 #[derive(Debug, Clone)]

@@ -20,8 +20,9 @@ use crate::call::mrtr::{MultiRoundTrip, ReplyTarget};
 use crate::call::outlet::Outlet;
 use crate::call::session_queue::SessionQueue;
 use crate::records::cancel::Cancel;
+use protomcp_fair::Owner;
 use protomcp_session::{
-    CallerKey, ClientInfo, Conversation, Extensions, InputRequired, InputResponses, Owner, RequestKey, SessionId,
+    CallerKey, ClientInfo, Conversation, Extensions, InputRequired, InputResponses, RequestKey, SessionId,
 };
 
 /// The surroundings of one call. Cloning is cheap.

@@ -8,7 +8,8 @@ use std::borrow::Borrow;
 use protomcp_types::{ErrorObject, Message, Notification, RawJson, Request, Response};
 
 use crate::records::overload;
-use protomcp_session::{Budget, CallOutcome, Limits, Owner, Reservation, ServerResult};
+use protomcp_fair::{Budget, Owner, Reservation};
+use protomcp_session::{CallOutcome, Limits, ServerResult};
 
 /// The outcome of a call.
 pub(crate) type Outcome = CallOutcome;

@@ -14,7 +14,8 @@ use crate::records::store_future::StoreFuture;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::TaskStore;
 use crate::records::task_writer::TaskWriter;
-use protomcp_session::{Extensions, Owner, TaskEra, TaskOptions, TaskState};
+use protomcp_fair::Owner;
+use protomcp_session::{Extensions, TaskEra, TaskOptions, TaskState};
 
 /// The tasks of one process.
 #[derive(Debug)]

@@ -11,10 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crate::records::cancel::Cancel;
-use crate::records::fair::holder_of_most;
 use crate::records::node::NodeId;
 use crate::records::parked_directory::{ParkedDirectory, ParkedRecord};
-use protomcp_session::Owner;
+use protomcp_fair::{Owner, holder_of_most};
 
 /// The parked calls of one server, by number.
 #[derive(Debug)]

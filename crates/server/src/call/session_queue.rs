@@ -21,9 +21,9 @@ use crate::call::client_request::{ClientRequest, OutgoingRequest};
 use crate::call::ended::{Ended, Outcome};
 use crate::call::listen_guard::ListenGuard;
 use crate::records::session_notice::{Audience, SessionNotice};
+use protomcp_fair::{Budget, Owner, Reservation};
 use protomcp_session::{
-    Budget, ClientInfo, Limits, List, ListScope, Owner, RequestKey, Reservation, Session, Subscriptions, TaskOptions,
-    TaskView, Topic,
+    ClientInfo, Limits, List, ListScope, RequestKey, Session, Subscriptions, TaskOptions, TaskView, Topic,
 };
 
 /// The events of a session's task.

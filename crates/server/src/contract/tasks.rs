@@ -7,7 +7,8 @@ use protomcp_types::CallToolResult;
 use crate::records::node::NodeId;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::{TaskStore, TaskUpdate};
-use protomcp_session::{Owner, SessionId, TaskEra, TaskOptions, TaskState};
+use protomcp_fair::Owner;
+use protomcp_session::{SessionId, TaskEra, TaskOptions, TaskState};
 
 /// Checks that a store finds tasks by id and key as they were last written, and forgets those that are removed. The
 /// store must have room for four tasks and their short results.

@@ -9,7 +9,8 @@ mod admitted;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use protomcp_session::{Owner, ServerRequest, ServerResult};
+use protomcp_fair::Owner;
+use protomcp_session::{ServerRequest, ServerResult};
 use protomcp_types::{CallTool, ErrorObject};
 
 use crate::call::context::Context;

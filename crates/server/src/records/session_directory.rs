@@ -8,7 +8,8 @@ use std::fmt;
 
 use crate::records::node::NodeId;
 use crate::records::session_notice::{Audience, SessionNotice};
-use protomcp_session::{Owner, SessionId};
+use protomcp_fair::Owner;
+use protomcp_session::SessionId;
 
 /// An open session, or an open request that listens for changes.
 #[derive(Debug, Clone, PartialEq, Eq)]

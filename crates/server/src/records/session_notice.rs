@@ -2,7 +2,8 @@
 
 use protomcp_types::{Level, Progress, ProgressToken, RawJson, Task};
 
-use protomcp_session::{List, Owner, SessionId};
+use protomcp_fair::Owner;
+use protomcp_session::{List, SessionId};
 
 /// The sessions to reach.
 #[derive(Debug, Clone, PartialEq, Eq)]

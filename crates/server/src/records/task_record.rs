@@ -4,7 +4,8 @@ use protomcp_types::{JsonBuf, JsonObject, RawJson, Task};
 use serde::de::DeserializeOwned;
 
 use crate::records::node::NodeId;
-use protomcp_session::{Owner, SessionId, TaskState, TaskView};
+use protomcp_fair::Owner;
+use protomcp_session::{SessionId, TaskState, TaskView};
 
 /// The key of the callers that may ask for a task.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -64,7 +65,7 @@ impl TaskRecord {
         };
         let object = match &self.owner {
             Owner::Principal(principal) => object.text("principal", principal),
-            Owner::Address(address) => object.value("address", address),
+            Owner::Address(network) => object.value("address", &network.address()),
             Owner::Local => object,
         };
         let object = object.value("size", &self.size);
@@ -85,7 +86,7 @@ impl TaskRecord {
         };
         let owner = match (text("principal"), member(&object, "address")) {
             (Some(principal), _) => Owner::Principal(principal.into()),
-            (None, Some(address)) => Owner::Address(address),
+            (None, Some(address)) => Owner::of_address(address),
             (None, None) => Owner::Local,
         };
         Some(Self {
@@ -119,7 +120,7 @@ mod tests {
         let principal = || Owner::Principal("ann".into());
         for (key, owner, questions, size) in [
             (TaskKey::Session(node(), SessionId::new(u64::MAX)), principal(), None, 7),
-            (TaskKey::Principal(None), Owner::Address([127, 0, 0, 1].into()), questions, 0),
+            (TaskKey::Principal(None), Owner::of_address([127, 0, 0, 1].into()), questions, 0),
             (TaskKey::Principal(Some("ann".into())), Owner::Local, None, usize::MAX),
         ] {
             let record = TaskRecord { key, owner, node: node(), state: state.clone(), questions, size };

@@ -5,10 +5,9 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::records::fair::holder_of_most;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::TaskUpdate;
-use protomcp_session::Owner;
+use protomcp_fair::{Owner, holder_of_most};
 
 /// The bounds of a table.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,8 @@ use protomcp_types::JsonBuf;
 use crate::records::node::NodeId;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_store::{TaskStore, TaskUpdate};
-use protomcp_session::{Owner, TaskState};
+use protomcp_fair::Owner;
+use protomcp_session::TaskState;
 
 /// The parts of a record that do not change, and the store that has it.
 #[derive(Debug, Clone)]

@@ -15,7 +15,8 @@ use serde::Deserialize;
 use crate::layer::lazy_tools::request_target::RequestTarget;
 use crate::serve::clock::now;
 use crate::serve::peer::Peer;
-use protomcp_session::{CallerIdentity, CallerKey, Extensions, Owner, ServerRequest, ServerResult, SessionId};
+use protomcp_fair::Owner;
+use protomcp_session::{CallerIdentity, CallerKey, Extensions, ServerRequest, ServerResult, SessionId};
 
 /// The target of the lines of the access log, among those of `tracing`; see
 /// [`ServerHandle::log_access`](crate::ServerHandle::log_access).

@@ -45,7 +45,8 @@ use crate::serve::peer::Peer;
 use crate::serve::serve_error::ServeError;
 use crate::serve::shutdown::Shutdown;
 use crate::service::Service;
-use protomcp_session::{Batches, KeepAlive, ListChangedDebounce, Reservation, Session, SessionId};
+use protomcp_fair::Reservation;
+use protomcp_session::{Batches, KeepAlive, ListChangedDebounce, Session, SessionId};
 use protomcp_transport::{DeliveryFailures, Received, Sink, Source, TransportError};
 
 /// The most steps between two flushes while events are always ready.

@@ -28,9 +28,9 @@ use crate::service::Service;
 use crate::service::observer::Observers;
 use crate::service::outgoing_layer::OutgoingLayer;
 use crate::state::handle::ServerHandle;
+use protomcp_fair::Reservation;
 use protomcp_session::{
-    CallerKey, ClientInfo, Extensions, ListChangedDebounce, Reservation, Session, SessionId, SessionView,
-    Subscriptions, Topic,
+    CallerKey, ClientInfo, Extensions, ListChangedDebounce, Session, SessionId, SessionView, Subscriptions, Topic,
 };
 
 /// A member of a server, until it is dropped: what the server announces, logs and asks beside any call.

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use protomcp_session::{CallerKey, Conversation, Owner, SessionId};
+use protomcp_fair::Owner;
+use protomcp_session::{CallerKey, Conversation, SessionId};
 use protomcp_transport::Transport;
 
 /// The sender of requests, as far as the transport knows it.

@@ -31,9 +31,9 @@ use crate::serve::membership::{CallFacts, Member};
 use crate::serve::round_trip;
 use crate::serve::shutdown::Due;
 use crate::service::Service;
+use protomcp_fair::{Owner, Reservation};
 use protomcp_session::{
-    CallerKey, Conversation, Limits, Owner, RequestKey, Reservation, ServerRequest, ServerResult, Session, SessionId,
-    Subscriptions, Topic,
+    CallerKey, Conversation, Limits, RequestKey, ServerRequest, ServerResult, Session, SessionId, Subscriptions, Topic,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;

@@ -20,7 +20,8 @@ use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::serve::clock::now;
 use crate::serve::peer::Peer;
 use crate::state::handle::ServerHandle;
-use protomcp_session::{Reservation, TaskOptions, TaskState, TaskView};
+use protomcp_fair::Reservation;
+use protomcp_session::{TaskOptions, TaskState, TaskView};
 
 /// The time for which the store may take to find a task.
 const WAIT_LIMIT: Duration = Duration::from_secs(30);

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread::available_parallelism;
 
-use protomcp_session::Owner;
+use protomcp_fair::Owner;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The threads for the large values of a server: as many as the machine has processors, and at least two. One owner gets

@@ -24,9 +24,10 @@ use crate::records::task_writer::TaskWriter;
 use crate::state::descriptions::Descriptions;
 use crate::state::open_sessions::{OpenSession, OpenSessions};
 use crate::state::resource_listeners::ResourceListeners;
+use protomcp_fair::{Budget, Owner};
 use protomcp_session::{
-    AskError, Budget, Extensions, KnownMeta, Limits, List, Owner, RequestStateKeys, ServerInfo, SessionId, SessionView,
-    Stateless, StatelessMeta, TaskState,
+    AskError, Extensions, KnownMeta, Limits, List, RequestStateKeys, ServerInfo, SessionId, SessionView, Stateless,
+    StatelessMeta, TaskState,
 };
 
 /// The open sessions of a server, and what can be told to them. Cloning is cheap.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::call::session_queue::SessionQueue;
 use crate::records::session_notice::Audience;
-use protomcp_session::{Owner, SessionId};
+use protomcp_fair::Owner;
+use protomcp_session::SessionId;
 
 /// One open session.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use protomcp_types::{Message, Output, RequestId, SHARE_FROM};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::transport::{Sink, TransportError};
-use protomcp_session::Reservation;
+use protomcp_fair::Reservation;
 
 /// The number of pieces in one write.
 const PIECES: usize = 32;

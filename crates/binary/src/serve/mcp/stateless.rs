@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use protomcp_fair::Reservation;
 use protomcp_server::{Peer, ServerRequest, ServerResult, SingleAnswer};
-use protomcp_session::{Extensions, Reservation};
+use protomcp_session::Extensions;
 use protomcp_types::RawJson;
 
 use crate::fault::Fault;

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use protomcp_fair::Owner;
 use protomcp_schema::ErrorMeta;
-use protomcp_session::{Limits, Owner};
+use protomcp_session::Limits;
 use protomcp_types::{CallToolResult, ErrorObject};
 
 /// The most calls at once, those that wait for their turn included. `None`: there is no such limit.

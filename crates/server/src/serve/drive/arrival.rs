@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use protomcp_types::{Incoming, Message};
 
-use protomcp_session::{Budget, Extensions, Limits, OverBudget, Owner, Reservation};
+use protomcp_fair::{Budget, OverBudget, Owner, Reservation};
+use protomcp_session::{Extensions, Limits};
 use protomcp_transport::{Received, Source};
 
 /// The facts about the text that was received last. An idle session keeps nothing of it.

@@ -11,7 +11,8 @@ use crate::serve::drive::Driver;
 use crate::serve::drive::unsent::Unsent;
 use crate::serve::round_trip;
 use crate::service::Service;
-use protomcp_session::{RequestKey, Reservation, ServerResult, Topic};
+use protomcp_fair::Reservation;
+use protomcp_session::{RequestKey, ServerResult, Topic};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {

@@ -15,7 +15,8 @@ use crate::serve::drive::stateless_requests::StatelessReplies;
 use crate::serve::stateless::Replies;
 use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::service::Service;
-use protomcp_session::{CallerKey, Extensions, RequestKey, Reservation, Session, StatelessRequest};
+use protomcp_fair::Reservation;
+use protomcp_session::{CallerKey, Extensions, RequestKey, Session, StatelessRequest};
 use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {

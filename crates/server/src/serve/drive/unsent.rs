@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use protomcp_session::{Reservation, Topic};
+use protomcp_fair::Reservation;
+use protomcp_session::Topic;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::call::session_queue::Usage;

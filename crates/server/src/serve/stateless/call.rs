@@ -30,8 +30,9 @@ use crate::serve::stateless::request::{Carrier, StatelessParts};
 use crate::serve::stateless_tasks;
 use crate::service::Service;
 use crate::state::handle::ServerHandle;
+use protomcp_fair::Reservation;
 use protomcp_session::{
-    CallerKey, Extensions, RequestKey, Reservation, ServerResult, SessionId, StatelessCall, TaskOptions, TaskView,
+    CallerKey, Extensions, RequestKey, ServerResult, SessionId, StatelessCall, TaskOptions, TaskView,
 };
 
 type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;

@@ -8,7 +8,8 @@ use crate::call::ended::Reserved;
 use crate::serve::peer::Peer;
 use crate::service::outgoing_layer::OutgoingLayer;
 use crate::state::handle::{OpenRequest, ServerHandle};
-use protomcp_session::{Attempt, Reservation, ServerResult, SessionId, Stateless};
+use protomcp_fair::Reservation;
+use protomcp_session::{Attempt, ServerResult, SessionId, Stateless};
 
 /// One request: the server around it, and its sender.
 pub(crate) struct StatelessParts {

@@ -15,9 +15,8 @@ use crate::serve::peer::Peer;
 use crate::serve::stateless::call::{CallReplies, CallReply};
 use crate::serve::stateless::request::StatelessParts;
 use crate::service::Service;
-use protomcp_session::{
-    ClientInfo, Extensions, Reservation, RetryInput, ServerRequest, ServerResult, StatelessCall, StatelessInfo,
-};
+use protomcp_fair::Reservation;
+use protomcp_session::{ClientInfo, Extensions, RetryInput, ServerRequest, ServerResult, StatelessCall, StatelessInfo};
 
 /// One typed call without a session ([`Server::call_once`]). Polling it drives the call. Dropping it cancels the call,
 /// which then has its grace ([`Limits::cancel_grace`](crate::Limits::cancel_grace)) in its own task.

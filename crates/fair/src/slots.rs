@@ -1,28 +1,24 @@
 //! Shares a bounded number of slots fairly between holders.
 //!
-//! A holder may have at most four times as many slots as stay free (the dynamic threshold rule of shared switch
-//! buffers): one holder alone gets four fifths of all slots, and some stay free for a holder that has few. The same
-//! rule bounds the waiting requests. A released slot goes to the waiting holder that has the fewest; the requests of
-//! one holder are served in order.
+//! A holder may take its share of the free slots ([`may_take_slot`]), and the same rule bounds the waiting requests. A released
+//! slot goes to the waiting holder that has the fewest; the requests of one holder are served in order.
 //!
 //! [`FairSlots`] is a value that decides; [`SlotQueue`] keeps requests waiting.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::peer::PeerKey;
-
-/// The most slots of one holder, as a multiple of the free ones.
-const SHARE: usize = 4;
+use crate::share::may_take_slot;
 
 #[derive(Debug)]
-struct FairSlots {
+struct FairSlots<K> {
     capacity: usize,
     max_waiting: usize,
-    holders: HashMap<PeerKey, HolderSlots>,
+    holders: HashMap<K, HolderSlots>,
     taken: usize,
     waiting: usize,
     /// The number of tickets issued.
@@ -45,18 +41,18 @@ enum Entry {
     Refused,
 }
 
-impl FairSlots {
+impl<K: Copy + Eq + Hash> FairSlots<K> {
     fn new(capacity: usize, max_waiting: usize) -> Self {
         Self { capacity, max_waiting, holders: HashMap::new(), taken: 0, waiting: 0, tickets: 0 }
     }
 
-    fn acquire(&mut self, holder: PeerKey) -> Entry {
+    fn acquire(&mut self, holder: K) -> Entry {
         let held = self.holders.entry(holder).or_default();
-        if held.waiting.is_empty() && fits(held.taken, self.taken, self.capacity) {
+        if held.waiting.is_empty() && may_take_slot(held.taken, self.taken, self.capacity) {
             (held.taken, self.taken) = (held.taken + 1, self.taken + 1);
             return Entry::Taken;
         }
-        if fits(held.waiting.len(), self.waiting, self.max_waiting) {
+        if may_take_slot(held.waiting.len(), self.waiting, self.max_waiting) {
             (self.waiting, self.tickets) = (self.waiting + 1, self.tickets + 1);
             held.waiting.push_back(self.tickets);
             return Entry::Waiting(self.tickets);
@@ -66,7 +62,7 @@ impl FairSlots {
     }
 
     /// Releases a slot. Returns the tickets that are called.
-    fn release(&mut self, holder: PeerKey) -> Vec<(PeerKey, u64)> {
+    fn release(&mut self, holder: K) -> Vec<(K, u64)> {
         if let Some(held) = self.holders.get_mut(&holder) {
             held.taken -= 1;
             self.taken -= 1;
@@ -76,7 +72,7 @@ impl FairSlots {
     }
 
     /// Withdraws a ticket that was not called.
-    fn give_up(&mut self, holder: PeerKey, ticket: u64) {
+    fn give_up(&mut self, holder: K, ticket: u64) {
         if let Some(held) = self.holders.get_mut(&holder) {
             let before = held.waiting.len();
             held.waiting.retain(|waiting| *waiting != ticket);
@@ -85,10 +81,10 @@ impl FairSlots {
         self.tidy(holder);
     }
 
-    fn call(&mut self) -> Option<(PeerKey, u64)> {
+    fn call(&mut self) -> Option<(K, u64)> {
         let waiting = self.holders.iter().filter_map(|(holder, held)| {
             let first = held.waiting.front()?;
-            fits(held.taken, self.taken, self.capacity).then_some((held.taken, *first, *holder))
+            may_take_slot(held.taken, self.taken, self.capacity).then_some((held.taken, *first, *holder))
         });
         let (_, ticket, holder) = waiting.min_by_key(|(taken, first, _)| (*taken, *first))?;
         let held = self.holders.get_mut(&holder)?;
@@ -99,56 +95,56 @@ impl FairSlots {
     }
 
     /// Removes a holder without slots and tickets.
-    fn tidy(&mut self, holder: PeerKey) {
+    fn tidy(&mut self, holder: K) {
         if self.holders.get(&holder).is_some_and(|held| held.taken == 0 && held.waiting.is_empty()) {
             self.holders.remove(&holder);
         }
     }
 }
 
-/// True if a holder that has `held` of `all` used slots may have one more. A holder without any may have the last one.
-fn fits(held: usize, all: usize, capacity: usize) -> bool {
-    capacity.checked_sub(all + 1).is_some_and(|free| held == 0 || held < free.saturating_mul(SHARE))
-}
-
-/// Admits requests up to the number of slots.
+/// Admits requests of holders up to the number of slots. Needs the feature `slots`.
 #[derive(Debug)]
-pub(crate) struct SlotQueue(Arc<Inner>);
+pub struct SlotQueue<K: Copy + Eq + Hash>(Arc<Inner<K>>);
 
 #[derive(Debug)]
-struct Inner {
+struct Inner<K: Copy + Eq + Hash> {
     max_wait: Duration,
-    state: Mutex<State>,
+    state: Mutex<State<K>>,
 }
 
 #[derive(Debug)]
-struct State {
-    slots: FairSlots,
-    waiting: HashMap<u64, oneshot::Sender<Slot>>,
+struct State<K: Copy + Eq + Hash> {
+    slots: FairSlots<K>,
+    waiting: HashMap<u64, oneshot::Sender<Slot<K>>>,
 }
 
-/// A slot, released when this is dropped.
+/// A slot of a [`SlotQueue`], released when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Slot {
-    queue: Arc<Inner>,
-    holder: PeerKey,
+pub struct Slot<K: Copy + Eq + Hash> {
+    queue: Arc<Inner<K>>,
+    holder: K,
 }
 
 /// A waiting request. It leaves the queue when this is dropped.
-struct Waiting<'a> {
-    queue: &'a Inner,
-    holder: PeerKey,
+struct Waiting<'a, K: Copy + Eq + Hash> {
+    queue: &'a Inner<K>,
+    holder: K,
     ticket: u64,
 }
 
-impl SlotQueue {
-    pub(crate) fn new(capacity: usize, max_waiting: usize, max_wait: Duration) -> Self {
+impl<K: Copy + Eq + Hash> SlotQueue<K> {
+    /// This many slots, and at most so many requests that wait for one, each for this long.
+    #[must_use]
+    pub fn new(capacity: usize, max_waiting: usize, max_wait: Duration) -> Self {
         let state = State { slots: FairSlots::new(capacity, max_waiting), waiting: HashMap::new() };
         Self(Arc::new(Inner { max_wait, state: Mutex::new(state) }))
     }
 
     /// Waits for a slot. `None` if none becomes free in time, or too many requests wait.
-    pub(crate) async fn acquire(&self, holder: PeerKey) -> Option<Slot> {
+    ///
+    /// # Panics
+    /// If it has to wait outside of a tokio runtime with time enabled.
+    pub async fn acquire(&self, holder: K) -> Option<Slot<K>> {
         let (waiting, called) = {
             let mut state = self.0.state();
             match state.slots.acquire(holder) {
@@ -167,13 +163,13 @@ impl SlotQueue {
     }
 }
 
-impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl<K: Copy + Eq + Hash> Inner<K> {
+    fn state(&self) -> MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Slot {
+impl<K: Copy + Eq + Hash> Drop for Slot<K> {
     fn drop(&mut self) {
         let called: Vec<_> = {
             let mut state = self.queue.state();
@@ -191,7 +187,7 @@ impl Drop for Slot {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl<K: Copy + Eq + Hash> Drop for Waiting<'_, K> {
     fn drop(&mut self) {
         let mut state = self.queue.state();
         if state.waiting.remove(&self.ticket).is_some() {
@@ -202,17 +198,11 @@ impl Drop for Waiting<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::Ipv4Addr;
-
     use super::*;
 
-    fn peer(name: char) -> PeerKey {
-        PeerKey::of_address(Ipv4Addr::from(u32::from(name)).into())
-    }
-
     /// Lets holders acquire in turn: `t` a slot is taken, `w` the request waits, `-` it is refused.
-    fn acquire(slots: &mut FairSlots, holders: &str) -> String {
-        let entries = holders.chars().map(|holder| match slots.acquire(peer(holder)) {
+    fn acquire(slots: &mut FairSlots<char>, holders: &str) -> String {
+        let entries = holders.chars().map(|holder| match slots.acquire(holder) {
             Entry::Taken => 't',
             Entry::Waiting(_) => 'w',
             Entry::Refused => '-',
@@ -221,17 +211,16 @@ mod tests {
     }
 
     /// The requests that are called when this holder releases a slot.
-    fn release(slots: &mut FairSlots, holder: char) -> String {
-        let name = |peer_key| ('a'..='z').find(|name| peer(*name) == peer_key);
-        slots.release(peer(holder)).into_iter().filter_map(|(holder, _)| name(holder)).collect()
+    fn release(slots: &mut FairSlots<char>, holder: char) -> String {
+        slots.release(holder).into_iter().map(|(holder, _)| holder).collect()
     }
 
     #[test]
     fn one_holder_gets_four_fifths_and_others_the_rest() {
         let mut slots = FairSlots::new(32, 0);
-        assert_eq!(acquire(&mut slots, &"a".repeat(30)), format!("{}{}", "t".repeat(25), "-".repeat(5)));
-        assert_eq!(acquire(&mut slots, "bcdefgh"), "ttttttt");
-        assert_eq!(acquire(&mut slots, "i"), "-");
+        assert_eq!(acquire(&mut slots, &"a".repeat(30)), format!("{}{}", "t".repeat(26), "-".repeat(4)));
+        assert_eq!(acquire(&mut slots, "bcdefg"), "tttttt");
+        assert_eq!(acquire(&mut slots, "h"), "-");
     }
 
     #[test]
@@ -249,26 +238,26 @@ mod tests {
         assert_eq!(acquire(&mut slots, "bcccb"), "twwww");
         assert_eq!(release(&mut slots, 'a'), "c", "`c` has none");
         assert_eq!(release(&mut slots, 'b'), "b", "`b` has no slot now");
-        assert_eq!(release(&mut slots, 'a'), "", "the last slot is kept for a holder that has none");
-        assert_eq!(release(&mut slots, 'c'), "c");
-        assert_eq!(release(&mut slots, 'a'), "a", "all have one slot, and `a` has waited for longest");
+        assert_eq!(release(&mut slots, 'a'), "c", "`c` has one, and `a` two");
+        assert_eq!(release(&mut slots, 'b'), "a", "`c` and `a` have two, and `a` has waited for longest");
+        assert_eq!((release(&mut slots, 'c'), release(&mut slots, 'a')), ("c".to_owned(), "a".to_owned()));
     }
 
     #[test]
     fn requests_of_one_holder_are_served_in_order() {
         let mut slots = FairSlots::new(1, 100);
         assert_eq!(acquire(&mut slots, "aaaa"), "twww");
-        assert_eq!(slots.release(peer('a')), [(peer('a'), 1)]);
-        slots.give_up(peer('a'), 2);
-        assert_eq!(slots.release(peer('a')), [(peer('a'), 3)]);
-        assert_eq!(slots.release(peer('a')), []);
+        assert_eq!(slots.release('a'), [('a', 1)]);
+        slots.give_up('a', 2);
+        assert_eq!(slots.release('a'), [('a', 3)]);
+        assert_eq!(slots.release('a'), []);
     }
 
     #[test]
     fn a_released_slot_is_free_again_and_leaves_nothing() {
         let mut slots = FairSlots::new(1, 1);
         assert_eq!(acquire(&mut slots, "abc"), "tw-");
-        slots.give_up(peer('b'), 1);
+        slots.give_up('b', 1);
         assert_eq!(acquire(&mut slots, "c"), "w");
         assert_eq!((release(&mut slots, 'a'), release(&mut slots, 'c')), ("c".to_owned(), String::new()));
         assert_eq!((slots.taken, slots.waiting, slots.holders.len()), (0, 0, 0));
@@ -277,18 +266,18 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_request_waits_for_its_slot_for_a_bounded_time() {
         let queue = SlotQueue::new(1, 8, Duration::from_secs(2));
-        let slot = queue.acquire(peer('a')).await.unwrap();
-        assert!(queue.acquire(peer('a')).await.is_none());
-        let (next, ()) = tokio::join!(queue.acquire(peer('a')), async { drop(slot) });
+        let slot = queue.acquire('a').await.unwrap();
+        assert!(queue.acquire('a').await.is_none());
+        let (next, ()) = tokio::join!(queue.acquire('a'), async { drop(slot) });
         let next = next.unwrap();
         // One request is dropped while it waits, and one when its turn has come.
-        assert!(tokio::time::timeout(Duration::from_secs(1), queue.acquire(peer('b'))).await.is_err());
+        assert!(tokio::time::timeout(Duration::from_secs(1), queue.acquire('b')).await.is_err());
         {
-            let mut waiting = Box::pin(queue.acquire(peer('b')));
+            let mut waiting = Box::pin(queue.acquire('b'));
             assert!(futures_util::FutureExt::now_or_never(waiting.as_mut()).is_none());
             drop(next);
         }
-        drop(queue.acquire(peer('c')).await.unwrap());
+        drop(queue.acquire('c').await.unwrap());
         let state = queue.0.state();
         assert_eq!((state.slots.taken, state.slots.holders.len(), state.waiting.len()), (0, 0, 0));
     }

@@ -1,15 +1,13 @@
 //! The order of calls, and the calls that make room.
 
 use super::*;
-use crate::client_info::SessionId;
 
-/// `a1` is the first session of the owner `a`.
-fn caller(name: &str) -> CallerKey {
-    let (owner, session) = name.split_at(1);
-    CallerKey {
-        owner: Owner::Principal(owner.into()),
-        conversation: Conversation::Session(SessionId::new(session.parse().unwrap())),
-    }
+type Queue = FairQueue<u32, usize>;
+
+/// A call of `a1` is one of the first conversation of the owner `a`.
+fn push_one(queue: &mut Queue, name: &str, call: usize) -> Pushed<usize> {
+    let (of, conversation) = name.split_at(1);
+    queue.push(&owner(of), conversation.parse().unwrap(), call)
 }
 
 fn owner(name: &str) -> Owner {
@@ -17,19 +15,19 @@ fn owner(name: &str) -> Owner {
 }
 
 /// Adds calls: the callers, with the number of each call in order.
-fn push(queue: &mut FairQueue<usize>, callers: &[&str]) -> Vec<Ticket> {
-    let push = |(call, name): (usize, &&str)| match queue.push(&caller(name), call) {
+fn push(queue: &mut Queue, callers: &[&str]) -> Vec<Ticket> {
+    let push = |(call, name): (usize, &&str)| match push_one(queue, name, call) {
         Pushed::Waiting(ticket) => ticket,
         other => panic!("{name}: {other:?}"),
     };
     callers.iter().enumerate().map(push).collect()
 }
 
-fn order(queue: &mut FairQueue<usize>) -> Vec<usize> {
+fn order(queue: &mut Queue) -> Vec<usize> {
     std::iter::from_fn(|| queue.pop()).collect()
 }
 
-fn is_clean<W>(queue: &FairQueue<W>) -> bool {
+fn is_clean(queue: &Queue) -> bool {
     queue.is_empty() && queue.owners.is_empty() && queue.turns.order.is_empty()
 }
 
@@ -55,7 +53,7 @@ fn who_comes_back_comes_last() {
     let mut queue = FairQueue::new(100);
     push(&mut queue, &["a1", "b1", "b1"]);
     assert_eq!(queue.pop(), Some(0));
-    queue.push(&caller("a1"), 3);
+    push_one(&mut queue, "a1", 3);
     assert_eq!(order(&mut queue), [1, 3, 2]);
 }
 
@@ -81,14 +79,14 @@ fn a_full_queue_takes_the_newest_call_of_the_largest_holder() {
     let mut queue = FairQueue::new(4);
     push(&mut queue, &["a1", "a2", "a3", "b1"]);
     // a has three: one of its own would change nothing.
-    assert_eq!(queue.push(&caller("a9"), 4), Pushed::Full(4));
-    let Pushed::InPlaceOf(_, displaced, held) = queue.push(&caller("c1"), 5) else { panic!("a has more") };
+    assert_eq!(push_one(&mut queue, "a9", 4), Pushed::Full(4));
+    let Pushed::InPlaceOf(_, displaced, held) = push_one(&mut queue, "c1", 5) else { panic!("a has more") };
     assert_eq!((displaced, held, queue.len()), (2, 3, 4));
     // Two of a, one of b, one of c: a second one of c would be as much as a has.
-    assert_eq!(queue.push(&caller("c1"), 6), Pushed::Full(6));
-    let Pushed::InPlaceOf(_, displaced, held) = queue.push(&caller("d1"), 7) else { panic!("a has two") };
+    assert_eq!(push_one(&mut queue, "c1", 6), Pushed::Full(6));
+    let Pushed::InPlaceOf(_, displaced, held) = push_one(&mut queue, "d1", 7) else { panic!("a has two") };
     assert_eq!((displaced, held), (1, 2));
-    assert_eq!(queue.push(&caller("e1"), 8), Pushed::Full(8), "no owner has more than one");
+    assert_eq!(push_one(&mut queue, "e1", 8), Pushed::Full(8), "no owner has more than one");
     assert_eq!(order(&mut queue), [0, 3, 5, 7]);
 }
 
@@ -96,9 +94,9 @@ fn a_full_queue_takes_the_newest_call_of_the_largest_holder() {
 fn a_lone_owner_may_have_all_places() {
     let mut queue = FairQueue::new(1000);
     push(&mut queue, &["a1"; 1000]);
-    assert!(matches!(queue.push(&caller("a1"), 0), Pushed::Full(0)));
+    assert!(matches!(push_one(&mut queue, "a1", 0), Pushed::Full(0)));
     let mut taken = 0;
-    while matches!(queue.push(&caller("b1"), 0), Pushed::InPlaceOf(..)) {
+    while matches!(push_one(&mut queue, "b1", 0), Pushed::InPlaceOf(..)) {
         taken += 1;
     }
     assert_eq!(taken, 500, "two have half each");
@@ -132,7 +130,7 @@ fn any_order_of_operations_keeps_count() {
         match random(4) {
             0 | 1 => {
                 let name = random(names.len());
-                match queue.push(&caller(names[name]), call) {
+                match push_one(&mut queue, names[name], call) {
                     Pushed::Waiting(ticket) => model.push((name, ticket, call)),
                     Pushed::InPlaceOf(ticket, displaced, _) => {
                         model.retain(|(_, _, call)| *call != displaced);
@@ -149,7 +147,7 @@ fn any_order_of_operations_keeps_count() {
             _ if model.is_empty() => {}
             _ => {
                 let (name, ticket, call) = model.swap_remove(random(model.len()));
-                assert_eq!(queue.remove(&caller(names[name]).owner, ticket), Some(call));
+                assert_eq!(queue.remove(&owner(&names[name][..1]), ticket), Some(call));
             }
         }
         assert_eq!(queue.len(), model.len());

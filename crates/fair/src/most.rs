@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use protomcp_session::Owner;
+use crate::owner::Owner;
 
-/// The holder with the most, if it has more than `caller`. Each item has its holder and its size.
-pub(crate) fn holder_of_most(held: impl Iterator<Item = (Owner, usize)>, caller: &Owner) -> Option<Owner> {
+/// The holder with the most, if it has more than `caller`. Each item has its holder and its size. It takes time for each item.
+#[must_use]
+pub fn holder_of_most(held: impl Iterator<Item = (Owner, usize)>, caller: &Owner) -> Option<Owner> {
     let mut shares = HashMap::<_, usize>::new();
     for (owner, amount) in held {
         *shares.entry(owner).or_default() += amount;

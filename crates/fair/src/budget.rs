@@ -1,18 +1,14 @@
 //! A budget of bytes that callers share.
 //!
-//! A [`Budget`] counts the bytes that are kept for all callers together, and for each of them. A holder may take at
-//! most four times the bytes that stay free after it (the dynamic threshold rule of shared switch buffers): one alone
-//! gets four fifths of all, two get four ninths each, and a part always stays free for a holder that has little. Bytes
-//! are taken as a [`Reservation`], which gives them back when it is dropped.
+//! A [`Budget`] counts the bytes that are kept for all callers together, and for each of them. A holder may take its share of
+//! what stays free ([`is_within_share`]). Bytes are taken as a [`Reservation`], which gives them back when it is dropped.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::caller::Owner;
-
-/// One holder may take this many times as much as stays free.
-const SHARE: usize = 4;
+use crate::owner::Owner;
+use crate::share::is_within_share;
 
 /// Bytes that are shared by all callers. Cloning is cheap, and clones share.
 #[derive(Debug, Clone)]
@@ -84,7 +80,7 @@ impl Budget {
         let mut taken = self.lock();
         let held = taken.holders.get(owner).copied().unwrap_or_default();
         let fits = taken.all.checked_add(bytes).and_then(|all| self.0.capacity.checked_sub(all));
-        if fits.is_none_or(|free| held + bytes > free.saturating_mul(SHARE)) {
+        if !fits.is_some_and(|free| is_within_share(held + bytes, free)) {
             return Err(OverBudget { bytes });
         }
         if bytes > 0 {
@@ -135,6 +131,20 @@ impl Reservation {
         let bytes = bytes.min(self.bytes);
         self.budget.give_back(&self.owner, bytes);
         self.bytes -= bytes;
+    }
+
+    /// Grows or shrinks to this many bytes.
+    ///
+    /// # Errors
+    /// As [`Budget::reserve`]; then the reservation stays as it was.
+    pub fn resize(&mut self, bytes: usize) -> Result<(), OverBudget> {
+        match bytes.checked_sub(self.bytes) {
+            Some(more) => self.grow(more),
+            None => {
+                self.shrink(self.bytes - bytes);
+                Ok(())
+            }
+        }
     }
 
     /// The bytes that are reserved.
@@ -203,6 +213,11 @@ mod tests {
         assert_eq!((budget.taken(), reservation.bytes()), (20, 20));
         reservation.shrink(30);
         assert_eq!((budget.taken(), reservation.bytes()), (0, 0));
+        for (bytes, fits) in [(80, true), (81, false), (0, true)] {
+            let before = reservation.bytes();
+            assert_eq!(reservation.resize(bytes).is_ok(), fits);
+            assert_eq!(budget.taken(), if fits { bytes } else { before });
+        }
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! removed at the cost of a search.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 
-use crate::caller::{CallerKey, Conversation, Owner};
+use crate::owner::Owner;
 
 /// The name of a call that waits in a [`FairQueue`]. Later calls have later tickets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,28 +23,25 @@ pub enum Pushed<W> {
     Full(W),
 }
 
-/// Calls that wait for their turn. `W` stands for one: the sender that wakes it, or its number.
+/// Calls that wait for their turn. `C` names a conversation of an owner, and `W` stands for a call: the sender that wakes it,
+/// or its number.
 ///
 /// Owners take turns, and within one owner its conversations do, so that a principal with a thousand sessions gets one
 /// turn for each turn of another. The capacity is shared as well: one owner alone may use all of it; when it is full,
 /// the newest call of the owner with the most makes room for an owner with fewer.
 ///
 /// ```
-/// use protomcp_session::{CallerKey, Conversation, FairQueue, Owner};
+/// use protomcp_fair::{FairQueue, Owner};
 ///
-/// let caller = |name: &str| CallerKey {
-///     owner: Owner::Principal(name.into()),
-///     conversation: Conversation::Connection(1),
-/// };
 /// let mut queue = FairQueue::new(100);
 /// for (name, call) in [("ann", 1), ("ann", 2), ("bob", 3)] {
-///     queue.push(&caller(name), call);
+///     queue.push(&Owner::Principal(name.into()), "a conversation", call);
 /// }
 /// assert_eq!([queue.pop(), queue.pop(), queue.pop()], [Some(1), Some(3), Some(2)]);
 /// ```
 #[derive(Debug)]
-pub struct FairQueue<W> {
-    owners: HashMap<Owner, OfOwner<W>>,
+pub struct FairQueue<C, W> {
+    owners: HashMap<Owner, OfOwner<C, W>>,
     turns: Turns<Owner>,
     count: usize,
     capacity: usize,
@@ -52,12 +50,12 @@ pub struct FairQueue<W> {
 
 /// The calls of one owner; there is at least one.
 #[derive(Debug)]
-struct OfOwner<W> {
+struct OfOwner<C, W> {
     turn: u64,
-    conversations: HashMap<Conversation, OfConversation<W>>,
-    turns: Turns<Conversation>,
+    conversations: HashMap<C, OfConversation<W>>,
+    turns: Turns<C>,
     /// The conversation of each call.
-    tickets: BTreeMap<Ticket, Conversation>,
+    tickets: BTreeMap<Ticket, C>,
 }
 
 /// The calls of one conversation; there is at least one.
@@ -98,7 +96,7 @@ impl<K> Turns<K> {
     }
 }
 
-impl<W> FairQueue<W> {
+impl<C: Clone + Eq + Hash, W> FairQueue<C, W> {
     /// An empty queue with room for `capacity` calls.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
@@ -130,17 +128,17 @@ impl<W> FairQueue<W> {
     }
 
     /// Adds a call.
-    pub fn push(&mut self, caller: &CallerKey, waiter: W) -> Pushed<W> {
+    pub fn push(&mut self, owner: &Owner, conversation: C, waiter: W) -> Pushed<W> {
         if self.count < self.capacity {
-            return Pushed::Waiting(self.insert(caller, waiter));
+            return Pushed::Waiting(self.insert(owner, conversation, waiter));
         }
-        let held = self.owners.get(&caller.owner).map_or(0, OfOwner::len);
+        let held = self.owners.get(owner).map_or(0, OfOwner::len);
         let largest = self.owners.iter().max_by_key(|(_, calls)| calls.len());
         match largest.map(|(owner, calls)| (owner.clone(), calls.len(), calls.newest())) {
             // This owner has more than the new one is about to have.
-            Some((owner, most, Some(newest))) if most > held + 1 => {
-                let displaced = self.remove(&owner, newest).expect("a ticket of a waiting call");
-                Pushed::InPlaceOf(self.insert(caller, waiter), displaced, most)
+            Some((largest, most, Some(newest))) if most > held + 1 => {
+                let displaced = self.remove(&largest, newest).expect("a ticket of a waiting call");
+                Pushed::InPlaceOf(self.insert(owner, conversation, waiter), displaced, most)
             }
             Some(_) | None => Pushed::Full(waiter),
         }
@@ -168,7 +166,7 @@ impl<W> FairQueue<W> {
     pub fn pop(&mut self) -> Option<W> {
         let owner = self.turns.first()?.clone();
         let calls = self.owners.get_mut(&owner).expect("an owner with a turn has calls");
-        let conversation = *calls.turns.first().expect("an owner with a turn has a conversation with one");
+        let conversation = calls.turns.first().expect("an owner with a turn has a conversation with one").clone();
         let line = calls.conversations.get_mut(&conversation).expect("a conversation with a turn has calls");
         let ticket = *line.calls.first_key_value().expect("a conversation with a turn has a call").0;
         calls.turns.again(&mut line.turn);
@@ -184,8 +182,7 @@ impl<W> FairQueue<W> {
         lines.flat_map(|line| line.calls.into_values()).collect()
     }
 
-    fn insert(&mut self, caller: &CallerKey, waiter: W) -> Ticket {
-        let CallerKey { owner, conversation } = caller;
+    fn insert(&mut self, owner: &Owner, conversation: C, waiter: W) -> Ticket {
         self.last += 1;
         let ticket = Ticket(self.last);
         let turns = &mut self.turns;
@@ -198,16 +195,16 @@ impl<W> FairQueue<W> {
         let turns = &mut calls.turns;
         let line = calls
             .conversations
-            .entry(*conversation)
-            .or_insert_with(|| OfConversation { turn: turns.add(*conversation), calls: BTreeMap::new() });
+            .entry(conversation.clone())
+            .or_insert_with(|| OfConversation { turn: turns.add(conversation.clone()), calls: BTreeMap::new() });
         line.calls.insert(ticket, waiter);
-        calls.tickets.insert(ticket, *conversation);
+        calls.tickets.insert(ticket, conversation);
         self.count += 1;
         ticket
     }
 }
 
-impl<W> OfOwner<W> {
+impl<C, W> OfOwner<C, W> {
     fn len(&self) -> usize {
         self.tickets.len()
     }
