@@ -12,11 +12,11 @@ use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use protomcp_auth::{Authorizer, Challenge};
 use protomcp_transport::NoAnswer;
+use protomcp_web::{Connector, chain};
 use tokio_util::sync::CancellationToken;
 
 use crate::body::RequestBody;
-use crate::connector::Connector;
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::server_url::ServerUrl;
 

@@ -3,7 +3,6 @@
 mod authorization;
 mod body;
 mod client_request;
-mod connector;
 mod control;
 mod conversation;
 mod exchange;
@@ -27,10 +26,12 @@ mod sse;
 mod transport;
 
 pub use authorization::AuthorizationHttp;
-pub use connector::ProxyError;
-#[cfg(feature = "tls")]
-pub use connector::{Tls, TlsError};
 pub use limits::Limits;
+#[doc(no_inline)]
+pub use protomcp_web::ProxyError;
+#[cfg(feature = "tls")]
+#[doc(no_inline)]
+pub use protomcp_web::{Tls, TlsError};
 pub use server_url::UrlError;
 pub use sink::HttpSink;
 pub use transport::{HeaderError, HttpSource, HttpTransport};

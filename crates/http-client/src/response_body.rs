@@ -11,9 +11,9 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body;
 use hyper::body::Incoming;
 use protomcp_types::without_byte_order_mark;
+use protomcp_web::chain;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::failure::chain;
 use crate::limits::Limits;
 use crate::room::{Room, Taken};
 use crate::sse::{Event, SseParser};

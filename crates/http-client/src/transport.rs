@@ -7,13 +7,12 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use protomcp_auth::Authorizer;
 use protomcp_session::Extensions;
 use protomcp_transport::{Received, Source, Transport, TransportError};
+#[cfg(feature = "tls")]
+use protomcp_web::Tls;
+use protomcp_web::{Connector, Proxies, ProxyError};
 use tokio::sync::mpsc;
 
 use crate::authorization::AuthorizationHttp;
-use crate::connector::Connector;
-use crate::connector::proxies::{Proxies, ProxyError};
-#[cfg(feature = "tls")]
-use crate::connector::tls::Tls;
 use crate::conversation::{Conversation, Delivered};
 use crate::http_client::HttpClient;
 use crate::limits::Limits;
@@ -110,7 +109,7 @@ impl HttpTransport {
     /// Reaches the server directly, whatever the environment says.
     #[must_use]
     pub fn without_proxy(mut self) -> Self {
-        self.proxies = Some(Arc::new(Proxies::Off));
+        self.proxies = Some(Arc::new(Proxies::off()));
         self
     }
 
@@ -127,11 +126,9 @@ impl HttpTransport {
     /// elsewhere is presented). Set both before.
     #[must_use]
     pub fn authorization(&self) -> AuthorizationHttp {
-        let (proxies, timeout) = (self.proxies(), self.limits.clone().bounded().connect_timeout);
+        let connector = Connector::new(self.proxies(), self.limits.clone().bounded().connect_timeout);
         #[cfg(feature = "tls")]
-        let connector = Connector::new(self.tls.without_identity(), proxies, timeout);
-        #[cfg(not(feature = "tls"))]
-        let connector = Connector::new(proxies, timeout);
+        let connector = connector.tls(self.tls.without_identity());
         AuthorizationHttp::new(connector)
     }
 
@@ -147,11 +144,9 @@ impl Transport for HttpTransport {
     fn split(self) -> (HttpSource, HttpSink) {
         let proxies = self.proxies();
         let limits = self.limits.bounded();
-        let timeout = limits.connect_timeout;
+        let connector = Connector::new(proxies, limits.connect_timeout);
         #[cfg(feature = "tls")]
-        let connector = Connector::new(self.tls, proxies, timeout);
-        #[cfg(not(feature = "tls"))]
-        let connector = Connector::new(proxies, timeout);
+        let connector = connector.tls(self.tls);
         let client = HttpClient::new(self.server, connector, self.headers, self.authorizer, &limits);
         let (conversation, messages) = Conversation::new(client, limits);
         (HttpSource { messages, last: None, taken: Taken::default() }, HttpSink::new(conversation))

@@ -10,6 +10,7 @@ pub use protomcp_auth as auth;
 pub use protomcp_bridge as bridge;
 #[cfg(feature = "client")]
 pub use protomcp_client as client;
+pub use protomcp_fair as fair;
 #[cfg(feature = "gateway")]
 pub use protomcp_gateway as gateway;
 #[cfg(feature = "http")]
@@ -25,6 +26,8 @@ pub use protomcp_transport as transport;
 #[cfg(feature = "typed")]
 pub use protomcp_typed as typed;
 pub use protomcp_types as types;
+#[cfg(any(feature = "http", feature = "http-client"))]
+pub use protomcp_web as web;
 
 #[cfg(feature = "bridge")]
 pub use protomcp_bridge::{Bridge, ToolFile, guardian};

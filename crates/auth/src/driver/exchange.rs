@@ -8,7 +8,6 @@ impl HttpExchange for HttpClient {
     fn send(&self, message: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, ExchangeError>> {
         Box::pin(async move {
             let HttpRequest { method, url, headers, body } = message;
-            let body = (!body.is_empty()).then_some(body);
             let response = self.exchange(&url, request(&url, method, headers, body), MAX_DOCUMENT).await;
             let (head, body) = response.map_err(|error| ExchangeError(error.to_string()))?.into_parts();
             Ok(HttpResponse { status: head.status, headers: head.headers, body: body.into() })

@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-use super::{Alpn, BoxError, Io, Plain};
+use crate::connector::{Alpn, BoxError, Io, Plain};
 
 /// The TLS of a client: TLS 1.2 and 1.3. Cloning is cheap.
 ///
@@ -28,6 +28,7 @@ pub struct Tls {
 enum Source {
     Parts(Parts),
     Config(Arc<ClientConfig>),
+    Made(Arc<dyn Fn() -> io::Result<ClientConfig> + Send + Sync>),
 }
 
 #[derive(Clone, Default)]
@@ -59,6 +60,13 @@ impl Default for Tls {
 }
 
 impl Tls {
+    /// The configuration that this function makes for the first connection, where it may read files; its ALPN protocols are
+    /// replaced.
+    #[must_use]
+    pub fn made_by(make: impl Fn() -> io::Result<ClientConfig> + Send + Sync + 'static) -> Self {
+        Self { source: Source::Made(Arc::new(make)), made: Arc::default() }
+    }
+
     /// Trusts these authorities too: one or more certificates in PEM form.
     ///
     /// # Errors
@@ -80,8 +88,10 @@ impl Tls {
         Ok(self)
     }
 
-    /// The same without the certificate of the client, which is for one server.
-    pub(crate) fn without_identity(&self) -> Self {
+    /// The same without the certificate of the client, which is for one server. One in a configuration that was made elsewhere
+    /// stays.
+    #[must_use]
+    pub fn without_identity(&self) -> Self {
         match &self.source {
             Source::Parts(parts) if parts.identity.is_some() => {
                 let parts = Parts { roots: parts.roots.clone(), identity: None };
@@ -95,7 +105,7 @@ impl Tls {
         self.made = Arc::default();
         match &mut self.source {
             Source::Parts(parts) => Ok(parts),
-            Source::Config(_) => Err(TlsError::Fixed),
+            Source::Config(_) | Source::Made(_) => Err(TlsError::Fixed),
         }
     }
 
@@ -110,7 +120,7 @@ impl Tls {
     }
 
     /// Shakes hands over a connection, and returns true if it will speak HTTP/2.
-    pub(super) async fn connect(&self, target: &Uri, io: Box<dyn Io>, alpn: Alpn) -> Result<(Plain, bool), BoxError> {
+    pub(crate) async fn connect(&self, target: &Uri, io: Box<dyn Io>, alpn: Alpn) -> Result<(Plain, bool), BoxError> {
         let host = target.host().unwrap_or_default();
         let name = ServerName::try_from(host.trim_start_matches('[').trim_end_matches(']').to_owned())?;
         let config = self.config().await?;
@@ -150,6 +160,7 @@ fn make(source: &Source) -> io::Result<Arc<ClientConfig>> {
     let mut config = match source {
         Source::Parts(parts) => from_parts(parts)?,
         Source::Config(config) => ClientConfig::clone(config),
+        Source::Made(make) => make()?,
     };
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(Arc::new(config))

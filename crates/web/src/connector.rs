@@ -2,43 +2,39 @@
 //!
 //! Plain requests go to a proxy, which forwards them; secure ones through a tunnel that the proxy opens (CONNECT).
 
-pub(crate) mod proxies;
-#[cfg(feature = "tls")]
-pub(crate) mod tls;
-
 use std::error::Error;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::uri::Scheme;
 use http::{HeaderValue, Uri};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::proxy::Tunnel;
 use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tower_service::Service;
 
-use crate::server_url::is_https;
-
-pub use self::proxies::ProxyError;
+use crate::proxies::Proxies;
 #[cfg(feature = "tls")]
-pub use self::tls::{Tls, TlsError};
-use crate::connector::proxies::Proxies;
+use crate::tls::Tls;
 
-type BoxError = Box<dyn Error + Send + Sync>;
+pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
 type Connecting<T> = Pin<Box<dyn Future<Output = Result<T, BoxError>> + Send>>;
 
 /// The time without traffic after which the system checks that the other end is still there.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// Opens connections to the server.
+/// Opens connections to servers: a service for a client of `hyper-util`. Cloning is cheap.
 #[derive(Clone)]
-pub(crate) struct Connector {
+pub struct Connector {
     direct: Direct,
     proxies: Arc<Proxies>,
     timeout: Duration,
@@ -48,26 +44,28 @@ pub(crate) struct Connector {
 #[derive(Clone)]
 struct Direct {
     tcp: HttpConnector,
+    /// The address in place of those of the names of servers.
+    address: Option<SocketAddr>,
     #[cfg(feature = "tls")]
     tls: Tls,
 }
 
 /// An open connection.
-pub(crate) struct Stream {
+pub struct Stream {
     io: Plain,
     is_h2: bool,
     is_proxied: bool,
 }
 
-type Plain = TokioIo<Box<dyn Io>>;
+pub(crate) type Plain = TokioIo<Box<dyn Io>>;
 
-trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 /// The protocols that a connection offers in its TLS handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Alpn {
+pub(crate) enum Alpn {
     /// HTTP/2 and HTTP/1.1.
     Both,
     /// HTTP/1.1, for the way to a proxy.
@@ -75,18 +73,38 @@ enum Alpn {
 }
 
 impl Connector {
-    #[cfg(feature = "tls")]
-    pub(crate) fn new(tls: Tls, proxies: Arc<Proxies>, timeout: Duration) -> Self {
-        Self { direct: Direct { tcp: tcp(), tls }, proxies, timeout }
+    /// Opens each connection within `timeout`, TLS and proxy included, with the certificates that the system trusts.
+    #[must_use]
+    pub fn new(proxies: Arc<Proxies>, timeout: Duration) -> Self {
+        let direct = Direct {
+            tcp: tcp(),
+            address: None,
+            #[cfg(feature = "tls")]
+            tls: Tls::default(),
+        };
+        Self { direct, proxies, timeout }
     }
 
-    #[cfg(not(feature = "tls"))]
-    pub(crate) fn new(proxies: Arc<Proxies>, timeout: Duration) -> Self {
-        Self { direct: Direct { tcp: tcp() }, proxies, timeout }
+    /// Replaces the certificates that are trusted, and that of the client.
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(mut self, tls: Tls) -> Self {
+        self.direct.tls = tls;
+        self
+    }
+
+    /// Connects to this address whatever the name of the server; its certificate is still that of the name. Proxies are not
+    /// used.
+    #[must_use]
+    pub fn address(mut self, address: SocketAddr) -> Self {
+        self.direct.address = Some(address);
+        self.proxies = Arc::new(Proxies::off());
+        self
     }
 
     /// The field that authorizes a request which a proxy forwards, if one does.
-    pub(crate) fn proxy_authorization(&self, target: &Uri) -> Option<HeaderValue> {
+    #[must_use]
+    pub fn proxy_authorization(&self, target: &Uri) -> Option<HeaderValue> {
         if is_https(target) {
             return None;
         }
@@ -157,7 +175,10 @@ impl Service<Uri> for ToProxy {
 impl Direct {
     /// Opens a connection, and returns true if it speaks HTTP/2.
     async fn open(&self, target: &Uri, alpn: Alpn) -> Result<(Plain, bool), BoxError> {
-        let stream = self.tcp.clone().call(target.clone()).await?.into_inner();
+        let stream = match self.address {
+            Some(address) => TcpStream::connect(address).await?,
+            None => self.tcp.clone().call(target.clone()).await?.into_inner(),
+        };
         if is_https(target) {
             self.secure(target, Box::new(stream), alpn).await
         } else {
@@ -175,6 +196,10 @@ impl Direct {
     async fn secure(&self, _: &Uri, _: Box<dyn Io>, _: Alpn) -> Result<(Plain, bool), BoxError> {
         Err("https needs the feature `tls`".into())
     }
+}
+
+fn is_https(uri: &Uri) -> bool {
+    uri.scheme() == Some(&Scheme::HTTPS)
 }
 
 fn tcp() -> HttpConnector {
@@ -229,6 +254,15 @@ impl fmt::Debug for Connector {
         f.debug_struct("Connector")
             .field("proxies", &self.proxies)
             .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("is_h2", &self.is_h2)
+            .field("is_proxied", &self.is_proxied)
             .finish_non_exhaustive()
     }
 }

@@ -5,9 +5,12 @@ use std::net::IpAddr;
 use http::Uri;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 
-/// The proxies of a transport.
+/// The proxies of a client.
 #[derive(Debug)]
-pub(crate) enum Proxies {
+pub struct Proxies(Source);
+
+#[derive(Debug)]
+enum Source {
     /// Those of the environment, as with curl, except for the local machine.
     Environment(Matcher),
     /// This one for everything.
@@ -22,27 +25,41 @@ pub(crate) enum Proxies {
 pub struct ProxyError;
 
 impl Proxies {
-    pub(crate) fn from_environment() -> Self {
-        Self::Environment(Matcher::from_env())
+    /// Those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, as with curl; none for this machine.
+    #[must_use]
+    pub fn from_environment() -> Self {
+        Self(Source::Environment(Matcher::from_env()))
     }
 
-    pub(crate) fn one(url: &str) -> Result<Self, ProxyError> {
+    /// None.
+    #[must_use]
+    pub fn off() -> Self {
+        Self(Source::Off)
+    }
+
+    /// This one for all requests but plain ones to this machine: an `http` or `https` URL, with credentials if it wants some.
+    ///
+    /// # Errors
+    /// If the text is not such a URL.
+    pub fn one(url: &str) -> Result<Self, ProxyError> {
         let uri: Uri = url.parse().map_err(|_| ProxyError)?;
         let is_known = matches!(uri.scheme_str(), Some("http" | "https"));
         if !is_known || uri.host().is_none_or(str::is_empty) {
             return Err(ProxyError);
         }
-        Ok(Self::One(Matcher::builder().all(url).build()))
+        Ok(Self(Source::One(Matcher::builder().all(url).build())))
     }
 
     /// The proxy for a request to this target.
     pub(crate) fn find(&self, target: &Uri) -> Option<Intercept> {
-        match self {
-            Self::Environment(_) if is_local(target.host().unwrap_or_default()) => None,
+        match &self.0 {
+            Source::Environment(_) if is_local(target.host().unwrap_or_default()) => None,
             // Without a tunnel the proxy reads the request, also the secrets of OAuth.
-            Self::One(_) if target.scheme_str() == Some("http") && is_local(target.host().unwrap_or_default()) => None,
-            Self::Environment(matcher) | Self::One(matcher) => matcher.intercept(target),
-            Self::Off => None,
+            Source::One(_) if target.scheme_str() == Some("http") && is_local(target.host().unwrap_or_default()) => {
+                None
+            }
+            Source::Environment(matcher) | Source::One(matcher) => matcher.intercept(target),
+            Source::Off => None,
         }
     }
 }
@@ -70,7 +87,7 @@ mod tests {
     #[test]
     fn the_environment_is_not_used_for_the_local_machine() {
         let matcher = Matcher::builder().all("http://proxy:8080").no("intern.example").build();
-        let proxies = Proxies::Environment(matcher);
+        let proxies = Proxies(Source::Environment(matcher));
         for (target, is_proxied) in [
             ("http://tools.example/", true),
             ("https://tools.example/", true),
