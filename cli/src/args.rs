@@ -92,7 +92,7 @@ Examples:
   pmcp read notes.py notes://all        print a resource
   pmcp prompt notes.py summary name=tea print a prompt
   pmcp validate tools.py --for claude   check its tools, also against the limits of a host
-  pmcp test tools.py scenario a.yaml    test them, step by step
+  pmcp test tools.py run a.yaml         test them, step by step
   pmcp record tools.py --to bug.jsonl   serve tools.py, and keep what is said to replay or mock it
   pmcp doctor tools.py                  find out why a file does not work
   pmcp playground tools.py              try its tools in a web page
@@ -139,6 +139,7 @@ enum Verb {
     /// Print a prompt of a tool file or an MCP server
     Prompt(get::Prompt),
     /// Check the tools of a tool file or an MCP server, also against the limits of hosts
+    #[command(visible_alias = "check")]
     Validate(validate::Validate),
     /// List or call the tools of a server with the messages behind it, or run scenarios
     Test(test::Test),

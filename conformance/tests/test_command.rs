@@ -118,7 +118,7 @@ fn the_scenario_of_the_document_passes() {
     let sandbox = Sandbox::new();
     sandbox.write("shop.py", block("python"));
     sandbox.write("shop.yaml", block("yaml"));
-    let words = ["test", "shop.py", "scenario", "shop.yaml", "--junit", "report.xml"];
+    let words = ["test", "shop.py", "run", "shop.yaml", "--junit", "report.xml"];
     let (code, text, error) = run(&sandbox, &words);
     assert_eq!(code, Some(0), "{text}{error}");
     assert!(
@@ -174,7 +174,7 @@ fn mistakes_are_named() {
     let sandbox = sandbox("py/basics.py");
     sandbox.write("bad.yaml", "steps: [{call: add, expects: 1}]");
     let rows: &[(&[&str], &str)] = &[
-        (&["test", "basics.py"], "missing subcommand: use list, call or scenario"),
+        (&["test", "basics.py"], "missing subcommand: use list, call or run"),
         (&["test", "basics.py", "call"], "missing tool name"),
         (&["test", "basics.py", "play"], "unknown subcommand \"play\""),
         (&["test", "basics.py", "list", "more"], "unexpected argument \"more\""),
@@ -184,7 +184,7 @@ fn mistakes_are_named() {
         (&["test", "basics.py", "call", "add", "a"], "invalid argument \"a\": expected name=value"),
         (&["test", "basics.py", "list", "--format", "xml"], "invalid --format \"xml\": must be 'text' or 'json'"),
         (&["test", "basics.py", "scenario"], "missing scenario"),
-        (&["test", "basics.py", "scenario", "bad.yaml"], "expects"),
+        (&["test", "basics.py", "run", "bad.yaml"], "expects"),
         (&["test", "basics.py", "scenario", "none.yaml"], "none.yaml: No such file"),
         (&["test"], "missing server"),
     ];

@@ -72,7 +72,7 @@ fn round_trip(file: &Path) -> Option<String> {
     }
     // JSON is YAML.
     sandbox.write("scenario.yaml", json!({"steps": steps}).to_string());
-    let output = pmcp(&["test", &file, "scenario", "scenario.yaml"]).command().output().expect("pmcp starts");
+    let output = pmcp(&["test", &file, "run", "scenario.yaml"]).command().output().expect("pmcp starts");
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     let count = format!("{0} of {0} steps", steps.len());
     (!output.status.success() || !text.contains(&count)).then(|| format!("{file}: {text}"))

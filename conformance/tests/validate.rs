@@ -132,6 +132,18 @@ fn any_server_can_be_validated() {
 }
 
 #[test]
+fn check_is_another_word_for_validate() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    sandbox.write("pmcp.toml", "[validate]\nformat = \"json\"\n");
+    let printed = |words: &[&str]| outcome(sandbox.pmcp(words).command().output().expect("pmcp starts")).1;
+    let report: Value = serde_json::from_str(&printed(&["check", "basics.py"])).expect("the settings apply");
+    assert!(report["tools"].as_array().is_some_and(|tools| tools.len() > 1), "{report}");
+    let shown = printed(&["config", "show", "check", "basics.py"]);
+    assert!(shown.starts_with("# pmcp validate, with pmcp.toml\n"), "{shown}");
+}
+
+#[test]
 fn errors_on_the_command_line_are_named() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/basics.py");

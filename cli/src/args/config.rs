@@ -53,7 +53,8 @@ impl Config {
     ) -> Result<String, Failure> {
         let Action::Show { words } = self.action;
         let known = Names::of(grammar);
-        let is_verb = words.first().is_some_and(|word| known.verbs().any(|verb| word == verb));
+        let command = words.first().and_then(|word| grammar.find_subcommand(word));
+        let is_verb = command.is_some_and(|command| known.verbs().any(|verb| verb == command.get_name()));
         let verb = (!is_verb).then(|| OsString::from("dev"));
         let words: Vec<_> = [OsString::from("pmcp")].into_iter().chain(verb).chain(words).collect();
         let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();

@@ -13,11 +13,11 @@ use crate::exit::Failure;
 
 /// The flags of `pmcp test`.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES, override_usage = "pmcp test [FLAGS] [TARGET] list|call|scenario [TOOL | SCENARIO...] [-- COMMAND]")]
+#[command(after_help = EXAMPLES, override_usage = "pmcp test [FLAGS] [TARGET] list|call|run [TOOL | SCENARIO...] [-- COMMAND]")]
 pub(super) struct Test {
     /// A tool file or a URL (neither with a command after --), and list, call TOOL with name=value or a JSON object as of
-    /// `pmcp call`, or scenario with files in YAML; the word may also come first
-    #[arg(value_name = "[TARGET] list|call TOOL [NAME=VALUE...]|scenario FILE")]
+    /// `pmcp call`, or run with scenarios in YAML; the word may also come first
+    #[arg(value_name = "[TARGET] list|call TOOL [NAME=VALUE...]|run SCENARIO...")]
     words: Vec<String>,
 
     /// The arguments of the call as one JSON object, in place of words
@@ -57,7 +57,7 @@ Examples:
   pmcp test tools.py call add a=2 b=3                 the result of a call, with the messages
   pmcp test tools.py call add --args '{\"a\": 2, \"b\": 3}'
                                                       the same with a JSON object
-  pmcp test tools.py scenario shop.yaml --junit report.xml
+  pmcp test tools.py run shop.yaml --junit report.xml
                                                       steps with what is expected of each
 
 The exit code is 1 if the tool reports an error or a scenario fails. docs/scenarios.md describes scenarios.";
@@ -82,8 +82,8 @@ pub(crate) enum TestAction {
     Scenario { files: Vec<PathBuf>, variables: Vec<(String, Value)>, junit: Option<PathBuf> },
 }
 
-/// The words after which the rest is known.
-const VERBS: [&str; 3] = ["list", "call", "scenario"];
+/// The words after which the rest is known. `scenario` is the older Go program's word for `run`.
+const VERBS: [&str; 4] = ["list", "call", "run", "scenario"];
 
 impl Test {
     pub(super) fn options(self) -> Result<TestOptions, Failure> {
@@ -97,7 +97,7 @@ impl Test {
         }
         let mut words = words.into_iter();
         let target = server.target(if has_command { None } else { words.next() }, "test")?;
-        let verb = words.next().ok_or_else(|| Failure::usage("missing subcommand: use list, call or scenario"))?;
+        let verb = words.next().ok_or_else(|| Failure::usage("missing subcommand: use list, call or run"))?;
         let action = match verb.as_str() {
             "list" => TestAction::List,
             "call" => {
@@ -114,7 +114,7 @@ impl Test {
                 };
                 TestAction::Call { tool, arguments, trace, hosts }
             }
-            "scenario" => {
+            "run" | "scenario" => {
                 let files: Vec<PathBuf> = words.by_ref().map(PathBuf::from).collect();
                 if files.is_empty() {
                     return Err(Failure::usage(
@@ -123,7 +123,7 @@ impl Test {
                 }
                 TestAction::Scenario { files, variables, junit }
             }
-            other => return Err(Failure::usage(format!("unknown subcommand \"{other}\": use list, call or scenario"))),
+            other => return Err(Failure::usage(format!("unknown subcommand \"{other}\": use list, call or run"))),
         };
         match words.next() {
             Some(word) => Err(Failure::usage(format!("unexpected argument \"{word}\""))),
