@@ -155,7 +155,7 @@ enum Verb {
     Playground(playground::Playground),
     /// Convert schemas of tools between JSON Schema and protobuf, and look them up in schema registries
     Schema(schema::SchemaOptions),
-    /// Write a first tool file
+    /// Write a first tool file, with a test
     Init(init::Init),
     /// Add a tool file or a server to the configuration of a host
     Install(install::Install),

@@ -8,6 +8,7 @@ use crate::args::init::{Init, Language};
 use crate::exit::{self, Failure};
 
 const README: &str = include_str!("../templates/README.md");
+const TESTS: &str = include_str!("../templates/tests.yaml");
 const PYTHON: &str = include_str!("../templates/python/tools.py");
 const JAVASCRIPT: &str = include_str!("../templates/javascript/tools.js");
 const TYPESCRIPT: &str = include_str!("../templates/typescript/tools.ts");
@@ -15,13 +16,20 @@ const PACKAGE: &str = include_str!("../templates/javascript/package.json");
 const RUST: &str = include_str!("../templates/rust/src/main.rs");
 const MANIFEST: &str = include_str!("../templates/rust/manifest.toml");
 
+/// The file with the names that version control leaves out.
+const IGNORED: &str = ".gitignore";
+/// The scenario that tests the tools.
+const SCENARIO: &str = "tests/tools.yaml";
+
 /// Writes the files, unless one of them is there already.
 pub(crate) fn run(options: &Init) -> Result<(), Failure> {
     if options.checkout.is_some() && options.lang != Language::Rust {
         return Err(Failure::usage("--checkout is for projects in Rust"));
     }
     let directory = &options.directory;
-    let files = files(options)?;
+    let mut files = files(options)?;
+    // A folder under version control has one already.
+    files.retain(|(name, _)| *name != IGNORED || !directory.join(name).exists());
     if let Some((name, _)) = files.iter().find(|(name, _)| directory.join(name).exists()) {
         let name = directory.join(name);
         return Err(Failure::usage(format!(
@@ -46,10 +54,12 @@ fn next_steps(options: &Init, files: &[(&'static str, String)]) -> String {
         (_, Language::Rust) => (directory.to_owned(), format!(" in {}", directory.display())),
         _ => (directory.join(names[0]), format!(" in {}", directory.display())),
     };
-    let file = shell_word(&file.to_string_lossy());
+    let scenario = if place.is_empty() { SCENARIO.into() } else { directory.join(SCENARIO) };
+    let (file, scenario) = (shell_word(&file.to_string_lossy()), shell_word(&scenario.to_string_lossy()));
     format!(
-        "Written: {}{place}\n\nTry the tools:\n  pmcp list {file}\n  pmcp call {file} greet name=Ann\n\nAdd them to a \
-         host, which loads them again after each save:\n  pmcp install {file} --client claude-code\n",
+        "Written: {}{place}\n\nTry the tools, and test them:\n  pmcp list {file}\n  pmcp call {file} greet name=Ann\n  \
+         pmcp test {file} run {scenario}\n\nAdd them to a host, which loads them again after each save:\n  \
+         pmcp install {file} --client claude-code\n",
         names.join(", "),
     )
 }
@@ -65,22 +75,22 @@ pub(crate) fn shell_word(text: &str) -> String {
 
 /// The files of a project, the tool file first.
 fn files(options: &Init) -> Result<Vec<(&'static str, String)>, Failure> {
-    let readme = |file: &str| ("README.md", README.replace("{file}", file));
-    Ok(match options.lang {
-        Language::Python => vec![("tools.py", PYTHON.into()), readme("tools.py")],
+    let (file, mut files, ignored) = match options.lang {
+        Language::Python => ("tools.py", vec![("tools.py", PYTHON.into())], "__pycache__/\n.venv/\n"),
         Language::Javascript => {
-            vec![("tools.js", JAVASCRIPT.into()), ("package.json", PACKAGE.into()), readme("tools.js")]
+            ("tools.js", vec![("tools.js", JAVASCRIPT.into()), ("package.json", PACKAGE.into())], "node_modules/\n")
         }
         Language::Typescript => {
-            vec![("tools.ts", TYPESCRIPT.into()), ("package.json", PACKAGE.into()), readme("tools.ts")]
+            ("tools.ts", vec![("tools.ts", TYPESCRIPT.into()), ("package.json", PACKAGE.into())], "node_modules/\n")
         }
-        Language::Rust => vec![
-            ("src/main.rs", RUST.into()),
-            ("Cargo.toml", manifest(options.checkout.as_deref())?),
-            (".gitignore", "/target\n".into()),
-            readme("."),
-        ],
-    })
+        Language::Rust => {
+            let manifest = manifest(options.checkout.as_deref())?;
+            (".", vec![("src/main.rs", RUST.into()), ("Cargo.toml", manifest)], "/target\n")
+        }
+    };
+    let of_file = |text: &str| text.replace("{file}", file);
+    files.extend([(SCENARIO, of_file(TESTS)), (IGNORED, ignored.to_owned()), ("README.md", of_file(README))]);
+    Ok(files)
 }
 
 /// The manifest of a project in Rust, with dependencies on published crates or on those of a checkout.

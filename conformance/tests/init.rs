@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use protomcp_conformance::{Host, Sandbox, init_example, peers, root};
+use protomcp_conformance::{Host, Launch, Sandbox, init_example, peers, root};
 use serde_json::{Value, json};
 
 fn run(sandbox: &Sandbox, words: &[&str]) -> Output {
@@ -48,22 +48,37 @@ fn use_tools(host: &Host, language: &str) {
 fn a_new_project_runs_at_once() {
     let node = new_node();
     for (language, file, others) in [
-        ("python", "tools.py", "README.md"),
-        ("javascript", "tools.js", "package.json, README.md"),
-        ("typescript", "tools.ts", "package.json, README.md"),
+        ("python", "tools.py", "tests/tools.yaml, .gitignore, README.md"),
+        ("javascript", "tools.js", "package.json, tests/tools.yaml, .gitignore, README.md"),
+        ("typescript", "tools.ts", "package.json, tests/tools.yaml, .gitignore, README.md"),
     ] {
         let sandbox = Sandbox::new();
         let written = ok(&sandbox, &["init", "my-tools", "--lang", language]);
         assert!(written.starts_with(&format!("Written: {file}, {others} in my-tools\n")), "{written}");
         let file = format!("my-tools/{file}");
-        for line in ["pmcp list FILE\n", "pmcp call FILE greet name=Ann\n", "pmcp install FILE --client claude-code\n"]
-        {
+        for line in [
+            "pmcp list FILE\n",
+            "pmcp call FILE greet name=Ann\n",
+            "pmcp test FILE run my-tools/tests/tools.yaml\n",
+            "pmcp install FILE --client claude-code\n",
+        ] {
             assert!(written.contains(&line.replace("FILE", &file)), "{line}: {written}");
         }
         // The Python of the tests has the published SDK.
         let launch = sandbox.pmcp(&["dev", &file, "--sdk", "bundled"]).env("PROTOMCP_NODE", &node);
         use_tools(&launch.start(), language);
+        let words = ["test", &file, "run", "my-tools/tests/tools.yaml", "--sdk", "bundled"];
+        passes_its_test(sandbox.pmcp(&words), &node);
+        let readme = fs::read_to_string(sandbox.path("my-tools/README.md")).expect("it is written");
+        assert_eq!(readme.lines().count(), 10, "{readme}");
     }
+}
+
+/// Runs the test of a project.
+fn passes_its_test(test: Launch, node: &Path) {
+    let output = test.env("PROTOMCP_NODE", node).command().output().expect("pmcp starts");
+    let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+    assert!(output.status.success() && text.ends_with("1 of 1 scenarios passed, 3 of 3 steps\n"), "{text}");
 }
 
 #[test]
@@ -71,7 +86,8 @@ fn a_new_project_in_rust_is_one_of_the_sdk() {
     let sandbox = Sandbox::new();
     let checkout = root().display().to_string();
     let written = ok(&sandbox, &["init", "--lang", "rust", "--checkout", &checkout]);
-    assert!(written.starts_with("Written: src/main.rs, Cargo.toml, .gitignore, README.md\n"), "{written}");
+    let files = "Written: src/main.rs, Cargo.toml, tests/tools.yaml, .gitignore, README.md\n";
+    assert!(written.starts_with(files), "{written}");
     assert!(written.contains("pmcp list .\n"), "{written}");
     let main = fs::read_to_string(sandbox.path("src/main.rs")).expect("it is written");
     assert_eq!(main, include_str!("../../cli/templates/rust/src/main.rs"));
@@ -91,6 +107,7 @@ fn a_new_project_in_rust_is_one_of_the_sdk() {
     assert_eq!(names, ["protomcp-sdk", "protomcp-typed", "schemars", "serde", "tokio"]);
     symlink(init_example(), sandbox.path("tools")).expect("the sandbox can be written");
     use_tools(&sandbox.pmcp(&["dev", "tools"]).start(), "rust");
+    passes_its_test(sandbox.pmcp(&["test", "tools", "run", "tests/tools.yaml"]), &new_node());
 }
 
 /// The platform of this machine, as cargo names it.
@@ -120,6 +137,10 @@ fn files_that_are_there_keep_their_text() {
     assert!(taken.contains("pmcp init DIRECTORY"), "{taken}");
     assert_eq!(fs::read_to_string(sandbox.path("README.md")).expect("it is there"), "mine");
     assert!(!sandbox.path("tools.py").exists());
+    let other = Sandbox::new();
+    other.write(".gitignore", "mine");
+    assert!(ok(&other, &["init"]).starts_with("Written: tools.py, tests/tools.yaml, README.md\n"));
+    assert_eq!(fs::read_to_string(other.path(".gitignore")).expect("it is there"), "mine");
     let unknown = refused(&sandbox, &["init", "new", "--lang", "pyton"]);
     assert!(unknown.contains("must be one of python, rust, javascript, typescript"), "{unknown}");
     let elsewhere = refused(&sandbox, &["init", "new", "--checkout", "."]);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Write a first tool file
+/// Write a first tool file, with a test
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Init {
@@ -23,11 +23,11 @@ pub(crate) struct Init {
 
 const EXAMPLES: &str = "\
 Examples:
-  pmcp init                            tools.py in the current directory
+  pmcp init                            tools.py and its test in the current directory
   pmcp init my-tools --lang typescript tools.ts in my-tools
 
 Python, JavaScript and TypeScript need no further installation: pmcp lends its SDK to the file. Files that are there \
-already are not overwritten.";
+already are not overwritten; a .gitignore stays as it is.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Language {
