@@ -31,6 +31,7 @@ pub(crate) mod init;
 pub(crate) mod install;
 mod oauth;
 pub(crate) mod oauth_client;
+mod overview;
 pub(crate) mod parsed;
 pub(crate) mod playground;
 mod reference;
@@ -60,6 +61,7 @@ use crate::args::parsed::{Endpoint, Options, Parsed, Source, StdioOptions};
 use crate::args::tool::{FileServer, ToolFlags};
 use crate::args::trace::MockOptions;
 use file_flags::{Served, check_sdk};
+use overview::OVERVIEW;
 use refusal::refuse;
 use settings::Settings;
 use upstream::UpstreamFlags;
@@ -238,7 +240,7 @@ struct Serve {
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
     let words = with_values(words);
     match words.get(1).and_then(|word| word.to_str()) {
-        None if words.len() < 2 => return Ok(Parsed::NoCommand(Cli::command().render_long_help().to_string())),
+        None if words.len() < 2 => return Ok(Parsed::NoCommand(OVERVIEW.to_owned())),
         Some("-v" | "-V" | "--version") => return Ok(Parsed::Print(VERSION_LINE.into())),
         _ => {}
     }

@@ -71,7 +71,7 @@ fn limits_of_the_command_line_apply_on_stdio() {
 #[test]
 fn errors_on_the_command_line_are_named_and_exit_with_2() {
     let rows: &[(&[&str], &str)] = &[
-        (&[], "Usage: pmcp <COMMAND>"),
+        (&[], "usage: pmcp <command>"),
         (&[], "pmcp dev tools.py "),
         (&["dev"], "missing file argument"),
         (&["run", "--call-timeout", "1s"], "missing file argument"),

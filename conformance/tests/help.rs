@@ -140,6 +140,21 @@ fn the_help_of_every_command_is_that_of_the_snapshot() {
 
 /// Item 91.
 #[test]
+fn a_command_line_without_a_command_shows_one_screen() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.pmcp(&[]).command().output().expect("pmcp starts");
+    let text = String::from_utf8(output.stderr).expect("it is text");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(2), &b""[..]));
+    assert!(text.lines().count() <= 24 && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let words: Vec<_> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    let all = commands(&transcript(&sandbox, &["--help"]));
+    assert!(all.len() > 15, "{all:?}");
+    let missing: Vec<_> = all.iter().filter(|name| !words.contains(&name.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}: {text}");
+}
+
+/// Item 91.
+#[test]
 fn errors_are_those_of_the_snapshot() {
     let sandbox = files();
     let text: String = MISTAKES.iter().map(|words| transcript(&sandbox, words)).collect();
