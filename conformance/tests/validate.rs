@@ -121,6 +121,21 @@ fn limits_of_a_host_are_reported_with_their_source() {
     assert_eq!(validate(&["--for", "gemini-api", "--strict"], tools()).0, Some(0), "a dot is fine there");
 }
 
+#[test]
+fn a_report_is_sarif_for_code_scanning() {
+    let tools = || vec![described("group.get", "Gets it from the group."), described("silent", "")];
+    let (code, text, error) = validate(&["--for", "claude", "--format", "sarif"], tools());
+    assert_eq!(code, Some(1), "{error}");
+    let sarif: Value = serde_json::from_str(&text).expect("it is JSON");
+    assert_eq!((&sarif["version"], &sarif["runs"][0]["tool"]["driver"]["name"]), (&json!("2.1.0"), &json!("pmcp")));
+    let results = sarif["runs"][0]["results"].as_array().expect("a list");
+    let with = |level: &str| results.iter().filter(|result| result["level"] == level).collect::<Vec<_>>();
+    assert_eq!(with("error")[0]["message"]["text"], "no description", "{sarif}");
+    let place = &with("warning")[0]["locations"][0];
+    assert_eq!(place["physicalLocation"]["artifactLocation"]["uri"], "./relay", "{sarif}");
+    assert_eq!(place["logicalLocations"][0]["name"], "group.get", "{sarif}");
+}
+
 /// Definitions of any server are read as they are, broken ones too.
 #[test]
 fn any_server_can_be_validated() {

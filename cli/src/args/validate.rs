@@ -4,7 +4,7 @@ use clap::Args;
 use protomcp_check::{HostSelection, Strictness};
 
 use crate::args::client::{ServerFlags, Target};
-use crate::args::report::{Format, format, hosts};
+use crate::args::report::hosts;
 use crate::exit::Failure;
 
 /// The flags of `pmcp validate`.
@@ -18,9 +18,9 @@ pub(super) struct Validate {
     #[arg(long)]
     strict: bool,
 
-    /// Format of the report: text or json
+    /// Format of the report: text, json, or sarif for code scanning
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format)]
-    format: Format,
+    format: ReportFormat,
 
     /// Hosts whose limits to check, such as claude, cursor, vscode or openai, separated by commas; without a value those of
     /// all hosts together
@@ -37,15 +37,36 @@ Examples:
   pmcp validate tools.py --for claude,cursor      also the limits of these hosts, as warnings
   pmcp validate tools.py --for openai --strict    fail where the OpenAI API would refuse a tool
   pmcp validate --format json -- uvx some-server  any MCP server, for a program
+  pmcp validate tools.py --format sarif           for code scanning in CI
 
 Without --for it warns of tools that some host refuses together with all others. The exit code is 1 if a tool has an error.";
+
+/// The form of the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReportFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// For services that show findings beside a change.
+    Sarif,
+}
+
+fn format(text: &str) -> Result<ReportFormat, String> {
+    match text {
+        "text" => Ok(ReportFormat::Text),
+        "json" => Ok(ReportFormat::Json),
+        "sarif" => Ok(ReportFormat::Sarif),
+        _ => Err("must be 'text' or 'json', or 'sarif' for code scanning".into()),
+    }
+}
 
 /// The options of `pmcp validate`.
 #[derive(Debug)]
 pub(crate) struct ValidateOptions {
     pub(crate) target: Target,
     pub(crate) strictness: Strictness,
-    pub(crate) format: Format,
+    pub(crate) format: ReportFormat,
     pub(crate) hosts: HostSelection,
     pub(crate) server: ServerFlags,
 }

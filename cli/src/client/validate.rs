@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use protomcp_check::{ToolDefinition, ToolSet, validate as check};
+use protomcp_check::{ToolDefinition, ToolSet, to_sarif, validate as check};
 use protomcp_client::{ClientSession, RequestError};
 use protomcp_types::{JsonObject, ListTools, RawJson};
 
 use crate::args::client::Target;
-use crate::args::report::Format;
-use crate::args::validate::ValidateOptions;
+use crate::args::shown_url::shown;
+use crate::args::validate::{ReportFormat, ValidateOptions};
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 
@@ -20,7 +20,7 @@ const MAX_PAGES: usize = 1000;
 pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
     let ValidateOptions { target, strictness, format, hosts, server } = options;
     let begun = Instant::now();
-    let name = server_name(&target);
+    let (name, artifact) = (server_name(&target), artifact(&target));
     let is_started = matches!(target, Target::File(_) | Target::Command(_));
     let connection = Connection::open(target, &server).await?;
     let listed = listed(&connection.session).await;
@@ -40,8 +40,9 @@ pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
     let set = ToolSet { server: name, instructions, tools, listed_after: is_started.then_some(took) };
     let report = check(&set, strictness, &hosts);
     exit::print(&exit::for_stdout(match format {
-        Format::Text => report.to_text(),
-        Format::Json => format!("{}\n", report.to_json()),
+        ReportFormat::Text => report.to_text(),
+        ReportFormat::Json => format!("{}\n", report.to_json()),
+        ReportFormat::Sarif => format!("{}\n", to_sarif(&report, &artifact)),
     }))?;
     match report.errors.len() {
         0 => Ok(()),
@@ -65,6 +66,16 @@ async fn listed(session: &ClientSession) -> Result<Vec<ToolDefinition>, RequestE
         }
     }
     Ok(all)
+}
+
+/// The file or the server that a finding is about.
+fn artifact(target: &Target) -> String {
+    match target {
+        Target::File(file) => file.to_string_lossy().into_owned(),
+        Target::Url(url) => shown(url),
+        Target::Proto(server) => shown(&server.url),
+        Target::Command(words) => words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
+    }
 }
 
 /// The name under which a user would add the server to a host.

@@ -40,10 +40,12 @@ pub struct ToolStatus {
 pub struct Report {
     /// The tools in their order.
     pub tools: Vec<ToolStatus>,
-    /// The errors. Without any, the tools pass.
+    /// The errors, those of the definitions themselves first. Without any, the tools pass.
     pub errors: Vec<Issue>,
     /// The findings about hosts, the worst first. Those that are errors are among the errors, too.
     pub findings: Vec<Finding>,
+    /// The number of errors of the definitions themselves.
+    own: usize,
     strictness: Strictness,
     is_for_hosts: bool,
 }
@@ -56,7 +58,7 @@ pub fn validate(set: &ToolSet, strictness: Strictness, hosts: &HostSelection) ->
     let selected = if hosts.is_empty() && strictness == Strictness::Strict { &strict } else { hosts };
     let findings = without_repeats(check_set(set, selected));
     let mut errors = issues(&set.tools, strictness);
-    let is_for_hosts = !hosts.is_empty();
+    let (own, is_for_hosts) = (errors.len(), !hosts.is_empty());
     for finding in &findings {
         if is_error(finding, strictness, is_for_hosts) {
             let tool = finding.tool.clone().unwrap_or_default();
@@ -69,7 +71,7 @@ pub fn validate(set: &ToolSet, strictness: Strictness, hosts: &HostSelection) ->
         is_ok: !faulty.contains(tool.name.as_str()),
         tokens: tokens(tool.size),
     });
-    Report { tools: status.collect(), errors, findings, strictness, is_for_hosts }
+    Report { tools: status.collect(), errors, findings, own, strictness, is_for_hosts }
 }
 
 fn is_error(finding: &Finding, strictness: Strictness, is_for_hosts: bool) -> bool {
@@ -81,6 +83,16 @@ impl Report {
     #[must_use]
     pub fn passes(&self) -> bool {
         self.errors.is_empty()
+    }
+
+    /// The errors of the definitions themselves.
+    pub(crate) fn own_errors(&self) -> &[Issue] {
+        self.errors.get(..self.own).unwrap_or_default()
+    }
+
+    /// True if a finding is an error.
+    pub(crate) fn is_error(&self, finding: &Finding) -> bool {
+        is_error(finding, self.strictness, self.is_for_hosts)
     }
 
     /// The report for people; nothing for an empty list without faults.
@@ -124,8 +136,7 @@ impl Report {
             json!({"name": tool.name, "status": status, "tokens": tool.tokens})
         };
         let severity = |finding: &Finding| {
-            let is_error = is_error(finding, self.strictness, self.is_for_hosts);
-            finding.to_json(if is_error { "error" } else { "warning" })
+            finding.to_json(if self.is_error(finding) { "error" } else { "warning" })
         };
         json!({
             "tools": self.tools.iter().map(status).collect::<Vec<_>>(),
