@@ -157,6 +157,39 @@ fn a_scenario_fails_with_the_difference() {
     assert_eq!((&report["pass"], &report["scenarios"][0]["steps"][1]["verdict"]), (&json!(false), &json!("skipped")));
 }
 
+#[test]
+fn questions_of_a_tool_are_answered_by_the_steps() {
+    let sandbox = Sandbox::new();
+    let tools = r#"
+from protomcp import ToolContext, tool
+
+@tool("Books a table.")
+def book(ctx: ToolContext) -> str:
+    form = {"type": "object", "properties": {"people": {"type": "integer"}}, "required": ["people"]}
+    answer = ctx.ask("How many people?", form)
+    return f"a table for {answer.value['people']}" if answer else "no table"
+
+@tool("Finds a title.")
+def title(ctx: ToolContext) -> str:
+    return ctx.sample([{"role": "user", "content": "A title?"}], max_tokens=10)["content"]
+"#;
+    sandbox.write("travel.py", tools);
+    let good = json!({"steps": [
+        {"call": "book", "questions": [{"message": {"contains": "people"}, "form": {"people": 4}}],
+            "expect": {"text": "a table for 4"}},
+        {"call": "book", "questions": [{"action": "decline"}], "expect": {"text": "no table"}},
+        {"call": "title", "questions": [{"message": "A title?", "reply": "Rain"}], "expect": {"text": "Rain"}},
+    ]});
+    let bad = json!({"steps": [{"call": "book", "questions": [{"action": "cancel"}, {"reply": "x"}]}]});
+    // JSON is YAML.
+    sandbox.write("good.yaml", good.to_string());
+    sandbox.write("bad.yaml", bad.to_string());
+    let (code, text, error) = run(&sandbox, &["test", "travel.py", "run", "good.yaml", "--sdk", "bundled"]);
+    assert!(code == Some(0) && text.ends_with("3 of 3 steps\n"), "{text}{error}");
+    let (code, text, _) = run(&sandbox, &["test", "travel.py", "run", "bad.yaml", "--sdk", "bundled"]);
+    assert!(code == Some(1) && text.contains("questions: 1 more expected, and the server has not asked"), "{text}");
+}
+
 /// Any server can be tested: the messages are those of its own transport.
 #[test]
 fn a_command_is_tested_as_well() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use protomcp_check::scenario::{self, Outcome, Report, Scenario};
+use protomcp_check::scenario::{self, Outcome, Questions, Report, Scenario};
 use protomcp_check::{
     CallReport, Finding, HostSelection, Lists, ToolDefinition, Trace, TraceEntry, check_result, finding_lines,
 };
@@ -55,7 +55,7 @@ fn print(text: String) -> Result<(), Failure> {
 }
 
 async fn list(target: Target, server: &ServerFlags, format: Format) -> Result<(), Failure> {
-    let connection = Connection::open_for_test(target, server, &Trace::default()).await?;
+    let connection = Connection::open_for_test(target, server, &Trace::default(), None).await?;
     let lists = lists(&connection.session).await;
     connection.close().await;
     let lists = lists.map_err(|error| Failure::failed(format!("cannot list: {error}")))?;
@@ -113,7 +113,7 @@ impl Call {
         format: Format,
     ) -> Result<(), Failure> {
         let trace = Trace::default();
-        let connection = Connection::open_for_test(target, server, &trace).await?;
+        let connection = Connection::open_for_test(target, server, &trace, None).await?;
         let outcome = self.make(arguments, &connection.session, &trace).await;
         connection.close().await;
         let failed = |error| Failure::failed(format!("calling {:?} failed: {error}", self.tool));
@@ -197,8 +197,9 @@ fn name(path: &Path) -> String {
 async fn run(scenarios: Vec<(String, Scenario)>, target: &Target, server: &ServerFlags) -> Result<Report, Failure> {
     let mut outcomes = Vec::with_capacity(scenarios.len());
     for (name, scenario) in scenarios {
-        let trace = Trace::default();
-        let connection = match Connection::open_for_test(target.clone(), server, &trace).await {
+        let (trace, questions) = (Trace::default(), Questions::default());
+        let asked = scenario.expects_questions().then_some(&questions);
+        let connection = match Connection::open_for_test(target.clone(), server, &trace, asked).await {
             Ok(connection) => connection,
             // Nothing will be different for the next one.
             Err(failure) if outcomes.is_empty() => return Err(failure),
@@ -207,7 +208,7 @@ async fn run(scenarios: Vec<(String, Scenario)>, target: &Target, server: &Serve
                 continue;
             }
         };
-        outcomes.push(scenario::run(&scenario, &name, &connection.session, &trace).await);
+        outcomes.push(scenario::run(&scenario, &name, &connection.session, &trace, &questions).await);
         connection.close().await;
     }
     Ok(Report(outcomes))

@@ -135,9 +135,7 @@ impl Report {
             let status = if tool.is_ok { "ok" } else { "error" };
             json!({"name": tool.name, "status": status, "tokens": tool.tokens})
         };
-        let severity = |finding: &Finding| {
-            finding.to_json(if self.is_error(finding) { "error" } else { "warning" })
-        };
+        let severity = |finding: &Finding| finding.to_json(if self.is_error(finding) { "error" } else { "warning" });
         json!({
             "tools": self.tools.iter().map(status).collect::<Vec<_>>(),
             "errors": self.errors.iter().map(|Issue { tool, issue }| json!({"tool": tool, "issue": issue})).collect::<Vec<_>>(),

@@ -7,6 +7,7 @@ mod duration_text;
 mod expectation;
 mod matcher;
 mod outcome;
+mod questions;
 mod run;
 mod variables;
 
@@ -21,6 +22,7 @@ use serde_json::Value;
 pub use expectation::Expectation;
 pub use matcher::Matcher;
 pub use outcome::{Outcome, Report, StepOutcome, Verdict};
+pub use questions::{Question, Questions};
 pub use run::run;
 
 /// The most steps of a scenario.
@@ -76,6 +78,9 @@ pub struct Step {
     /// The parameters of a request.
     #[serde(default)]
     params: Option<Value>,
+    /// The questions of the server in the time of the step, in their order, with the answers.
+    #[serde(default, deserialize_with = "null_as_default")]
+    questions: Vec<Question>,
     /// The time of the step.
     #[serde(default, deserialize_with = "duration_text::read")]
     timeout: Option<Duration>,
@@ -133,8 +138,15 @@ impl Scenario {
             let wrong = |why: String| ScenarioError(format!("step {}: {why}", number + 1));
             step.action().map_err(wrong)?;
             step.expect.check().map_err(wrong)?;
+            step.questions.iter().try_for_each(Question::check).map_err(wrong)?;
         }
         Ok(scenario)
+    }
+
+    /// True if a step expects questions, so that the client has to be one that can be asked.
+    #[must_use]
+    pub fn expects_questions(&self) -> bool {
+        self.steps.iter().any(|step| !step.questions.is_empty())
     }
 
     /// The same with other values of variables.
@@ -186,6 +198,10 @@ impl Step {
 
     pub(crate) fn expectation(&self) -> &Expectation {
         &self.expect
+    }
+
+    pub(crate) fn questions(&self) -> &[Question] {
+        &self.questions
     }
 
     pub(crate) fn saved(&self) -> &BTreeMap<String, String> {
@@ -302,6 +318,7 @@ steps:
             ("steps: [{call: a, timeout: soon}]", "soon"),
             ("steps: [{call: a, expects: {}}]", "expects"),
             ("steps: [{call: a, expect: {text: {matches: '('}}}]", "step 1: invalid pattern"),
+            ("steps: [{call: a, questions: [{message: x}]}]", "step 1: a question needs one of form, reply or action"),
             ("steps: [{call: a, expect: {at: {x: 1}}}]", "step 1: \"x\" is not a JSON pointer"),
             ("steps: [", "line"),
         ] {

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use crate::scenario::expectation::{Answer, Expectation, texts};
 use crate::scenario::outcome::{Outcome, StepOutcome, Verdict};
+use crate::scenario::questions::Questions;
 use crate::scenario::variables::{filled, filled_text};
 use crate::scenario::{Action, Kind, Scenario, Step};
 use crate::trace::{Direction, Trace, TraceEntry};
@@ -18,9 +19,16 @@ use crate::trace::{Direction, Trace, TraceEntry};
 /// The most pages of a list.
 const MAX_PAGES: usize = 1000;
 
-/// Runs a scenario. `trace` records the session.
-pub async fn run(scenario: &Scenario, name: &str, session: &ClientSession, trace: &Trace) -> Outcome {
-    let mut running = Running { session, trace, variables: scenario.variables.clone(), usual: scenario.timeout };
+/// Runs a scenario. `trace` records the session, and `questions` are those of its client.
+pub async fn run(
+    scenario: &Scenario,
+    name: &str,
+    session: &ClientSession,
+    trace: &Trace,
+    questions: &Questions,
+) -> Outcome {
+    let (variables, usual) = (scenario.variables.clone(), scenario.timeout);
+    let mut running = Running { session, trace, questions, variables, usual };
     let mut steps: Vec<StepOutcome> = Vec::with_capacity(scenario.steps.len());
     let mut has_failed = false;
     for step in &scenario.steps {
@@ -30,11 +38,9 @@ pub async fn run(scenario: &Scenario, name: &str, session: &ClientSession, trace
             continue;
         }
         let began = Instant::now();
-        let verdict = match running.step(step).await {
-            Ok(differences) if differences.is_empty() => Verdict::Passed,
-            Ok(differences) => Verdict::Failed(differences),
-            Err(why) => Verdict::Failed(vec![why]),
-        };
+        let mut differences = running.step(step).await.unwrap_or_else(|why| vec![why]);
+        differences.extend(questions.differences());
+        let verdict = if differences.is_empty() { Verdict::Passed } else { Verdict::Failed(differences) };
         has_failed = matches!(verdict, Verdict::Failed(_));
         steps.push(StepOutcome { name: title, verdict, took: began.elapsed() });
     }
@@ -45,6 +51,7 @@ pub async fn run(scenario: &Scenario, name: &str, session: &ClientSession, trace
 struct Running<'a> {
     session: &'a ClientSession,
     trace: &'a Trace,
+    questions: &'a Questions,
     variables: BTreeMap<String, Value>,
     usual: Duration,
 }
@@ -54,6 +61,8 @@ impl Running<'_> {
     async fn step(&mut self, step: &Step) -> Result<Vec<String>, String> {
         let (time, before) = (step.timeout(self.usual), self.trace.next());
         let expected = step.expectation().filled(&self.variables)?;
+        let asked = step.questions().iter().map(|question| question.filled(&self.variables));
+        self.questions.expect(asked.collect::<Result<_, _>>()?);
         let action = step.action()?;
         let late = |_| format!("it took longer than {time:?}");
         let deadline = tokio::time::Instant::now() + time;
