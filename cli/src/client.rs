@@ -12,6 +12,7 @@ mod list;
 mod prompt;
 mod read;
 mod refusal;
+mod scenarios;
 mod signature;
 mod test;
 mod validate;

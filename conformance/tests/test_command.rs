@@ -1,9 +1,12 @@
 //! `pmcp test`: lists, a call with its messages, and scenarios.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::Command;
 
 use protomcp_conformance::{Sandbox, living, pmcp};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// The exit code, the output and the errors of `pmcp` in a folder.
@@ -188,6 +191,55 @@ def title(ctx: ToolContext) -> str:
     assert!(code == Some(0) && text.ends_with("3 of 3 steps\n"), "{text}{error}");
     let (code, text, _) = run(&sandbox, &["test", "travel.py", "run", "bad.yaml", "--sdk", "bundled"]);
     assert!(code == Some(1) && text.contains("questions: 1 more expected, and the server has not asked"), "{text}");
+}
+
+#[test]
+fn scenarios_run_side_by_side_and_by_their_tags() {
+    let sandbox = Sandbox::new();
+    // Each end of the pipe opens when the other one does.
+    let tools = "from protomcp import tool\n\n@tool('Meets another process.')\n\
+                 def meet(mode: str) -> str:\n    open('pipe', mode).close()\n    return 'met'\n";
+    sandbox.write("meets.py", tools);
+    let pipe = Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo starts");
+    assert!(pipe.success());
+    for (name, mode, tags) in
+        [("one", "r", json!(["pair", "first"])), ("two", "w", json!(["pair"])), ("not", "x", json!([]))]
+    {
+        let step = json!({"call": "meet", "arguments": {"mode": mode}, "expect": {"text": "met"}});
+        sandbox.write(&format!("{name}.yaml"), json!({"tags": tags, "steps": [step]}).to_string());
+    }
+    let files = ["test", "meets.py", "run", "one.yaml", "two.yaml", "not.yaml", "--tag"];
+    let (code, text, error) = run(&sandbox, &[&files[..], &["pair"]].concat());
+    assert!(code == Some(0) && text.ends_with("2 of 2 scenarios passed, 2 of 2 steps\n"), "{text}{error}");
+    assert!(text.starts_with("one\n") && text.contains("\ntwo\n"), "in the order of the command line: {text}");
+    let (code, _, error) = run(&sandbox, &[&files[..], &["pears"]].concat());
+    assert!(code == Some(2) && error.contains("no scenario has the tag \"pears\"; there are first, pair"), "{error}");
+}
+
+#[test]
+fn a_save_runs_the_scenarios_again() {
+    let sandbox = sandbox("py/basics.py");
+    let expecting = |sum: u8| format!("steps: [{{call: add, arguments: {{a: 1, b: 2}}, expect: {{text: '{sum}'}}}}]");
+    sandbox.write("sum.yaml", expecting(3));
+    let mut command = sandbox.pmcp(&["test", "basics.py", "run", "sum.yaml", "--watch"]).command();
+    let mut child = command.spawn().expect("pmcp starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is a pipe")).lines().map_while(Result::ok);
+    let mut until = |part: &str| assert!(lines.any(|line| line.contains(part)), "{part} is not printed");
+    until("1 of 1 scenarios passed");
+    until("waiting for a save");
+    sandbox.write("sum.yaml", expecting(4));
+    until("text: expected \"4\", got \"3\"");
+    until("waiting for a save");
+    sandbox.write("sum.yaml", "steps: [");
+    until("waiting for a save");
+    let tools = fs::read_to_string(sandbox.path("basics.py")).expect("the file is there");
+    sandbox.write("sum.yaml", expecting(4));
+    sandbox.write("basics.py", tools.replace("str(a + b)", "str(a + b + 1)"));
+    until("1 of 1 scenarios passed");
+    until("waiting for a save");
+    let pid = Pid::from_child(&child);
+    kill_process(pid, Signal::INT).expect("it runs");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
 /// Any server can be tested: the messages are those of its own transport.

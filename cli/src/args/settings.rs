@@ -26,8 +26,8 @@ const NOT_SETTINGS: [&str; 7] =
     ["help", "answer", "header", "client-id", "client-secret-env", "client-issuer", "client-port"];
 /// Flags of tool files, which variables leave as they are in front of other servers.
 const TOOL_FILES_ONLY: [&str; 3] = ["runtime", "sdk", WATCH];
-/// Flags without a meaning for a command that accepts them to say so.
-const NOT_OF: [(&str, &str); 1] = [("run", "poll")];
+/// Flags without a meaning for a command that accepts them to say so, and one whose name has another meaning there.
+const NOT_OF: [(&str, &str); 2] = [("run", "poll"), ("test", WATCH)];
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,13 +35,8 @@ pub(super) struct Test {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format)]
     format: Format,
 
-    /// A variable of the scenarios, as NAME=VALUE; may be repeated. A value is JSON where it can be read as such
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = variable)]
-    variables: Vec<(String, Value)>,
-
-    /// Also write the outcome of the scenarios to this file, as JUnit XML for CI
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
+    #[command(flatten)]
+    scenarios: ScenarioFlags,
 
     /// Hosts whose limits to compare the result of a call with, separated by commas; without a value those of all hosts
     #[arg(long = "for", value_name = "HOSTS", num_args = 0..=1, default_missing_value = "common", value_parser = hosts)]
@@ -49,6 +44,30 @@ pub(super) struct Test {
 
     #[command(flatten)]
     server: ServerFlags,
+}
+
+/// The flags of scenarios.
+#[derive(Debug, Args)]
+struct ScenarioFlags {
+    /// A variable of the scenarios, as NAME=VALUE; may be repeated. A value is JSON where it can be read as such
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = variable)]
+    variables: Vec<(String, Value)>,
+
+    /// Run the scenarios with this tag only; may be repeated
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+
+    /// Most scenarios that run at the same time, each with its own server
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u8).range(1..=64))]
+    jobs: u8,
+
+    /// Run the scenarios again after each save of the tool file or of a scenario, until Ctrl-C
+    #[arg(long)]
+    watch: bool,
+
+    /// Also write the outcome of the scenarios to this file, as JUnit XML for CI
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
@@ -59,6 +78,7 @@ Examples:
                                                       the same with a JSON object
   pmcp test tools.py run shop.yaml --junit report.xml
                                                       steps with what is expected of each
+  pmcp test tools.py run tests/*.yaml --watch         again after each save
 
 The exit code is 1 if the tool reports an error or a scenario fails. docs/scenarios.md describes scenarios.";
 
@@ -79,7 +99,20 @@ pub(crate) enum TestAction {
     /// Calls a tool, with `name=value` or a JSON object.
     Call { tool: String, arguments: Vec<String>, trace: bool, hosts: HostSelection },
     /// Runs scenarios.
-    Scenario { files: Vec<PathBuf>, variables: Vec<(String, Value)>, junit: Option<PathBuf> },
+    Run(ScenarioOptions),
+}
+
+/// The options of scenarios.
+#[derive(Debug)]
+pub(crate) struct ScenarioOptions {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) variables: Vec<(String, Value)>,
+    pub(crate) tags: Vec<String>,
+    /// Scenarios at the same time.
+    pub(crate) jobs: usize,
+    /// Again after each save.
+    pub(crate) watch: bool,
+    pub(crate) junit: Option<PathBuf>,
 }
 
 /// The words after which the rest is known. `scenario` is the older Go program's word for `run`.
@@ -87,7 +120,7 @@ const VERBS: [&str; 4] = ["list", "call", "run", "scenario"];
 
 impl Test {
     pub(super) fn options(self) -> Result<TestOptions, Failure> {
-        let Self { words, arguments, trace, format, variables, junit, hosts, mut server } = self;
+        let Self { words, arguments, trace, format, scenarios, hosts, mut server } = self;
         let mut words = words;
         let is_verb = |word: Option<&String>| word.is_some_and(|word| VERBS.contains(&word.as_str()));
         let has_command = server.has_command();
@@ -121,7 +154,7 @@ impl Test {
                         "missing scenario: name a file in YAML; docs/scenarios.md describes it",
                     ));
                 }
-                TestAction::Scenario { files, variables, junit }
+                TestAction::Run(scenarios.options(files))
             }
             other => return Err(Failure::usage(format!("unknown subcommand \"{other}\": use list, call or run"))),
         };
@@ -129,6 +162,13 @@ impl Test {
             Some(word) => Err(Failure::usage(format!("unexpected argument \"{word}\""))),
             None => Ok(TestOptions { target, action, format, server }),
         }
+    }
+}
+
+impl ScenarioFlags {
+    fn options(self, files: Vec<PathBuf>) -> ScenarioOptions {
+        let Self { variables, tags, jobs, watch, junit } = self;
+        ScenarioOptions { files, variables, tags, jobs: usize::from(jobs), watch, junit }
     }
 }
 

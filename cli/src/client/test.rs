@@ -1,10 +1,8 @@
 //! `pmcp test`: the lists of a server, one call with the messages behind it, or scenarios.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use protomcp_check::scenario::{self, Outcome, Questions, Report, Scenario};
 use protomcp_check::{
     CallReport, Finding, HostSelection, Lists, ToolDefinition, Trace, TraceEntry, check_result, finding_lines,
 };
@@ -17,13 +15,11 @@ use crate::args::report::Format;
 use crate::args::test::{TestAction, TestOptions};
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
+use crate::client::scenarios::Scenarios;
 use crate::exit::{self, Failure};
 
 /// The most pages of a list.
 const MAX_PAGES: usize = 1000;
-
-/// The longest scenario, in bytes.
-const MAX_SCENARIO: u64 = 4 << 20;
 
 /// Carries the action out, and prints its outcome.
 pub(super) async fn test(options: TestOptions) -> Result<(), Failure> {
@@ -34,19 +30,7 @@ pub(super) async fn test(options: TestOptions) -> Result<(), Failure> {
             let arguments = Arguments::read(&arguments)?;
             Call { tool, trace, hosts }.run(arguments, target, &server, format).await
         }
-        TestAction::Scenario { files, variables, junit } => {
-            let scenarios = read(&files, &variables)?;
-            let report = run(scenarios, &target, &server).await?;
-            if let Some(path) = &junit {
-                let written = std::fs::write(path, report.to_junit());
-                written.map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
-            }
-            print(match format {
-                Format::Text => report.to_text(),
-                Format::Json => format!("{}\n", report.to_json()),
-            })?;
-            if report.passes() { Ok(()) } else { Err(Failure::failed("a scenario has failed")) }
-        }
+        TestAction::Run(options) => Scenarios { options, target, server, format }.test().await,
     }
 }
 
@@ -172,44 +156,4 @@ impl Call {
 
 fn names(tools: &[Value]) -> BTreeSet<String> {
     tools.iter().filter_map(|tool| tool["name"].as_str()).map(ToOwned::to_owned).collect()
-}
-
-/// The scenarios of these files, with the values of variables.
-fn read(files: &[PathBuf], variables: &[(String, Value)]) -> Result<Vec<(String, Scenario)>, Failure> {
-    let one = |path: &PathBuf| {
-        let wrong = |why: String| Failure::usage(format!("{}: {why}", path.display()));
-        let size = std::fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
-        if size > MAX_SCENARIO {
-            return Err(wrong(format!("{size} bytes; a scenario has {MAX_SCENARIO} at most")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        let scenario = Scenario::parse(&text).and_then(|scenario| scenario.with_variables(variables.iter().cloned()));
-        Ok((name(path), scenario.map_err(|error| wrong(error.to_string()))?))
-    };
-    files.iter().map(one).collect()
-}
-
-fn name(path: &Path) -> String {
-    path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
-}
-
-/// Runs each scenario with a server of its own.
-async fn run(scenarios: Vec<(String, Scenario)>, target: &Target, server: &ServerFlags) -> Result<Report, Failure> {
-    let mut outcomes = Vec::with_capacity(scenarios.len());
-    for (name, scenario) in scenarios {
-        let (trace, questions) = (Trace::default(), Questions::default());
-        let asked = scenario.expects_questions().then_some(&questions);
-        let connection = match Connection::open_for_test(target.clone(), server, &trace, asked).await {
-            Ok(connection) => connection,
-            // Nothing will be different for the next one.
-            Err(failure) if outcomes.is_empty() => return Err(failure),
-            Err(failure) => {
-                outcomes.push(Outcome::not_begun(name, failure.to_string()));
-                continue;
-            }
-        };
-        outcomes.push(scenario::run(&scenario, &name, &connection.session, &trace, &questions).await);
-        connection.close().await;
-    }
-    Ok(Report(outcomes))
 }

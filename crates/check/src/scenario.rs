@@ -37,6 +37,9 @@ pub struct Scenario {
     /// Its name in reports.
     #[serde(default)]
     pub name: Option<String>,
+    /// Words by which scenarios are chosen.
+    #[serde(default, deserialize_with = "null_as_default")]
+    pub tags: Vec<String>,
     /// The time of each step that has none of its own.
     #[serde(default = "usual", deserialize_with = "timeout")]
     pub timeout: Duration,
@@ -249,6 +252,7 @@ mod tests {
     fn a_scenario_is_read_with_its_defaults() {
         let text = "
 name: a shop
+tags: [quick]
 timeout: 1m30s
 variables: {city: Rome, count: 2}
 steps:
@@ -263,7 +267,7 @@ steps:
 ";
         let scenario = Scenario::parse(text).unwrap();
         assert_eq!((scenario.name.as_deref(), scenario.timeout), (Some("a shop"), Duration::from_secs(90)));
-        assert_eq!(scenario.variables["count"], json!(2));
+        assert_eq!((&scenario.variables["count"], scenario.tags.as_slice()), (&json!(2), &["quick".to_owned()][..]));
         assert_eq!(scenario.steps[0].action(), Ok(Action::List(Kind::Tools)));
         let call = Action::Call { tool: "add".into(), arguments: json!({"a": 1, "b": "{{count}}"}) };
         assert_eq!(scenario.steps[1].action(), Ok(call));
