@@ -153,6 +153,8 @@ enum Verb {
     Replay(trace::Replay),
     /// Answer a host as a recorded server did
     Mock(MockOptions),
+    /// Print a trace as a scenario of pmcp test
+    Scenario(trace::ScenarioSource),
     /// Try a tool file in a web page, with a trace of its messages
     Playground(playground::Playground),
     /// Convert schemas of tools between JSON Schema and protobuf, and look them up in schema registries
@@ -279,6 +281,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Verb::Record(record) => record.options().map(|options| Parsed::Record(Box::new(options))),
         Verb::Replay(replay) => replay.options().map(|options| Parsed::Replay(Box::new(options))),
         Verb::Mock(options) => Ok(Parsed::Mock(Box::new(options))),
+        Verb::Scenario(options) => Ok(Parsed::Scenario(Box::new(options))),
         Verb::Playground(page) => page.options(&tool_flags).map(|options| Parsed::Playground(Box::new(options))),
         Verb::Schema(options) => Ok(Parsed::Schema(Box::new(options))),
         Verb::Init(options) => Ok(Parsed::Init(Box::new(options))),

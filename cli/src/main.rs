@@ -41,6 +41,7 @@ fn main() -> ExitCode {
         Ok(Parsed::Record(options)) => exit::code(trace::record(*options)),
         Ok(Parsed::Replay(options)) => exit::code(trace::replay(*options)),
         Ok(Parsed::Mock(options)) => exit::code(trace::mock(&options)),
+        Ok(Parsed::Scenario(options)) => exit::code(trace::scenario(&options)),
         Ok(Parsed::Playground(options)) => exit::code(serve::playground::run(*options)),
         Ok(Parsed::Schema(options)) => exit::code(schema::run(*options)),
         Ok(Parsed::Init(options)) => exit::code(init::run(&options)),

@@ -1,13 +1,14 @@
-//! `pmcp record`, `pmcp replay` and `pmcp mock`: messages between pipes. What they mean is decided in `protomcp-trace`.
+//! `pmcp record`, `pmcp replay`, `pmcp mock` and `pmcp scenario`: messages between pipes. What they mean is decided in `protomcp-trace`.
 
 mod mock;
 mod parts;
 mod record;
 mod replay;
+mod scenario;
 
 use tokio::runtime::Builder;
 
-use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions};
+use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions, ScenarioSource};
 use crate::exit::Failure;
 use crate::log;
 
@@ -25,6 +26,11 @@ pub(crate) fn replay(options: ReplayOptions) -> Result<(), Failure> {
 /// Answers a host from a trace.
 pub(crate) fn mock(options: &MockOptions) -> Result<(), Failure> {
     block_on(mock::mock(options))
+}
+
+/// Prints a trace as a scenario.
+pub(crate) fn scenario(options: &ScenarioSource) -> Result<(), Failure> {
+    scenario::scenario(options)
 }
 
 fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {

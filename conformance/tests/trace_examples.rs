@@ -1,10 +1,11 @@
-//! A conversation with each of the examples is recorded, and replays without a difference. A scenario made of it passes.
+//! A conversation with each of the examples is recorded. It replays without a difference, a mock answers as the example did,
+//! and the scenario that `pmcp scenario` makes of it passes.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use protomcp_conformance::{Sandbox, link_sdk_packages, peers, root, sdk_example, tier};
+use protomcp_conformance::{Host, Sandbox, link_sdk_packages, peers, root, sdk_example, tier};
 use serde_json::{Value, json};
 
 /// The calls of an example, by its name without extension, or by its folder if it has one of its own. One without a row here is listed only.
@@ -54,15 +55,15 @@ fn round_trip(file: &Path) -> Option<String> {
         |words: &[&str]| sandbox.pmcp(words).env("HOME", &home).env("NOTES_USER", "ann").env("PROTOMCP_NODE", &node);
     let host = pmcp(&["record", &file, "--to", "trace.jsonl"]).start();
     host.initialize();
-    let names = json!({"list": "tools", "expect": {"names": host.names()}});
+    let names = host.names();
     for list in ["tools", "resources", "resources/templates", "prompts"] {
         host.ask(&format!("{list}/list"), &json!({}));
     }
-    let step = |(tool, arguments): (&str, Value)| {
-        let answer = host.answer(host.start_call(tool, &arguments)).value;
-        json!({"call": tool, "arguments": arguments, "expect": expectation(&answer)})
+    let answers = |host: &Host| -> Vec<Value> {
+        let answer = |(tool, arguments): (&str, Value)| host.answer(host.start_call(tool, &arguments)).value;
+        calls(&name).into_iter().map(answer).map(|answer| outcome(&answer)).collect()
     };
-    let steps: Vec<_> = std::iter::once(names).chain(calls(&name).into_iter().map(step)).collect();
+    let recorded = answers(&host);
     host.hang_up();
     assert!(host.exit().success(), "{file}: {}", host.stderr());
     let output = pmcp(&["replay", "trace.jsonl", &file, "--strict"]).command().output().expect("pmcp starts");
@@ -70,24 +71,19 @@ fn round_trip(file: &Path) -> Option<String> {
     if !output.status.success() || !text.contains("no difference") {
         return Some(format!("{file}: {text}"));
     }
-    // JSON is YAML.
-    sandbox.write("scenario.yaml", json!({"steps": steps}).to_string());
+    let mock = pmcp(&["mock", "trace.jsonl"]).start();
+    mock.initialize();
+    assert_eq!((mock.names(), answers(&mock)), (names, recorded), "{file}");
+    let made = pmcp(&["scenario", "trace.jsonl"]).command().output().expect("pmcp starts");
+    sandbox.write("scenario.yaml", made.stdout);
     let output = pmcp(&["test", &file, "run", "scenario.yaml"]).command().output().expect("pmcp starts");
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    let count = format!("{0} of {0} steps", steps.len());
-    (!output.status.success() || !text.contains(&count)).then(|| format!("{file}: {text}"))
+    (!output.status.success() || !text.contains("1 of 1 scenarios passed")).then(|| format!("{file}: {text}"))
 }
 
-/// The expectation of a scenario that such an answer meets.
-fn expectation(answer: &Value) -> Value {
-    let result = &answer["result"];
-    let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let texts: Vec<_> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
-    match (result.is_null(), result["isError"] == true) {
-        (true, _) => json!({"fails": answer["error"]["message"]}),
-        (false, true) => json!({"error": texts.join("\n")}),
-        (false, false) => json!({"text": texts.join("\n")}),
-    }
+/// The answer without what differs between sessions.
+fn outcome(answer: &Value) -> Value {
+    json!({"result": answer["result"], "error": answer["error"]})
 }
 
 fn all(files: impl IntoIterator<Item = PathBuf>) {

@@ -1,4 +1,4 @@
-//! `pmcp record`, `pmcp replay` and `pmcp mock`: a conversation with a tool file, held again.
+//! `pmcp record`, `pmcp replay`, `pmcp mock` and `pmcp scenario`: a conversation with a tool file, held again.
 
 use std::fs;
 
@@ -87,13 +87,34 @@ fn a_mock_answers_without_the_tool() {
 }
 
 #[test]
+fn a_trace_becomes_a_scenario() {
+    let (sandbox, _) = recorded();
+    let (code, text, error) = run(&sandbox, &["scenario", "trace.jsonl"]);
+    assert!(
+        code == Some(0) && text.starts_with("# Made of trace.jsonl by `pmcp scenario`.\nsteps:\n"),
+        "{text}{error}"
+    );
+    assert!(!text.contains("sesame"), "{text}");
+    sandbox.write("bug.yaml", text);
+    let test = ["test", "tools.py", "run", "bug.yaml"];
+    let (code, text, error) = run(&sandbox, &test);
+    assert!(code == Some(0) && text.ends_with("1 of 1 scenarios passed, 3 of 3 steps\n"), "{text}{error}");
+    sandbox.write("tools.py", TOOLS.replace("str(a + b)", "str(a - b)"));
+    let (code, text, _) = run(&sandbox, &test);
+    assert!(code == Some(1) && text.contains("text: expected \"3\", got \"-1\""), "{text}");
+}
+
+#[test]
 fn mistakes_about_traces_are_named() {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", TOOLS);
     sandbox.write("no.jsonl", "{}\n");
+    sandbox.write("empty.jsonl", "{\"trace\":\"mcp\",\"version\":1}\n");
     sandbox.write("bad.jsonl", "{\"trace\":\"mcp\",\"version\":1}\n{\"at\":1}\n");
     let rows: &[(&[&str], &str)] = &[
         (&["mock", "none.jsonl"], "none.jsonl: No such file"),
+        (&["scenario", "none.jsonl"], "none.jsonl: No such file"),
+        (&["scenario", "empty.jsonl"], "empty.jsonl has no call, list, resource or prompt with an answer: record"),
         (&["mock", "no.jsonl"], "no.jsonl: the first line is not that of a trace"),
         (&["replay", "bad.jsonl", "tools.py"], "bad.jsonl: line 2: missing field `from`"),
         (&["replay", "bad.jsonl"], "missing server"),

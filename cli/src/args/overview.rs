@@ -18,7 +18,7 @@ All commands:
 
   serve     dev, run, playground, mock
   use       list, call, read, prompt
-  check     validate, test, doctor, record, replay
+  check     validate, test, doctor, record, replay, scenario
   hosts     install, uninstall, status, bundle
   others    init, schema, config, completions, version, help
 

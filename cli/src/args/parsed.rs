@@ -11,7 +11,7 @@ use crate::args::playground::PlaygroundOptions;
 use crate::args::tcp::TcpOptions;
 use crate::args::test::TestOptions;
 use crate::args::tool::ToolFlags;
-use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions};
+use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions, ScenarioSource};
 use crate::args::upstream::Upstreams;
 use crate::args::validate::ValidateOptions;
 use crate::args::{init, install, schema};
@@ -45,6 +45,8 @@ pub(crate) enum Parsed {
     Replay(Box<ReplayOptions>),
     /// Answer from a trace.
     Mock(Box<MockOptions>),
+    /// Print a trace as a scenario.
+    Scenario(Box<ScenarioSource>),
     /// Serve a page to try a tool file.
     Playground(Box<PlaygroundOptions>),
     /// Convert or look up schemas.

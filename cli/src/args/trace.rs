@@ -71,6 +71,14 @@ pub(crate) struct MockOptions {
     pub(crate) log: LogFlags,
 }
 
+/// The flags of `pmcp scenario`.
+#[derive(Debug, Args)]
+#[command(after_help = SCENARIO)]
+pub(crate) struct ScenarioSource {
+    /// The trace
+    pub(crate) trace: PathBuf,
+}
+
 /// The server of a trace.
 #[derive(Debug, Args)]
 struct TracedServer {
@@ -104,6 +112,13 @@ The exit code is 1 if something differs.";
 const MOCK: &str = "\
 Examples:
   pmcp mock bug.jsonl   answer a host on stdio as the recorded server did";
+
+const SCENARIO: &str = "\
+Examples:
+  pmcp scenario bug.jsonl > bug.yaml   the recorded requests, with the recorded answers as expectations
+  pmcp test tools.py run bug.yaml      passes as long as the tools behave as recorded
+
+What was redacted may differ. Edit the file as any other scenario: docs/scenarios.md describes it.";
 
 /// The options of `pmcp record`.
 #[derive(Debug)]

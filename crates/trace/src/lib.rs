@@ -6,9 +6,11 @@ mod mock;
 mod recording;
 mod redaction;
 mod replay;
+mod scenario;
 
 pub use compare::{Comparison, Difference};
 pub use mock::Mock;
 pub use recording::{Entry, Party, Recording, TraceError};
 pub use redaction::{REDACTED, Redaction};
 pub use replay::{Replay, Step};
+pub use scenario::scenario;

@@ -1,0 +1,372 @@
+//! A trace as a scenario: the same requests in their order, with the recorded answers as expectations.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::message::{answer, notification, request};
+use crate::recording::{Entry, Party, Recording};
+use crate::redaction::REDACTED;
+
+/// The most steps. A scenario can have no more.
+const MAX_STEPS: usize = 10_000;
+/// The beginning of a variable, which a scenario has as the value of a variable.
+const BRACES: &str = "{{";
+
+/// The members of a step, in the order in which a person writes them.
+type Step = Vec<(&'static str, Value)>;
+
+/// The text of a scenario in YAML that a server with the behaviour of this trace passes. `title` names the trace.
+///
+/// Calls, lists, resources and prompts become steps, with the questions of the server and their answers. The expected texts
+/// leave out what was redacted. Requests that open or watch the session, and those without an answer, are left out.
+#[must_use]
+pub fn scenario(trace: &Recording, title: &str) -> String {
+    let mut conversation = Conversation { entries: &trace.entries, claimed: HashSet::new() };
+    // The last one first: a question belongs to the request that began last.
+    let places = (0..trace.entries.len()).rev();
+    let mut steps: Vec<Step> = places.filter_map(|place| conversation.step(place)).collect();
+    steps.reverse();
+    steps.truncate(MAX_STEPS);
+    let mut text = format!("# Made of {} by `pmcp scenario`.\n", title.replace(char::is_control, " "));
+    let uses_braces = steps.iter().flatten().any(|(_, value)| has_braces(value));
+    if uses_braces {
+        text.push_str("variables: {braces: \"{{\"}\n");
+    }
+    text.push_str("steps:\n");
+    for step in steps {
+        for (index, (name, value)) in step.into_iter().enumerate() {
+            let mark = if index == 0 { "  - " } else { "    " };
+            let _always = writeln!(text, "{mark}{name}: {}", yaml(&guarded(value)));
+        }
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n"
+}
+
+struct Conversation<'a> {
+    entries: &'a [Entry],
+    /// The messages of the server that are a part of a step.
+    claimed: HashSet<usize>,
+}
+
+impl<'a> Conversation<'a> {
+    /// The step of the request at this place, if it is one.
+    fn step(&mut self, place: usize) -> Option<Step> {
+        let entry = self.entries.get(place).filter(|entry| entry.from == Party::Client)?;
+        let (method, _) = request(&entry.message)?;
+        let (end, found) = self.answer_to(place, &entry.message)?;
+        let params = &entry.message["params"];
+        let named = |word: &'static str, member: &str| vec![(word, params[member].clone())];
+        let mut step = match method {
+            "tools/call" => with_arguments(named("call", "name"), params),
+            "prompts/get" => with_arguments(named("prompt", "name"), params),
+            "resources/read" => named("read", "uri"),
+            _ => return self.list(method, params, place, found),
+        };
+        if found["result"]["resultType"] == "input_required" {
+            return None;
+        }
+        let mut expected = expectation(found);
+        if method == "tools/call" {
+            let questions = self.questions(place, end);
+            if !questions.is_empty() {
+                step.push(("questions", questions.into()));
+            }
+            let changes = self.changes(place, end);
+            if !changes.is_empty() {
+                expected.insert("changes".into(), changes.into());
+            }
+        }
+        if !expected.is_empty() {
+            step.push(("expect", expected.into()));
+        }
+        Some(step)
+    }
+
+    /// The step of a list. Later pages are a part of the first.
+    fn list(&self, method: &str, params: &Value, place: usize, found: &Value) -> Option<Step> {
+        let (word, member) = match method {
+            "tools/list" => ("tools", "tools"),
+            "resources/list" => ("resources", "resources"),
+            "resources/templates/list" => ("templates", "resourceTemplates"),
+            "prompts/list" => ("prompts", "prompts"),
+            _ => return None,
+        };
+        if params["cursor"].is_string() {
+            return None;
+        }
+        let mut names = names(&found["result"][member]);
+        let (mut page, mut from) = (found, place);
+        while let Some(cursor) = page["result"]["nextCursor"].as_str() {
+            let is_next = |entry: &Entry| {
+                entry.from == Party::Client
+                    && request(&entry.message).is_some_and(|(known, _)| known == method)
+                    && entry.message["params"]["cursor"] == cursor
+            };
+            let later = self.entries.iter().enumerate().skip(from + 1);
+            let Some((next, entry)) = later.into_iter().find(|(_, entry)| is_next(entry)) else { break };
+            let Some((_, answer)) = self.answer_to(next, &entry.message) else { break };
+            names.extend(self::names(&answer["result"][member]));
+            (page, from) = (answer, next);
+        }
+        let expected = match found.get("error") {
+            Some(error) => json!({"fails": error["message"]}),
+            None => json!({"names": names}),
+        };
+        Some(vec![("list", json!(word)), ("expect", expected)])
+    }
+
+    /// The answer to the request at this place, and its own place.
+    fn answer_to(&self, place: usize, asked: &Value) -> Option<(usize, &'a Value)> {
+        let (_, id) = request(asked)?;
+        let entries: &'a [Entry] = self.entries;
+        let mut later = entries.iter().enumerate().skip(place + 1);
+        let is_answer = |entry: &Entry| entry.from == Party::Server && answer(&entry.message) == Some(id);
+        let (end, entry) = later.find(|(_, entry)| is_answer(entry))?;
+        Some((end, &entry.message))
+    }
+
+    /// The questions of the server between a request and its answer.
+    fn questions(&mut self, place: usize, end: usize) -> Vec<Value> {
+        let mut all = Vec::new();
+        for at in place + 1..end {
+            let question = self.entries.get(at).filter(|entry| entry.from == Party::Server).and_then(|entry| {
+                let (method, id) = request(&entry.message)?;
+                let mut later = self.entries.iter().skip(at + 1);
+                let reply = later.find(|later| later.from == Party::Client && answer(&later.message) == Some(id))?;
+                answered(method, &entry.message["params"], &reply.message["result"])
+            });
+            if let Some(question) = question.filter(|_| self.claimed.insert(at)) {
+                all.push(question);
+            }
+        }
+        all
+    }
+
+    /// The lists that the server says have changed between a request and the next one after its answer.
+    fn changes(&mut self, place: usize, end: usize) -> Vec<Value> {
+        let mut all: Vec<Value> = Vec::new();
+        for (at, entry) in self.entries.iter().enumerate().skip(place + 1) {
+            if at > end && entry.from == Party::Client && request(&entry.message).is_some() {
+                break;
+            }
+            let method = notification(&entry.message).filter(|_| entry.from == Party::Server).unwrap_or_default();
+            let list = method.strip_prefix("notifications/").and_then(|rest| rest.strip_suffix("/list_changed"));
+            if let Some(list) = list.filter(|_| self.claimed.insert(at))
+                && !all.iter().any(|known| known == list)
+            {
+                all.push(list.into());
+            }
+        }
+        all
+    }
+}
+
+fn with_arguments(mut step: Step, params: &Value) -> Step {
+    let arguments = &params["arguments"];
+    if arguments.as_object().is_some_and(|arguments| !arguments.is_empty()) {
+        step.push(("arguments", arguments.clone()));
+    }
+    step
+}
+
+/// A question with its answer. A page, and a request for roots, cannot be a part of a scenario.
+fn answered(method: &str, asked: &Value, reply: &Value) -> Option<Value> {
+    match method {
+        "elicitation/create" => {
+            let message = expected_text(asked["message"].as_str()?);
+            Some(match reply["action"].as_str()? {
+                "accept" => {
+                    json!({"message": message, "form": reply.get("content").cloned().unwrap_or_else(|| json!({}))})
+                }
+                action => json!({"message": message, "action": action}),
+            })
+        }
+        "sampling/createMessage" => Some(json!({"reply": reply["content"]["text"].as_str()?})),
+        _ => None,
+    }
+}
+
+/// The expected outcome of a request with this answer.
+fn expectation(found: &Value) -> Map<String, Value> {
+    let mut all = Map::new();
+    if let Some(error) = found.get("error") {
+        all.insert("fails".into(), expected_text(error["message"].as_str().unwrap_or_default()));
+        return all;
+    }
+    let result = &found["result"];
+    let text = texts(result);
+    if result["isError"] == true {
+        all.insert("error".into(), if text.is_empty() { json!(true) } else { expected_text(&text) });
+        return all;
+    }
+    let structured = &result["structuredContent"];
+    let is_mirror = serde_json::from_str::<Value>(&text).is_ok_and(|mirror| mirror == *structured);
+    if !structured.is_null() && !structured.to_string().contains(REDACTED) {
+        all.insert("at".into(), json!({"/structuredContent": {"equals": structured}}));
+    }
+    if !text.is_empty() && (all.is_empty() || !is_mirror) {
+        all.insert("text".into(), expected_text(&text));
+    }
+    all
+}
+
+/// The text, or the pattern of a text with redacted parts.
+fn expected_text(text: &str) -> Value {
+    if !text.contains(REDACTED) {
+        return json!(text);
+    }
+    let parts: Vec<_> = text.split(REDACTED).map(regex::escape).collect();
+    json!({"matches": format!(r"(?s)\A{}\z", parts.join(".*"))})
+}
+
+/// The texts of a result, as a scenario compares them.
+fn texts(result: &Value) -> String {
+    let blocks = ["content", "contents"].iter().filter_map(|member| result[member].as_array()).flatten();
+    let messages = result["messages"].as_array().into_iter().flatten().map(|message| &message["content"]);
+    let text = |block: &Value| Some(block["text"].as_str().or_else(|| block["resource"]["text"].as_str())?.to_owned());
+    blocks.chain(messages).filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
+fn names(list: &Value) -> Vec<Value> {
+    let name = |item: &Value| item.get("uri").or_else(|| item.get("uriTemplate")).or_else(|| item.get("name")).cloned();
+    list.as_array().into_iter().flatten().filter_map(name).collect()
+}
+
+fn has_braces(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(BRACES),
+        Value::Array(all) => all.iter().any(has_braces),
+        Value::Object(members) => members.values().any(has_braces),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// The value in which no text is taken for a variable.
+fn guarded(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(text.replace(BRACES, "{{braces}}")),
+        Value::Array(all) => all.into_iter().map(guarded).collect(),
+        Value::Object(members) => members.into_iter().map(|(name, inner)| (name, guarded(inner))).collect(),
+        other => other,
+    }
+}
+
+/// The value as JSON, which is YAML but for characters that YAML wants escaped.
+fn yaml(value: &Value) -> String {
+    value.to_string().chars().fold(String::new(), |mut text, c| {
+        match c {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                let _always = write!(text, "\\u{:04x}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The scenario of a conversation: `c` is the client.
+    fn of(messages: &[(char, Value)]) -> String {
+        let mut trace = Recording::new("test");
+        for (from, message) in messages {
+            trace.push(0, if *from == 'c' { Party::Client } else { Party::Server }, message.clone());
+        }
+        scenario(&trace, "a.jsonl")
+    }
+
+    fn call(id: u64, arguments: &Value) -> Value {
+        json!({"id": id, "method": "tools/call", "params": {"name": "add", "arguments": arguments, "_meta": {"a": 1}}})
+    }
+
+    fn text(id: u64, text: &str) -> Value {
+        json!({"id": id, "result": {"content": [{"type": "text", "text": text}]}})
+    }
+
+    #[test]
+    fn requests_become_steps_and_answers_expectations() {
+        let made = of(&[
+            ('c', json!({"id": 0, "method": "initialize", "params": {}})),
+            ('s', json!({"id": 0, "result": {}})),
+            ('c', json!({"id": 1, "method": "tools/list"})),
+            ('s', json!({"id": 1, "result": {"tools": [{"name": "add"}], "nextCursor": "x"}})),
+            ('c', json!({"id": 2, "method": "tools/list", "params": {"cursor": "x"}})),
+            ('s', json!({"id": 2, "result": {"tools": [{"name": "pay"}]}})),
+            ('c', call(3, &json!({"a": 1}))),
+            ('s', text(3, "got [redacted]!")),
+            ('c', call(4, &json!({}))),
+            ('s', json!({"id": 4, "error": {"code": -32602, "message": "no"}})),
+            ('c', call(5, &json!({}))),
+            ('s', json!({"id": 5, "result": {"isError": true, "content": [{"type": "text", "text": "bad"}]}})),
+            ('c', json!({"id": 6, "method": "resources/read", "params": {"uri": "a:b"}})),
+            ('s', json!({"id": 6, "result": {"contents": [{"uri": "a:b", "text": "x"}]}})),
+            ('c', json!({"id": 7, "method": "ping"})),
+            ('s', json!({"id": 7, "result": {}})),
+            ('c', call(8, &json!({"never": "answered"}))),
+        ]);
+        let expected = "# Made of a.jsonl by `pmcp scenario`.
+steps:
+  - list: \"tools\"
+    expect: {\"names\":[\"add\",\"pay\"]}
+
+  - call: \"add\"
+    arguments: {\"a\":1}
+    expect: {\"text\":{\"matches\":\"(?s)\\\\Agot .*!\\\\z\"}}
+
+  - call: \"add\"
+    expect: {\"fails\":\"no\"}
+
+  - call: \"add\"
+    expect: {\"error\":\"bad\"}
+
+  - read: \"a:b\"
+    expect: {\"text\":\"x\"}
+";
+        assert_eq!(made, expected);
+    }
+
+    #[test]
+    fn questions_and_changes_are_those_of_their_call() {
+        let question = json!({"id": "q", "method": "elicitation/create", "params": {"message": "Who?"}});
+        let changed = json!({"method": "notifications/tools/list_changed"});
+        let made = of(&[
+            ('c', call(1, &json!({}))),
+            ('c', call(2, &json!({}))),
+            ('s', question),
+            ('c', json!({"id": "q", "result": {"action": "accept", "content": {"name": "Ann"}}})),
+            ('s', text(1, "a")),
+            ('s', text(2, "b")),
+            ('s', changed.clone()),
+            ('s', changed),
+        ]);
+        let steps: Vec<_> = made.split("  - ").skip(1).collect();
+        assert_eq!(steps[0], "call: \"add\"\n    expect: {\"text\":\"a\"}\n\n");
+        let line = steps[1].lines().find_map(|line| line.strip_prefix("    questions: ")).unwrap();
+        let questions: Value = serde_json::from_str(line).unwrap();
+        assert_eq!(questions, json!([{"message": "Who?", "form": {"name": "Ann"}}]));
+        assert!(steps[1].contains("\"changes\":[\"tools\"]"), "{made}");
+    }
+
+    #[test]
+    fn texts_are_neither_variables_nor_broken_lines() {
+        let made = of(&[('c', call(1, &json!({"a": "{{x}}"}))), ('s', text(1, "\u{85}\n{{"))]);
+        assert!(made.contains("variables: {braces: \"{{\"}\nsteps:\n"), "{made}");
+        assert!(made.contains("arguments: {\"a\":\"{{braces}}x}}\"}"), "{made}");
+        assert!(made.contains("{\"text\":\"\\u0085\\n{{braces}}\"}"), "{made}");
+    }
+
+    #[test]
+    fn a_structured_result_is_compared_without_its_mirror() {
+        let result = |text: &str| json!({"id": 1, "result": {"structuredContent": {"sum": 5}, "content": [{"type": "text", "text": text}]}});
+        let made = of(&[('c', call(1, &json!({}))), ('s', result("{\"sum\": 5}"))]);
+        assert!(made.contains("{\"at\":{\"/structuredContent\":{\"equals\":{\"sum\":5}}}}"), "{made}");
+        let made = of(&[('c', call(1, &json!({}))), ('s', result("the sum is 5"))]);
+        assert!(made.contains("\"text\":\"the sum is 5\""), "{made}");
+    }
+}
