@@ -9,6 +9,7 @@ mod content;
 mod doctor;
 mod form;
 mod list;
+mod printed;
 mod prompt;
 mod read;
 mod refusal;

@@ -1,5 +1,6 @@
 //! `pmcp install`, `uninstall` and `status`: servers in the configuration of hosts.
 
+pub(crate) mod configured;
 mod report;
 mod server;
 mod trial;

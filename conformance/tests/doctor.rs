@@ -4,13 +4,13 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
-use protomcp_conformance::{Sandbox, living, peers};
-use serde_json::Value;
+use protomcp_conformance::{Sandbox, living, peers, pmcp};
+use serde_json::{Value, json};
 
 /// The exit code and the findings, each as its health and its text with its fix.
 fn doctor(sandbox: &Sandbox, words: &[&str]) -> (Option<i32>, Vec<(String, String)>) {
     let words = [&["doctor", "--format", "json"], words].concat();
-    let output = sandbox.pmcp(&words).command().output().expect("pmcp starts");
+    let output = sandbox.pmcp(&words).env("HOME", sandbox.path("home")).command().output().expect("pmcp starts");
     assert_eq!(living(sandbox.marker()), [], "the trial start has ended");
     let report: Value = serde_json::from_slice(&output.stdout).expect("it prints JSON");
     assert_eq!(report["well"], output.status.success());
@@ -36,6 +36,44 @@ fn a_healthy_file_is_well() {
     assert!(finding(&checks, "start").contains(" tools after "), "{checks:?}");
     let text = sandbox.pmcp(&["doctor", "basics.py"]).command().output().expect("pmcp starts").stdout;
     assert!(String::from_utf8_lossy(&text).starts_with("✓ file         basics.py\n✓ interpreter  "));
+}
+
+#[test]
+fn hosts_that_start_the_file_are_named() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let (code, checks) = doctor(&sandbox, &[]);
+    assert_eq!(code, Some(0), "{checks:?}");
+    assert!(finding(&checks, "host").contains("none starts it") && finding(&checks, "file").is_empty(), "{checks:?}");
+    let (file, program) = (sandbox.path("basics.py").display().to_string(), pmcp().display().to_string());
+    let configure = |program: &str| {
+        let servers = json!({"mcpServers": {"mine": {"command": program, "args": ["dev", file]}}});
+        fs::create_dir_all(sandbox.path("home/.cursor")).expect("the sandbox can be written");
+        fs::write(sandbox.path("home/.cursor/mcp.json"), servers.to_string()).expect("the sandbox can be written");
+    };
+    configure(&program);
+    let (code, checks) = doctor(&sandbox, &["basics.py"]);
+    assert_eq!(code, Some(0), "{checks:?}");
+    let starts = format!("good: Cursor starts \"mine\": {program} dev {file}");
+    assert!(finding(&checks, "host").starts_with(&starts), "{checks:?}");
+    configure("/no/such/pmcp");
+    for words in [&["basics.py"][..], &[]] {
+        let (code, checks) = doctor(&sandbox, words);
+        let found = finding(&checks, "host");
+        assert!(code == Some(1) && found.contains("there is no /no/such/pmcp"), "{words:?}: {checks:?}");
+        assert!(found.contains(" / pmcp install ") && found.ends_with(" --client cursor"), "{words:?}: {checks:?}");
+    }
+}
+
+#[test]
+fn a_file_that_prints_while_it_starts_is_named() {
+    let sandbox = Sandbox::new();
+    let tools = "from protomcp import tool\n\nprint('loading')\n\n@tool('Says hello.')\ndef hello() -> str:\n    return 'hello'\n";
+    sandbox.write("prints.py", tools);
+    let (code, checks) = doctor(&sandbox, &["prints.py"]);
+    let found = finding(&checks, "output");
+    assert!(code == Some(0) && found.starts_with("doubtful: it prints to standard output"), "{checks:?}");
+    assert!(found.contains("\"loading\" / print to standard error"), "{checks:?}");
 }
 
 #[test]

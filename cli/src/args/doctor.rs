@@ -11,8 +11,8 @@ use crate::args::report::{Format, format};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DoctorOptions {
-    /// The tool file
-    pub(crate) file: PathBuf,
+    /// The tool file; without one, the machine and the hosts are examined
+    pub(crate) file: Option<PathBuf>,
 
     /// Run the file with this program instead of the one for its extension
     #[arg(long, value_name = "PROGRAM")]
@@ -29,7 +29,8 @@ pub(crate) struct DoctorOptions {
 
 const EXAMPLES: &str = "\
 Examples:
-  pmcp doctor tools.py                 interpreter, SDK, a trial start, socket, limits
+  pmcp doctor                          the machine, and the servers of hosts that run pmcp
+  pmcp doctor tools.py                 interpreter, SDK, a trial start, hosts that have it, socket, limits
   pmcp doctor tools.py --port 8080     also the port for pmcp run --transport http
 
 The exit code is 1 if something is wrong; each finding says how to correct it.";

@@ -17,7 +17,9 @@ use crate::args::choices::Sdk as SdkChoice;
 use crate::args::doctor::DoctorOptions;
 use crate::args::report::Format;
 use crate::args::tool::url_as_file;
+use crate::client::printed;
 use crate::exit::{self, Failure};
+use crate::install::configured::configured;
 use crate::lending;
 use crate::served_file::ServedFile;
 
@@ -35,46 +37,63 @@ const MAX_SOURCE: u64 = 4 << 20;
 /// Prints what is wrong with the file.
 pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
     let DoctorOptions { file, runtime, port, format } = options;
-    if let Some(failure) = url_as_file(&file) {
-        return Err(failure);
-    }
-    let mut tool = ToolFile::new(&file).lend(lending::lender(SdkChoice::default()));
-    if let Some(runtime) = &runtime {
-        tool = tool.runtime(runtime);
-    }
-    let report = diagnose(&facts(&file, &tool, port).await);
+    let of_machine = of_machine(file.as_deref(), port);
+    let facts = match &file {
+        None => of_machine,
+        Some(file) => {
+            if let Some(failure) = url_as_file(file) {
+                return Err(failure);
+            }
+            let tool = ToolFile::new(file).lend(lending::lender(SdkChoice::default()));
+            let tool = runtime.iter().fold(tool, ToolFile::runtime);
+            of_file(of_machine, file, &tool).await
+        }
+    };
+    let report = diagnose(&facts);
     exit::print(&exit::for_stdout(match format {
         Format::Text => report.to_text(),
         Format::Json => format!("{}\n", report.to_json()),
     }))?;
-    if report.is_well() { Ok(()) } else { Err(Failure::failed(format!("{} does not work yet", file.display()))) }
+    match (report.is_well(), file) {
+        (true, _) => Ok(()),
+        (false, Some(file)) => Err(Failure::failed(format!("{} does not work yet", file.display()))),
+        (false, None) => Err(Failure::failed("something is wrong: see the fixes")),
+    }
 }
 
-async fn facts(file: &Path, tool: &ToolFile, port: Option<u16>) -> Facts {
-    let command = tool.command();
-    let is_program = Path::new(command.program()).file_name() == file.file_name();
-    let access = if tool.is_runnable() { access(file, is_program) } else { Access::Directory };
-    let mut facts = Facts {
-        file: file.to_owned(),
-        access,
+/// The facts that need no start.
+fn of_machine(file: Option<&Path>, port: Option<u16>) -> Facts {
+    let project = file.unwrap_or(Path::new("."));
+    Facts {
+        file: file.map(Path::to_owned),
+        hosts: Some(configured(file)),
         socket: Some(socket()),
         port: port.map(|port| (port, TcpListener::bind(("localhost", port)).err().map(|error| error.to_string()))),
-        watches: setting("max_user_watches").map(|allowed| (allowed, directories(file))),
+        watches: setting("max_user_watches").map(|allowed| (allowed, directories(project))),
         instances: setting("max_user_instances"),
         open_files: open_files(),
         ..Facts::default()
-    };
-    if matches!(access, Access::Missing | Access::Directory) {
+    }
+}
+
+/// With the facts about a file.
+async fn of_file(mut facts: Facts, file: &Path, tool: &ToolFile) -> Facts {
+    let command = tool.command();
+    let is_program = Path::new(command.program()).file_name() == file.file_name();
+    facts.access = if tool.is_runnable() { access(file, is_program) } else { Access::Directory };
+    if matches!(facts.access, Access::Missing | Access::Directory) {
         return facts;
     }
     facts.program = program(&command, is_program).await;
-    if access == Access::Fine && facts.program.is_found {
+    if facts.access == Access::Fine && facts.program.is_found {
         if let Some(server) = tool.server_command() {
             facts.sdk = Some(Sdk::Other);
             facts.start = Some(start_server(file, server).await);
         } else {
             facts.sdk = sdk(file, &command).await;
+            printed::keep_first();
             facts.start = Some(start(file, tool).await);
+            facts.printed = printed::first();
         }
     }
     facts

@@ -1,7 +1,7 @@
 //! The output of `pmcp install`, `uninstall` and `status`.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{MAIN_SEPARATOR, Path};
 
 use protomcp_install::{Edit, Found, Host, InstallError, Installed, Installer, ListedServer, Server, diff};
 use serde_json::json;
@@ -157,10 +157,18 @@ pub(super) fn status_json(found: &[(&Host, Installed)]) -> String {
 }
 
 /// Reasons for which a host cannot start a server.
-fn problems(server: &ListedServer) -> Vec<String> {
+pub(super) fn problems(server: &ListedServer) -> Vec<String> {
     let mut problems = Vec::new();
-    if let Some(program) = server.command.first().filter(|program| !Path::new(program).exists()) {
-        problems.push(format!("there is no {program}: install it again"));
+    match server.command.first() {
+        Some(program) if program.contains(MAIN_SEPARATOR) => {
+            if !Path::new(program).exists() {
+                problems.push(format!("there is no {program}: install it again"));
+            }
+        }
+        Some(program) if !is_in_path(program) => {
+            problems.push(format!("there is no {program} in PATH: name the program by its path"));
+        }
+        Some(_) | None => {}
     }
     let verbs = ["dev", "run"];
     let file =
@@ -169,6 +177,11 @@ fn problems(server: &ListedServer) -> Vec<String> {
         problems.push(format!("there is no {file}: pmcp uninstall {}", server.name));
     }
     problems
+}
+
+fn is_in_path(program: &str) -> bool {
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
 /// A text with the home directory as `~`.

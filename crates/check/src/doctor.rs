@@ -2,7 +2,7 @@
 //!
 //! [`Facts`] is a value: the program that gathers it runs commands and reads files. [`diagnose`] decides.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -13,14 +13,18 @@ const SOCKET_PATH: usize = 107;
 const WATCHES: u64 = 8192;
 /// The descriptors that a tool with some connections needs.
 const OPEN_FILES: u64 = 256;
+/// The longest line of a process that a finding repeats, in characters.
+const MAX_LINE: usize = 100;
+/// The most servers of hosts that are findings.
+const MAX_HOSTS: usize = 50;
 /// Hosts with the least patience wait this long for the first list.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The facts about a tool file and the machine. `None`: not known, or of no matter.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// The file as it was named.
-    pub file: PathBuf,
+    /// The file as it was named; without one, the facts are about the machine.
+    pub file: Option<PathBuf>,
     /// Its state.
     pub access: Access,
     /// The program that runs it.
@@ -29,6 +33,10 @@ pub struct Facts {
     pub sdk: Option<Sdk>,
     /// The outcome of a trial start.
     pub start: Option<Start>,
+    /// The first line that the trial start has printed on standard output.
+    pub printed: Option<String>,
+    /// The servers of hosts that start the file; without a file, those that run this program.
+    pub hosts: Option<Vec<Configured>>,
     /// The directory for the socket.
     pub socket: Option<Socket>,
     /// A port that the user has named, and the reason why it cannot be used, if there is one.
@@ -115,6 +123,21 @@ pub struct Socket {
     pub why: Option<String>,
 }
 
+/// A server in the file of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Configured {
+    /// The host in a sentence.
+    pub host: String,
+    /// The name of the server.
+    pub server: String,
+    /// The command that the host starts, or the URL.
+    pub starts: String,
+    /// The reason why the host cannot start it, if there is one.
+    pub fault: Option<String>,
+    /// The command that puts it right.
+    pub fix: String,
+}
+
 /// The weight of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
@@ -146,13 +169,15 @@ pub struct Diagnoses(pub Vec<Diagnosis>);
 /// The findings about each part.
 #[must_use]
 pub fn diagnose(facts: &Facts) -> Diagnoses {
-    let mut all = vec![file(facts)];
-    if !matches!(facts.access, Access::Missing | Access::Directory) {
+    let mut all: Vec<Diagnosis> = facts.file.as_deref().map(|name| file(name, facts.access)).into_iter().collect();
+    if facts.file.is_some() && !matches!(facts.access, Access::Missing | Access::Directory) {
         all.push(program(&facts.program));
         let is_started = matches!(facts.start, Some(Start::Ready { .. }));
         all.extend(facts.sdk.as_ref().map(|found| sdk(found, is_started)));
         all.extend(facts.start.iter().flat_map(start));
+        all.extend(facts.printed.as_deref().map(output));
     }
+    all.extend(facts.hosts.iter().flat_map(|hosts| self::hosts(hosts, facts.file.as_deref())));
     all.extend(facts.socket.as_ref().map(socket));
     all.extend(facts.port.as_ref().map(|(port, why)| self::port(*port, why.as_deref())));
     all.extend(facts.watches.map(|(allowed, needed)| watches(allowed, needed)));
@@ -173,9 +198,9 @@ fn bad(part: &'static str, found: impl Into<String>, fix: impl Into<String>) -> 
     Diagnosis { part, health: Health::Bad, found: found.into(), fix: fix.into() }
 }
 
-fn file(facts: &Facts) -> Diagnosis {
-    let (part, name) = ("file", facts.file.display());
-    match facts.access {
+fn file(name: &Path, access: Access) -> Diagnosis {
+    let (part, name) = ("file", name.display());
+    match access {
         Access::Fine => good(part, name.to_string()),
         Access::Missing => bad(part, format!("there is no {name}"), "correct the path; a host needs an absolute one"),
         Access::Unreadable => {
@@ -251,6 +276,32 @@ fn start(start: &Start) -> Vec<Diagnosis> {
             all
         }
     }
+}
+
+/// A line on standard output. The bridge logs it; without a bridge it breaks the session.
+fn output(line: &str) -> Diagnosis {
+    let shown: String = line.chars().take(MAX_LINE).collect();
+    let fix = "print to standard error (in Python print(…, file=sys.stderr), in JavaScript console.error): a host that starts \
+               the file without pmcp reads messages there";
+    doubtful("output", format!("it prints to standard output while it starts: {shown:?}"), fix)
+}
+
+/// The hosts that have the file, or without one those that have any server of this program.
+fn hosts(all: &[Configured], file: Option<&Path>) -> Vec<Diagnosis> {
+    let part = "host";
+    if all.is_empty() {
+        let name = file.map_or_else(|| "FILE".into(), |file| file.display().to_string());
+        return vec![good(part, format!("none starts it; `pmcp install {name}` adds it to one"))];
+    }
+    let one = |configured: &Configured| {
+        let Configured { host, server, starts, fault, fix } = configured;
+        let found = format!("{host} starts \"{server}\": {starts}");
+        match fault {
+            None => good(part, found),
+            Some(fault) => bad(part, format!("{found}\n{fault}"), fix.clone()),
+        }
+    };
+    all.iter().take(MAX_HOSTS).map(one).collect()
 }
 
 fn socket(socket: &Socket) -> Diagnosis {

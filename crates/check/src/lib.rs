@@ -21,7 +21,7 @@ mod upstream;
 
 pub use adapt::Adaptation;
 pub use definition::{ToolDefinition, ToolSet};
-pub use doctor::{Access, Diagnoses, Diagnosis, Facts, Health, Program, Sdk, Socket, Start, diagnose};
+pub use doctor::{Access, Configured, Diagnoses, Diagnosis, Facts, Health, Program, Sdk, Socket, Start, diagnose};
 pub use finding::{Finding, finding_lines};
 pub use host_layer::{ForHosts, HostLayer};
 pub use hosts::{Certainty, Effect, Host, HostRule, HostSelection, UnknownHost, hosts, rules};

@@ -14,7 +14,7 @@ fn facts() -> Facts {
         variable: Some("PROTOMCP_PYTHON"),
     };
     Facts {
-        file: "tools.py".into(),
+        file: Some("tools.py".into()),
         program: python,
         sdk: Some(Sdk::Found("0.3.1".into())),
         start: ready(2, Duration::from_millis(300), true),
@@ -107,6 +107,42 @@ fn each_fault_of_the_machine_has_its_fix() {
         (|facts| facts.instances = Some(4), "watchers", Doubtful, "4 programs", "max_user_instances"),
         (|facts| facts.open_files = Some(64), "open files", Doubtful, "at most 64", "ulimit"),
     ]);
+}
+
+fn configured(fault: Option<&str>) -> Configured {
+    Configured {
+        host: "Cursor".into(),
+        server: "tools".into(),
+        starts: "pmcp dev /a/tools.py".into(),
+        fault: fault.map(Into::into),
+        fix: "pmcp install tools.py --client cursor".into(),
+    }
+}
+
+#[test]
+fn prints_and_hosts_have_their_fixes() {
+    use Health::{Bad, Doubtful};
+    check(&[
+        (|facts| facts.printed = Some("hi".into()), "output", Doubtful, "starts: \"hi\"", "file=sys.stderr"),
+        (
+            |facts| facts.hosts = Some(vec![configured(Some("there is no pmcp"))]),
+            "host",
+            Bad,
+            "no pmcp",
+            "pmcp install",
+        ),
+    ]);
+    let well = diagnose(&Facts { hosts: Some(vec![configured(None)]), ..facts() });
+    assert!(well.is_well() && well.to_text().contains("Cursor starts \"tools\": pmcp dev /a/tools.py"), "{well:?}");
+    let none = diagnose(&Facts { hosts: Some(Vec::new()), ..facts() });
+    assert!(none.is_well() && none.to_text().contains("`pmcp install tools.py` adds it"), "{none:?}");
+}
+
+#[test]
+fn a_machine_without_a_file_has_findings() {
+    let all = diagnose(&Facts { file: None, hosts: Some(Vec::new()), ..facts() });
+    let parts: Vec<_> = all.0.iter().map(|one| one.part).collect();
+    assert_eq!(parts, ["host", "socket", "port", "watches", "watchers", "open files"]);
 }
 
 #[test]
