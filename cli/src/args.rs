@@ -34,6 +34,7 @@ pub(crate) mod oauth_client;
 mod overview;
 pub(crate) mod parsed;
 pub(crate) mod playground;
+pub(crate) mod proto;
 mod reference;
 mod refusal;
 pub(crate) mod registry;

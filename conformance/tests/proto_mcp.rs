@@ -1,5 +1,7 @@
 //! `pmcp` answers clients of proto-mcp: on standard input and output, and over TCP beside hosts of JSON-RPC.
 
+mod flags;
+
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};

@@ -14,6 +14,7 @@ use protomcp_watch::Watch;
 use crate::args::admission::AdmissionFlags;
 use crate::args::choices::{HotReload, OutputSchema, Sdk, ToolList, ValidateArgs};
 use crate::args::identity::IdentityFlags;
+use crate::args::proto::ProtoFlags;
 use crate::args::refusal::USAGE;
 use crate::args::registry::RegistryFlags;
 use crate::args::report::hosts;
@@ -188,6 +189,9 @@ pub(crate) struct LimitFlags {
 
     #[command(flatten)]
     pub(crate) admission: AdmissionFlags,
+
+    #[command(flatten)]
+    pub(crate) proto: ProtoFlags,
 
     /// Most old processes that finish their calls at the same time; further reloads wait
     #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u32).range(1..))]

@@ -10,6 +10,7 @@ use protomcp_server::layer::admission::{AdmissionLayer, Admitting};
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
 
+use crate::args::proto::ProtoTerms;
 use crate::args::tool::ToolFlags;
 use crate::proto_remote::ProtoRemote;
 use crate::registries;
@@ -23,6 +24,8 @@ pub(super) struct Terms {
     max_pending: usize,
     /// Refuses calls beyond the limits on calls at once, of all protocols together.
     admission: AdmissionLayer,
+    /// For clients of proto-mcp alone.
+    proto: ProtoTerms,
     schemas: Arc<dyn ToolSchemas>,
     resolver: Option<Resolver>,
     /// Clients of JSON-RPC see three tools.
@@ -44,6 +47,7 @@ impl Terms {
             drain_timeout: limits.drain_timeout,
             max_pending: limits.max_pending(),
             admission: limits.admission.layer(),
+            proto: limits.proto.terms(),
             schemas: Arc::new(registries::schemas(resolver.as_ref())),
             resolver,
             lazy_tools: tool.lazy_tools(),
@@ -74,12 +78,18 @@ impl Terms {
 
     /// Serves clients of proto-mcp. A call has the time of any other call.
     pub(super) fn binary<S: Service>(&self, server: Server<S>) -> BinaryServer<Adapted<S>> {
-        BinaryServer::new(self.adapted(server)).schemas(Arc::clone(&self.schemas)).configure(|config| {
+        let server = BinaryServer::new(self.adapted(server)).schemas(Arc::clone(&self.schemas)).configure(|config| {
+            config.numbering = self.proto.numbering;
+            config.initialization = self.proto.initialization;
             config.limits.max_in_flight = self.max_pending;
             config.limits.call_timeout = self.call_timeout;
             config.limits.max_call_timeout = self.call_timeout;
             config.limits.drain_timeout = self.drain_timeout;
-        })
+        });
+        match self.proto.rates {
+            Some(limits) => server.rate_limits(limits),
+            None => server,
+        }
     }
 
     fn adapted<S: Service>(&self, server: Server<S>) -> Server<Adapted<S>> {
@@ -101,7 +111,7 @@ impl Terms {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_binary::StructSchemas;
+    use protomcp_binary::{Numbering, StructSchemas};
     use protomcp_check::HostSelection;
     use protomcp_server::layer::admission::AdmissionLimits;
     use protomcp_server::{Handler, ServerInfo};
@@ -123,11 +133,13 @@ mod tests {
         let hosts = HostLayer::new(&HostSelection::default(), "nothing");
         let (max_pending, admission) = (9, AdmissionLayer::new(AdmissionLimits::default()));
         let (resolver, lazy_tools, access_log) = (None, None, true);
+        let proto = ProtoTerms { numbering: Numbering::Reference, ..ProtoTerms::default() };
         let terms = Terms {
             call_timeout,
             drain_timeout,
             max_pending,
             admission,
+            proto,
             schemas,
             resolver,
             lazy_tools,
@@ -138,6 +150,7 @@ mod tests {
         let (limits, usual) = (server.config().limits, server.config().frames.max_frame);
         assert_eq!((limits.call_timeout, limits.max_call_timeout), (call_timeout, call_timeout));
         assert_eq!((limits.drain_timeout, limits.max_in_flight), (drain_timeout, max_pending));
+        assert_eq!(server.config().numbering, Numbering::Reference);
         for (max_body, max_frame) in [(1 << 10, 1 << 10), (usize::MAX, usual)] {
             let server = terms.over_http(Server::from_handler(Nothing), max_body);
             assert_eq!(server.config().frames.max_frame, max_frame);
