@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use protomcp_conformance::Sandbox;
+use protomcp_conformance::{Sandbox, pmcp};
 use serde_json::Value;
 
 const TOOLS: &str = r#"
@@ -71,6 +71,35 @@ fn shells_complete_commands_and_flags() {
     }
     let unknown = run(&sandbox, &["completions", "tcsh"]);
     assert_eq!(unknown.status.code(), Some(2), "{unknown:?}");
+}
+
+#[test]
+fn shells_complete_the_tools_of_a_file() {
+    let sandbox = sandbox();
+    let script = sandbox.write("pmcp.bash", stdout(&sandbox, &["completions", "bash"]));
+    let folder = pmcp().parent().expect("a program has a folder").display();
+    let path = format!("{folder}:{}", std::env::var("PATH").expect("there is a path"));
+    for (words, expected) in [
+        ("call tools.py s", "say"),
+        ("call tools.py x", ""),
+        ("test tools.py call s", "say"),
+        ("call tools.py --qui", "--quiet"),
+    ] {
+        // The function is the one that the script has registered.
+        let complete = format!(
+            "source {}; COMP_WORDS=(pmcp {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             $(complete -p pmcp | sed 's/.*-F //; s/ .*//') pmcp \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; \
+             echo \"${{COMPREPLY[@]}}\"",
+            script.display(),
+        );
+        let mut bash =
+            sandbox.pmcp(&["-c", &complete]).program("bash").env("PMCP_SDK", "bundled").env("PATH", &path).command();
+        let output = bash.output().expect("bash starts");
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected, "{words}: {output:?}");
+    }
+    for shell in ["zsh", "fish"] {
+        assert!(stdout(&sandbox, &["completions", shell]).contains("list $words[3] --quiet"), "{shell}");
+    }
 }
 
 #[test]

@@ -29,7 +29,17 @@ pub(super) fn help(command: Option<&str>, mut all: Command) -> Result<String, Fa
 pub(super) fn completions(shell: Shell, mut grammar: Command) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut grammar, "pmcp", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
+    String::from_utf8_lossy(&script).into_owned() + of_tools(shell)
+}
+
+/// The part of a script that completes the names of the tools of a file.
+fn of_tools(shell: Shell) -> &'static str {
+    match shell {
+        Shell::Bash => include_str!("../../templates/completions/tools.bash"),
+        Shell::Zsh => include_str!("../../templates/completions/tools.zsh"),
+        Shell::Fish => include_str!("../../templates/completions/tools.fish"),
+        _ => "",
+    }
 }
 
 /// The manual page of the program. With a directory, pages of the program and of each command are written there.
