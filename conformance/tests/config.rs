@@ -155,6 +155,37 @@ fn a_wrong_setting_is_named_with_its_place() {
 }
 
 #[test]
+fn the_file_of_the_user_counts_after_the_one_beside_the_tool() {
+    let sandbox = sandbox("call-timeout = \"250ms\"\n");
+    let folder = sandbox.path("settings/pmcp");
+    fs::create_dir_all(&folder).expect("the sandbox can be written");
+    let path = folder.join("pmcp.toml").display().to_string();
+    let write = |text: &str| fs::write(&path, text).expect("the sandbox can be written");
+    write("call-timeout = \"9s\"\nmax-pending = 7\nruntime = \"nothing\"\n[list]\ntimeout = \"8s\"\n");
+    let home = sandbox.path("settings").display().to_string();
+    let variables = [("XDG_CONFIG_HOME", home.as_str())];
+    assert_eq!(
+        shown(&sandbox, &["versioned.py"], &variables),
+        [
+            "# pmcp dev, with pmcp.toml".to_owned(),
+            "call-timeout 250ms pmcp.toml, line 1".to_owned(),
+            format!("max-pending 7 {path}, line 2"),
+            format!("runtime nothing {path}, line 3"),
+        ]
+    );
+    assert_eq!(
+        shown(&sandbox, &["list", "https://example.com/mcp"], &variables),
+        ["# pmcp list".to_owned(), format!("timeout 8s {path}, line 5")],
+        "a server at a URL has no tool file"
+    );
+    write("call-timout = \"9s\"\n");
+    let output = run(&sandbox, &["run", "versioned.py"], &variables);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let expected = format!("{path}, line 1: unknown key \"call-timout\"; did you mean call-timeout?");
+    assert!(output.status.code() == Some(2) && stderr.contains(&expected), "{stderr}");
+}
+
+#[test]
 fn a_setting_gives_way_to_a_flag_that_contradicts_it() {
     let sandbox = sandbox("no-auth = true\n");
     assert_eq!(

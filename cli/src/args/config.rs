@@ -35,7 +35,7 @@ Examples:
   pmcp config show run tools.py --transport http   those of another command line
 
 A flag on the command line counts first, then its variable (PMCP_CALL_TIMEOUT for \
---call-timeout), then its key in the file pmcp.toml beside the tool file, then the default:
+--call-timeout), then its key in the file pmcp.toml beside the tool file, then in ~/.config/pmcp/pmcp.toml, then the default:
 
   call-timeout = \"30s\"
   allow-host = [\"tools.example.com\"]
@@ -82,6 +82,7 @@ fn row(name: &str, id: &str, plain: &ArgMatches, all: &ArgMatches, settings: &Se
         Origin::CommandLine => format!("--{name}"),
         Origin::Variable(variable) => variable,
         Origin::File { line } => format!("{FILE}, line {line}"),
+        Origin::UserFile { path, line } => format!("{path}, line {line}"),
         Origin::Default => "default".to_owned(),
     };
     [name.to_owned(), if value.is_empty() { "-".to_owned() } else { value }, origin]

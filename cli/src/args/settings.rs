@@ -1,7 +1,9 @@
-//! Settings for flags that are not on the command line: from `pmcp.toml` beside the tool file, and from the environment.
+//! Settings for flags that are not on the command line: from `pmcp.toml` beside the tool file or of the user, and from the
+//! environment.
 //!
 //! A key of the file is the name of a flag, and a variable is that name in capitals after `PMCP_`. Flags count before
-//! variables, variables before the file. A setting that contradicts one that counts before it is left out.
+//! variables, variables before the file beside the tool file, and that before the file of the user. A setting that contradicts
+//! one that counts before it is left out.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -34,7 +36,14 @@ const NOT_OF: [(&str, &str); 2] = [("run", "poll"), ("test", WATCH)];
 pub(crate) enum Origin {
     CommandLine,
     Variable(String),
-    File { line: usize },
+    File {
+        line: usize,
+    },
+    /// The file of the user at this path.
+    UserFile {
+        path: String,
+        line: usize,
+    },
     Default,
 }
 
@@ -68,6 +77,10 @@ impl Settings {
             Some(tool) => settings_file::read(&file_beside(tool), verb, &Names::of(grammar))?,
             None => Vec::new(),
         };
+        let mut of_user = match user_file(&variable) {
+            Some(path) => of_user(settings_file::read(&path, verb, &Names::of(grammar))?, &path),
+            None => Vec::new(),
+        };
         let mut chosen: Vec<String> = flags(command)
             .filter(|flag| matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine))
             .map(long)
@@ -76,8 +89,10 @@ impl Settings {
         let is_other_server =
             tool.is_none() && command.get_positionals().any(|arg| words(matches, arg).next().is_some());
         let mut in_environment = of_environment(command, variable);
-        in_environment.retain(|setting| !is_other_server || !TOOL_FILES_ONLY.contains(&setting.flag.as_str()));
-        for level in [in_environment, in_file] {
+        for level in [&mut in_environment, &mut of_user] {
+            level.retain(|setting| !is_other_server || !TOOL_FILES_ONLY.contains(&setting.flag.as_str()));
+        }
+        for level in [in_environment, in_file, of_user] {
             check_values(grammar, verb, &level)?;
             let counts = |setting: &Setting| {
                 !chosen.iter().any(|other| *other == setting.flag || contradict(command, other, &setting.flag))
@@ -165,6 +180,23 @@ pub(super) fn variable_of(flag: &str) -> String {
 /// The file with the settings of a tool file: beside it, or in the directory of a project.
 pub(super) fn file_beside(tool: &Path) -> PathBuf {
     if tool.is_dir() { tool.join(FILE) } else { tool.with_file_name(FILE) }
+}
+
+/// The file with the settings of the user.
+fn user_file(variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let configured = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || variable("HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    Some(configured.or_else(|| Some(home()?.join(".config")))?.join("pmcp").join(FILE))
+}
+
+/// The settings of the file of the user.
+fn of_user(settings: Vec<Setting>, path: &Path) -> Vec<Setting> {
+    let path = path.display().to_string();
+    let origin = |origin| match origin {
+        Origin::File { line } => Origin::UserFile { path: path.clone(), line },
+        other => other,
+    };
+    settings.into_iter().map(|setting| Setting { origin: origin(setting.origin), ..setting }).collect()
 }
 
 /// The tool file on a command line: the first word that is a path, unless a command follows.
@@ -259,6 +291,8 @@ fn place(group: &[Setting]) -> String {
         let place = match &setting.origin {
             Origin::File { line } if group.len() == 1 => format!("{FILE}, line {line}"),
             Origin::File { .. } => FILE.to_owned(),
+            Origin::UserFile { path, line } if group.len() == 1 => format!("{path}, line {line}"),
+            Origin::UserFile { path, .. } => path.clone(),
             Origin::Variable(name) => name.clone(),
             Origin::CommandLine | Origin::Default => continue,
         };
