@@ -117,7 +117,7 @@ A tool file is any program that uses a protomcp SDK:
   def add(a: int, b: int) -> int:
       return a + b
 
-Flags can also be set by variables (PMCP_CALL_TIMEOUT=30s) in the file pmcp.toml beside the tool file, and in \
+Flags can also be set by variables (PMCP_CALL_TIMEOUT=30s), in the file pmcp.toml beside the tool file, and in \
 ~/.config/pmcp/pmcp.toml; pmcp config show prints them.
 
 pmcp lends Python and JavaScript files its SDKs if they have none (--sdk). Python runs as PROTOMCP_PYTHON says, with \

@@ -242,6 +242,19 @@ fn a_save_runs_the_scenarios_again() {
     assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }
 
+#[test]
+fn a_long_text_that_differs_is_shown_by_its_lines() {
+    let sandbox = Sandbox::new();
+    let tools = "from protomcp import tool\n\n@tool('Prints a poem.')\ndef poem() -> str:\n    return 'roses\\nviolets\\nend'\n";
+    sandbox.write("poem.py", tools);
+    let step = json!({"call": "poem", "expect": {"text": "roses\ntulips\nend"}});
+    sandbox.write("poem.yaml", json!({"steps": [step]}).to_string());
+    let (code, text, _) = run(&sandbox, &["test", "poem.py", "run", "poem.yaml"]);
+    let shown =
+        "      text: expected other text from line 2:\n        roses\n      - tulips\n      + violets\n        end\n";
+    assert!(code == Some(1) && text.contains(shown), "{text}");
+}
+
 /// Any server can be tested: the messages are those of its own transport.
 #[test]
 fn a_command_is_tested_as_well() {

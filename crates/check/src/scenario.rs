@@ -3,6 +3,7 @@
 //! `run` carries a scenario out over a session; everything that decides (variables, comparisons, reports) is a pure
 //! function beside it. `docs/scenarios.md` describes the format.
 
+mod difference;
 mod duration_text;
 mod expectation;
 mod matcher;

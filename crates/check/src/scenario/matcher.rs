@@ -5,6 +5,8 @@ use regex::Regex;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::scenario::difference;
+
 /// An expected value: the value itself, or an object with one of these members.
 ///
 /// - `equals`: the value itself, where it could be taken for one of these members
@@ -57,7 +59,22 @@ impl Matcher {
             Self::Exists(exists) => *exists,
             Self::Not(other) => other.check(value).is_err(),
         };
-        if holds { Ok(()) } else { Err(format!("expected {}, got {}", self.words(), shown(found))) }
+        if holds { Ok(()) } else { Err(self.difference(found)) }
+    }
+
+    fn difference(&self, found: &Value) -> String {
+        let are_long = |one: &Value| one.to_string().len() > SHOWN || found.to_string().len() > SHOWN;
+        match (self, found) {
+            (Self::Equals(Value::String(text)), Value::String(now)) => difference::of_texts(text, now),
+            (Self::Equals(one @ Value::Object(_)), Value::Object(_))
+            | (Self::Equals(one @ Value::Array(_)), Value::Array(_))
+                if are_long(one) =>
+            {
+                Some(difference::of_values(one, found))
+            }
+            _ => None,
+        }
+        .unwrap_or_else(|| format!("expected {}, got {}", self.words(), shown(found)))
     }
 
     /// Checks patterns and schemas.
@@ -220,5 +237,9 @@ mod tests {
         assert!(long.len() < 300 && long.ends_with('…'), "{long}");
         let schema = error(json!({"schema": {"type": "object", "required": ["a"]}}), &json!({}));
         assert_eq!(schema, "does not match the schema: \"a\" is missing");
+        let lines = error(json!("a\nb"), &json!("a\nc"));
+        assert_eq!(lines, "expected other text from line 2:\n  a\n- b\n+ c");
+        let values = error(json!({"equals": {"a": "x".repeat(300), "b": 1}}), &json!({"a": "x".repeat(300), "b": 2}));
+        assert_eq!(values, "expected other values:\n/b: expected 1, got 2");
     }
 }
