@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, peers, pmcp, root};
+use protomcp_conformance::{Sandbox, judge, peers, pmcp, root};
 
 /// The exit status and the output of the script.
 fn check(what: &str, args: &[&Path]) -> (bool, String) {
@@ -53,6 +54,19 @@ fn the_quick_start_of_the_readme_runs() {
     assert!(["pmcp init", "pmcp test", "pmcp install"].iter().all(|command| section.contains(command)), "{section}");
     let (_sandbox, folder) = book(&format!("# {section}"));
     passes("run", &[Path::new("--pmcp"), pmcp(), Path::new("--book"), &folder]);
+}
+
+/// From an empty folder to a tool that is tested and recorded. The time is that of the page's commands together.
+#[test]
+fn the_quick_start_takes_less_than_two_minutes() {
+    peers();
+    let page = include_str!("../../docs/quick-start.md");
+    for command in ["$ pmcp init", "$ pmcp test", "-- pmcp record", "$ pmcp replay", "$ pmcp scenario"] {
+        assert!(page.contains(command), "{command}");
+    }
+    let begun = Instant::now();
+    passes("run", &[Path::new("--pmcp"), pmcp(), Path::new("quick-start.md")]);
+    judge("the quick start", begun.elapsed(), Duration::from_secs(120));
 }
 
 #[test]
