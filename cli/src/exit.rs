@@ -5,6 +5,8 @@ use std::io::{self, IsTerminal, Write};
 
 use protomcp_bridge::{SpawnError, StartError};
 
+use crate::color;
+
 /// Text of a server without the characters that a terminal executes, or that change the direction of the others. Lines
 /// and tabs stay.
 pub(crate) fn printable(text: &str) -> String {
@@ -24,6 +26,12 @@ pub(crate) fn is_shown(c: char) -> bool {
 /// The text for standard output: a terminal gets the printable part, a file or a pipe all that the server has sent.
 pub(crate) fn for_stdout(text: String) -> String {
     if io::stdout().is_terminal() { printable(&text) } else { text }
+}
+
+/// Prints a report for people, with its marks in colours where they are wanted.
+pub(crate) fn print_report(text: String) -> Result<(), Failure> {
+    let text = for_stdout(text);
+    print(&if color::is_wanted(io::stdout().is_terminal()) { color::painted(&text) } else { text })
 }
 
 /// Success.
@@ -111,7 +119,9 @@ pub(crate) fn explain(failure: &Failure) -> i32 {
     crate::log::flush();
     if !crate::log::is_explained(failure) {
         // With a closed stderr the exit code has to suffice.
-        let _closed = writeln!(io::stderr(), "error: {failure}");
+        let word = "error:";
+        let word = if color::is_wanted(io::stderr().is_terminal()) { color::error(word) } else { word.to_owned() };
+        let _closed = writeln!(io::stderr(), "{word} {failure}");
     }
     failure.code
 }

@@ -23,6 +23,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
+use crate::color::ColorFlag;
 use crate::exit::Failure;
 
 /// The most lines in the queue.
@@ -66,7 +67,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// The flags of the log beside its level.
+/// The flags of the log beside its level, and of colours.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct LogFlags {
     /// Format of the log on stderr
@@ -76,6 +77,9 @@ pub(crate) struct LogFlags {
     /// Log errors only, without the output of the tool
     #[arg(long, short, conflicts_with = "log_level")]
     quiet: bool,
+
+    #[command(flatten)]
+    color: ColorFlag,
 }
 
 /// Sends the log to stderr from now on. Output of tools is shown at every level, unless the log is quiet.
@@ -90,6 +94,7 @@ pub(crate) fn start_with(level: LogLevel, flags: LogFlags, is_live: bool) {
 }
 
 fn begin(level: LogLevel, flags: LogFlags, form: Lines, is_live: bool) {
+    flags.color.apply();
     let (sender, receiver) = sync_channel(QUEUE);
     if QUEUED.set(sender).is_err() {
         return;

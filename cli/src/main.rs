@@ -3,6 +3,7 @@
 mod advice;
 mod args;
 mod client;
+mod color;
 mod exit;
 mod init;
 mod install;

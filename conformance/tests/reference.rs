@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::{Command, Output};
 
-use protomcp_conformance::{Sandbox, pmcp};
+use protomcp_conformance::{Sandbox, peers, pmcp};
 use serde_json::Value;
 
 const TOOLS: &str = r#"
@@ -154,6 +154,37 @@ fn a_quiet_command_writes_errors_only() {
         failed.status.code() == Some(1) && stderr.starts_with("error: ") && stderr.lines().count() <= 2,
         "{stderr}"
     );
+}
+
+/// Starts a program in a terminal, and passes its output on.
+const IN_TERMINAL: &str = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
+
+#[test]
+fn reports_and_errors_have_colours_in_a_terminal() {
+    let sandbox = sandbox();
+    let program = pmcp().to_string_lossy();
+    let shown = |words: &[&str], in_terminal: bool, no_color: &str| {
+        let words = if in_terminal { [&["-c", IN_TERMINAL, &program], words].concat() } else { words.to_vec() };
+        let launch = sandbox.pmcp(&words).env("TERM", "xterm").env("NO_COLOR", no_color).env("PMCP_SDK", "bundled");
+        let launch = if in_terminal { launch.program(peers().join("py/bin/python")) } else { launch };
+        let output = launch.command().output().expect("it starts");
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    };
+    let good = "\x1b[32m✓\x1b[0m say";
+    for (words, in_terminal, no_color, part) in [
+        (&["validate", "tools.py"][..], true, "", good),
+        (&["validate", "tools.py", "--color", "always"], false, "1", good),
+        (&["doctor", "tools.py", "--color=always"], false, "", "\x1b[32m✓\x1b[0m file"),
+        (&["validate", "none.py"], true, "", "\x1b[31merror:\x1b[0m file not found"),
+        (&["validate", "tools.py"], true, "1", "✓ say"),
+        (&["validate", "tools.py"], false, "", "✓ say"),
+        (&["validate", "tools.py", "--color", "never"], true, "", "✓ say"),
+        (&["validate", "none.py"], true, "1", "error: file not found"),
+    ] {
+        let text = shown(words, in_terminal, no_color);
+        assert!(text.contains(part), "{words:?}: {text:?}");
+        assert_eq!(text.contains('\x1b'), part.contains('\x1b'), "{words:?}: {text:?}");
+    }
 }
 
 #[test]

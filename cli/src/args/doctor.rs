@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::args::report::{Format, format};
+use crate::color::ColorFlag;
 
 /// The flags of `pmcp doctor`.
 #[derive(Debug, Args)]
@@ -25,6 +26,9 @@ pub(crate) struct DoctorOptions {
     /// Format of the report: text or json
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format)]
     pub(crate) format: Format,
+
+    #[command(flatten)]
+    pub(crate) color: ColorFlag,
 }
 
 const EXAMPLES: &str = "\

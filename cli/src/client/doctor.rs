@@ -36,7 +36,8 @@ const MAX_SOURCE: u64 = 4 << 20;
 
 /// Prints what is wrong with the file.
 pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
-    let DoctorOptions { file, runtime, port, format } = options;
+    let DoctorOptions { file, runtime, port, format, color } = options;
+    color.apply();
     let of_machine = of_machine(file.as_deref(), port);
     let facts = match &file {
         None => of_machine,
@@ -50,10 +51,10 @@ pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
         }
     };
     let report = diagnose(&facts);
-    exit::print(&exit::for_stdout(match format {
-        Format::Text => report.to_text(),
-        Format::Json => format!("{}\n", report.to_json()),
-    }))?;
+    match format {
+        Format::Text => exit::print_report(report.to_text()),
+        Format::Json => exit::print(&exit::for_stdout(format!("{}\n", report.to_json()))),
+    }?;
     match (report.is_well(), file) {
         (true, _) => Ok(()),
         (false, Some(file)) => Err(Failure::failed(format!("{} does not work yet", file.display()))),

@@ -52,10 +52,10 @@ impl Scenarios {
             let written = std::fs::write(path, report.to_junit());
             written.map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
         }
-        exit::print(&exit::for_stdout(match self.format {
-            Format::Text => report.to_text(),
-            Format::Json => format!("{}\n", report.to_json()),
-        }))?;
+        match self.format {
+            Format::Text => exit::print_report(report.to_text()),
+            Format::Json => exit::print(&exit::for_stdout(format!("{}\n", report.to_json()))),
+        }?;
         if report.passes() { Ok(()) } else { Err(Failure::failed("a scenario has failed")) }
     }
 

@@ -39,11 +39,11 @@ pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
     };
     let set = ToolSet { server: name, instructions, tools, listed_after: is_started.then_some(took) };
     let report = check(&set, strictness, &hosts);
-    exit::print(&exit::for_stdout(match format {
-        ReportFormat::Text => report.to_text(),
-        ReportFormat::Json => format!("{}\n", report.to_json()),
-        ReportFormat::Sarif => format!("{}\n", to_sarif(&report, &artifact)),
-    }))?;
+    match format {
+        ReportFormat::Text => exit::print_report(report.to_text()),
+        ReportFormat::Json => exit::print(&exit::for_stdout(format!("{}\n", report.to_json()))),
+        ReportFormat::Sarif => exit::print(&exit::for_stdout(format!("{}\n", to_sarif(&report, &artifact)))),
+    }?;
     match report.errors.len() {
         0 => Ok(()),
         1 => Err(Failure::failed("the tools have 1 error")),
