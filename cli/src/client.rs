@@ -17,6 +17,7 @@ mod scenarios;
 mod signature;
 mod test;
 mod validate;
+mod waiting;
 
 use std::future::Future;
 

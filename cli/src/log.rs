@@ -82,6 +82,13 @@ pub(crate) struct LogFlags {
     color: ColorFlag,
 }
 
+impl LogFlags {
+    /// True if errors alone are printed.
+    pub(crate) fn is_quiet(self) -> bool {
+        self.quiet
+    }
+}
+
 /// Sends the log to stderr from now on. Output of tools is shown at every level, unless the log is quiet.
 pub(crate) fn start(level: LogLevel, flags: LogFlags) {
     begin(level, flags, Lines { has_times: false }, false);

@@ -1,6 +1,7 @@
 //! Completions, manual pages, and the log for programs, of the real program.
 
 use std::fs;
+use std::io::Read;
 use std::process::{Command, Output};
 
 use protomcp_conformance::{Sandbox, peers, pmcp};
@@ -185,6 +186,31 @@ fn reports_and_errors_have_colours_in_a_terminal() {
         assert!(text.contains(part), "{words:?}: {text:?}");
         assert_eq!(text.contains('\x1b'), part.contains('\x1b'), "{words:?}: {text:?}");
     }
+}
+
+#[test]
+fn a_call_of_more_than_a_second_is_shown_in_a_terminal() {
+    let sandbox = sandbox();
+    // It returns when the other end of the pipe is opened.
+    let tools = "from protomcp import tool\n\n@tool('Waits.')\ndef wait() -> str:\n    open('pipe').read()\n    return 'done'\n";
+    sandbox.write("slow.py", tools);
+    let pipe = Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo starts");
+    assert!(pipe.success());
+    let program = pmcp().to_string_lossy();
+    let launch = sandbox.pmcp(&["-c", IN_TERMINAL, &program, "call", "slow.py", "wait", "--sdk", "bundled"]);
+    let mut child = launch.program(peers().join("py/bin/python")).command().spawn().expect("python starts");
+    let mut output = child.stdout.take().expect("it is a pipe");
+    let mut text = String::new();
+    while !text.contains("calling wait: 1 s") {
+        let mut bytes = [0; 256];
+        let count = output.read(&mut bytes).expect("it can be read");
+        assert!(count > 0, "{text:?}");
+        text += &String::from_utf8_lossy(&bytes[..count]);
+    }
+    fs::write(sandbox.path("pipe"), "").expect("the tool reads");
+    output.read_to_string(&mut text).expect("it is text");
+    assert!(child.wait().expect("it ends").success(), "{text:?}");
+    assert!(text.contains("\x1b[Kdone"), "the line gives way to the result: {text:?}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::client::connection::Connection;
 use crate::client::content::as_text;
 use crate::client::refusal::{self, meant};
 use crate::client::unless_interrupted;
+use crate::client::waiting;
 use crate::exit::{self, Failure};
 
 /// Calls the tool, and prints its result.
@@ -31,8 +32,9 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
             show(&progress);
         }
     });
+    let what = format!("calling {tool}");
     let outcome = tokio::select! {
-        outcome = request.raw() => outcome,
+        outcome = waiting::shown(&what, request.raw()) => outcome,
         // Dropping the request cancels it at the server.
         _ = tokio::signal::ctrl_c() => {
             connection.close().await;
@@ -83,6 +85,7 @@ async fn schema(session: &ClientSession, tool: &str) -> Option<Value> {
 
 /// Shows progress on one line of the terminal.
 fn show(progress: &Progress) {
+    waiting::give_way();
     let number = |amount: Amount| amount.to_raw().map(|raw| raw.to_string()).unwrap_or_default();
     let total = progress.total.map(|total| format!("/{}", number(total))).unwrap_or_default();
     let message = progress.message.as_deref().unwrap_or_default();

@@ -23,6 +23,7 @@ use crate::args::tool::server_words;
 use crate::client::answers::Answers;
 use crate::client::form;
 use crate::client::refusal::Asking;
+use crate::client::waiting;
 use crate::exit::Failure;
 use crate::lending;
 use crate::proto_remote::ProtoRemote;
@@ -85,7 +86,7 @@ impl Connection {
         // A tool file has the same abilities in both eras.
         let eras = if matches!(target, Target::File(_)) { Mode::Auto } else { eras };
         let client = client(Client::new("pmcp", env!("CARGO_PKG_VERSION")).mode(eras), &target, flags, &answers);
-        let connection = Self::open_as(Caller { client, trace: None }, target, flags).await;
+        let connection = Self::open_shown(Caller { client, trace: None }, target, flags).await;
         Ok(Self { answers, ..connection.map_err(|failure| explained(failure, file.as_ref()))? })
     }
 
@@ -103,8 +104,24 @@ impl Connection {
         let client = if matches!(target, Target::File(_)) { client.mode(Mode::Stateful) } else { client };
         let client = self::client(client, &target, flags, &Answers::default());
         let client = questions.into_iter().fold(client, |client, questions| questions.answered_by(client));
-        let connection = Self::open_as(Caller { client, trace: Some(trace.clone()) }, target, flags).await;
+        let connection = Self::open_shown(Caller { client, trace: Some(trace.clone()) }, target, flags).await;
         connection.map_err(|failure| explained(failure, file.as_ref()))
+    }
+
+    /// A person sees that a server takes its time.
+    async fn open_shown(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
+        let what = match &target {
+            Target::File(path) => format!("starting {}", path.display()),
+            Target::Url(url) => format!("connecting to {}", shown(url)),
+            Target::Proto(server) => format!("connecting to {}", shown(&server.url)),
+            Target::Command(words) => {
+                format!("starting {}", words.first().map(|word| word.to_string_lossy()).unwrap_or_default())
+            }
+        };
+        if flags.log.is_quiet() {
+            waiting::give_way();
+        }
+        waiting::shown(&what, Self::open_as(caller, target, flags)).await
     }
 
     async fn open_as(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {

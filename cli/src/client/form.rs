@@ -6,6 +6,7 @@ use protomcp_schema::{Quote, Validator, has_format};
 use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, Method, RawJson};
 use serde_json::{Map, Value};
 
+use crate::client::waiting;
 use crate::exit::printable;
 
 /// True if a user can be asked: standard input and standard error are a terminal.
@@ -25,6 +26,7 @@ pub(super) fn refused(method: &str) {
 
 /// Asks the user.
 pub(super) async fn answer(question: Elicit) -> Result<ElicitResult, ErrorObject> {
+    waiting::give_way();
     let asked = tokio::task::spawn_blocking(move || ask(&question, &mut io::stdin().lock(), &mut io::stderr().lock()));
     asked.await.map_err(|_| ErrorObject::internal("the question was interrupted"))
 }
