@@ -98,6 +98,8 @@ fn strict_rules_apply_on_request() {
     assert_eq!(code, Some(1));
     let wanted = "✗ — 2 error(s):\n  · \"test\": description too short (5 chars, minimum 10)\n  · \"test\": generic name \"test\"\n";
     assert!(text.starts_with(wanted), "{text}");
+    let (code, text, _) = validate(&["--strict"], vec![described("get_user_name", "Get user name")]);
+    assert!(code == Some(1) && text.contains("\"get_user_name\": description says no more than the name"), "{text}");
 }
 
 /// A host's limit is a warning with its source, and an error where a loss must not pass.

@@ -48,12 +48,23 @@ pub(crate) fn issues(tools: &[ToolDefinition], strictness: Strictness) -> Vec<Is
             if bytes < MIN_DESCRIPTION {
                 found(format!("description too short ({bytes} chars, minimum {MIN_DESCRIPTION})"));
             }
+            if repeats_name(&tool.name, &tool.description) {
+                found(format!("description says no more than the name: \"{}\"", tool.description));
+            }
             if GENERIC.contains(&tool.name.to_lowercase().as_str()) {
                 found(format!("generic name \"{}\"", tool.name));
             }
         }
     }
     all
+}
+
+/// True if a description is the words of the name, such as "Get user." for `get_user`: a model learns nothing from it.
+fn repeats_name(name: &str, description: &str) -> bool {
+    let letters =
+        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
+    let (name, description) = (letters(name), letters(description));
+    !description.is_empty() && name == description
 }
 
 /// `^[a-zA-Z_][a-zA-Z0-9_.]*$`: dots are fine although the message omits them.
@@ -118,6 +129,10 @@ mod tests {
                 &[("search", "no description"), ("search", "description too short (0 chars, minimum 10)")],
             ),
             (("Tmp", "A file for a moment.", ""), &[("Tmp", "generic name \"Tmp\"")]),
+            (
+                ("get_user_name", "Get user name.", ""),
+                &[("get_user_name", "description says no more than the name: \"Get user name.\"")],
+            ),
         ] {
             check(Strictness::Strict, &[tool], expected);
         }
