@@ -105,6 +105,24 @@ fn a_trace_becomes_a_scenario() {
 }
 
 #[test]
+fn a_file_is_recorded_with_the_sdk_that_is_named() {
+    let sandbox = Sandbox::new();
+    // The published SDK, which is installed, has no such name.
+    sandbox.write("tools.py", TOOLS.replace("import ToolContext, tool", "import Refused, tool"));
+    let host = sandbox.pmcp(&["record", "tools.py", "--to", "trace.jsonl", "--sdk", "bundled"]).start();
+    host.initialize();
+    assert_eq!(host.text("add", &json!({"a": 1, "b": 2})), "3");
+    host.hang_up();
+    assert!(host.exit().success());
+    let strict = ["replay", "trace.jsonl", "tools.py", "--strict"];
+    assert_eq!(run(&sandbox, &strict).0, Some(1), "the installed SDK does not start it");
+    let (code, text, error) = run(&sandbox, &[&strict[..], &["--sdk", "bundled"]].concat());
+    assert_eq!(code, Some(0), "{text}{error}");
+    let (code, _, error) = run(&sandbox, &["replay", "trace.jsonl", "--sdk", "bundled", "--", "sleep", "1000"]);
+    assert!(code == Some(2) && error.contains("--runtime and --sdk are for tool files"), "{error}");
+}
+
+#[test]
 fn mistakes_about_traces_are_named() {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", TOOLS);

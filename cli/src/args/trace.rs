@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
+use crate::args::choices::Sdk;
 use crate::args::client::{Target, both, no_server};
 use crate::args::values::call_time;
 use crate::exit::Failure;
@@ -82,6 +83,14 @@ pub(crate) struct ScenarioSource {
 /// The server of a trace.
 #[derive(Debug, Args)]
 struct TracedServer {
+    /// Run the tool file with this program instead of the one for its extension
+    #[arg(long, value_name = "PROGRAM")]
+    runtime: Option<OsString>,
+
+    /// SDK of a Python, JavaScript or TypeScript file [default: auto]
+    #[arg(long, value_name = "SOURCE")]
+    sdk: Option<Sdk>,
+
     /// Level of the log on stderr
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log_level: LogLevel,
@@ -165,13 +174,33 @@ impl TracedServer {
                 Target::Proto(_) => {
                     Err(Failure::usage("a trace has messages of JSON-RPC: name a URL with http or https"))
                 }
+                Target::File(path) => with_flags(path, self.runtime, self.sdk),
+                Target::Url(_) | Target::Command(_) if self.runtime.is_some() || self.sdk.is_some() => {
+                    Err(Failure::usage("--runtime and --sdk are for tool files"))
+                }
                 target => Ok(target),
             },
             (Some(word), _) => Err(both(&word)),
             (None, command) if command.is_empty() => Err(no_server(verb)),
+            (None, _) if self.runtime.is_some() || self.sdk.is_some() => {
+                Err(Failure::usage("--runtime and --sdk are for tool files"))
+            }
             (None, command) => Ok(Target::Command(command)),
         }
     }
+}
+
+/// The tool file; with flags the command of this program that serves it with them.
+fn with_flags(path: PathBuf, runtime: Option<OsString>, sdk: Option<Sdk>) -> Result<Target, Failure> {
+    let sdk = sdk.and_then(|sdk| sdk.to_possible_value()).map(|sdk| sdk.get_name().into());
+    let given = [("--runtime", runtime), ("--sdk", sdk)];
+    let flags: Vec<OsString> =
+        given.into_iter().filter_map(|(flag, value)| Some([flag.into(), value?])).flatten().collect();
+    if flags.is_empty() {
+        return Ok(Target::File(path));
+    }
+    let own = std::env::current_exe().map_err(|error| Failure::failed(format!("this program has no path: {error}")))?;
+    Ok(Target::Command([own.into(), "run".into(), path.into()].into_iter().chain(flags).collect()))
 }
 
 fn pointer(text: &str) -> Result<String, String> {
