@@ -12,6 +12,7 @@ mod run;
 mod status;
 mod stdio;
 mod tcp;
+mod typed;
 
 use std::time::Duration;
 

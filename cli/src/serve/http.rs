@@ -26,15 +26,26 @@ use crate::serve::listeners::{self, Listeners};
 use crate::serve::live;
 use crate::serve::metrics;
 use crate::serve::run::{Signals, failure, prepare};
+use crate::serve::typed;
 
 /// The time in which connections must close after the last call.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) -> Result<(), Failure> {
-    log::start_with(tool.log_level, tool.log, live::is_watched(&source));
+    let is_live = live::is_watched(&source);
+    log::start_with(tool.log_level, tool.log, is_live);
     let mut signals = Signals::new()?;
     let front = Front::open(http, &tool).await?;
+    if is_live {
+        match typed::commands(front.url.clone()) {
+            Ok(commands) => {
+                signals.listen_to(commands);
+                tracing::info!("{}", typed::HELP);
+            }
+            Err(error) => tracing::debug!("the terminal is not read: {error}"),
+        }
+    }
     match source {
         Source::File { path, watch } => {
             let (bridge, starting) = tool.bridge(&path, watch).launch();

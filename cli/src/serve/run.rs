@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use protomcp_bridge::{Bridge, Run, RunError, RunHandle, StartError, Starting};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::exit::{self, Failure};
 
@@ -46,11 +47,23 @@ pub(super) struct Signals {
     hangup: Signal,
     /// It was started in a terminal.
     in_terminal: bool,
+    /// The commands that are typed there.
+    typed: Option<mpsc::Receiver<Wish>>,
 }
 
 /// True if the process has a controlling terminal now.
 fn has_terminal() -> bool {
     std::fs::File::open("/dev/tty").is_ok()
+}
+
+/// The next typed command. Without a terminal there is none.
+async fn next_of(typed: &mut Option<mpsc::Receiver<Wish>>) -> Wish {
+    if let Some(receiver) = typed
+        && let Some(wish) = receiver.recv().await
+    {
+        return wish;
+    }
+    std::future::pending().await
 }
 
 impl Signals {
@@ -62,12 +75,19 @@ impl Signals {
             terminate: listen(SignalKind::terminate())?,
             hangup: listen(SignalKind::hangup())?,
             in_terminal: has_terminal(),
+            typed: None,
         })
+    }
+
+    /// Typed commands count as well.
+    pub(super) fn listen_to(&mut self, typed: mpsc::Receiver<Wish>) {
+        self.typed = Some(typed);
     }
 
     /// Waits for the next one.
     pub(super) async fn next(&mut self) -> Wish {
         tokio::select! {
+            wish = next_of(&mut self.typed) => wish,
             _ = self.interrupt.recv() => Wish::Stop,
             _ = self.terminate.recv() => Wish::Stop,
             // A terminal that was closed sends the same signal.

@@ -109,6 +109,29 @@ fn the_status_keeps_to_the_flags_of_the_log() {
 }
 
 #[test]
+fn typed_commands_call_reload_and_end() {
+    let sandbox = Sandbox::new();
+    let typed = "c add a=1 b=2\nr\nc add {\"a\": 3, \"b\": 4}\nx\nq\n";
+    let launch = in_terminal(&sandbox, &["--transport", "http", "--port", "0"]).env("KEYS", typed);
+    let output = launch.command().output().expect("pmcp starts");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}");
+    let mut rest = text.as_str();
+    for part in [
+        "pmcp: type r to reload, c TOOL NAME=VALUE to call a tool, or q to end, and Enter\n",
+        "pmcp: add: ok, ",
+        "pmcp: reloaded",
+        "pmcp: add: ok, ",
+        "pmcp: \"x\" is not a command: type r to reload",
+        "pmcp: draining",
+    ] {
+        let (_, after) = rest.split_once(part).unwrap_or_else(|| panic!("{part:?} does not follow: {text}"));
+        rest = after;
+    }
+    assert!(text.contains("pmcp: 3\n") && text.contains("pmcp: 7\n"), "the results are shown: {text}");
+}
+
+#[test]
 fn a_host_on_a_pipe_gets_no_status() {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", TOOLS);
