@@ -1,5 +1,7 @@
 //! The habits of hosts that break strict servers: each is understood, on every transport.
 
+mod transports;
+
 use protomcp_conformance::{Host, Message, Sandbox, Web, living, session};
 use serde_json::{Value, json};
 
