@@ -2,7 +2,7 @@
 
 use std::process::{Output, Stdio};
 
-use protomcp_conformance::{Sandbox, Stage, living, pmcp, tool};
+use protomcp_conformance::{Sandbox, Stage, Web, living, pmcp, tool};
 use protomcp_proto::ToolDefinition;
 use serde_json::{Value, json};
 
@@ -146,6 +146,13 @@ fn any_server_can_be_validated() {
     let output = sandbox.pmcp(&["validate", "--"]).arg(pmcp()).arg("run").arg("basics.py").command().output();
     let (_, text, error) = outcome(output.expect("pmcp starts"));
     assert!(text.contains("✓ add — OK\n"), "{text}{error}");
+    let web = Web::start("py/basics.py", &["--transport", "http"]);
+    let url = format!("http://127.0.0.1:{}/mcp", web.port());
+    let output = sandbox.pmcp(&["validate", &url, "--for", "chatgpt", "--format", "sarif"]).command().output();
+    let (_, text, error) = outcome(output.expect("pmcp starts"));
+    let sarif: Value = serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text}{error}"));
+    let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!(place, url.as_str(), "{sarif}");
 }
 
 #[test]
