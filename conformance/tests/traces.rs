@@ -52,6 +52,36 @@ fn a_trace_has_the_messages_and_no_secret() {
 }
 
 #[test]
+fn planted_secrets_are_nowhere_in_a_trace() {
+    let sandbox = Sandbox::new();
+    let tools = r#"
+from protomcp import tool
+
+@tool("Shows settings.")
+def settings(credentials: dict) -> str:
+    return "read https://example.com/?access_token=lion&page=2"
+
+@tool("Shows settings as JSON.")
+def as_json() -> str:
+    return '{"user": "ann", "apiKey": ["zebra"]}'
+"#;
+    sandbox.write("tools.py", tools);
+    let host = sandbox.pmcp(&["record", "tools.py", "--to", "trace.jsonl"]).start();
+    host.initialize();
+    host.names();
+    host.text("settings", &json!({"credentials": {"name": "otter", "values": ["heron"]}}));
+    host.text("as_json", &json!({}));
+    host.hang_up();
+    assert!(host.exit().success());
+    let trace = fs::read_to_string(sandbox.path("trace.jsonl")).expect("it was written");
+    for secret in ["otter", "heron", "lion", "zebra"] {
+        assert!(!trace.contains(secret), "{secret}: {trace}");
+    }
+    let (code, text, error) = run(&sandbox, &["replay", "trace.jsonl", "tools.py", "--strict"]);
+    assert_eq!(code, Some(0), "what was redacted may be anything: {text}{error}");
+}
+
+#[test]
 fn a_refactored_file_replays_and_a_changed_one_does_not() {
     let (sandbox, _) = recorded();
     let strict = ["replay", "trace.jsonl", "tools.py", "--strict"];

@@ -29,6 +29,12 @@ const NAMES: [&str; 14] = [
 /// Names that end like a secret and are none.
 const HARMLESS: [&str; 2] = ["progresstoken", "pagetoken"];
 
+/// Members that hold JSON Schemas, in which a name is that of a parameter.
+const SCHEMAS: [&str; 3] = ["inputSchema", "outputSchema", "requestedSchema"];
+
+/// The longest text that is read as JSON, in bytes.
+const MAX_JSON: usize = 1 << 20;
+
 /// Secrets by their shape: authorization headers, keys of known services, JSON Web Tokens, private keys, and passwords in
 /// URLs. Where there is a group, it is the secret.
 static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
@@ -50,13 +56,20 @@ static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
 /// The password of a URL.
 static IN_URL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(://[^/\s:@]*:)[^/\s@]+@").expect("the shape is valid"));
 
+/// A secret after its name, as in the query of a URL or in a line of settings.
+static AFTER_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let name =
+        r"(?i)\b[a-z0-9_.-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)";
+    Regex::new(&format!(r#"({name}=)[^\s&"'`,;)\]}}<>]+"#)).expect("the shape is valid")
+});
+
 /// The shortest secret that is looked for in other texts, in bytes.
 const MIN_KNOWN: usize = 8;
 /// The most secrets that are remembered.
 const MAX_KNOWN: usize = 1000;
 
-/// Replaces secrets: the values of members with names such as `password`, texts in the shape of a token, and, in later
-/// messages, the values that were replaced before.
+/// Replaces secrets: the values of members with names such as `password`, also in a text that is JSON, texts in the shape of
+/// a token or after such a name, and, in later messages, the values that were replaced before.
 #[derive(Debug, Clone, Default)]
 pub struct Redaction {
     /// Further names of members.
@@ -84,14 +97,19 @@ impl Redaction {
         match value {
             Value::Array(all) => all.iter().for_each(|inner| self.learn(inner)),
             Value::Object(members) => {
-                for (name, inner) in members {
-                    match inner {
-                        Value::String(text) if self.is_secret(name) => self.remember(text),
-                        inner => self.learn(inner),
+                for (name, inner) in members.iter().filter(|(name, _)| !SCHEMAS.contains(&name.as_str())) {
+                    match self.is_secret(name) {
+                        true => leaves(inner).into_iter().for_each(|secret| self.remember(secret)),
+                        false => self.learn(inner),
                     }
                 }
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+            Value::String(text) => {
+                if let Some(inner) = json(text) {
+                    self.learn(&inner);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
@@ -113,15 +131,41 @@ impl Redaction {
             Value::Array(all) => all.iter_mut().for_each(|inner| self.replace(inner)),
             Value::Object(members) => {
                 for (name, inner) in members {
-                    let is_value = matches!(inner, Value::String(_) | Value::Number(_));
-                    if is_value && self.is_secret(name) {
-                        *inner = REDACTED.into();
+                    if SCHEMAS.contains(&name.as_str()) {
+                        self.replace_in_schema(inner);
+                    } else if self.is_secret(name) {
+                        redact_all(inner);
                     } else {
                         self.replace(inner);
                     }
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// In a schema the names are those of parameters; texts can have secrets as elsewhere.
+    fn replace_in_schema(&self, value: &mut Value) {
+        match value {
+            Value::Array(all) => all.iter_mut().for_each(|inner| self.replace_in_schema(inner)),
+            Value::Object(members) => members.values_mut().for_each(|inner| self.replace_in_schema(inner)),
+            value => self.replace(value),
+        }
+    }
+
+    /// The texts of a JSON text that are secrets by their name, as they are written there.
+    fn literals(&self, value: &Value, all: &mut Vec<String>) {
+        match value {
+            Value::Array(values) => values.iter().for_each(|inner| self.literals(inner, all)),
+            Value::Object(members) => {
+                for (name, inner) in members.iter().filter(|(name, _)| !SCHEMAS.contains(&name.as_str())) {
+                    match self.is_secret(name) {
+                        true => all.extend(leaves(inner).into_iter().map(|secret| Value::from(secret).to_string())),
+                        false => self.literals(inner, all),
+                    }
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
@@ -133,14 +177,23 @@ impl Redaction {
 
     /// The text without secrets; `None` if it has none.
     fn without_secrets(&self, text: &str) -> Option<String> {
-        let mut changed = None;
+        let mut changed: Option<String> = None;
+        if let Some(inner) = json(text) {
+            let mut literals = Vec::new();
+            self.literals(&inner, &mut literals);
+            for literal in literals.iter().filter(|literal| literal.len() > 2) {
+                let current = changed.as_deref().unwrap_or(text);
+                changed = Some(current.replace(literal.as_str(), &format!("\"{REDACTED}\"")));
+            }
+        }
         for secret in &self.known {
             let current = changed.as_deref().unwrap_or(text);
             if current.contains(secret.as_str()) {
                 changed = Some(current.replace(secret.as_str(), REDACTED));
             }
         }
-        let shapes: [(&Regex, &str); 2] = [(&SHAPES, REDACTED), (&IN_URL, "${1}[redacted]@")];
+        let shapes: [(&Regex, &str); 3] =
+            [(&SHAPES, REDACTED), (&IN_URL, "${1}[redacted]@"), (&AFTER_NAME, "${1}[redacted]")];
         for (shape, replacement) in shapes {
             let current = changed.as_deref().unwrap_or(text);
             if shape.is_match(current) {
@@ -149,6 +202,32 @@ impl Redaction {
         }
         changed
     }
+}
+
+/// All texts of a value.
+fn leaves(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(all) => all.iter().flat_map(leaves).collect(),
+        Value::Object(members) => members.values().flat_map(leaves).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+    }
+}
+
+/// Replaces all texts and numbers of a value.
+fn redact_all(value: &mut Value) {
+    match value {
+        Value::String(_) | Value::Number(_) => *value = REDACTED.into(),
+        Value::Array(all) => all.iter_mut().for_each(redact_all),
+        Value::Object(members) => members.values_mut().for_each(redact_all),
+        Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// The object or the list that a text is. Results often have one as the mirror of their structured content.
+fn json(text: &str) -> Option<Value> {
+    let is_candidate = text.len() <= MAX_JSON && text.trim_start().starts_with(['{', '[']);
+    if is_candidate { serde_json::from_str(text).ok() } else { None }
 }
 
 /// A name without case and separators.
@@ -175,6 +254,31 @@ mod tests {
     }
 
     #[test]
+    fn everything_below_a_secret_name_is_replaced() {
+        let message = json!({"credentials": {"user": "ann", "key": "zebra"}, "secret": ["a", 5, null, true],
+            "outputSchema": {"properties": {"token": {"type": "string"}}}, "structured": {"pin": 12}});
+        let expected = json!({"credentials": {"user": REDACTED, "key": REDACTED}, "secret": [REDACTED, REDACTED, null, true],
+            "outputSchema": {"properties": {"token": {"type": "string"}}}, "structured": {"pin": REDACTED}});
+        assert_eq!(Redaction::default().redact(message), expected);
+    }
+
+    #[test]
+    fn a_text_that_is_json_keeps_its_form_without_its_secrets() {
+        for (text, expected) in [
+            ("{\"user\": \"ann\",\n \"password\": \"cat\"}", "{\"user\": \"ann\",\n \"password\": \"[redacted]\"}"),
+            ("[{\"a\":{\"apiKey\":[\"k1\",\"k2\"]}}]", "[{\"a\":{\"apiKey\":[\"[redacted]\",\"[redacted]\"]}}]"),
+            ("{\"text\": \"password\"}", "{\"text\": \"password\"}"),
+            ("{\"password\": \"\"}", "{\"password\": \"\"}"),
+            ("{not json, password: cat}", "{not json, password: cat}"),
+        ] {
+            assert_eq!(Redaction::default().redact(json!({"text": text})), json!({"text": expected}), "{text}");
+        }
+        let mut redaction = Redaction::default();
+        redaction.redact(json!("{\"token\": \"long enough\"}"));
+        assert_eq!(redaction.redact(json!("it was long enough")), json!("it was [redacted]"));
+    }
+
+    #[test]
     fn secrets_are_known_by_their_shape() {
         for (text, expected) in [
             ("Authorization: Bearer abcdefgh12345", "Authorization: [redacted]"),
@@ -183,6 +287,9 @@ mod tests {
             ("AKIAABCDEFGHIJKLMNOP", "[redacted]"),
             ("postgres://user:pass@host/db", "postgres://user:[redacted]@host/db"),
             ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", "[redacted]"),
+            ("GET /a?page=2&access_token=abc&x=1", "GET /a?page=2&access_token=[redacted]&x=1"),
+            ("DB_PASSWORD=cat\nUSER=ann", "DB_PASSWORD=[redacted]\nUSER=ann"),
+            ("the token = a word; tokens=5", "the token = a word; tokens=5"),
             ("the bearer of news", "the bearer of news"),
             ("http://host:80/a@b", "http://host:80/a@b"),
         ] {
