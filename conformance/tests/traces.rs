@@ -62,13 +62,15 @@ def settings(credentials: dict) -> str:
     return "read https://example.com/?access_token=lion&page=2"
 
 @tool("Shows settings as JSON.")
-def as_json() -> str:
+def as_json(note: str = "") -> str:
     return '{"user": "ann", "apiKey": ["zebra"]}'
 "#;
     sandbox.write("tools.py", tools);
-    let host = sandbox.pmcp(&["record", "tools.py", "--to", "trace.jsonl"]).start();
+    let flags = ["--redact-pattern", "otter-[0-9]+", "--redact-pattern", "unused"];
+    let host = sandbox.pmcp(&[&["record", "tools.py", "--to", "trace.jsonl"], &flags[..]].concat()).start();
     host.initialize();
     host.names();
+    host.text("as_json", &json!({"note": "otter-17"}));
     host.text("settings", &json!({"credentials": {"name": "otter", "values": ["heron"]}}));
     host.text("as_json", &json!({}));
     host.hang_up();
@@ -167,6 +169,10 @@ fn mistakes_about_traces_are_named() {
         (&["replay", "bad.jsonl", "tools.py"], "bad.jsonl: line 2: missing field `from`"),
         (&["replay", "bad.jsonl"], "missing server"),
         (&["record", "tools.py"], "--to"),
+        (
+            &["record", "tools.py", "--to", "a.jsonl", "--redact-pattern", "("],
+            "invalid --redact-pattern: \"(\" is not a",
+        ),
         (&["replay", "bad.jsonl", "tools.py", "--ignore", "x"], "expected a JSON pointer"),
         (&["record", "--to", "a.jsonl", "--", "no-such-program"], "program not found: no-such-program"),
     ];

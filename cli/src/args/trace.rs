@@ -27,6 +27,10 @@ pub(super) struct Record {
     #[arg(long = "redact", value_name = "NAME")]
     names: Vec<String>,
 
+    /// Also replace texts that match this regular expression; may be repeated
+    #[arg(long = "redact-pattern", value_name = "REGEX")]
+    patterns: Vec<String>,
+
     #[command(flatten)]
     server: TracedServer,
 }
@@ -135,6 +139,7 @@ pub(crate) struct RecordOptions {
     pub(crate) target: Target,
     pub(crate) to: PathBuf,
     pub(crate) names: Vec<String>,
+    pub(crate) patterns: Vec<String>,
     pub(crate) log_level: LogLevel,
     pub(crate) log: LogFlags,
 }
@@ -153,9 +158,9 @@ pub(crate) struct ReplayOptions {
 
 impl Record {
     pub(super) fn options(self) -> Result<RecordOptions, Failure> {
-        let Self { target, to, names, server } = self;
+        let Self { target, to, names, patterns, server } = self;
         let (log_level, log) = (server.log_level, server.log);
-        Ok(RecordOptions { target: server.target(target, "record")?, to, names, log_level, log })
+        Ok(RecordOptions { target: server.target(target, "record")?, to, names, patterns, log_level, log })
     }
 }
 

@@ -17,7 +17,10 @@ use crate::trace::parts::{MAX_TRACE, messages, process, value};
 
 /// Records until the host or the server ends the conversation, or a signal does.
 pub(super) async fn record(options: RecordOptions) -> Result<(), Failure> {
-    let RecordOptions { target, to, names, log_level, log: flags } = options;
+    let RecordOptions { target, to, names, patterns, log_level, log: flags } = options;
+    let redaction = Redaction::with_names(names)
+        .with_patterns(&patterns)
+        .map_err(|error| Failure::usage(format!("invalid --redact-pattern: {error}")))?;
     // Before anything else can write to descriptor 1.
     let (reader, writer) =
         stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
@@ -30,7 +33,7 @@ pub(super) async fn record(options: RecordOptions) -> Result<(), Failure> {
         })
     };
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&to).map_err(unusable)?;
-    let mut scribe = Writer::begin(file, Redaction::with_names(names))?;
+    let mut scribe = Writer::begin(file, redaction)?;
     let running = process(target)?.spawn().await.map_err(|error| Failure::from(&error))?;
     tracing::info!("recording to {}", to.display());
     let (mut from_host, mut to_host) = Lines::new(reader, writer).split();

@@ -11,6 +11,6 @@ mod scenario;
 pub use compare::{Comparison, Difference};
 pub use mock::Mock;
 pub use recording::{Entry, Party, Recording, TraceError};
-pub use redaction::{REDACTED, Redaction};
+pub use redaction::{InvalidPattern, REDACTED, Redaction};
 pub use replay::{Replay, Step};
 pub use scenario::scenario;

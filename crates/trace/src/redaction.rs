@@ -74,15 +74,42 @@ const MAX_KNOWN: usize = 1000;
 pub struct Redaction {
     /// Further names of members.
     names: Vec<String>,
+    /// Further shapes.
+    patterns: Vec<Regex>,
     /// The secrets so far, the longest first.
     known: Vec<String>,
 }
+
+/// A text that is not a regular expression, or one that matches every text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a regular expression that matches some text")]
+pub struct InvalidPattern(String);
 
 impl Redaction {
     /// With further names of members whose values are secrets. Case, `-` and `_` do not matter.
     #[must_use]
     pub fn with_names(names: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
-        Self { names: names.into_iter().map(|name| plain(name.as_ref())).collect(), known: Vec::new() }
+        Self { names: names.into_iter().map(|name| plain(name.as_ref())).collect(), ..Self::default() }
+    }
+
+    /// With further shapes of secrets, as regular expressions. The whole match is replaced.
+    ///
+    /// # Errors
+    /// If a pattern is not a regular expression.
+    pub fn with_patterns(
+        mut self,
+        patterns: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Self, InvalidPattern> {
+        for pattern in patterns {
+            let pattern = pattern.as_ref();
+            let shape = Regex::new(pattern).map_err(|_| InvalidPattern(pattern.to_owned()))?;
+            // Everything else would be a secret, too.
+            if shape.is_match("") {
+                return Err(InvalidPattern(pattern.to_owned()));
+            }
+            self.patterns.push(shape);
+        }
+        Ok(self)
     }
 
     /// The message without its secrets.
@@ -194,7 +221,8 @@ impl Redaction {
         }
         let shapes: [(&Regex, &str); 3] =
             [(&SHAPES, REDACTED), (&IN_URL, "${1}[redacted]@"), (&AFTER_NAME, "${1}[redacted]")];
-        for (shape, replacement) in shapes {
+        let own = self.patterns.iter().map(|pattern| (pattern, REDACTED));
+        for (shape, replacement) in shapes.into_iter().chain(own) {
             let current = changed.as_deref().unwrap_or(text);
             if shape.is_match(current) {
                 changed = Some(shape.replace_all(current, replacement).into_owned());
@@ -294,6 +322,16 @@ mod tests {
             ("http://host:80/a@b", "http://host:80/a@b"),
         ] {
             assert_eq!(Redaction::default().redact(json!(text)), json!(expected));
+        }
+    }
+
+    #[test]
+    fn further_shapes_are_replaced() {
+        let mut redaction = Redaction::default().with_patterns([r"\bcase-\d+", "Ann"]).unwrap();
+        assert_eq!(redaction.redact(json!("case-17 of Ann")), json!("[redacted] of [redacted]"));
+        for wrong in ["(", "a*", ""] {
+            let why = Redaction::default().with_patterns([wrong]).unwrap_err().to_string();
+            assert!(why.contains("is not a regular expression"), "{why}");
         }
     }
 
