@@ -18,6 +18,19 @@ def say() -> str:
     return "said"
 "#;
 
+/// One of the names would be run by a shell that expands it.
+const ODD: &str = r#"
+from protomcp import tool
+
+@tool(name="`touch ran`")
+def odd() -> str:
+    return ""
+
+@tool
+def safe() -> str:
+    return ""
+"#;
+
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", TOOLS);
@@ -80,7 +93,10 @@ fn shells_complete_the_tools_of_a_file() {
     let script = sandbox.write("pmcp.bash", stdout(&sandbox, &["completions", "bash"]));
     let folder = pmcp().parent().expect("a program has a folder").display();
     let path = format!("{folder}:{}", std::env::var("PATH").expect("there is a path"));
+    sandbox.write("odd.py", ODD);
     for (words, expected) in [
+        ("call odd.py s", "safe"),
+        ("call odd.py \\`", ""),
         ("call tools.py s", "say"),
         ("call tools.py x", ""),
         ("test tools.py call s", "say"),
@@ -98,6 +114,7 @@ fn shells_complete_the_tools_of_a_file() {
         let output = bash.output().expect("bash starts");
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), expected, "{words}: {output:?}");
     }
+    assert!(!sandbox.path("ran").exists());
     for shell in ["zsh", "fish"] {
         assert!(stdout(&sandbox, &["completions", shell]).contains("list $words[3] --quiet"), "{shell}");
     }

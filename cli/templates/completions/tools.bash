@@ -6,9 +6,13 @@ _pmcp_with_tools() {
         [[ ${verb} == call && ${COMP_CWORD} -eq 3 ]] ||
         [[ ${verb} == test && ${COMP_CWORD} -eq 4 && ${COMP_WORDS[3]} == call ]]
     }; then
-        local tools
-        tools="$("${COMP_WORDS[0]}" list "${file}" --quiet --timeout 10s 2>/dev/null | sed -n 's/(.*//p')"
-        COMPREPLY=( $(compgen -W "${tools}" -- "${cur}") )
+        local tool
+        COMPREPLY=()
+        # Other names would need quotes, and could be code.
+        while IFS= read -r tool; do
+            [[ ${tool} == "${cur}"* ]] && COMPREPLY+=("${tool}")
+        done < <("${COMP_WORDS[0]}" list "${file}" --quiet --timeout 10s 2>/dev/null |
+            sed -n 's/^\([A-Za-z0-9_.-]\{1,\}\)(.*/\1/p')
         return 0
     fi
     _pmcp "$@"

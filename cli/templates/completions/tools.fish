@@ -8,7 +8,7 @@ end
 
 function __fish_pmcp_tools
     set -l words (commandline -opc)
-    test -e "$words[3]"; and $words[1] list $words[3] --quiet --timeout 10s 2>/dev/null | sed -n 's/(.*//p'
+    test -e "$words[3]"; and $words[1] list $words[3] --quiet --timeout 10s 2>/dev/null | sed -n 's/^\([A-Za-z0-9_.-]\{1,\}\)(.*/\1/p'
 end
 
 complete -c pmcp -n __fish_pmcp_wants_tool -f -a "(__fish_pmcp_tools)"

@@ -5,7 +5,8 @@ _pmcp_with_tools() {
         [[ $words[2] == call && $CURRENT -eq 4 ]] || [[ $words[2] == test && $CURRENT -eq 5 && $words[4] == call ]]
     }; then
         local -a tools
-        tools=(${(f)"$($words[1] list $words[3] --quiet --timeout 10s 2>/dev/null | sed -n 's/(.*//p')"})
+        tools=(${(f)"$($words[1] list $words[3] --quiet --timeout 10s 2>/dev/null |
+            sed -n 's/^\([A-Za-z0-9_.-]\{1,\}\)(.*/\1/p')"})
         compadd -a tools
     else
         _pmcp "$@"
