@@ -145,6 +145,8 @@ pub(crate) struct HttpOptions {
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
     pub(crate) public_url: Option<String>,
+    /// Values of `--header` for a client of this machine, with names of variables in place of secrets.
+    pub(crate) headers: Vec<String>,
     no_auth: bool,
     insecure_plaintext: bool,
 }
@@ -158,6 +160,12 @@ struct Secret<'a> {
 }
 
 impl Secret<'_> {
+    /// The value of `--header` with which a client sends it.
+    fn header(&self) -> String {
+        let field = if self.scheme == "apikey" { "X-API-Key:" } else { "Authorization: Bearer" };
+        format!("{field} ${{{}}}", self.variable)
+    }
+
     /// The value of its variable. No error shows the name, which may be the secret itself by mistake.
     fn value(&self, env: impl Fn(&str) -> Option<String>) -> Result<String, Failure> {
         let why = match env(self.variable) {
@@ -216,7 +224,9 @@ impl Http {
         env: impl Fn(&str) -> Option<String>,
     ) -> Result<HttpOptions, Failure> {
         let mut config = Config::default().with_rejection_hint(allowing_flag);
-        for secret in self.secrets()? {
+        let secrets = self.secrets()?;
+        let headers = secrets.iter().map(Secret::header).collect();
+        for secret in secrets {
             config = config.require((secret.credential)(&secret.value(&env)?));
         }
         if let Some(url) = &self.public_url {
@@ -258,6 +268,7 @@ impl Http {
             tls: self.tls.files()?,
             oauth,
             public_url: self.public_url,
+            headers,
             no_auth: self.no_auth,
             insecure_plaintext: self.insecure_plaintext,
         })

@@ -38,7 +38,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
     let mut signals = Signals::new()?;
     let front = Front::open(http, &tool).await?;
     if is_live {
-        match typed::commands(front.url.clone()) {
+        match typed::commands(front.url.clone(), front.http.headers.clone()) {
             Ok(commands) => {
                 signals.listen_to(commands);
                 tracing::info!("{}", typed::HELP);

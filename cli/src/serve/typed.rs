@@ -3,9 +3,11 @@
 //! They are lines, not keys: the terminal keeps its settings, whatever becomes of this program.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use rustix::process::getpgrp;
 use rustix::termios::tcgetpgrp;
 use tokio::sync::mpsc;
 
+use crate::exit::printable;
 use crate::serve::run::Wish;
 
 /// The commands, for the log.
@@ -21,6 +24,8 @@ pub(super) const HELP: &str = "type r to reload, c TOOL NAME=VALUE to call a too
 
 /// The longest line, in bytes.
 const MAX_LINE: u64 = 64 * 1024;
+/// The most calls that run at a time.
+const MAX_CALLS: usize = 8;
 /// The pause between looks at a terminal that another program has in the foreground.
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -57,36 +62,38 @@ impl Typed {
     }
 }
 
-/// Reads commands on a thread of the terminal. Calls go to the server at this URL, as those of any client.
-pub(super) fn commands(url: String) -> io::Result<mpsc::Receiver<Wish>> {
+/// Reads commands on a thread of the terminal. Calls go to the server at this URL with these headers, as those of any client.
+pub(super) fn commands(url: String, headers: Vec<String>) -> io::Result<mpsc::Receiver<Wish>> {
     let terminal = File::from(io::stdin().as_fd().try_clone_to_owned()?);
     let (wishes, receiver) = mpsc::channel(1);
-    thread::Builder::new().name("terminal".into()).spawn(move || read(terminal, &url, &wishes))?;
+    let calls = Calls { url, headers, running: Arc::default() };
+    thread::Builder::new().name("terminal".into()).spawn(move || read(terminal, &calls, &wishes))?;
     Ok(receiver)
 }
 
 /// Reads until the terminal is gone, or the server.
-fn read(terminal: File, url: &str, wishes: &mpsc::Sender<Wish>) {
+fn read(terminal: File, calls: &Calls, wishes: &mpsc::Sender<Wish>) {
     let mut input = BufReader::new(terminal);
     while !wishes.is_closed() {
         // A read in the background would stop this program.
         if input.buffer().is_empty() && !has_line(input.get_ref()) {
             continue;
         }
-        let mut line = String::new();
-        match Read::take(&mut input, MAX_LINE).read_line(&mut line) {
+        let mut line = Vec::new();
+        match Read::take(&mut input, MAX_LINE).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return,
             Ok(_) => {}
         }
+        let line = String::from_utf8_lossy(&line);
         match Typed::of(&line) {
             Typed::Wish(wish) => {
                 if wishes.blocking_send(wish).is_err() {
                     return;
                 }
             }
-            Typed::Call(words) => call(url, &words),
+            Typed::Call(words) => calls.start(words),
             Typed::Nothing => {}
-            Typed::Unknown => tracing::info!("{:?} is not a command: {HELP}", line.trim()),
+            Typed::Unknown => say(&format!("{:?} is not a command: {HELP}", line.trim())),
         }
     }
 }
@@ -103,19 +110,44 @@ fn has_line(terminal: &File) -> bool {
     poll(&mut ready, Some(&time)).is_ok_and(|count| count > 0)
 }
 
-/// Calls a tool with this program as the client, and logs what it prints.
-fn call(url: &str, words: &[String]) {
-    let output = std::env::current_exe()
-        .and_then(|own| Command::new(own).args(["call", url]).args(words).stdin(Stdio::null()).output());
-    match output {
-        Ok(output) => {
-            let text = [output.stdout, output.stderr].concat();
-            for line in String::from_utf8_lossy(&text).lines() {
-                tracing::info!("{line}");
-            }
+/// The calls of the terminal, with this program as their client.
+struct Calls {
+    url: String,
+    headers: Vec<String>,
+    running: Arc<AtomicUsize>,
+}
+
+impl Calls {
+    /// Calls a tool beside the other commands, and prints the outcome.
+    fn start(&self, words: Vec<String>) {
+        if self.running.fetch_add(1, Ordering::Relaxed) >= MAX_CALLS {
+            self.running.fetch_sub(1, Ordering::Relaxed);
+            say(&format!("{MAX_CALLS} calls are running: wait for one of them, or type r"));
+            return;
         }
-        Err(error) => tracing::warn!("cannot call a tool: {error}"),
+        let (url, running) = (self.url.clone(), Arc::clone(&self.running));
+        let headers = self.headers.iter().flat_map(|header| ["--header".to_owned(), header.clone()]);
+        let arguments: Vec<String> = ["call".to_owned(), url].into_iter().chain(words).chain(headers).collect();
+        let call = move || {
+            match std::env::current_exe()
+                .and_then(|own| Command::new(own).args(arguments).stdin(Stdio::null()).output())
+            {
+                Ok(output) => say(&String::from_utf8_lossy(&[output.stdout, output.stderr].concat())),
+                Err(error) => say(&format!("cannot call a tool: {error}")),
+            }
+            running.fetch_sub(1, Ordering::Relaxed);
+        };
+        if let Err(error) = thread::Builder::new().name("call".into()).spawn(call) {
+            self.running.fetch_sub(1, Ordering::Relaxed);
+            say(&format!("cannot call a tool: {error}"));
+        }
     }
+}
+
+/// Answers in the terminal, whatever the log shows.
+fn say(text: &str) {
+    // A terminal that is gone has no reader.
+    let _ = writeln!(io::stderr(), "{}", printable(text.trim_end()));
 }
 
 #[cfg(test)]

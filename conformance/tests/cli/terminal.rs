@@ -16,11 +16,17 @@ def divide(a: int, b: int) -> str:
     return str(a / b)
 "#;
 
-/// Replaces itself by a program whose standard input is a terminal, in which `KEYS` are typed.
+/// Replaces itself by a program whose standard input is a terminal, in which `KEYS` are typed, or with `FORWARD` all that comes
+/// on standard input.
 const TERMINAL: &str = "\
 import os, pty, sys
 keyboard, terminal = pty.openpty()
 os.set_inheritable(keyboard, True)
+if os.environ.get('FORWARD') and os.fork() == 0:
+    os.close(1); os.close(2); os.close(terminal)
+    while data := os.read(0, 4096):
+        os.write(keyboard, data)
+    os._exit(0)
 os.dup2(terminal, 0)
 os.write(keyboard, os.environ.get('KEYS', '').encode())
 os.execv(sys.argv[1], sys.argv[1:])";
@@ -108,27 +114,54 @@ fn the_status_keeps_to_the_flags_of_the_log() {
     assert_eq!(log(&typed(in_terminal(&sandbox, &["--quiet"]))), "");
 }
 
+const WAIT: &str = r#"
+import asyncio, pathlib
+
+@tool("Waits for a file.")
+async def wait() -> str:
+    while not pathlib.Path("go").exists():
+        await asyncio.sleep(0.01)
+    return "gone"
+"#;
+
 #[test]
 fn typed_commands_call_reload_and_end() {
     let sandbox = Sandbox::new();
-    let typed = "c add a=1 b=2\nr\nc add {\"a\": 3, \"b\": 4}\nx\nq\n";
-    let launch = in_terminal(&sandbox, &["--transport", "http", "--port", "0"]).env("KEYS", typed);
-    let output = launch.command().output().expect("pmcp starts");
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{text}");
-    let mut rest = text.as_str();
-    for part in [
-        "pmcp: type r to reload, c TOOL NAME=VALUE to call a tool, or q to end, and Enter\n",
-        "pmcp: add: ok, ",
-        "pmcp: reloaded",
-        "pmcp: add: ok, ",
-        "pmcp: \"x\" is not a command: type r to reload",
-        "pmcp: draining",
-    ] {
-        let (_, after) = rest.split_once(part).unwrap_or_else(|| panic!("{part:?} does not follow: {text}"));
-        rest = after;
-    }
-    assert!(text.contains("pmcp: 3\n") && text.contains("pmcp: 7\n"), "the results are shown: {text}");
+    let launch = in_terminal(&sandbox, &["--transport", "http", "--port", "0", "--sdk", "bundled"]);
+    sandbox.write("tools.py", TOOLS.to_owned() + WAIT);
+    let host = launch.env("FORWARD", "1").start();
+    host.stderr_with("pmcp: type r to reload, c TOOL NAME=VALUE to call a tool, or q to end, and Enter\n");
+    host.line("c add a=1 b=2");
+    host.stderr_with("pmcp: add: ok, ");
+    host.stderr_with("\n3\n");
+    host.line("r");
+    host.stderr_with("pmcp: reloaded");
+    // A line that is not UTF-8, or a call that takes long, stops none after it.
+    host.bytes(b"\xff\xfe\n");
+    host.line("x");
+    host.stderr_with("\"x\" is not a command: type r to reload");
+    host.line("c wait");
+    host.line("c add {\"a\": 3, \"b\": 4}");
+    host.stderr_with("\n7\n");
+    sandbox.write("go", "");
+    host.stderr_with("\ngone\n");
+    host.line("q");
+    host.hang_up();
+    assert!(host.exit().success(), "{}", host.stderr());
+    assert!(host.stderr().contains("pmcp: draining"), "{}", host.stderr());
+}
+
+#[test]
+fn a_typed_call_has_the_secret_and_an_answer_with_a_quiet_log() {
+    let sandbox = Sandbox::new();
+    let flags = ["--transport", "http", "--port", "0", "--auth", "token:TYPED", "--quiet"];
+    let host = in_terminal(&sandbox, &flags).env("TYPED", "s3cret").env("FORWARD", "1").start();
+    host.line("c add a=1 b=2");
+    host.stderr_with("3\n");
+    host.line("q");
+    host.hang_up();
+    assert!(host.exit().success(), "{}", host.stderr());
+    assert_eq!(host.stderr(), "3\n");
 }
 
 #[test]
