@@ -91,13 +91,14 @@ impl LogFlags {
 
 /// Sends the log to stderr from now on. Output of tools is shown at every level, unless the log is quiet.
 pub(crate) fn start(level: LogLevel, flags: LogFlags) {
-    begin(level, flags, Lines { has_times: false }, false);
+    begin(level, flags, Lines { has_times: false, is_terminal: io::stderr().is_terminal() }, false);
 }
 
 /// Like [`start`], for a server: with times where no terminal reads the log, and with the live status if the author of the
 /// tools reads it in a terminal (`is_live`).
 pub(crate) fn start_with(level: LogLevel, flags: LogFlags, is_live: bool) {
-    begin(level, flags, Lines { has_times: !io::stderr().is_terminal() }, is_live);
+    let is_terminal = io::stderr().is_terminal();
+    begin(level, flags, Lines { has_times: !is_terminal, is_terminal }, is_live);
 }
 
 fn begin(level: LogLevel, flags: LogFlags, form: Lines, is_live: bool) {
@@ -230,6 +231,7 @@ impl Drop for Line {
 struct Lines {
     /// Each entry begins with its time, in UTC.
     has_times: bool,
+    is_terminal: bool,
 }
 
 impl<S, N> FormatEvent<S, N> for Lines
@@ -247,7 +249,11 @@ where
         }
         // Lines of a tool are its own. In those of this program a server names its tools.
         if meta.target().starts_with("tool::") {
-            return writeln!(writer, "{}{}", text.message, text.fields);
+            let line = text.message + &text.fields;
+            return match self.is_terminal {
+                true => writeln!(writer, "{}", for_terminal(&line)),
+                false => writeln!(writer, "{line}"),
+            };
         }
         writer.write_str("pmcp: ")?;
         if meta.target() == STATUS_TARGET {
@@ -273,6 +279,29 @@ fn one_entry(text: &str) -> String {
         }
     }
     entry
+}
+
+/// A line of a tool for a terminal: its colours stay, and other control characters are escaped, since the line may quote a text
+/// from elsewhere.
+fn for_terminal(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find(|c: char| c.is_control() && c != '\t') {
+        shown.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let colours = rest.strip_prefix("\x1b[").map_or(0, |codes| {
+            let length = codes.find(|c: char| !matches!(c, '0'..='9' | ';' | ':')).unwrap_or(codes.len());
+            if codes[length..].starts_with('m') { length + "\x1b[m".len() } else { 0 }
+        });
+        if colours > 0 {
+            shown.push_str(&rest[..colours]);
+            rest = &rest[colours..];
+        } else if let Some(c) = rest.chars().next() {
+            shown.extend(c.escape_default());
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    shown + rest
 }
 
 #[derive(Default)]
@@ -308,5 +337,18 @@ mod tests {
     #[test]
     fn a_server_cannot_forge_an_entry() {
         assert_eq!(one_entry("tool \"a\x1b[2J\" of b\nc\td"), "tool \"a\\u{1b}[2J\" of b\n  c\td");
+    }
+
+    #[test]
+    fn a_line_of_a_tool_keeps_its_colours_in_a_terminal() {
+        for (line, shown) in [
+            ("a\x1b[1;31mb\x1b[0m\tc", "a\x1b[1;31mb\x1b[0m\tc"),
+            ("\x1b[2J\x1b]0;x\x07", "\\u{1b}[2J\\u{1b}]0;x\\u{7}"),
+            ("\x1b[31", "\\u{1b}[31"),
+            ("\x1b", "\\u{1b}"),
+            ("ä\rb", "ä\\rb"),
+        ] {
+            assert_eq!(for_terminal(line), shown);
+        }
     }
 }

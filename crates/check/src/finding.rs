@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fault::Fault;
 use crate::hosts::{Certainty, Effect, HostRule};
+use crate::one_line::one_line;
 
 /// A violated rule. Hosts with the same rule share one finding.
 #[derive(Debug)]
@@ -75,12 +76,12 @@ impl Finding {
 
     /// The lines for people, indented.
     pub(crate) fn lines(&self) -> String {
-        let tool = self.tool.as_ref().map(|tool| format!("\"{tool}\" ")).unwrap_or_default();
+        let tool = self.tool.as_ref().map(|tool| format!("\"{}\" ", one_line(tool))).unwrap_or_default();
         let more = match self.more {
             0 => String::new(),
             more => format!(" (and {more} more like it)"),
         };
-        let mut text = format!("  · {tool}{}: {}{more}\n", self.place, self.issue);
+        let mut text = format!("  · {tool}{}: {}{more}\n", one_line(&self.place), one_line(&self.issue));
         for rule in &self.rules {
             let seen = &rule.seen;
             text.push_str(&format!("      {}: {} ({}, {seen})\n", rule.label(), rule.why, rule.source));

@@ -8,6 +8,7 @@ mod fault;
 mod finding;
 mod host_layer;
 mod hosts;
+mod one_line;
 mod pattern;
 mod report;
 mod rules;

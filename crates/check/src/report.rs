@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::definition::ToolSet;
 use crate::finding::{Finding, finding_lines};
 use crate::hosts::HostSelection;
+use crate::one_line::one_line;
 use crate::rules::{check_set, without_repeats};
 use crate::tokens::{TOKEN_METHOD, tokens};
 use crate::upstream::{Issue, issues};
@@ -99,11 +100,12 @@ impl Report {
     #[must_use]
     pub fn to_text(&self) -> String {
         let good = self.tools.iter().filter(|tool| tool.is_ok);
-        let mut text: String = good.map(|tool| format!("✓ {} — OK\n", tool.name)).collect();
+        let mut text: String = good.map(|tool| format!("✓ {} — OK\n", one_line(&tool.name))).collect();
         if !self.errors.is_empty() {
             text.push_str(&format!("✗ — {} error(s):\n", self.errors.len()));
             for Issue { tool, issue } in &self.errors {
-                match tool.as_str() {
+                let issue = one_line(issue);
+                match &*one_line(tool) {
                     "" => text.push_str(&format!("  · {issue}\n")),
                     tool => text.push_str(&format!("  · \"{tool}\": {issue}\n")),
                 }
@@ -119,7 +121,7 @@ impl Report {
         let mut tools: Vec<_> = self.tools.iter().collect();
         tools.sort_by_key(|tool| std::cmp::Reverse(tool.tokens));
         let head = format!("≈ {} tokens in each conversation ({TOKEN_METHOD}):\n", self.tokens());
-        tools.iter().fold(head, |text, tool| text + &format!("  {:>6}  {}\n", tool.tokens, tool.name))
+        tools.iter().fold(head, |text, tool| text + &format!("  {:>6}  {}\n", tool.tokens, one_line(&tool.name)))
     }
 
     /// The estimated tokens of all definitions.

@@ -1,11 +1,13 @@
 //! The output of `pmcp test list` and `pmcp test call`, in the shapes that they have always had (protomcp wire 5.4).
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use protomcp_schema::GoDuration;
 use serde_json::{Map, Value, json};
 
 use crate::finding::Finding;
+use crate::one_line::one_line;
 use crate::trace::TraceEntry;
 
 /// The lists of a server, as `pmcp test list` prints them.
@@ -67,15 +69,15 @@ impl CallReport {
     #[must_use]
     pub fn to_text(&self) -> String {
         let status = if self.is_error() { "error" } else { "ok" };
-        let mut text =
-            format!("Tool: {}\nDuration: {}\nStatus: {status}\n\nResult:\n", self.tool, GoDuration(self.took));
+        let (tool, took) = (one_line(&self.tool), GoDuration(self.took));
+        let mut text = format!("Tool: {tool}\nDuration: {took}\nStatus: {status}\n\nResult:\n");
         for block in self.result["content"].as_array().into_iter().flatten() {
             let shown = block["text"].as_str().map_or_else(|| block.to_string(), ToOwned::to_owned);
             shown.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
         }
         for (word, names) in [("enabled", &self.enabled), ("disabled", &self.disabled)] {
             if !names.is_empty() {
-                text.push_str(&format!("\nTools {word}: [{}]\n", names.join(", ")));
+                text.push_str(&format!("\nTools {word}: [{}]\n", one_line(&names.join(", "))));
             }
         }
         if let Some(trace) = &self.trace {
@@ -129,7 +131,7 @@ fn tool(tool: &Value) -> String {
     let mut text = format!("  {}{}\n", text(tool, "name"), dash(tool));
     for (is_optional, name, kind) in parameters {
         let word = if is_optional { "optional" } else { "required" };
-        text.push_str(&format!("    {name} ({kind}, {word})\n"));
+        text.push_str(&format!("    {} ({}, {word})\n", one_line(name), one_line(kind)));
     }
     text
 }
@@ -147,13 +149,13 @@ fn prompt(prompt: &Value) -> String {
     })
 }
 
-fn text<'a>(item: &'a Value, member: &str) -> &'a str {
-    item[member].as_str().unwrap_or_default()
+fn text<'a>(item: &'a Value, member: &str) -> Cow<'a, str> {
+    one_line(item[member].as_str().unwrap_or_default())
 }
 
 /// ` — description`, if there is one.
 fn dash(item: &Value) -> String {
-    match text(item, "description") {
+    match item["description"].as_str().unwrap_or_default() {
         "" => String::new(),
         description => format!(" — {description}"),
     }

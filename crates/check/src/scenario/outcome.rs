@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::one_line::one_line;
+
 /// The verdict about a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -77,13 +79,14 @@ impl Report {
         let width = names.max().unwrap_or_default().min(60);
         let mut text = String::new();
         for outcome in &self.0 {
-            text.push_str(&format!("{}\n", outcome.name));
+            text.push_str(&format!("{}\n", one_line(&outcome.name)));
             for StepOutcome { name, verdict, took } in &outcome.steps {
                 let (mark, time) = match verdict {
                     Verdict::Passed => ('✓', milliseconds(*took)),
                     Verdict::Failed(_) => ('✗', milliseconds(*took)),
                     Verdict::Skipped => ('-', "skipped".to_owned()),
                 };
+                let name = one_line(name);
                 text.push_str(&format!("  {mark} {name:width$}  {time:>9}\n"));
                 if let Verdict::Failed(why) = verdict {
                     why.iter().for_each(|why| text.push_str(&format!("      {}\n", why.replace('\n', "\n      "))));
