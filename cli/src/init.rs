@@ -37,6 +37,9 @@ pub(crate) fn run(options: &Init) -> Result<(), Failure> {
             name.display()
         )));
     }
+    for (name, _) in &files {
+        make_folder(&directory.join(name))?;
+    }
     for (name, text) in &files {
         write(&directory.join(name), text)?;
     }
@@ -110,15 +113,25 @@ fn manifest(checkout: Option<&Path>) -> Result<String, Failure> {
     Ok(MANIFEST.replace("{sdk}", &dependency("sdk")?).replace("{typed}", &dependency("typed")?))
 }
 
+/// Makes the folder of a file, before any file is written.
+fn make_folder(path: &Path) -> Result<(), Failure> {
+    let Some(folder) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(folder).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => Failure::usage(format!(
+            "{} cannot be a folder, and nothing was written: a file or a link is in its place; name another directory: pmcp \
+             init DIRECTORY",
+            folder.display()
+        )),
+        _ => Failure::failed(format!("cannot make {}, and nothing was written: {error}", folder.display())),
+    })
+}
+
 /// Writes a file that is not there yet.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already", path.display())),
         _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
     };
-    if let Some(directory) = path.parent() {
-        fs::create_dir_all(directory).map_err(failed)?;
-    }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)
 }

@@ -137,6 +137,11 @@ fn files_that_are_there_keep_their_text() {
     assert!(taken.contains("pmcp init DIRECTORY"), "{taken}");
     assert_eq!(fs::read_to_string(sandbox.path("README.md")).expect("it is there"), "mine");
     assert!(!sandbox.path("tools.py").exists());
+    let half = Sandbox::new();
+    half.write("tests", "a file");
+    let taken = refused(&half, &["init"]);
+    assert!(taken.contains("tests cannot be a folder, and nothing was written"), "{taken}");
+    assert!(!half.path("tools.py").exists());
     let other = Sandbox::new();
     other.write(".gitignore", "mine");
     assert!(ok(&other, &["init"]).starts_with("Written: tools.py, tests/tools.yaml, README.md\n"));
