@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use protomcp_conformance::{Sandbox, living, pmcp};
+use protomcp_testing::eventually;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -235,6 +236,16 @@ fn a_save_runs_the_scenarios_again() {
     let tools = fs::read_to_string(sandbox.path("basics.py")).expect("the file is there");
     sandbox.write("sum.yaml", expecting(4));
     sandbox.write("basics.py", tools.replace("str(a + b)", "str(a + b + 1)"));
+    until("1 of 1 scenarios passed");
+    until("waiting for a save");
+    // A save ends a run that takes long.
+    let hang = "@tool('Hangs.')\ndef hang() -> str:\n    open('hangs', 'w').close()\n    time.sleep(3600)\n\n\nif __name__";
+    sandbox.write("basics.py", tools.replace("if __name__", hang));
+    until("waiting for a save");
+    sandbox.write("sum.yaml", "steps: [{call: hang}]");
+    eventually("the tool hangs", || sandbox.path("hangs").exists().then_some(()));
+    sandbox.write("sum.yaml", expecting(3));
+    until("saved while a scenario ran: from the beginning");
     until("1 of 1 scenarios passed");
     until("waiting for a save");
     let pid = Pid::from_child(&child);

@@ -48,33 +48,39 @@ impl Scenarios {
     async fn once(&self) -> Result<(), Failure> {
         let scenarios = self.chosen()?;
         let report = self.run(&scenarios).await?;
-        if let Some(path) = &self.options.junit {
-            let written = std::fs::write(path, report.to_junit());
-            written.map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
-        }
         match self.format {
             Format::Text => exit::print_report(report.to_text()),
             Format::Json => exit::print(&exit::for_stdout(format!("{}\n", report.to_json()))),
         }?;
+        if let Some(path) = &self.options.junit {
+            let written = std::fs::write(path, report.to_junit());
+            written.map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))?;
+        }
         if report.passes() { Ok(()) } else { Err(Failure::failed("a scenario has failed")) }
     }
 
     /// Runs them again and again. Mistakes in a file are printed, and wait for the next save, too.
     async fn after_each_save(&self) -> Result<(), Failure> {
-        // A save while the scenarios run counts.
+        // A save while the scenarios run ends them.
         let watchers: Result<Vec<(Watcher, Receiver<Batch>)>, _> =
             self.watches().into_iter().map(|watch| Watcher::spawn(watch.from_now())).collect();
         let watchers = watchers.map_err(|error| Failure::usage(error.to_string()))?;
         let (_watchers, mut batches): (Vec<_>, Vec<_>) = watchers.into_iter().unzip();
+        let say = |text: &str| if self.format == Format::Text { exit::print(text) } else { Ok(()) };
         loop {
-            if let Err(failure) = self.once().await {
+            let mut saved = select_all(batches.iter_mut().map(|batches| Box::pin(batches.recv())));
+            let outcome = tokio::select! {
+                outcome = self.once() => outcome,
+                _ = &mut saved => {
+                    say("saved while a scenario ran: from the beginning\n")?;
+                    continue;
+                }
+            };
+            if let Err(failure) = outcome {
                 exit::explain(&failure);
             }
-            if self.format == Format::Text {
-                exit::print("waiting for a save; Ctrl-C ends\n")?;
-            }
-            let saves = batches.iter_mut().map(|batches| Box::pin(batches.recv()));
-            select_all(saves).await;
+            say("waiting for a save; Ctrl-C ends\n")?;
+            saved.await;
         }
     }
 
