@@ -81,8 +81,10 @@ fn every_rule_is_reported_as_json() {
 /// Item 92.
 #[test]
 fn a_list_without_tools_passes_and_stays_a_list() {
-    let (code, text, _) = validate(&[], Vec::new());
+    let (code, text, errors) = validate(&[], Vec::new());
     assert_eq!((code, text.as_str()), (Some(0), ""));
+    assert!(errors.contains("the server has no tools"), "{errors}");
+    assert_eq!(validate(&["--strict"], Vec::new()).0, Some(1));
     let (code, text, _) = validate(&["--format=json"], Vec::new());
     let report: Value = serde_json::from_str(&text).expect("it is JSON");
     assert_eq!((code, &report["tools"], &report["errors"]), (Some(0), &json!([]), &json!([])));

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use protomcp_check::{ToolDefinition, ToolSet, to_sarif, validate as check};
+use protomcp_check::{Strictness, ToolDefinition, ToolSet, to_sarif, validate as check};
 use protomcp_client::{ClientSession, RequestError};
 use protomcp_types::{JsonObject, ListTools, RawJson};
 
@@ -45,10 +45,21 @@ pub(super) async fn validate(options: ValidateOptions) -> Result<(), Failure> {
         ReportFormat::Sarif => exit::print(&exit::for_stdout(format!("{}\n", to_sarif(&report, &artifact)))),
     }?;
     match report.errors.len() {
+        0 if report.tools.is_empty() => without_tools(strictness),
         0 => Ok(()),
         1 => Err(Failure::failed("the tools have 1 error")),
         count => Err(Failure::failed(format!("the tools have {count} errors"))),
     }
+}
+
+/// A server may have resources alone; a file that registers nothing has a mistake.
+fn without_tools(strictness: Strictness) -> Result<(), Failure> {
+    let why = "the server has no tools";
+    if strictness == Strictness::Strict {
+        return Err(Failure::failed(why));
+    }
+    tracing::warn!("{why}");
+    Ok(())
 }
 
 /// The definitions, unread: some may be broken.
