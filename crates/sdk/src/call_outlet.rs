@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all, ready};
+use futures_util::future::{BoxFuture, ready, try_join_all};
 use protomcp_proto::{Principal, RequestContext};
 use protomcp_server::{
     AskError, CallFacts, CallInfo, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest,
@@ -76,9 +76,9 @@ impl Outlet for CallOutlet {
         let waiting: Vec<_> =
             asked.into_iter().map(|(id, answer)| Question { id, answer, bridge: bridge.clone() }).collect();
         async move {
-            let answers = join_all(waiting.into_iter().map(Question::answered));
+            let answers = try_join_all(waiting.into_iter().map(Question::answered));
             match tokio::time::timeout(timeout, answers).await {
-                Ok(answers) => answers.into_iter().collect(),
+                Ok(answers) => answers,
                 Err(_) => Err(AskError::TimedOut(timeout)),
             }
         }

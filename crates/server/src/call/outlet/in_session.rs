@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all, ready};
+use futures_util::future::{BoxFuture, ready, try_join_all};
 use protomcp_types::{Level, Progress, RawJson};
 
 use crate::call::ask::ask_raw;
@@ -49,7 +49,7 @@ impl Outlet for SessionQueue {
             ask_raw(&self, request, timeout)
         };
         let asked: Vec<_> = questions.into_iter().map(ask).collect();
-        async move { join_all(asked).await.into_iter().collect() }.boxed()
+        try_join_all(asked).boxed()
     }
 }
 
@@ -76,7 +76,7 @@ impl Outlet for SessionTask {
     ) -> Answers {
         let ask = |asked| ask_in_task(&self, asked, timeout, progress.clone());
         let asked: Vec<_> = questions.into_iter().map(ask).collect();
-        async move { join_all(asked).await.into_iter().collect() }.boxed()
+        try_join_all(asked).boxed()
     }
 
     fn can_be_task(&self) -> bool {
