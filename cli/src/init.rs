@@ -59,10 +59,19 @@ fn next_steps(options: &Init, files: &[(&'static str, String)]) -> String {
     };
     let scenario = if place.is_empty() { SCENARIO.into() } else { directory.join(SCENARIO) };
     let (file, scenario) = (shell_word(&file.to_string_lossy()), shell_word(&scenario.to_string_lossy()));
+    let need = match options.lang {
+        Language::Typescript => {
+            "\nNode before 22.18 does not read TypeScript itself. Where it is older:\n  npm install --save-dev tsx\n"
+        }
+        Language::Rust if options.checkout.is_none() => {
+            "\nUntil the crates of this version are published, --checkout DIR names those of a checkout.\n"
+        }
+        Language::Python | Language::Javascript | Language::Rust => "",
+    };
     format!(
         "Written: {}{place}\n\nTry the tools, and test them:\n  pmcp list {file}\n  pmcp call {file} greet name=Ann\n  \
          pmcp test {file} run {scenario}\n\nAdd them to a host, which loads them again after each save:\n  \
-         pmcp install {file} --client claude-code\n",
+         pmcp install {file} --client claude-code\n{need}",
         names.join(", "),
     )
 }

@@ -55,6 +55,7 @@ fn a_new_project_runs_at_once() {
         let sandbox = Sandbox::new();
         let written = ok(&sandbox, &["init", "my-tools", "--lang", language]);
         assert!(written.starts_with(&format!("Written: {file}, {others} in my-tools\n")), "{written}");
+        assert_eq!(written.contains("npm install --save-dev tsx"), language == "typescript", "{written}");
         let file = format!("my-tools/{file}");
         for line in [
             "pmcp list FILE\n",
@@ -122,7 +123,8 @@ fn platform() -> String {
 #[test]
 fn without_a_checkout_a_project_names_the_release() {
     let sandbox = Sandbox::new();
-    ok(&sandbox, &["init", "a b", "--lang", "rust"]);
+    let written = ok(&sandbox, &["init", "a b", "--lang", "rust"]);
+    assert!(written.contains("--checkout DIR"), "{written}");
     let manifest = fs::read_to_string(sandbox.path("a b/Cargo.toml")).expect("it is written");
     let release = concat!("\nprotomcp-sdk = \"", env!("CARGO_PKG_VERSION"), "\"\n");
     assert!(manifest.contains(release), "{manifest}");
