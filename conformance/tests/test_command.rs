@@ -239,7 +239,8 @@ fn a_save_runs_the_scenarios_again() {
     until("1 of 1 scenarios passed");
     until("waiting for a save");
     // A save ends a run that takes long.
-    let hang = "@tool('Hangs.')\ndef hang() -> str:\n    open('hangs', 'w').close()\n    time.sleep(3600)\n\n\nif __name__";
+    let hang =
+        "@tool('Hangs.')\ndef hang() -> str:\n    open('hangs', 'w').close()\n    time.sleep(3600)\n\n\nif __name__";
     sandbox.write("basics.py", tools.replace("if __name__", hang));
     until("waiting for a save");
     sandbox.write("sum.yaml", "steps: [{call: hang}]");

@@ -87,11 +87,13 @@ struct Writer {
     redaction: Redaction,
     began: Instant,
     written: u64,
+    /// The log has said that there are more secrets than are remembered.
+    is_warned: bool,
 }
 
 impl Writer {
     fn begin(file: File, redaction: Redaction) -> Result<Self, Failure> {
-        let mut writer = Self { file, redaction, began: Instant::now(), written: 0 };
+        let mut writer = Self { file, redaction, began: Instant::now(), written: 0, is_warned: false };
         writer.append(&Recording::new(concat!("pmcp ", env!("CARGO_PKG_VERSION"))).header())?;
         Ok(writer)
     }
@@ -101,6 +103,12 @@ impl Writer {
             let at = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
             let entry = Entry { at, from, message: self.redaction.redact(value(message)) };
             self.append(&entry.line())?;
+        }
+        if self.redaction.has_forgotten() && !self.is_warned {
+            self.is_warned = true;
+            tracing::warn!(
+                "the conversation has more secrets than are remembered: read the trace for the oldest ones before you share it"
+            );
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::message::{answer, notification, request};
 use crate::recording::{Entry, Party, Recording};
-use crate::redaction::REDACTED;
+use crate::redacted::REDACTED;
 
 /// The most steps. A scenario can have no more.
 const MAX_STEPS: usize = 10_000;
