@@ -1,11 +1,13 @@
 //! Answers from a trace, in place of its server.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde_json::{Map, Value, json};
 
+use crate::answers::Answers;
 use crate::compare::{Comparison, short};
-use crate::message::{answer, notification, request, title};
+use crate::message::{notification, request, title};
 use crate::recording::{Party, Recording};
 
 /// Requests whose answer does not depend on their parameters.
@@ -22,6 +24,8 @@ const MAX_NAMED: usize = 3;
 #[derive(Debug)]
 pub struct Mock {
     recorded: Vec<Recorded>,
+    /// The notifications of the server, with their places in the trace.
+    notifications: Vec<(usize, Value)>,
     /// The answers given so far, by the index of the first that fits.
     given: HashMap<usize, usize>,
 }
@@ -32,27 +36,28 @@ struct Recorded {
     request: Value,
     /// Without the id.
     answer: Map<String, Value>,
-    /// Between the request and its answer.
-    notifications: Vec<Value>,
+    /// The places between the request and its answer.
+    between: Range<usize>,
 }
 
 impl Mock {
     /// A server from this trace. Requests without an answer are left out.
     #[must_use]
     pub fn new(trace: &Recording) -> Self {
-        let mut recorded = Vec::new();
+        let answers = Answers::of(&trace.entries);
+        let (mut recorded, mut notifications) = (Vec::new(), Vec::new());
         for (place, entry) in trace.entries.iter().enumerate() {
+            if entry.from == Party::Server && notification(&entry.message).is_some() {
+                notifications.push((place, entry.message.clone()));
+            }
             let Some((_, id)) = request(&entry.message).filter(|_| entry.from == Party::Client) else { continue };
-            let later = trace.entries[place + 1..].iter().filter(|entry| entry.from == Party::Server);
-            let Some(end) = later.clone().position(|entry| answer(&entry.message) == Some(id)) else { continue };
-            let between = later.clone().take(end).map(|entry| &entry.message);
-            let notifications = between.filter(|message| notification(message).is_some()).cloned().collect();
-            let found = later.clone().nth(end).and_then(|entry| entry.message.as_object().cloned());
+            let Some(end) = answers.after(place, Party::Server, id) else { continue };
+            let found = trace.entries.get(end).and_then(|entry| entry.message.as_object().cloned());
             let Some(mut found) = found else { continue };
             found.remove("id");
-            recorded.push(Recorded { request: entry.message.clone(), answer: found, notifications });
+            recorded.push(Recorded { request: entry.message.clone(), answer: found, between: place..end });
         }
-        Self { recorded, given: HashMap::new() }
+        Self { recorded, notifications, given: HashMap::new() }
     }
 
     /// The number of requests that it can answer.
@@ -83,7 +88,10 @@ impl Mock {
         let (_, recorded) = fitting[(*given).min(fitting.len() - 1)];
         *given += 1;
         let token = &message["params"]["_meta"]["progressToken"];
-        let mut all: Vec<Value> = recorded.notifications.iter().filter_map(|one| with_token(one, token)).collect();
+        let Range { start, end } = recorded.between;
+        let first = self.notifications.partition_point(|(place, _)| *place < start);
+        let between = self.notifications.iter().skip(first).take_while(|(place, _)| *place < end);
+        let mut all: Vec<Value> = between.filter_map(|(_, one)| with_token(one, token)).collect();
         let mut found = recorded.answer.clone();
         found.insert("id".into(), id.clone());
         all.push(Value::Object(found));

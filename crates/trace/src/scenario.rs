@@ -1,11 +1,12 @@
 //! A trace as a scenario: the same requests in their order, with the recorded answers as expectations.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{answer, notification, request};
+use crate::answers::Answers;
+use crate::message::{notification, request};
 use crate::recording::{Entry, Party, Recording};
 use crate::redacted::REDACTED;
 
@@ -13,6 +14,9 @@ use crate::redacted::REDACTED;
 const MAX_STEPS: usize = 10_000;
 /// The beginning of a variable, which a scenario has as the value of a variable.
 const BRACES: &str = "{{";
+
+/// The most pages of a list.
+const MAX_PAGES: usize = 1000;
 
 /// The members of a step, in the order in which a person writes them.
 type Step = Vec<(&'static str, Value)>;
@@ -23,7 +27,7 @@ type Step = Vec<(&'static str, Value)>;
 /// leave out what was redacted. Requests that open or watch the session, and those without an answer, are left out.
 #[must_use]
 pub fn scenario(trace: &Recording, title: &str) -> String {
-    let mut conversation = Conversation { entries: &trace.entries, claimed: HashSet::new() };
+    let mut conversation = Conversation::of(&trace.entries);
     // The last one first: a question belongs to the request that began last.
     let places = (0..trace.entries.len()).rev();
     let mut steps: Vec<Step> = places.filter_map(|place| conversation.step(place)).collect();
@@ -48,11 +52,39 @@ pub fn scenario(trace: &Recording, title: &str) -> String {
 
 struct Conversation<'a> {
     entries: &'a [Entry],
-    /// The messages of the server that are a part of a step.
-    claimed: HashSet<usize>,
+    answers: Answers,
+    /// The places of the requests of the client.
+    requests: Vec<usize>,
+    /// The places of requests for a later page, by their cursors.
+    pages: HashMap<&'a str, Vec<usize>>,
+    /// The places of requests of the server that are not a part of a step yet.
+    questions: BTreeSet<usize>,
+    /// The places of notifications of the server that are not a part of a step yet.
+    notifications: BTreeSet<usize>,
 }
 
 impl<'a> Conversation<'a> {
+    fn of(entries: &'a [Entry]) -> Self {
+        let answers = Answers::of(entries);
+        let (mut requests, mut pages) = (Vec::new(), HashMap::<&str, Vec<usize>>::new());
+        let (mut questions, mut notifications) = (BTreeSet::new(), BTreeSet::new());
+        for (place, entry) in entries.iter().enumerate() {
+            let is_request = request(&entry.message).is_some();
+            match entry.from {
+                Party::Client if is_request => {
+                    requests.push(place);
+                    if let Some(cursor) = entry.message["params"]["cursor"].as_str() {
+                        pages.entry(cursor).or_default().push(place);
+                    }
+                }
+                Party::Server if is_request => _ = questions.insert(place),
+                Party::Server if notification(&entry.message).is_some() => _ = notifications.insert(place),
+                Party::Client | Party::Server => {}
+            }
+        }
+        Self { entries, answers, requests, pages, questions, notifications }
+    }
+
     /// The step of the request at this place, if it is one.
     fn step(&mut self, place: usize) -> Option<Step> {
         let entry = self.entries.get(place).filter(|entry| entry.from == Party::Client)?;
@@ -100,15 +132,13 @@ impl<'a> Conversation<'a> {
         }
         let mut names = names(&found["result"][member]);
         let (mut page, mut from) = (found, place);
-        while let Some(cursor) = page["result"]["nextCursor"].as_str() {
-            let is_next = |entry: &Entry| {
-                entry.from == Party::Client
-                    && request(&entry.message).is_some_and(|(known, _)| known == method)
-                    && entry.message["params"]["cursor"] == cursor
-            };
-            let later = self.entries.iter().enumerate().skip(from + 1);
-            let Some((next, entry)) = later.into_iter().find(|(_, entry)| is_next(entry)) else { break };
-            let Some((_, answer)) = self.answer_to(next, &entry.message) else { break };
+        for _ in 1..MAX_PAGES {
+            let Some(cursor) = page["result"]["nextCursor"].as_str() else { break };
+            let known = self.pages.get(cursor).map(Vec::as_slice).unwrap_or_default();
+            let later = known.get(known.partition_point(|place| *place <= from)..).unwrap_or_default();
+            let mut asked = later.iter().filter_map(|place| Some((*place, &self.entries.get(*place)?.message)));
+            let Some((next, asked)) = asked.find(|(_, asked)| asked["method"] == method) else { break };
+            let Some((_, answer)) = self.answer_to(next, asked) else { break };
             names.extend(self::names(&answer["result"][member]));
             (page, from) = (answer, next);
         }
@@ -122,47 +152,46 @@ impl<'a> Conversation<'a> {
     /// The answer to the request at this place, and its own place.
     fn answer_to(&self, place: usize, asked: &Value) -> Option<(usize, &'a Value)> {
         let (_, id) = request(asked)?;
+        let end = self.answers.after(place, Party::Server, id)?;
         let entries: &'a [Entry] = self.entries;
-        let mut later = entries.iter().enumerate().skip(place + 1);
-        let is_answer = |entry: &Entry| entry.from == Party::Server && answer(&entry.message) == Some(id);
-        let (end, entry) = later.find(|(_, entry)| is_answer(entry))?;
-        Some((end, &entry.message))
+        Some((end, &entries.get(end)?.message))
     }
 
     /// The questions of the server between a request and its answer.
     fn questions(&mut self, place: usize, end: usize) -> Vec<Value> {
-        let mut all = Vec::new();
-        for at in place + 1..end {
-            let question = self.entries.get(at).filter(|entry| entry.from == Party::Server).and_then(|entry| {
-                let (method, id) = request(&entry.message)?;
-                let mut later = self.entries.iter().skip(at + 1);
-                let reply = later.find(|later| later.from == Party::Client && answer(&later.message) == Some(id))?;
-                answered(method, &entry.message["params"], &reply.message["result"])
-            });
-            if let Some(question) = question.filter(|_| self.claimed.insert(at)) {
-                all.push(question);
-            }
-        }
-        all
+        let places = taken(&mut self.questions, place, end);
+        let question = |at: usize| {
+            let asked = &self.entries.get(at)?.message;
+            let (method, id) = request(asked)?;
+            let reply = self.entries.get(self.answers.after(at, Party::Client, id)?)?;
+            answered(method, &asked["params"], &reply.message["result"])
+        };
+        places.into_iter().filter_map(question).collect()
     }
 
     /// The lists that the server says have changed between a request and the next one after its answer.
     fn changes(&mut self, place: usize, end: usize) -> Vec<Value> {
+        let next = self.requests.get(self.requests.partition_point(|known| *known <= end));
+        let until = next.copied().unwrap_or(self.entries.len());
         let mut all: Vec<Value> = Vec::new();
-        for (at, entry) in self.entries.iter().enumerate().skip(place + 1) {
-            if at > end && entry.from == Party::Client && request(&entry.message).is_some() {
-                break;
-            }
-            let method = notification(&entry.message).filter(|_| entry.from == Party::Server).unwrap_or_default();
+        for at in taken(&mut self.notifications, place, until) {
+            let method = self.entries.get(at).and_then(|entry| notification(&entry.message)).unwrap_or_default();
             let list = method.strip_prefix("notifications/").and_then(|rest| rest.strip_suffix("/list_changed"));
-            if let Some(list) = list.filter(|_| self.claimed.insert(at))
-                && !all.iter().any(|known| known == list)
-            {
+            if let Some(list) = list.filter(|list| !all.iter().any(|known| known == list)) {
                 all.push(list.into());
             }
         }
         all
     }
+}
+
+/// Takes the places between two others out of a set.
+fn taken(all: &mut BTreeSet<usize>, after: usize, before: usize) -> Vec<usize> {
+    let places: Vec<usize> = all.range(after + 1..before.max(after + 1)).copied().collect();
+    for place in &places {
+        all.remove(place);
+    }
+    places
 }
 
 fn with_arguments(mut step: Step, params: &Value) -> Step {
@@ -351,6 +380,19 @@ steps:
         let questions: Value = serde_json::from_str(line).unwrap();
         assert_eq!(questions, json!([{"message": "Who?", "form": {"name": "Ann"}}]));
         assert!(steps[1].contains("\"changes\":[\"tools\"]"), "{made}");
+    }
+
+    #[test]
+    fn many_requests_without_an_answer_are_left_out() {
+        let mut messages: Vec<(char, Value)> = (2..50_000).map(|id| ('c', call(id, &json!({})))).collect();
+        let page = |id: u64| json!({"id": id, "result": {"tools": [], "nextCursor": "never asked for"}});
+        for id in 60_000..80_000 {
+            messages.extend([('c', json!({"id": id, "method": "tools/list"})), ('s', page(id))]);
+        }
+        messages.extend([('c', call(1, &json!({}))), ('s', text(1, "a"))]);
+        assert_eq!(of(&messages).matches("  - call: ").count(), 0, "the lists fill it");
+        messages.retain(|(_, message)| message["id"].as_u64().is_some_and(|id| id < 60_000));
+        assert_eq!(of(&messages).matches("  - call: ").count(), 1);
     }
 
     #[test]
