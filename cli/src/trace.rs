@@ -1,6 +1,7 @@
 //! `pmcp record`, `pmcp replay`, `pmcp mock` and `pmcp scenario`: messages between pipes. What they mean is decided in `protomcp-trace`.
 
 mod mock;
+mod new_file;
 mod parts;
 mod record;
 mod replay;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use protomcp_conformance::{Sandbox, living};
+use protomcp_conformance::{Sandbox, Web, living};
 use serde_json::{Value, json};
 
 const TOOLS: &str = r#"
@@ -42,13 +42,58 @@ fn run(sandbox: &Sandbox, words: &[&str]) -> (Option<i32>, String, String) {
 
 #[test]
 fn a_trace_has_the_messages_and_no_secret() {
-    let (sandbox, trace) = recorded();
+    let (_sandbox, trace) = recorded();
     let lines: Vec<Value> = trace.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
     assert_eq!((&lines[0]["trace"], &lines[0]["version"]), (&json!("mcp"), &json!(1)));
     assert_eq!((&lines[1]["from"], &lines[1]["message"]["method"]), (&json!("client"), &json!("initialize")));
     assert!(!trace.contains("sesame") && trace.contains("signed in with [redacted]"), "{trace}");
-    let (code, _, error) = run(&sandbox, &["record", "tools.py", "--to", "trace.jsonl"]);
-    assert!(code == Some(2) && error.contains("trace.jsonl is there already; name another file with --to"), "{error}");
+}
+
+#[test]
+fn each_start_has_its_own_trace() {
+    let (sandbox, trace) = recorded();
+    for number in [2, 3] {
+        let (code, _, error) = run(&sandbox, &["record", "tools.py", "--to", "trace.jsonl"]);
+        assert!(code == Some(0) && error.contains(&format!("recording to trace-{number}.jsonl")), "{error}");
+    }
+    assert_eq!(fs::read_to_string(sandbox.path("trace.jsonl")).expect("it stays"), trace);
+    let (code, _, error) = run(&sandbox, &["record", "tools.py", "--to", "tools.py"]);
+    assert!(code == Some(2) && error.contains("tools.py is there already and not a trace"), "{error}");
+    let (code, _, error) = run(&sandbox, &["record", "--to", "none.jsonl", "--", "no-such-program"]);
+    assert!(code == Some(2) && !sandbox.path("none.jsonl").exists(), "{error}");
+}
+
+#[test]
+fn the_end_of_a_recorded_server_is_named() {
+    let sandbox = Sandbox::new();
+    for last in ["exit 3", "exec 0<&-; exit 3"] {
+        let host = sandbox.pmcp(&["record", "--to", "trace.jsonl", "--", "sh", "-c", last]).start();
+        let text = host.stderr_with("exited with status 3");
+        assert!(text.contains("the server closed the connection: sh exited with status 3"), "{text}");
+        assert_eq!(host.exit().code(), Some(1), "{text}");
+    }
+}
+
+#[test]
+fn a_server_at_a_url_is_recorded_with_headers() {
+    let web = Web::start_with("py/basics.py", &["--transport", "http", "--auth", "token:SECRET"], &[("SECRET", "t0k")]);
+    let sandbox = Sandbox::new();
+    let url = format!("http://127.0.0.1:{}/mcp", web.port());
+    let header = ["--header", "Authorization: Bearer ${TOKEN}"];
+    let record = [&["record", &url, "--to", "trace.jsonl"], &header[..]].concat();
+    let host = sandbox.pmcp(&record).env("TOKEN", "t0k").start();
+    host.initialize();
+    assert!(host.names().contains(&"add".to_owned()));
+    host.hang_up();
+    assert!(host.exit().success());
+    assert!(!fs::read_to_string(sandbox.path("trace.jsonl")).expect("it was written").contains("t0k"));
+    let replay = [&["replay", "trace.jsonl", &url], &header[..]].concat();
+    let output = sandbox.pmcp(&replay).env("TOKEN", "t0k").command().output().expect("pmcp starts");
+    assert!(output.status.success(), "{output:?}");
+    let (code, _, error) = run(&sandbox, &replay);
+    assert!(code == Some(2) && error.contains("the environment variable TOKEN is not set"), "{error}");
+    let (code, _, error) = run(&sandbox, &["replay", "trace.jsonl", "--header", "a: b", "--", "true"]);
+    assert!(code == Some(2) && error.contains("--header is for servers at a URL"), "{error}");
 }
 
 #[test]

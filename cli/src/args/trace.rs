@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use crate::args::choices::Sdk;
-use crate::args::client::{Target, both, no_server};
+use crate::args::client::{Target, both, headers, no_server};
 use crate::args::values::call_time;
 use crate::exit::Failure;
 use crate::log::{LogFlags, LogLevel};
@@ -19,7 +19,7 @@ pub(super) struct Record {
     /// A tool file, or the URL of an MCP server; neither with a command after --
     target: Option<String>,
 
-    /// The file for the trace, which must not exist
+    /// The file for the trace. If it exists, the next one is used: bug-2.jsonl after bug.jsonl
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
 
@@ -87,6 +87,10 @@ pub(crate) struct ScenarioSource {
 /// The server of a trace.
 #[derive(Debug, Args)]
 struct TracedServer {
+    /// A header of each request to a URL, as "name: value"; may be repeated. ${NAME} is an environment variable
+    #[arg(long = "header", value_name = "HEADER")]
+    headers: Vec<String>,
+
     /// Run the tool file with this program instead of the one for its extension
     #[arg(long, value_name = "PROGRAM")]
     runtime: Option<OsString>,
@@ -179,10 +183,12 @@ impl TracedServer {
                 Target::Proto(_) => {
                     Err(Failure::usage("a trace has messages of JSON-RPC: name a URL with http or https"))
                 }
+                Target::File(_) | Target::Command(_) if !self.headers.is_empty() => Err(no_url()),
                 Target::File(path) => with_flags(path, self.runtime, self.sdk),
                 Target::Url(_) | Target::Command(_) if self.runtime.is_some() || self.sdk.is_some() => {
                     Err(Failure::usage("--runtime and --sdk are for tool files"))
                 }
+                Target::Url(url) => with_headers(url, &self.headers),
                 target => Ok(target),
             },
             (Some(word), _) => Err(both(&word)),
@@ -190,6 +196,7 @@ impl TracedServer {
             (None, _) if self.runtime.is_some() || self.sdk.is_some() => {
                 Err(Failure::usage("--runtime and --sdk are for tool files"))
             }
+            (None, _) if !self.headers.is_empty() => Err(no_url()),
             (None, command) => Ok(Target::Command(command)),
         }
     }
@@ -206,6 +213,22 @@ fn with_flags(path: PathBuf, runtime: Option<OsString>, sdk: Option<Sdk>) -> Res
     }
     let own = std::env::current_exe().map_err(|error| Failure::failed(format!("this program has no path: {error}")))?;
     Ok(Target::Command([own.into(), "run".into(), path.into()].into_iter().chain(flags).collect()))
+}
+
+/// The server at a URL; with headers the command of this program that serves it with them. Variables in them are filled in
+/// there.
+fn with_headers(url: String, given: &[String]) -> Result<Target, Failure> {
+    headers(given, &|name: &str| std::env::var(name).ok())?;
+    if given.is_empty() {
+        return Ok(Target::Url(url));
+    }
+    let own = std::env::current_exe().map_err(|error| Failure::failed(format!("this program has no path: {error}")))?;
+    let flags = given.iter().map(|header| OsString::from(format!("--header={header}")));
+    Ok(Target::Command([own.into(), "run".into(), "--upstream".into(), url.into()].into_iter().chain(flags).collect()))
+}
+
+fn no_url() -> Failure {
+    Failure::usage("--header is for servers at a URL")
 }
 
 fn pointer(text: &str) -> Result<String, String> {

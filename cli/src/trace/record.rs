@@ -1,10 +1,10 @@
 //! `pmcp record`: passes messages on in both directions, and writes each down without its secrets.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, File};
+use std::io::Write;
 use std::time::Instant;
 
+use protomcp_client::{Running, ServerEnd};
 use protomcp_trace::{Entry, Party, Recording, Redaction};
 use protomcp_transport::lines::Lines;
 use protomcp_transport::{Sink, Source, Transport, TransportError, stdio};
@@ -13,6 +13,7 @@ use protomcp_types::Message;
 use crate::args::trace::RecordOptions;
 use crate::exit::Failure;
 use crate::log;
+use crate::trace::new_file::create;
 use crate::trace::parts::{MAX_TRACE, messages, process, value};
 
 /// Records until the host or the server ends the conversation, or a signal does.
@@ -25,26 +26,36 @@ pub(super) async fn record(options: RecordOptions) -> Result<(), Failure> {
     let (reader, writer) =
         stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
     log::start(log_level, flags);
-    let unusable = |error: io::Error| {
-        let path = to.display();
-        Failure::usage(match error.kind() {
-            ErrorKind::AlreadyExists => format!("{path} is there already; name another file with --to, or remove it"),
-            _ => format!("cannot create {path}: {error}"),
-        })
-    };
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&to).map_err(unusable)?;
+    let command = process(target)?;
+    let (file, path) = create(&to)?;
     let mut scribe = Writer::begin(file, redaction)?;
-    let running = process(target)?.spawn().await.map_err(|error| Failure::from(&error))?;
-    tracing::info!("recording to {}", to.display());
-    let (mut from_host, mut to_host) = Lines::new(reader, writer).split();
-    let (mut from_server, mut to_server) = running.split();
+    let running = match command.spawn().await {
+        Ok(running) => running,
+        Err(error) => {
+            // Nothing is in it. If it stays, it is an empty trace.
+            let _stays = fs::remove_file(&path);
+            return Err(Failure::from(&error));
+        }
+    };
+    tracing::info!("recording to {}", path.display());
+    pass_on(&mut scribe, Lines::new(reader, writer), running).await
+}
+
+/// Passes the messages on until one end closes.
+async fn pass_on(scribe: &mut Writer, host: impl Transport, server: Running) -> Result<(), Failure> {
+    let (mut from_host, mut to_host) = host.split();
+    let (mut from_server, mut to_server) = server.split();
     loop {
         let passed = tokio::select! {
             received = from_host.next() => match received {
                 Ok(Some(Ok(incoming))) => {
                     let messages = messages(incoming);
                     scribe.write(Party::Client, &messages)?;
-                    pass(&mut to_server, messages).await
+                    // Its source says how it has ended, after its last messages.
+                    if let Err(error) = pass(&mut to_server, messages).await {
+                        tracing::info!("the server takes no more messages: {error}");
+                    }
+                    Ok(())
                 }
                 Ok(Some(Err(malformed))) => {
                     let refusal = Message::error(malformed.id, malformed.error);
@@ -62,7 +73,7 @@ pub(super) async fn record(options: RecordOptions) -> Result<(), Failure> {
                     tracing::warn!("the server has sent text without a message: {}", malformed.error.message);
                     Ok(())
                 }
-                Ok(None) => return Ok(()),
+                Ok(None) => return Err(end(&mut from_server)),
                 Err(error) => return Err(Failure::failed(format!("the server has ended: {error}"))),
             },
             _ = tokio::signal::ctrl_c() => return Ok(()),
@@ -71,6 +82,18 @@ pub(super) async fn record(options: RecordOptions) -> Result<(), Failure> {
             tracing::info!("the conversation has ended: {error}");
             return Ok(());
         }
+    }
+}
+
+/// The end of a server that the host still uses.
+fn end(server: &mut impl Source) -> Failure {
+    let facts = server.extensions();
+    let why = facts.find::<ServerEnd>().map_or("", |end| end.0.as_str());
+    // The log has the output of the server, if it shows that.
+    let why = if log::shows_tools() { why.lines().next().unwrap_or_default() } else { why };
+    match why {
+        "" => Failure::failed("the server closed the connection"),
+        why => Failure::failed(format!("the server closed the connection: {why}")),
     }
 }
 
