@@ -1,6 +1,8 @@
 //! `pmcp record`, `pmcp replay`, `pmcp mock` and `pmcp scenario`: a conversation with a tool file, held again.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use protomcp_conformance::{Sandbox, Web, living};
 use serde_json::{Value, json};
@@ -197,6 +199,28 @@ fn a_file_is_recorded_with_the_sdk_that_is_named() {
     assert_eq!(code, Some(0), "{text}{error}");
     let (code, _, error) = run(&sandbox, &["replay", "trace.jsonl", "--sdk", "bundled", "--", "sleep", "1000"]);
     assert!(code == Some(2) && error.contains("--runtime and --sdk are for tool files"), "{error}");
+}
+
+#[test]
+fn only_regular_files_are_read() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let made = Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo is there");
+    assert!(made.success());
+    for file in ["/dev/zero", "pipe"] {
+        for words in [
+            &["mock", file][..],
+            &["scenario", file],
+            &["replay", file, "tools.py"],
+            &["test", "tools.py", "run", file],
+        ] {
+            let (code, _, error) = run(&sandbox, words);
+            assert!(code == Some(2) && error.contains(&format!("{file}: not a regular file")), "{words:?}: {error}");
+        }
+    }
+    symlink("/dev/zero", sandbox.path("pmcp.toml")).expect("a link can be made in the sandbox");
+    let (code, _, error) = run(&sandbox, &["list", "tools.py"]);
+    assert!(code == Some(2) && error.contains("pmcp.toml: not a regular file"), "{error}");
 }
 
 #[test]

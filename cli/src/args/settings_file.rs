@@ -7,14 +7,17 @@ use toml_edit::{Document, Item, TableLike, Value};
 use crate::args::settings::{Names, Origin, Setting, WATCH};
 use crate::exit::Failure;
 use crate::nearest::nearest;
+use crate::text_file::read_bounded;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "pmcp.toml";
+/// Its largest size, in bytes.
+const MAX_FILE: u64 = 1 << 20;
 
 /// The settings of a file for a command; none if there is no file.
 pub(super) fn read(path: &Path, verb: &str, names: &Names) -> Result<Vec<Setting>, Failure> {
     let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
-    let mut settings = match std::fs::read_to_string(path) {
+    let mut settings = match read_bounded(path, MAX_FILE, FILE) {
         Ok(text) => {
             parse(&text, verb, names).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display())))?
         }

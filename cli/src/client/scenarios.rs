@@ -17,6 +17,7 @@ use crate::args::report::Format;
 use crate::args::test::ScenarioOptions;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
+use crate::text_file::read_bounded;
 
 /// The longest scenario, in bytes.
 const MAX_SCENARIO: u64 = 4 << 20;
@@ -149,11 +150,7 @@ impl Scenarios {
 }
 
 fn text(path: &Path) -> Result<String, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > MAX_SCENARIO {
-        return Err(format!("{size} bytes; a scenario has {MAX_SCENARIO} at most"));
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
+    read_bounded(path, MAX_SCENARIO, "a scenario").map_err(|error| error.to_string())
 }
 
 fn name(path: &Path) -> String {

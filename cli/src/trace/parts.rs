@@ -1,8 +1,8 @@
 //! Traces as files, servers as processes, and messages as values.
 
+use std::env;
 use std::ffi::OsString;
 use std::path::Path;
-use std::{env, fs};
 
 use protomcp_client::{Command, CommandTransport};
 use protomcp_trace::Recording;
@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::args::client::Target;
 use crate::exit::Failure;
+use crate::text_file::read_bounded;
 
 /// The largest trace, in bytes.
 pub(super) const MAX_TRACE: u64 = 256 << 20;
@@ -32,11 +33,7 @@ pub(super) fn process(target: Target) -> Result<CommandTransport, Failure> {
 /// Reads a trace.
 pub(super) fn read(path: &Path) -> Result<Recording, Failure> {
     let wrong = |why: String| Failure::usage(format!("{}: {why}", path.display()));
-    let size = fs::metadata(path).map_err(|error| wrong(error.to_string()))?.len();
-    if size > MAX_TRACE {
-        return Err(wrong(format!("{size} bytes; a trace has {MAX_TRACE} at most")));
-    }
-    let text = fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
+    let text = read_bounded(path, MAX_TRACE, "a trace").map_err(|error| wrong(error.to_string()))?;
     Recording::parse(&text).map_err(|error| wrong(error.to_string()))
 }
 
