@@ -7,6 +7,7 @@ mod shapes;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use regex::Regex;
@@ -164,12 +165,13 @@ impl Redaction {
     /// Replaces the secrets in the names of members.
     fn rename(&self, members: &mut Map<String, Value>) {
         let renamed = members.keys().filter_map(|name| Some((name.clone(), self.new_name(name)?)));
+        let mut numbers: HashMap<String, usize> = HashMap::new();
         for (name, new) in renamed.collect::<Vec<_>>() {
             let Some(inner) = members.remove(&name) else { continue };
             let mut free = new.clone();
-            let mut number = 1;
+            let number = numbers.entry(new.clone()).or_insert(1);
             while members.contains_key(&free) {
-                number += 1;
+                *number += 1;
                 free = format!("{new}-{number}");
             }
             members.insert(free, inner);

@@ -40,7 +40,8 @@ const HEADERS: &str = "(?:(?:proxy-)?authorization|(?:set-)?cookie)";
 /// A quotation mark, which can be escaped.
 const MARK: &str = r#"(?:\\*["'])?"#;
 /// A text in quotation marks, which can be escaped, or a list.
-const QUOTED: &str = r#"[bruf]{0,2}"(?:[^"\\\n]|\\.)*"?|[bruf]{0,2}'(?:[^'\\\n]|\\.)*'?|\\+["'][^"'\\\n]*|\[[^\]]*\]"#;
+const QUOTED: &str =
+    r#"[bruf]{0,2}"(?:[^"\\\n]|\\.)*"?|[bruf]{0,2}'(?:[^'\\\n]|\\.)*'?|\\+["'][^"'\\\n]*|\[[^\[\]]*\]"#;
 /// A value without quotation marks. It ends as one in a URL, in a list or in a sentence does.
 const BARE: &str = r#"[^\s&"'`,;:)\]}<>\[{(][^\s&"'`,;)\]}<>]*"#;
 /// A value to the next space.
@@ -100,6 +101,9 @@ const BEGINNINGS: [&str; 38] = [
     "used", "needed", "expected", "too", "only", "when", "which",
 ];
 
+/// The characters in which the first words of a sentence are looked for.
+const MAX_PROSE: usize = 200;
+
 /// The text without secrets; `None` if it has none.
 pub(super) fn without(text: &str) -> Option<String> {
     let mut changed: Option<String> = None;
@@ -145,7 +149,9 @@ fn is_directory(name: &str, value: &str) -> bool {
 
 /// True if a sentence or a type follows the name, such as `password: must not be empty`.
 fn is_prose(name: &str, text: &str) -> bool {
-    let mut words = text.lines().next().unwrap_or_default().split_whitespace();
+    let end = text.char_indices().nth(MAX_PROSE).map_or(text.len(), |(at, _)| at);
+    let line = text.get(..end).and_then(|text| text.lines().next()).unwrap_or_default();
+    let mut words = line.split_whitespace();
     let word =
         words.next().unwrap_or_default().trim_end_matches([',', '.', ':', ';', ')', ']', '}', '>']).to_lowercase();
     let is_sentence = words.next().is_some_and(|next| next.starts_with(char::is_alphabetic));
