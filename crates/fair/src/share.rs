@@ -4,14 +4,14 @@
 const SHARE: usize = 4;
 
 /// True if an owner may have `held` while `free` stays free for others. One owner alone gets four fifths of all, two get four
-/// ninths each, and a part always stays free for an owner that has little.
+/// ninths each, and a part stays free for an owner that has little.
 #[must_use]
 pub fn is_within_share(held: usize, free: usize) -> bool {
     held <= free.saturating_mul(SHARE)
 }
 
-/// True if an owner that has `held` of the `taken` slots may have one more, of at most `capacity`. An owner without any may
-/// have the last one.
+/// True if an owner that has `held` of the `taken` slots may have one more, of at most `capacity`. What is free counts before the
+/// slot is taken: the last one goes to an owner that has at most three.
 #[must_use]
 pub fn may_take_slot(held: usize, taken: usize, capacity: usize) -> bool {
     let free = capacity.saturating_sub(taken);
