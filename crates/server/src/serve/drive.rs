@@ -189,7 +189,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
                     biased;
                     event = self.events.recv() => Step::Event(event),
                     Some((context, outcome)) = run_calls(&mut self.calls.inline) => Step::Ended(context, outcome),
-                    Some((request, reply)) = self.calls.stateless.next(), if may_send => Step::Replied(request, reply),
+                    Some((reply, request)) = self.calls.stateless.next(), if may_send => Step::Replied(request, reply),
                     received = self.connection.source.next(), if may_read => Step::Received(received),
                     flushed = self.connection.sink.flush(), if self.unsent.messages > 0 => Step::Flushed(flushed),
                     () = &mut shutdown, if self.shutdown.is_open() => Step::Shutdown,

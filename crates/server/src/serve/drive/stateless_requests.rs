@@ -1,11 +1,10 @@
 //! The requests of the stateless revision on one connection that have no answer yet.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context as Wakes, Poll};
 
 use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
+use futures_util::stream::{FuturesUnordered, Stream, StreamFuture};
 
 use crate::call::ended::Reserved;
 use crate::serve::stateless::Replies;
@@ -15,7 +14,7 @@ use protomcp_session::RequestKey;
 #[derive(Default)]
 pub(super) struct StatelessRequests(
     /// `None` until the first one: an idle session holds no list.
-    Option<FuturesUnordered<NextReply>>,
+    Option<FuturesUnordered<StreamFuture<Box<StatelessReplies>>>>,
 );
 
 /// One request, and its replies.
@@ -24,32 +23,22 @@ pub(super) struct StatelessReplies {
     pub(super) replies: Replies,
 }
 
-/// The next reply to a request, with the request; `None` inside: it has returned them.
-struct NextReply(Option<Box<StatelessReplies>>);
+impl Stream for StatelessReplies {
+    type Item = Reserved;
 
-impl Future for NextReply {
-    type Output = (Box<StatelessReplies>, Option<Reserved>);
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Wakes<'_>) -> Poll<Self::Output> {
-        let Some(mut request) = self.0.take() else { unreachable!("a future is not polled after its end") };
-        match request.replies.poll_next(cx) {
-            Poll::Ready(reply) => Poll::Ready((request, reply)),
-            Poll::Pending => {
-                self.0 = Some(request);
-                Poll::Pending
-            }
-        }
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Wakes<'_>) -> Poll<Option<Reserved>> {
+        self.replies.poll_next(cx)
     }
 }
 
 impl StatelessRequests {
     /// Polls a request for its next reply.
     pub(super) fn push(&mut self, request: Box<StatelessReplies>) {
-        self.0.get_or_insert_default().push(NextReply(Some(request)));
+        self.0.get_or_insert_default().push(StreamExt::into_future(request));
     }
 
     /// The next reply to any of the requests, which is taken out of the list; `None`: the list is empty.
-    pub(super) async fn next(&mut self) -> Option<(Box<StatelessReplies>, Option<Reserved>)> {
+    pub(super) async fn next(&mut self) -> Option<(Option<Reserved>, Box<StatelessReplies>)> {
         self.0.as_mut()?.next().await
     }
 
@@ -75,6 +64,10 @@ impl StatelessRequests {
     }
 
     fn each(&mut self) -> impl Iterator<Item = &mut StatelessReplies> {
-        self.0.iter_mut().flat_map(FuturesUnordered::iter_mut).filter_map(|next| next.0.as_deref_mut())
+        self.0
+            .iter_mut()
+            .flat_map(FuturesUnordered::iter_mut)
+            .filter_map(StreamFuture::get_mut)
+            .map(|request| &mut **request)
     }
 }
