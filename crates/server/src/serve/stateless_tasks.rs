@@ -14,6 +14,7 @@ use protomcp_types::{ErrorObject, SubscriptionFilter, TaskRequest};
 use crate::call::context::Context;
 use crate::call::kept_tasks::{NewTask, TaskCall};
 use crate::call::mrtr::task::StatelessTask;
+use crate::call::session_queue::SessionQueue;
 use crate::records::overload;
 use crate::records::store_future::StoreFuture;
 use crate::records::task_record::{TaskKey, TaskRecord};
@@ -21,7 +22,7 @@ use crate::serve::clock::now;
 use crate::serve::peer::Peer;
 use crate::state::handle::ServerHandle;
 use protomcp_fair::Reservation;
-use protomcp_session::{TaskOptions, TaskState, TaskView};
+use protomcp_session::{TaskOptions, TaskState, TaskView, Topic};
 
 /// The time for which the store may take to find a task.
 const WAIT_LIMIT: Duration = Duration::from_secs(30);
@@ -80,9 +81,30 @@ fn known(sessions: &ServerHandle, peer: &Peer, ids: Vec<String>) -> StoreFuture<
 }
 
 /// The status of a task that the peer began.
-pub(super) fn view(sessions: &ServerHandle, peer: &Peer, id: &str) -> StoreFuture<'static, Option<TaskView>> {
+fn view(sessions: &ServerHandle, peer: &Peer, id: &str) -> StoreFuture<'static, Option<TaskView>> {
     let (sessions, key, id) = (sessions.clone(), key(peer), id.to_owned());
     Box::pin(async move { find(&sessions, &id, &key).await?.view() })
+}
+
+/// The status of a task that has changed, for its listeners; a resource has none. `None`: the store is asked, and the
+/// queue gets what it finds.
+pub(super) fn changed(
+    sessions: &ServerHandle,
+    peer: &Peer,
+    queue: &Arc<SessionQueue>,
+    topic: Topic,
+    id: &Arc<str>,
+) -> Option<Option<TaskView>> {
+    if topic == Topic::Resource {
+        return Some(None);
+    }
+    let mut task = view(sessions, peer, id);
+    let found = (&mut task).now_or_never();
+    if found.is_none() {
+        let (queue, id) = (Arc::clone(queue), Arc::clone(id));
+        tokio::spawn(async move { queue.task_found(id, task.await) });
+    }
+    found
 }
 
 /// Carries out a request about a task.

@@ -87,27 +87,35 @@ impl Session {
             .collect()
     }
 
-    /// The notifications of these listening requests about a changed resource, with their ids.
-    pub fn update_notices(&self, uri: &str, listeners: &[u64]) -> Vec<(RequestId, Message)> {
-        let notified = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
-        notified
-            .map(|Listener { key, .. }| {
-                let params = JsonObject::new().with("_meta", subscription(&key.id)).with("uri", RawJson::text(uri));
-                (key.id.clone(), Message::notification(method::RESOURCE_UPDATED, params.into()))
-            })
-            .collect()
-    }
-
-    /// The notifications of these listening requests about a task, with their ids.
-    pub fn task_notices(&self, task: &TaskView, listeners: &[u64]) -> Vec<(RequestId, Message)> {
-        let notified = self.listeners.0.iter().filter(|listener| listeners.contains(&listener.key.number));
-        notified
-            .map(|Listener { key, .. }| {
-                let meta = subscription(&key.id);
-                let params = encode::task_notice(task, self.stateless.identity()).with("_meta", meta);
-                (key.id.clone(), Message::notification(method::TASK_CHANGED, params.into()))
-            })
-            .collect()
+    /// The notifications of a changed resource, or of a task in this state; a task that no longer exists has none. Each has
+    /// the id of the request that listens, and that of the session has none. `None`: no request listens, or an earlier
+    /// notification is not written.
+    pub fn update_notices(
+        &self,
+        topic: Topic,
+        name: &str,
+        task: Option<&TaskView>,
+    ) -> Option<Vec<(Option<RequestId>, Message)>> {
+        let wanted = self.subscriptions.sending(topic, name)?;
+        if topic == Topic::Task && task.is_none() {
+            return Some(Vec::new());
+        }
+        let notice = |meta: Option<RawJson>| {
+            let with_meta =
+                |params| meta.into_iter().fold(params, |params: JsonObject, meta| params.with("_meta", meta));
+            let (method, params) = match task {
+                None => (method::RESOURCE_UPDATED, with_meta(JsonObject::new()).with("uri", RawJson::text(name))),
+                Some(task) => (method::TASK_CHANGED, with_meta(encode::task_notice(task, self.stateless.identity()))),
+            };
+            Message::notification(method, params.into())
+        };
+        let of_session = wanted.session.then(|| (None, notice(None)));
+        let listeners = self.listeners.0.iter().filter(|listener| wanted.listeners.contains(&listener.key.number));
+        let listening = listeners.map(|listener| {
+            let id = &listener.key.id;
+            (Some(id.clone()), notice(Some(subscription(id))))
+        });
+        Some(of_session.into_iter().chain(listening).collect())
     }
 
     /// The notification that precedes the end of a listening request on a connection that many requests share (MCP

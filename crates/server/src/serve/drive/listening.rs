@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use protomcp_types::{JsonObject, Message, Params, RawJson, SubscriptionFilter, method};
+use protomcp_types::{Message, Params, SubscriptionFilter};
 
 use crate::call::call_info::CallInfo;
 use crate::call::context::Context;
@@ -103,52 +102,34 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         Ok(())
     }
 
-    /// Sends the notification of a changed resource.
-    pub(super) fn updated(&mut self, uri: Arc<str>) -> Result<(), TransportError> {
-        let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return Ok(()) };
-        if wanted.session {
-            let params = JsonObject::new().with("uri", RawJson::text(&uri));
-            self.send_unsolicited(Message::notification(method::RESOURCE_UPDATED, params.into()), None)?;
+    /// A resource or a task has changed.
+    pub(super) fn updated(&mut self, topic: Topic, name: Arc<str>) -> Result<(), TransportError> {
+        let (sessions, peer) = (&self.server.sessions, &self.connection.peer);
+        match stateless_tasks::changed(sessions, peer, &self.queue, topic, &name) {
+            Some(task) => self.send_updates(topic, name, task.as_ref()),
+            None => Ok(()),
         }
-        for (id, notice) in self.session.update_notices(&uri, &wanted.listeners) {
-            self.send_unsolicited(notice, Some(&id))?;
-        }
-        self.unsent.updates.push((Topic::Resource, uri));
-        Ok(())
     }
 
-    /// A task has changed: notifies its listeners.
-    pub(super) fn task_changed(&mut self, id: Arc<str>) -> Result<(), TransportError> {
-        let mut task = stateless_tasks::view(&self.server.sessions, &self.connection.peer, &id);
-        if let Some(task) = (&mut task).now_or_never() {
-            return self.task_found(id, task.as_ref());
+    /// Sends the notifications of a changed resource, or of a task in this state.
+    pub(super) fn send_updates(
+        &mut self,
+        topic: Topic,
+        name: Arc<str>,
+        task: Option<&TaskView>,
+    ) -> Result<(), TransportError> {
+        let Some(notices) = self.session.update_notices(topic, &name, task) else { return Ok(()) };
+        for (id, notice) in notices {
+            self.send_unsolicited(notice, id.as_ref())?;
         }
-        let queue = Arc::clone(&self.queue);
-        tokio::spawn(async move { queue.task_found(id, task.await) });
-        Ok(())
-    }
-
-    /// A task that has changed was looked up.
-    pub(super) fn task_found(&mut self, id: Arc<str>, task: Option<&TaskView>) -> Result<(), TransportError> {
-        let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return Ok(()) };
-        if let Some(task) = task {
-            for (listener, notice) in self.session.task_notices(task, &wanted.listeners) {
-                self.send_unsolicited(notice, Some(&listener))?;
-            }
-        }
-        self.unsent.updates.push((Topic::Task, id));
+        self.unsent.updates.push((topic, name));
         Ok(())
     }
 
     /// Sends the notifications of changes that came between the acceptance of a subscription and its answer.
     pub(super) fn send_missed(&mut self) -> Result<(), TransportError> {
-        for (topic, name) in self.session.take_missed() {
-            match topic {
-                Topic::Resource => self.updated(name)?,
-                Topic::Task => self.task_changed(name)?,
-            }
-        }
-        Ok(())
+        let missed = self.session.take_missed();
+        missed.into_iter().try_for_each(|(topic, name)| self.updated(topic, name))
     }
 
     /// Ends all requests that listen: each is answered.

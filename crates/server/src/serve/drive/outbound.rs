@@ -51,9 +51,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             SessionEvent::Park | SessionEvent::Detach(_) | SessionEvent::Answered(_) => Ok(()),
             SessionEvent::Withdraw(number) => self.withdraw(number),
             SessionEvent::Undeliverable(request) => self.undeliverable(&request),
-            SessionEvent::Updated(Topic::Resource, uri) => self.updated(uri),
-            SessionEvent::Updated(Topic::Task, id) => self.task_changed(id),
-            SessionEvent::TaskFound(id, task) => self.task_found(id, task.as_deref()),
+            SessionEvent::Updated(topic, name) => self.updated(topic, name),
+            SessionEvent::TaskFound(id, task) => self.send_updates(Topic::Task, id, task.as_deref()),
             SessionEvent::Listening(key, filter, guard) => self.begin_listening(&key, &filter, Some(guard)),
         }
     }
@@ -210,10 +209,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         for (topic, name) in updates {
             let again = self.session.subscriptions().flushed(topic, &name);
             // A resource that changes all the time must not delay the end of the session.
-            match topic {
-                _ if !again || self.shutdown.is_flushing() => {}
-                Topic::Resource => self.updated(name)?,
-                Topic::Task => self.task_changed(name)?,
+            if again && !self.shutdown.is_flushing() {
+                self.updated(topic, name)?;
             }
         }
         let dropped = self.queue.take_dropped();

@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::{Context as Wakes, Poll};
 
-use futures_util::FutureExt;
 use protomcp_types::{Message, SubscriptionFilter};
 use tokio::sync::mpsc;
 
@@ -125,7 +124,7 @@ impl Listener {
             }
             for (topic, name) in std::mem::take(&mut self.notified) {
                 if self.session.subscriptions().flushed(topic, &name) && !self.ending.has_begun() {
-                    self.changed(topic, name);
+                    self.updated(topic, name);
                 }
             }
             if !self.ready.is_empty() {
@@ -169,8 +168,8 @@ impl Listener {
                     self.announcements.changed(list, scope, now(), self.session.next_number());
                 }
             }
-            SessionEvent::Updated(topic, name) => self.changed(topic, name),
-            SessionEvent::TaskFound(id, task) => self.task_found(id, task.as_deref()),
+            SessionEvent::Updated(topic, name) => self.updated(topic, name),
+            SessionEvent::TaskFound(id, task) => self.send_updates(Topic::Task, id, task.as_deref()),
             SessionEvent::Listening(_, filter, guard) => self.begin(&filter, Some(guard)),
             // These belong to calls, to sessions and to members.
             SessionEvent::Done(..)
@@ -196,7 +195,7 @@ impl Listener {
                 self.guard = guard;
                 self.ready.push_back(acknowledged.into());
                 for (topic, name) in self.session.take_missed() {
-                    self.changed(topic, name);
+                    self.updated(topic, name);
                 }
             }
             Err(error) => self.answer(self.parts.answer(Err(error), Attempt::First)),
@@ -208,37 +207,18 @@ impl Listener {
         self.notify(notices.into_iter().map(|(_, notice)| notice));
     }
 
-    fn changed(&mut self, topic: Topic, name: Arc<str>) {
-        match topic {
-            Topic::Resource => self.updated(name),
-            Topic::Task => self.task_changed(name),
+    /// A resource or a task has changed.
+    fn updated(&mut self, topic: Topic, name: Arc<str>) {
+        let StatelessParts { sessions, peer, .. } = &self.parts;
+        if let Some(task) = stateless_tasks::changed(sessions, peer, &self.queue, topic, &name) {
+            self.send_updates(topic, name, task.as_ref());
         }
     }
 
-    /// A resource has changed.
-    fn updated(&mut self, uri: Arc<str>) {
-        let Some(wanted) = self.session.subscriptions().sending(Topic::Resource, &uri) else { return };
-        let notices = self.session.update_notices(&uri, &wanted.listeners);
+    fn send_updates(&mut self, topic: Topic, name: Arc<str>, task: Option<&TaskView>) {
+        let Some(notices) = self.session.update_notices(topic, &name, task) else { return };
         self.notify(notices.into_iter().map(|(_, notice)| notice));
-        self.notified.push((Topic::Resource, uri));
-    }
-
-    /// A task has changed.
-    fn task_changed(&mut self, id: Arc<str>) {
-        let mut task = stateless_tasks::view(&self.parts.sessions, &self.parts.peer, &id);
-        if let Some(task) = (&mut task).now_or_never() {
-            return self.task_found(id, task.as_ref());
-        }
-        let queue = Arc::clone(&self.queue);
-        tokio::spawn(async move { queue.task_found(id, task.await) });
-    }
-
-    /// A task that has changed was looked up.
-    fn task_found(&mut self, id: Arc<str>, task: Option<&TaskView>) {
-        let Some(wanted) = self.session.subscriptions().sending(Topic::Task, &id) else { return };
-        let notices = task.map(|task| self.session.task_notices(task, &wanted.listeners)).unwrap_or_default();
-        self.notify(notices.into_iter().map(|(_, notice)| notice));
-        self.notified.push((Topic::Task, id));
+        self.notified.push((topic, name));
     }
 
     fn notify(&mut self, notices: impl Iterator<Item = Message>) {
