@@ -93,7 +93,7 @@ pub struct MemberQuestion {
 }
 
 /// The facts about a call of a member, for [`Server::call`](crate::Server::call).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct CallFacts {
     /// The client of the call; at first that of the member.
     pub client: Arc<ClientInfo>,
@@ -286,14 +286,7 @@ impl CallFacts {
     /// The same facts about the call with this id.
     #[must_use]
     pub fn for_request(&self, id: RequestId) -> Self {
-        Self {
-            client: Arc::clone(&self.client),
-            caller: self.caller.clone(),
-            progress_token: self.progress_token.clone(),
-            known: self.known.clone(),
-            id,
-            member: Arc::clone(&self.member),
-        }
+        Self { id, ..self.clone() }
     }
 }
 
