@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use prost::Message;
-use protomcp_fair::Reservation;
 use protomcp_session::Extensions;
 use protomcp_types::{CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Tool, ToolName};
 
@@ -25,7 +24,7 @@ use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageRoom, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
-use crate::serve::mcp::{Mcp, Outcome, Requests};
+use crate::serve::mcp::{Mcp, Outcome};
 use crate::serve::shared::Shared;
 use crate::serve::turn::spend;
 use crate::session::inbound::{BinaryCall, metadata_weight};
@@ -45,14 +44,9 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// The same in the session, for requests of this bearer of a token.
+    /// The same in the conversation, for requests of this bearer of a token.
     pub(super) fn for_bearer(self: &Arc<Self>, known: Extensions) -> Arc<Self> {
-        let Requests::Session(session) = &self.mcp.requests else { return Arc::clone(self) };
-        let mcp = Mcp {
-            requests: Requests::Session(session.for_bearer(known)),
-            worker: self.mcp.worker.clone(),
-            outbound: self.mcp.outbound.as_ref().map(Reservation::sibling),
-        };
+        let Some(mcp) = self.mcp.for_bearer(known) else { return Arc::clone(self) };
         Arc::new(Self {
             shared: Arc::clone(&self.shared),
             mcp,

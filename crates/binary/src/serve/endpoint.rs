@@ -1,7 +1,7 @@
 //! Answers requests of proto-mcp of which none knows of another, as over gRPC.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prost::Message;
@@ -18,8 +18,7 @@ use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
 use crate::serve::large_values::Values;
 use crate::serve::mcp::any_server::AnyMcpServer;
-use crate::serve::mcp::stateless::StatelessRequests;
-use crate::serve::mcp::{Mcp, Requests};
+use crate::serve::mcp::{Client, Mcp};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::session::admission::{admit, agree};
@@ -102,10 +101,10 @@ impl BinaryEndpoint {
         };
         let worker = Values::new(self.shared.large_work.worker(peer.owner()));
         let sender = Peer::new(peer.principal.clone(), peer.address, connection);
-        let requests = StatelessRequests::new(Arc::clone(&self.server), sender, peer.known.clone());
+        let client = Client::Sender { peer: sender, known: peer.known.clone(), rooms: Mutex::default() };
         let answers = Answers {
             shared: Arc::clone(&self.shared),
-            mcp: Mcp { requests: Requests::Stateless(requests), worker, outbound: None },
+            mcp: Mcp { server: Arc::clone(&self.server), client, worker, outbound: None },
             catalog: Arc::new(Catalog::default()),
             caller: peer.rate_key(|| connection.unwrap_or_default()),
             permission: peer.permission.take(),
@@ -117,11 +116,7 @@ impl BinaryEndpoint {
         if let Ok(payload) = &mut outcome {
             payload.note_time(now().saturating_duration_since(started));
         }
-        let rooms = match &answers.mcp.requests {
-            Requests::Stateless(requests) => requests.take_rooms(),
-            Requests::Session(_) => Vec::new(),
-        };
-        BinaryAnswer { outcome, rooms }
+        BinaryAnswer { outcome, rooms: answers.mcp.take_rooms() }
     }
 
     /// Waits for an answer that is not too large.

@@ -1,31 +1,32 @@
-//! Requests to the MCP server: in a session, or each for itself.
+//! Requests to the MCP server: of a member, or each for itself.
 
 pub(super) mod any_server;
 mod served_method;
-pub(super) mod session;
-pub(super) mod stateless;
 
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use protomcp_fair::Reservation;
-use protomcp_server::ServerResult;
-use protomcp_types::Tool;
+use protomcp_server::{CallFacts, Peer, RunningCall, ServerResult, SingleAnswer};
+use protomcp_session::Extensions;
+use protomcp_types::{ErrorObject, RequestId, Tool};
+use tokio::sync::oneshot;
 
 use crate::code;
 use crate::fault::Fault;
 use crate::serve::account::FREE;
 use crate::serve::large_values::Values;
+use crate::serve::mcp::any_server::AnyMcpServer;
 use crate::serve::mcp::served_method::ServedMethod;
-use crate::serve::mcp::session::SessionRequests;
-use crate::serve::mcp::stateless::StatelessRequests;
 
 /// Makes requests to the MCP server.
-#[derive(Debug)]
 pub(super) struct Mcp {
-    pub(super) requests: Requests,
+    pub(super) server: Arc<dyn AnyMcpServer>,
+    pub(super) client: Client,
     /// Reads and writes large messages.
     pub(super) worker: Values,
-    /// An empty reservation for results of a session, where they count. Those without a session bring their own.
+    /// An empty reservation for results of a member, where they count. Other results bring their own.
     pub(super) outbound: Option<Reservation>,
 }
 
@@ -37,22 +38,55 @@ pub(super) struct Outcome<T> {
     pub(super) room: Option<Reservation>,
 }
 
-/// The way of requests to the MCP server.
-#[derive(Debug)]
-pub(super) enum Requests {
-    /// In the session of a conversation.
-    Session(SessionRequests),
-    /// Without a session.
-    Stateless(StatelessRequests),
+/// The client of requests, as the MCP server knows it.
+pub(super) enum Client {
+    /// A member, which a conversation is.
+    Member {
+        facts: CallFacts,
+        /// The number of the last request.
+        last: Arc<AtomicU64>,
+    },
+    /// The sender of a request without a conversation.
+    Sender {
+        peer: Peer,
+        known: Extensions,
+        /// The bytes that results have reserved in the outbound budget.
+        rooms: Mutex<Vec<Reservation>>,
+    },
 }
 
 impl Mcp {
+    /// The same for requests of this bearer of a token; `None`: there is no conversation.
+    pub(super) fn for_bearer(&self, known: Extensions) -> Option<Self> {
+        let Client::Member { facts, last } = &self.client else { return None };
+        let mut facts = facts.clone();
+        facts.known = known;
+        Some(Self {
+            server: Arc::clone(&self.server),
+            client: Client::Member { facts, last: Arc::clone(last) },
+            worker: self.worker.clone(),
+            outbound: self.outbound.as_ref().map(Reservation::sibling),
+        })
+    }
+
     /// Makes a request. Dropping the future cancels it.
     pub(super) async fn request<M: ServedMethod>(&self, params: M::Params) -> Result<Outcome<M::Result>, Fault> {
         let request = M::request(params);
-        let result = match &self.requests {
-            Requests::Session(session) => session.request(request).await?,
-            Requests::Stateless(requests) => requests.request(request).await?,
+        let result = match &self.client {
+            Client::Member { facts, last } => {
+                let number = last.fetch_add(1, Ordering::Relaxed) + 1;
+                let call = self.server.call(request, facts.for_request(RequestId::from(number)));
+                if self.server.has_inline_calls() {
+                    call.await?
+                } else {
+                    in_own_task(call).await.ok_or_else(closed)??
+                }
+            }
+            Client::Sender { peer, known, rooms } => {
+                let SingleAnswer { outcome, room } = self.server.call_once(request, peer.clone(), known.clone()).await;
+                rooms.lock().unwrap_or_else(PoisonError::into_inner).extend(room);
+                outcome?
+            }
         };
         let room = self.room(result.weight())?;
         let fault = |why: &dyn fmt::Display| Fault::new(code::INTERNAL_ERROR, format!("{}: {why}", M::NAME));
@@ -77,11 +111,43 @@ impl Mcp {
         Ok(Some(room))
     }
 
+    /// The reservations of all results. Hold them until the client has read the answer.
+    pub(super) fn take_rooms(&self) -> Vec<Reservation> {
+        match &self.client {
+            Client::Member { .. } => Vec::new(),
+            Client::Sender { rooms, .. } => std::mem::take(&mut rooms.lock().unwrap_or_else(PoisonError::into_inner)),
+        }
+    }
+
     /// The definition of a tool, if it is the same for every client and known without a request.
     pub(super) fn tool_definition(&self, name: &str) -> Option<Tool> {
-        match &self.requests {
-            Requests::Session(_) => None,
-            Requests::Stateless(requests) => requests.tool_definition(name)?.to().ok(),
+        match &self.client {
+            Client::Member { .. } => None,
+            Client::Sender { .. } => self.server.tool_definition(name)?.to().ok(),
         }
+    }
+}
+
+/// Drives a call in its own task. Dropping the future cancels the call. `None`: the runtime shuts down.
+async fn in_own_task(mut call: RunningCall) -> Option<Result<ServerResult, ErrorObject>> {
+    let (mut done, answer) = oneshot::channel();
+    tokio::spawn(async move {
+        tokio::select! {
+            // The request may be cancelled at this moment.
+            outcome = &mut call => drop(done.send(outcome)),
+            () = done.closed() => {}
+        }
+    });
+    answer.await.ok()
+}
+
+/// The fault of a request that the end of the server has overtaken.
+fn closed() -> Fault {
+    Fault::new(code::INTERNAL_ERROR, "the server is shutting down").with("reason", "shutdown")
+}
+
+impl fmt::Debug for Mcp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mcp").field("worker", &self.worker).finish_non_exhaustive()
     }
 }
