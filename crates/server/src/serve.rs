@@ -44,6 +44,7 @@ use crate::state::handle::ServerHandle;
 use protomcp_session::{Extensions, Limits, StatelessMeta};
 use protomcp_transport::{Transport, TransportError};
 use protomcp_types::{RawJson, Request};
+use tokio_util::task::AbortOnDropHandle;
 
 /// Serves a [`Service`]. Cloning is cheap; all clones serve the same sessions.
 pub struct Server<S>(Parts<S>);
@@ -146,8 +147,7 @@ impl<S: Service> Server<S> {
         let server = self.clone();
         async move {
             // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
-            let mut task = AbortOnDrop(tokio::spawn(server.serve_inline(transport)));
-            match (&mut task.0).await {
+            match AbortOnDropHandle::new(tokio::spawn(server.serve_inline(transport))).await {
                 Ok(outcome) => outcome,
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 // The runtime is shutting down.
@@ -206,13 +206,5 @@ impl<S> Clone for Server<S> {
 impl<S> fmt::Debug for Server<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").field("sessions", &self.0.sessions).finish_non_exhaustive()
-    }
-}
-
-struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
