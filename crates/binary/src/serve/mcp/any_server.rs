@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
 use protomcp_server::{
     AskError, CallFacts, CallInfo, ClientInfo, InputRequest, Outlet, Peer, ProgressCallback, RunningCall, Server,
-    ServerHandle, ServerRequest, Service, SingleCall,
+    ServerHandle, ServerRequest, Service, SingleAnswer,
 };
 use protomcp_session::Extensions;
 use protomcp_types::{ClientCapabilities, Implementation, Level, Progress, ProtocolVersion, RawJson};
@@ -17,7 +17,7 @@ pub(in crate::serve) trait AnyMcpServer: Send + Sync {
     fn handle(&self) -> &ServerHandle;
 
     /// Makes a call without a session; its future drives it.
-    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> SingleCall;
+    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> BoxFuture<'static, SingleAnswer>;
 
     /// Makes a call of a member; its future drives it.
     fn call(&self, request: ServerRequest, facts: CallFacts) -> RunningCall;
@@ -33,7 +33,7 @@ impl<S: Service> AnyMcpServer for Server<S> {
         Self::handle(self)
     }
 
-    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> SingleCall {
+    fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> BoxFuture<'static, SingleAnswer> {
         Self::call_once(self, request, Arc::clone(&CLIENT), peer, known)
     }
 

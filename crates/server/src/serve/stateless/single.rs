@@ -1,11 +1,11 @@
 //! One typed call without a session, for a front whose clients take no reports and answer no questions.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context as Wakes, Poll, ready};
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use protomcp_types::{CallTool, ErrorObject, GetPrompt, JsonObject, Method, ReadResource, RequestId};
 
 use crate::records::overload;
@@ -18,17 +18,7 @@ use crate::service::Service;
 use protomcp_fair::Reservation;
 use protomcp_session::{ClientInfo, Extensions, RetryInput, ServerRequest, ServerResult, StatelessCall, StatelessInfo};
 
-/// One typed call without a session ([`Server::call_once`]). Polling it drives the call. Dropping it cancels the call,
-/// which then has its grace ([`Limits::cancel_grace`](crate::Limits::cancel_grace)) in its own task.
-#[must_use = "a call runs while it is polled"]
-pub struct SingleCall {
-    /// `None`: it was refused.
-    call: Option<CallReplies>,
-    refusal: Option<ErrorObject>,
-    access: Option<Access>,
-}
-
-/// The answer to a [`SingleCall`].
+/// The answer to a single call ([`Server::call_once`]).
 #[derive(Debug)]
 pub struct SingleAnswer {
     /// The result or the error of the service.
@@ -39,10 +29,13 @@ pub struct SingleAnswer {
 }
 
 impl<S: Service> Server<S> {
-    /// Makes one typed call without a session (MCP 2026-07-28). Nothing is spawned for a call that is polled to its end.
-    /// `client` declares no capabilities; progress and log messages of the call are dropped. `known` is the knowledge of
-    /// the transport about the request ([`Context::extension`](crate::Context::extension)); the caller bounds the bytes
-    /// of requests. Must be called inside a tokio runtime with timers.
+    /// Makes one typed call without a session (MCP 2026-07-28). `client` declares no capabilities; progress and log
+    /// messages of the call are dropped. `known` is the knowledge of the transport about the request
+    /// ([`Context::extension`](crate::Context::extension)); the caller bounds the bytes of requests. Must be called inside
+    /// a tokio runtime with timers.
+    ///
+    /// The future drives the call: nothing is spawned for a call that is polled to its end. Dropping the future cancels
+    /// the call, which then has its grace ([`Limits::cancel_grace`](crate::Limits::cancel_grace)) in its own task.
     ///
     /// The call is refused with an error when the server does not have the method (−32601), and while it shuts down
     /// (−32603). At a shutdown a running call may end within [`Limits::drain_timeout`](crate::Limits::drain_timeout).
@@ -52,32 +45,42 @@ impl<S: Service> Server<S> {
         client: Arc<ClientInfo>,
         peer: Peer,
         known: Extensions,
-    ) -> SingleCall {
+    ) -> BoxFuture<'static, SingleAnswer> {
         let (sessions, id) = (self.0.sessions.clone(), RequestId::from(0));
         let access = sessions.logs_access().then(|| {
             let sent = as_sent(&id, &request);
             Access::begin(&sent, &(self.0.targets)(&sent), &peer, &known, None)
         });
         let method = request.method();
-        if !ServerRequest::is_answered(method, &sessions.stateless_info().capabilities) {
-            return SingleCall { call: None, refusal: Some(ErrorObject::method_not_found(method)), access };
+        let call = if !ServerRequest::is_answered(method, &sessions.stateless_info().capabilities) {
+            Err(ErrorObject::method_not_found(method))
+        } else if sessions.is_shut_down() {
+            Err(overload::shutting_down())
+        } else {
+            let inputs = asks(&request).map(|method| RetryInput {
+                method,
+                responses: BTreeMap::new(),
+                state: None,
+                // No other request continues the call, since its client cannot be asked.
+                params: JsonObject::new(),
+            });
+            let info = StatelessInfo { log_level: None };
+            let call = StatelessCall { request, client, progress_token: None, info, inputs };
+            let (stateless, sending) = (sessions.stateless(), self.0.sending.clone());
+            let parts = StatelessParts { sessions, stateless, sending, peer, id };
+            Ok(OpenCall(Some(CallReplies::start(&parts, &self.0.service, call, known, None))))
+        };
+        async move {
+            let (outcome, room) = match call {
+                Ok(mut call) => call.answer().await,
+                Err(refusal) => (Err(refusal), None),
+            };
+            if let Some(access) = access {
+                access.concluded(&outcome);
+            }
+            SingleAnswer { outcome, room }
         }
-        if sessions.is_shut_down() {
-            return SingleCall { call: None, refusal: Some(overload::shutting_down()), access };
-        }
-        let inputs = asks(&request).map(|method| RetryInput {
-            method,
-            responses: BTreeMap::new(),
-            state: None,
-            // No other request continues the call, since its client cannot be asked.
-            params: JsonObject::new(),
-        });
-        let info = StatelessInfo { log_level: None };
-        let call = StatelessCall { request, client, progress_token: None, info, inputs };
-        let (stateless, sending) = (sessions.stateless(), self.0.sending.clone());
-        let parts = StatelessParts { sessions, stateless, sending, peer, id };
-        let call = CallReplies::start(&parts, &self.0.service, call, known, None);
-        SingleCall { call: Some(call), refusal: None, access }
+        .boxed()
     }
 }
 
@@ -91,48 +94,28 @@ fn asks(request: &ServerRequest) -> Option<&'static str> {
     }
 }
 
-impl SingleCall {
-    fn conclude(
-        &mut self,
-        outcome: Result<ServerResult, ErrorObject>,
-        room: Option<Reservation>,
-    ) -> Poll<SingleAnswer> {
-        if let Some(access) = self.access.take() {
-            access.concluded(&outcome);
-        }
-        Poll::Ready(SingleAnswer { outcome, room })
-    }
-}
+/// A call that is cancelled when it is dropped before its answer.
+struct OpenCall(Option<CallReplies>);
 
-impl Future for SingleCall {
-    type Output = SingleAnswer;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Wakes<'_>) -> Poll<SingleAnswer> {
-        loop {
-            let Some(call) = &mut self.call else {
-                let refusal = self.refusal.take().unwrap_or_else(overload::shutting_down);
-                return self.conclude(Err(refusal), None);
-            };
-            match ready!(call.poll_next(cx)) {
+impl OpenCall {
+    /// The answer and its bytes.
+    async fn answer(&mut self) -> (Result<ServerResult, ErrorObject>, Option<Reservation>) {
+        while let Some(call) = &mut self.0 {
+            match poll_fn(|cx| call.poll_next(cx)).await {
                 Some(CallReply::Notification(..)) => {}
-                Some(CallReply::Answer(outcome, room)) => return self.conclude(outcome, room),
+                Some(CallReply::Answer(outcome, room)) => return (outcome, room),
                 // A client without capabilities gets no task.
-                Some(CallReply::Task(_)) | None => return self.conclude(Err(overload::shutting_down()), None),
+                Some(CallReply::Task(_)) | None => break,
             }
         }
+        (Err(overload::shutting_down()), None)
     }
 }
 
-impl Drop for SingleCall {
+impl Drop for OpenCall {
     fn drop(&mut self) {
-        if let Some(call) = self.call.take().filter(CallReplies::is_open) {
+        if let Some(call) = self.0.take().filter(CallReplies::is_open) {
             call.abandon(());
         }
-    }
-}
-
-impl fmt::Debug for SingleCall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SingleCall").field("refusal", &self.refusal).finish_non_exhaustive()
     }
 }
