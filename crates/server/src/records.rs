@@ -3,6 +3,7 @@
 //! The lowest room of the crate: it knows neither calls nor open sessions.
 
 pub(crate) mod cancel;
+pub(crate) mod clock;
 pub(crate) mod listener_store;
 pub(crate) mod node;
 pub(crate) mod overload;

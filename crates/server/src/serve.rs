@@ -8,7 +8,6 @@
 
 pub(crate) mod access_log;
 mod call;
-mod clock;
 mod drive;
 mod ending;
 mod layered_outlet;

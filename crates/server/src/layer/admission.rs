@@ -14,6 +14,7 @@ use protomcp_session::{ServerRequest, ServerResult};
 use protomcp_types::{CallTool, ErrorObject};
 
 use crate::call::context::Context;
+use crate::records::clock::now;
 use crate::service::{Layer, Service};
 
 pub use crate::layer::admission::admitted::{Admission, AdmissionLimits, AdmissionScope, Refusal};
@@ -139,9 +140,4 @@ impl Drop for Place {
         let took = now().saturating_duration_since(self.since);
         self.shared.admission().leave(&self.owner, &self.tool, took);
     }
-}
-
-/// The time of the runtime, which tests can stop.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::records::clock::now;
 use crate::records::store_future::StoreFuture;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::records::task_table::{TaskBounds, TaskTable};
@@ -106,9 +107,4 @@ impl TaskStore for MemoryTaskStore {
             table.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         }
     }
-}
-
-/// The time of the runtime, which tests can stop.
-fn now() -> std::time::Instant {
-    tokio::time::Instant::now().into_std()
 }

@@ -13,7 +13,7 @@ use protomcp_types::{
 use serde::Deserialize;
 
 use crate::layer::lazy_tools::request_target::RequestTarget;
-use crate::serve::clock::now;
+use crate::records::clock::now;
 use crate::serve::peer::Peer;
 use protomcp_fair::Owner;
 use protomcp_session::{CallerIdentity, CallerKey, Extensions, ServerRequest, ServerResult, SessionId};

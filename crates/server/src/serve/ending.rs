@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
-use crate::serve::clock::now;
+use crate::records::clock::now;
 use crate::serve::shutdown::{Due, Shutdown};
 use crate::serve::timer::Timer;
 use crate::state::handle::ServerHandle;

@@ -20,8 +20,8 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::call::client_request::{ClientRequest, OutgoingRequest};
 use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
+use crate::records::clock::now;
 use crate::serve::Server;
-use crate::serve::clock::now;
 use crate::serve::peer::Peer;
 use crate::serve::timer::Timer;
 use crate::service::Service;

@@ -12,8 +12,8 @@ use protomcp_types::{CallTool, ErrorObject, Method, RequiredCapability, TASKS_EX
 use crate::call::context::Context;
 use crate::call::ended::Outcome;
 use crate::call::mrtr::{MultiRoundTrip, ReplyTarget, Returned};
+use crate::records::clock::now;
 use crate::records::overload;
-use crate::serve::clock::now;
 use crate::state::handle::ServerHandle;
 use protomcp_session::{InputRequest, InputRequired, RequestBinding, RequestState, RetryInput, ServerResult};
 

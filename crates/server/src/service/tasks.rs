@@ -23,6 +23,7 @@ use crate::call::current_call::within;
 use crate::call::kept_tasks::{NewTask, TaskCall};
 use crate::call::session_task::{EndedTask, SessionTask};
 use crate::records::cancel::Cancel;
+use crate::records::clock::now;
 use crate::records::task_record::{TaskKey, TaskRecord};
 use crate::service::observer::SessionObserver;
 use crate::state::handle::ServerHandle;
@@ -258,9 +259,4 @@ impl fmt::Debug for Tasks {
 
 fn unknown(id: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("unknown task {id:?}"))
-}
-
-/// The time of the runtime, which tests can stop.
-fn now() -> Instant {
-    tokio::time::Instant::now().into_std()
 }

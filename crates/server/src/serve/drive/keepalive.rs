@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use protomcp_types::{Method, Params, Ping};
 
-use crate::serve::clock::now;
+use crate::records::clock::now;
 use crate::serve::drive::Driver;
 use crate::serve::serve_error::ServeError;
 use crate::service::Service;

@@ -5,8 +5,8 @@ use protomcp_types::{Level, Message, Notification, RawJson, RequestId, Response}
 use crate::call::context::Context;
 use crate::call::ended::{Ended, Outcome, Reserved};
 use crate::call::session_queue::{Notice, SessionEvent, Usage, log_message};
+use crate::records::clock::now;
 use crate::records::overload;
-use crate::serve::clock::now;
 use crate::serve::drive::Driver;
 use crate::serve::drive::unsent::Unsent;
 use crate::serve::round_trip;

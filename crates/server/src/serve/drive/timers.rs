@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::call::context::Context;
 use crate::records::cancel::Cancel;
+use crate::records::clock::now;
 use crate::records::overload;
-use crate::serve::clock::now;
 use crate::serve::drive::Driver;
 use crate::serve::serve_error::ServeError;
 use crate::serve::shutdown::Due;

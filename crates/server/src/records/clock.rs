@@ -3,6 +3,6 @@
 use std::time::Instant;
 
 /// The time of the runtime, which tests can stop.
-pub(super) fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
