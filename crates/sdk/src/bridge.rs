@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use protomcp_codec::{EncodeError, Encoder, Limits, Raw};
 use protomcp_proto::{CallToolResponse, Envelope, Msg, message_name};
-use protomcp_server::RunningCall;
+use protomcp_server::{AskError, RunningCall};
 use protomcp_types::{Level, RawJson, RequestId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -60,8 +60,19 @@ impl Bridge {
         self.carry_out(steps);
     }
 
+    /// As [`Bridge::turn`], for a change that may be refused.
+    pub(crate) fn ask<T>(
+        &self,
+        change: impl FnOnce(&mut Exchange) -> Result<(T, Vec<Step>), AskError>,
+    ) -> Result<T, AskError> {
+        let mut exchange = self.exchange();
+        let (asked, steps) = change(&mut exchange)?;
+        self.carry_out(steps);
+        Ok(asked)
+    }
+
     /// Carries out steps. The caller holds the machine, so that no other step comes between.
-    pub(crate) fn carry_out(&self, steps: Vec<Step>) {
+    fn carry_out(&self, steps: Vec<Step>) {
         for step in steps {
             match step {
                 // A server that has ended makes no calls.

@@ -63,16 +63,11 @@ impl Outlet for CallOutlet {
         timeout: Duration,
         _: Option<ProgressCallback>,
     ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
-        let mut exchange = self.bridge.exchange();
-        let asked = match exchange.ask(&self.id, &questions) {
-            Ok((asked, steps)) => {
-                self.bridge.carry_out(steps);
-                asked
-            }
+        let bridge = &self.bridge;
+        let asked = match bridge.ask(|exchange| exchange.ask(&self.id, &questions)) {
+            Ok(asked) => asked,
             Err(error) => return ready(Err(error)).boxed(),
         };
-        drop(exchange);
-        let bridge = &self.bridge;
         let waiting: Vec<_> =
             asked.into_iter().map(|(id, answer)| Question { id, answer, bridge: bridge.clone() }).collect();
         async move {
@@ -114,15 +109,10 @@ impl Outlet for CallOutlet {
         if !self.is_remote() {
             return None;
         }
-        let mut exchange = self.bridge.exchange();
-        let (id, answer) = match exchange.select(&self.id, change) {
-            Ok((selecting, steps)) => {
-                self.bridge.carry_out(steps);
-                selecting
-            }
+        let (id, answer) = match self.bridge.ask(|exchange| exchange.select(&self.id, change)) {
+            Ok(selecting) => selecting,
             Err(error) => return Some(ready(Err(error)).boxed()),
         };
-        drop(exchange);
         let mut waiting = Question { id, answer, bridge: self.bridge.clone() };
         Some(
             async move {
