@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 mod cache;
-mod catch_unwind;
 mod client;
 mod command;
 #[cfg(feature = "command")]

@@ -5,13 +5,14 @@
 
 use std::collections::HashSet;
 use std::hash::Hash;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures_util::FutureExt;
 use protomcp_types::{MAX_SUBSCRIBED_URI, Notification, method};
 use tokio::sync::mpsc;
 
-use crate::catch_unwind::catch_unwind;
 use crate::handlers::{Handler, Handlers, ListChanged, LogMessage};
 use crate::session::ServerContext;
 
@@ -152,7 +153,8 @@ impl<T: Clone + Eq + Hash + Send + std::fmt::Debug + 'static> Changes<T> {
 }
 
 async fn run<T>(handler: &Handler<T, ()>, notice: T, context: &ServerContext) {
-    if catch_unwind(|| handler.call(notice, context.clone())).await.is_none() {
+    let handled = AssertUnwindSafe(async { handler.call(notice, context.clone()).await });
+    if handled.catch_unwind().await.is_err() {
         tracing::error!("a notification handler panicked");
     }
 }

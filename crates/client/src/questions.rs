@@ -1,8 +1,10 @@
 //! Requests of servers, answered by the handlers of the client. Handlers run in tasks of their own: a bounded number at
 //! once, each with a deadline, and a panic is an error of its request.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
 use protomcp_session::{CallId, RequestKey, ServerQuestion};
 use protomcp_types::{
@@ -13,7 +15,6 @@ use serde::Serialize;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 
-use crate::catch_unwind::catch_unwind;
 use crate::command::{Command, InputHandler};
 use crate::defaults;
 use crate::registry::Registry;
@@ -96,10 +97,8 @@ impl Answerer {
         let limit = self.settings.answer_timeout;
         let work = async {
             let _place = self.places.acquire().await.map_err(|_| ErrorObject::internal("the client is closing"))?;
-            match catch_unwind(handler).await {
-                Some(answer) => answer,
-                None => Err(ErrorObject::internal("the handler of the client panicked")),
-            }
+            let answer = AssertUnwindSafe(async { handler().await }).catch_unwind().await;
+            answer.unwrap_or_else(|_| Err(ErrorObject::internal("the handler of the client panicked")))
         };
         match tokio::time::timeout(limit, work).await {
             Ok(answer) => answer,
