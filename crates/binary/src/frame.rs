@@ -210,12 +210,6 @@ impl Unreadable {
     pub fn is_garbage(&self) -> bool {
         matches!(self.kind, UnreadableKind::Undecodable(_) | UnreadableKind::TooManyEntries)
     }
-
-    /// True if it would have been a tool call.
-    #[must_use]
-    pub fn is_tool_call(&self) -> bool {
-        self.payload == Some(CALL_TOOL_REQUEST)
-    }
 }
 
 /// The outermost fields of a message, as far as they can be read.
@@ -246,9 +240,6 @@ impl<'a> TopLevel<'a> {
 
 /// The key of `id`: field 1, a number.
 const ID_KEY: u8 = 1 << 3;
-
-/// Field number of `call_tool_request` in `MCPMessage`.
-const CALL_TOOL_REQUEST: u32 = 6;
 
 /// Frames below this size may stay in memory for the sake of one field, however small.
 const KEPT_WHOLE_BELOW: usize = 32 << 10;

@@ -268,12 +268,6 @@ impl Session {
         self.level
     }
 
-    /// True if the client has subscribed to this resource.
-    #[must_use]
-    pub fn is_subscribed(&self, uri: &str) -> bool {
-        self.subscriptions.contains(uri)
-    }
-
     /// The subscriptions of the session, shared with the parts of the program that report changes.
     pub fn subscriptions(&self) -> &Arc<Subscriptions> {
         &self.subscriptions

@@ -281,7 +281,7 @@ proptest! {
             prop_assert_eq!(session.pending(), in_use.len());
             prop_assert_eq!(session.open_requests().count(), in_use.len());
             for uri in ["0", "1", "2"] {
-                prop_assert_eq!(session.is_subscribed(uri), subscribed.contains(uri), "{}", uri);
+                prop_assert_eq!(session.subscriptions().contains(uri), subscribed.contains(uri), "{}", uri);
             }
         }
     }
