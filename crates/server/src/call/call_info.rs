@@ -36,10 +36,14 @@ impl CallInfo {
         self.token.as_ref()
     }
 
+    /// A request of a session, whose bytes its transport has reserved, and whose client wants no progress.
+    pub(crate) fn new(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
+        Self { key, client, token: None, stateless: None, known, room: None, place: OnceLock::new() }
+    }
+
     /// A request that listens: it asks for no progress and no log messages, and brings no answers.
     pub(crate) fn of_listener(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
-        let stateless = Some(StatelessInfo { log_level: None });
-        Self { key, client, token: None, stateless, known, room: None, place: OnceLock::new() }
+        Self { stateless: Some(StatelessInfo { log_level: None }), ..Self::new(key, client, known) }
     }
 
     /// The notification of this progress, if the client wants any.

@@ -6,7 +6,7 @@ mod remote;
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use protomcp_types::{
@@ -123,15 +123,7 @@ impl Context {
             capabilities: ClientCapabilities::new(),
         };
         let key = RequestKey { number: 0, id: RequestId::from(0) };
-        let info = CallInfo {
-            key,
-            client: Arc::new(client),
-            token: None,
-            stateless: None,
-            known: Extensions::default(),
-            room: None,
-            place: OnceLock::new(),
-        };
+        let info = CallInfo::new(key, Arc::new(client), Extensions::default());
         Self::new(
             CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,

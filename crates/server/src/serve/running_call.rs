@@ -5,8 +5,8 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 use std::task::{Context as Wakes, Poll, ready};
 
 use futures_util::FutureExt;
@@ -98,7 +98,7 @@ impl<S: Service> Server<S> {
         };
         let caller = sender.cloned().unwrap_or(caller);
         let key = RequestKey { number: slot.number, id };
-        let info = Arc::new(CallInfo { key, client, token, stateless: None, known, room, place: OnceLock::new() });
+        let info = Arc::new(CallInfo { token, room, ..CallInfo::new(key, client, known) });
         let target = ReplyTarget { queue: Arc::clone(&member.queue), info };
         let outlet = LayeredOutlet::around(outlet, &member.sending, member.id);
         let limits = member.sessions.limits();

@@ -1,6 +1,6 @@
 //! Handles the messages of the client: starts calls, cancels them, and passes on answers.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use protomcp_types::{Incoming, Initialize, Malformed, Message, Method, method};
@@ -114,7 +114,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let number = key.number;
         let caller = known.find::<CallerKey>().cloned();
         let caller = caller.unwrap_or_else(|| self.connection.peer.in_session(self.id));
-        let info = Arc::new(CallInfo { key, client, token, stateless: None, known, room, place: OnceLock::new() });
+        let info = Arc::new(CallInfo { token, room, ..CallInfo::new(key, client, known) });
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let limits = *self.server.sessions.limits();
         let context = Context::new(caller, self.id, target, limits.ask_timeout, None);

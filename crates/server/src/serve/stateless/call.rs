@@ -6,7 +6,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context as Wakes, Poll};
 
 use futures_util::FutureExt;
@@ -91,8 +91,7 @@ impl CallReplies {
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());
         let (queue, events) = SessionQueue::new(&limits, has_logging, None, budget, owner);
         let key = RequestKey { number: 0, id: parts.id.clone() };
-        let info =
-            Arc::new(CallInfo { key, client, token, stateless: Some(info), known, room: None, place: OnceLock::new() });
+        let info = Arc::new(CallInfo { token, stateless: Some(info), ..CallInfo::new(key, client, known) });
         let round = inputs.map(|inputs| {
             let target = ReplyTarget { queue: Arc::clone(&queue), info: Arc::clone(&info) };
             let round = round_trip::begin_or_resume(&sessions, peer.principal.clone(), inputs, target);
