@@ -10,7 +10,6 @@ pub(crate) mod access_log;
 mod call;
 mod drive;
 mod ending;
-mod layered_outlet;
 mod lazy_tools;
 mod listened_resources;
 pub(crate) mod membership;

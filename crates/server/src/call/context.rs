@@ -7,7 +7,6 @@ use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use protomcp_types::{
     Amount, ClientCapabilities, Implementation, Level, Progress, ProgressToken, ProtocolVersion, RawJson, RequestId,
@@ -17,8 +16,8 @@ use tokio::sync::Notify;
 use crate::call::call_info::CallInfo;
 use crate::call::ended::{Ended, Outcome};
 use crate::call::mrtr::{MultiRoundTrip, ReplyTarget};
-use crate::call::outlet::Outlet;
-use crate::call::session_queue::SessionQueue;
+use crate::call::outlet::{Layers, Outlet};
+use crate::call::session_queue::{SessionQueue, log_message};
 use crate::records::cancel::Cancel;
 use protomcp_fair::Owner;
 use protomcp_session::{
@@ -34,8 +33,9 @@ struct Call {
     session: SessionId,
     info: Arc<CallInfo>,
     queue: Arc<SessionQueue>,
-    ask_timeout: Duration,
     outlet: Arc<dyn Outlet>,
+    /// Only of an outlet that is not of this crate: the queue of a session has its own.
+    layers: Option<Layers>,
     /// Only of a stateless call that may ask, whose outlet they are.
     rounds: Option<Arc<MultiRoundTrip>>,
     cancelled: AtomicBool,
@@ -66,25 +66,24 @@ impl Context {
         caller: CallerKey,
         session: SessionId,
         target: ReplyTarget,
-        ask_timeout: Duration,
         rounds: Option<Arc<MultiRoundTrip>>,
     ) -> Self {
         let outlet = match &rounds {
             Some(rounds) => Arc::clone(rounds) as Arc<dyn Outlet>,
             None => Arc::clone(&target.queue) as Arc<dyn Outlet>,
         };
-        Self(Arc::new(Call { rounds, ..Call::new(caller, session, target, ask_timeout, outlet) }))
+        Self(Arc::new(Call { rounds, ..Call::new(caller, session, target, outlet) }))
     }
 
-    /// The context of a new call that reaches its client through this.
+    /// The context of a new call that reaches its client through this. Its reports pass the layers first.
     pub(crate) fn with_outlet(
         caller: CallerKey,
         session: SessionId,
         target: ReplyTarget,
-        ask_timeout: Duration,
         outlet: Arc<dyn Outlet>,
+        layers: Option<Layers>,
     ) -> Self {
-        Self(Arc::new(Call::new(caller, session, target, ask_timeout, outlet)))
+        Self(Arc::new(Call { layers, ..Call::new(caller, session, target, outlet) }))
     }
 
     /// The context of a call of the same client that reaches it on another way.
@@ -101,7 +100,8 @@ impl Context {
     pub(crate) fn for_retry(&self, state: Option<String>, answers: InputResponses) -> Self {
         let call = self.0.derived(Arc::clone(&self.0.outlet));
         let given = Some(Box::new(Given { first: self.clone(), state, answers }));
-        Self(Arc::new(Call { rounds: self.0.rounds.clone(), given, ..call }))
+        let (rounds, layers) = (self.0.rounds.clone(), self.0.layers.clone());
+        Self(Arc::new(Call { rounds, layers, given, ..call }))
     }
 
     /// The call as the session knows it.
@@ -128,7 +128,6 @@ impl Context {
             CallerKey { owner: Owner::Local, conversation: Conversation::Session(SessionId::DETACHED) },
             SessionId::DETACHED,
             ReplyTarget { queue: SessionQueue::closed(), info: Arc::new(info) },
-            Duration::ZERO,
             None,
         )
     }
@@ -233,7 +232,7 @@ impl Context {
             return;
         }
         // Sent under the lock, so that two reporters cannot overtake each other.
-        if self.0.outlet.send_progress(&self.0.info, progress) {
+        if self.0.send_progress(progress) {
             *reached = Some(progress.progress);
         }
     }
@@ -255,7 +254,13 @@ impl Context {
 
     /// Sends the client a log message, if it wants messages of this level: in its session, or about this request.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
-        self.0.outlet.send_log(&self.0.info, level, logger, data);
+        let Call { outlet, info, layers, .. } = &*self.0;
+        let Some(layers) = layers else { return outlet.send_log(info, level, logger, data) };
+        let Some(notification) = layers(log_message(level, logger, data)) else { return };
+        let text = |name: &str| notification.params.member(name).and_then(|value| value.to::<String>().ok());
+        let level = text("level").and_then(|name| Level::parse(&name)).unwrap_or(level);
+        let data = notification.params.member("data").unwrap_or(data);
+        outlet.send_log(info, level, text("logger").as_deref(), data);
     }
 
     /// Closes the stream of this call over HTTP until it has something to send. The client reconnects for the answer,
@@ -330,21 +335,15 @@ impl Context {
 }
 
 impl Call {
-    fn new(
-        caller: CallerKey,
-        session: SessionId,
-        target: ReplyTarget,
-        ask_timeout: Duration,
-        outlet: Arc<dyn Outlet>,
-    ) -> Self {
+    fn new(caller: CallerKey, session: SessionId, target: ReplyTarget, outlet: Arc<dyn Outlet>) -> Self {
         let ReplyTarget { queue, info } = target;
         Self {
             caller,
             session,
             info,
             queue,
-            ask_timeout,
             outlet,
+            layers: None,
             rounds: None,
             cancelled: AtomicBool::new(false),
             wake: Notify::new(),
@@ -358,7 +357,16 @@ impl Call {
     /// Another call of the same client and request.
     fn derived(&self, outlet: Arc<dyn Outlet>) -> Self {
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info: Arc::clone(&self.info) };
-        Self::new(self.caller.clone(), self.session, target, self.ask_timeout, outlet)
+        Self::new(self.caller.clone(), self.session, target, outlet)
+    }
+
+    fn send_progress(&self, progress: &Progress) -> bool {
+        let Some(layers) = &self.layers else { return self.outlet.send_progress(&self.info, progress) };
+        let Some(notification) = self.info.progress(progress) else { return false };
+        match layers(notification).as_ref().and_then(Progress::from_notification) {
+            Some((_, progress)) => self.outlet.send_progress(&self.info, &progress),
+            None => true,
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use protomcp_toollist::Command;
-use protomcp_types::{Level, Progress, RawJson};
+use protomcp_types::{Level, Notification, Progress, RawJson};
 
 use crate::call::call_info::CallInfo;
 use crate::call::client_request::ProgressCallback;
@@ -19,6 +19,9 @@ use protomcp_session::{AskError, InputRequest, TaskOptions};
 
 /// The answers to questions, in their order.
 pub(crate) type Answers = BoxFuture<'static, Result<Vec<RawJson>, AskError>>;
+
+/// Passes a report through the layers for outgoing messages. `None`: one of them withholds it.
+pub(crate) type Layers = Arc<dyn Fn(Notification) -> Option<Notification> + Send + Sync>;
 
 /// The way back from a running call to its client. A front that makes typed calls
 /// ([`Server::call`](crate::Server::call)) has its own, which writes what its protocol has for these.

@@ -10,6 +10,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use protomcp_types::{
     ErrorObject, JsonBuf, JsonObject, Level, Notification, Progress, ProgressToken, RawJson, RequestId,
@@ -92,12 +93,15 @@ struct QuestionSlots {
     /// Made with the first question.
     slots: OnceLock<Arc<Semaphore>>,
     max: usize,
+    /// The time for an answer.
+    timeout: Duration,
     last: AtomicU64,
 }
 
 impl QuestionSlots {
-    fn new(max: usize) -> Self {
-        Self { slots: OnceLock::new(), max, last: AtomicU64::new(0) }
+    fn new(limits: &Limits) -> Self {
+        let (max, timeout) = (limits.max_questions, limits.ask_timeout);
+        Self { slots: OnceLock::new(), max, timeout, last: AtomicU64::new(0) }
     }
 
     /// A slot and a number for a question; `None`: all slots are taken.
@@ -155,7 +159,7 @@ impl SessionQueue {
             dropped: AtomicUsize::new(0),
             changed: List::ALL.map(|_| Default::default()),
             subscriptions,
-            questions: QuestionSlots::new(limits.max_questions),
+            questions: QuestionSlots::new(limits),
             client: OnceLock::new(),
             logging,
         };
@@ -289,6 +293,11 @@ impl SessionQueue {
         let (answer, receiver) = oneshot::channel();
         self.send(SessionEvent::ClientRequest(Box::new(ClientRequest { number, request, answer, slot, room })));
         Some((number, receiver))
+    }
+
+    /// The time that the client has for an answer.
+    pub(crate) fn ask_timeout(&self) -> Duration {
+        self.questions.timeout
     }
 
     /// A stateless call waits for answers.

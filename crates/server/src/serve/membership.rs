@@ -19,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::call::client_request::{ClientRequest, OutgoingRequest};
+use crate::call::outlet::Layers;
 use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use crate::records::clock::now;
 use crate::serve::Server;
@@ -56,7 +57,7 @@ pub(super) struct Member {
     pub(super) peer: Peer,
     pub(super) queue: Arc<SessionQueue>,
     pub(super) subscriptions: Arc<Subscriptions>,
-    pub(super) sending: Vec<Arc<dyn OutgoingLayer>>,
+    sending: Vec<Arc<dyn OutgoingLayer>>,
     client: Arc<ClientInfo>,
     observers: Observers,
     /// The number of the last call.
@@ -312,8 +313,17 @@ impl Member {
     }
 
     fn pass(&self, notification: Notification) -> Option<MemberNotice> {
-        let passed = self.sending.iter().try_fold(notification, |sent, layer| layer.notification(self.id, sent));
-        passed.map(MemberNotice::Notification)
+        self.layered(notification).map(MemberNotice::Notification)
+    }
+
+    fn layered(&self, notification: Notification) -> Option<Notification> {
+        self.sending.iter().try_fold(notification, |sent, layer| layer.notification(self.id, sent))
+    }
+
+    /// The layers for the reports of its calls, if there are any.
+    pub(super) fn layers(self: &Arc<Self>) -> Option<Layers> {
+        let member = (!self.sending.is_empty()).then(|| Arc::clone(self))?;
+        Some(Arc::new(move |notification| member.layered(notification)))
     }
 }
 

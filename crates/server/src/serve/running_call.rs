@@ -26,7 +26,6 @@ use crate::serve::Server;
 use crate::serve::access_log::{Access, as_sent};
 use crate::serve::call;
 use crate::serve::ending::Ending;
-use crate::serve::layered_outlet::LayeredOutlet;
 use crate::serve::membership::{CallFacts, Member};
 use crate::serve::round_trip;
 use crate::serve::shutdown::Due;
@@ -100,12 +99,11 @@ impl<S: Service> Server<S> {
         let key = RequestKey { number: slot.number, id };
         let info = Arc::new(CallInfo { token, room, ..CallInfo::new(key, client, known) });
         let target = ReplyTarget { queue: Arc::clone(&member.queue), info };
-        let outlet = LayeredOutlet::around(outlet, &member.sending, member.id);
-        let limits = member.sessions.limits();
-        let context = Context::with_outlet(caller, session, target, limits.ask_timeout, outlet);
+        let context = Context::with_outlet(caller, session, target, outlet, member.layers());
+        let grace = member.sessions.limits().cancel_grace;
         let call: Running = match refusal {
             Some(error) => Box::pin(future::ready((context.clone(), Some(Err(error))))),
-            None => Box::pin(call::run(Arc::clone(&self.0.service), request, context.clone(), limits.cancel_grace)),
+            None => Box::pin(call::run(Arc::clone(&self.0.service), request, context.clone(), grace)),
         };
         let ending = Ending::new(&member.sessions);
         RunningCall { context, call: Some(call), slot: Some(slot), subscribing, access, ending }

@@ -39,7 +39,7 @@ impl Context {
     /// # Panics
     /// When the parameters do not serialize as an object.
     pub fn ask<M: ClientMethod>(&self, params: &M::Params) -> Ask<M> {
-        Ask::in_call(self, params, self.0.ask_timeout)
+        Ask::in_call(self, params, self.0.queue.ask_timeout())
     }
 
     /// Sends a question that the client supports.
@@ -64,7 +64,7 @@ impl Context {
         questions: InputRequests,
     ) -> impl Future<Output = Result<InputResponses, AskError>> + Send + use<> {
         let keys: Vec<_> = questions.keys().map(str::to_owned).collect();
-        let timeout = self.0.ask_timeout;
+        let timeout = self.0.queue.ask_timeout();
         let questions = questions.into_asked();
         let lacks = |asked: &&InputRequest| asked.need().is_some_and(|need| !self.can_ask(need));
         let unsupported = questions.iter().find(lacks).filter(|_| !self.is_checked_later());

@@ -117,7 +117,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let info = Arc::new(CallInfo { token, room, ..CallInfo::new(key, client, known) });
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let limits = *self.server.sessions.limits();
-        let context = Context::new(caller, self.id, target, limits.ask_timeout, None);
+        let context = Context::new(caller, self.id, target, None);
         self.calls.running.insert(number, context.clone());
         let call = call::run(Arc::clone(&self.server.service), request, context, limits.cancel_grace);
         match &mut self.calls.inline {

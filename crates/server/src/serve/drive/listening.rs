@@ -37,9 +37,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let number = key.number;
         let info = Arc::new(CallInfo::of_listener(key, client, self.connection.arrival.known.clone()));
         let caller = self.connection.peer.without_session(self.id);
-        let timeout = self.server.sessions.limits().ask_timeout;
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
-        let context = Context::new(caller, self.id, target, timeout, None);
+        let context = Context::new(caller, self.id, target, None);
         self.calls.running.insert(number, context.clone());
         let (listeners, service) =
             (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));

@@ -115,7 +115,7 @@ impl CallReplies {
                     Some(RoundTrip::Refused(refusal)) => (None, Some(refusal)),
                     Some(RoundTrip::Retry(..)) | None => (None, None),
                 };
-                let context = Context::new(caller, carrier.session, target, limits.ask_timeout, rounds);
+                let context = Context::new(caller, carrier.session, target, rounds);
                 let call: Running = match refusal {
                     Some(refusal) => Box::pin(round_trip::refuse(context.clone(), refusal)),
                     None => Box::pin(call::run(Arc::clone(service), request, context.clone(), limits.cancel_grace)),

@@ -101,7 +101,7 @@ impl Listener {
         // The service knows the resources, and the store the tasks.
         let info = Arc::new(CallInfo::of_listener(key, client, known));
         let caller = listener.parts.peer.without_session(open);
-        let context = Context::new(caller, open, ReplyTarget { queue, info }, limits.ask_timeout, None);
+        let context = Context::new(caller, open, ReplyTarget { queue, info }, None);
         listener.opening = Some(context.clone());
         listen_to_resources(
             Arc::clone(listener.parts.sessions.resource_listeners()),
