@@ -1,6 +1,6 @@
 //! Runs one call of the service: cancels it with a grace period, catches its panics, and repeats it after questions.
 
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,9 @@ use crate::call::ended::Outcome;
 use crate::service::Service;
 use crate::service::input_loop;
 use protomcp_session::{ServerRequest, ServerResult};
+
+/// A call that runs, until its outcome.
+pub(super) type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
 
 /// Runs one call. The future of the service is dropped before this one ends.
 pub(super) async fn run<S: Service>(

@@ -19,7 +19,7 @@ mod unsent;
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -36,6 +36,7 @@ use crate::call::session_queue::{SessionEvent, SessionQueue};
 use crate::records::cancel::Cancel;
 use crate::records::clock::now;
 use crate::serve::access_log::OpenAccesses;
+use crate::serve::call::Running;
 use crate::serve::drive::arrival::Arrival;
 use crate::serve::drive::open_question::OpenQuestion;
 use crate::serve::drive::stateless_requests::{StatelessReplies, StatelessRequests};
@@ -115,7 +116,7 @@ struct Opening {
     introduction: Option<Reservation>,
 }
 
-type InlineCalls = FuturesUnordered<Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>>;
+type InlineCalls = FuturesUnordered<Running>;
 
 /// An event of the connection.
 enum Step {

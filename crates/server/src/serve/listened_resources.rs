@@ -19,6 +19,7 @@ use crate::call::context::Context;
 use crate::call::listen_guard::ListenGuard;
 use crate::records::store_future::StoreFuture;
 use crate::service::Service;
+use crate::state::handle::ServerHandle;
 use crate::state::resource_listeners::ResourceListeners;
 use protomcp_session::{ServerRequest, ServerResult};
 
@@ -58,12 +59,13 @@ impl ListenedResources {
 
 /// Opens a watch for the resources of a filter, and sends it to the connection of `context` with the rest of the filter.
 pub(super) fn listen_to_resources<S: Service>(
-    listeners: Arc<ResourceListeners>,
-    service: Arc<S>,
+    sessions: &ServerHandle,
+    service: &Arc<S>,
     mut filter: Box<SubscriptionFilter>,
     context: Context,
     tasks: Option<StoreFuture<'static, Vec<String>>>,
 ) {
+    let (listeners, service) = (Arc::clone(sessions.resource_listeners()), Arc::clone(service));
     let (queue, key) = (Arc::clone(context.queue()), context.key().clone());
     tokio::spawn(async move {
         let uris = std::mem::take(&mut filter.resource_subscriptions);

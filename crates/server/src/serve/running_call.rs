@@ -24,7 +24,7 @@ use crate::records::cancel::Cancel;
 use crate::records::overload;
 use crate::serve::Server;
 use crate::serve::access_log::{Access, as_sent};
-use crate::serve::call;
+use crate::serve::call::{self, Running};
 use crate::serve::ending::Ending;
 use crate::serve::membership::{CallFacts, Member};
 use crate::serve::round_trip;
@@ -34,8 +34,6 @@ use protomcp_fair::{Owner, Reservation};
 use protomcp_session::{
     CallerKey, Conversation, Limits, RequestKey, ServerRequest, ServerResult, Session, SessionId, Subscriptions, Topic,
 };
-
-type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
 
 /// One call of a member ([`Server::call`]). Polling it drives the call; its output is the result or the error of the
 /// service. The bytes of the result count in no budget.

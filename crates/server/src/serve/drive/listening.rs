@@ -40,9 +40,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let context = Context::new(caller, self.id, target, None);
         self.calls.running.insert(number, context.clone());
-        let (listeners, service) =
-            (Arc::clone(self.server.sessions.resource_listeners()), Arc::clone(&self.server.service));
-        listen_to_resources(listeners, service, filter, context, tasks);
+        listen_to_resources(&self.server.sessions, &self.server.service, filter, context, tasks);
         Ok(None)
     }
 

@@ -4,8 +4,7 @@
 //! first: when the call is parked, or continues as a task of MCP. On a connection whose calls have tasks it begins in
 //! one.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context as Wakes, Poll};
 
@@ -21,7 +20,7 @@ use crate::call::mrtr::{ReplyTarget, Returned};
 use crate::call::session_queue::{Notice, SessionEvent, SessionQueue, Usage};
 use crate::records::cancel::Cancel;
 use crate::records::overload;
-use crate::serve::call;
+use crate::serve::call::{self, Running};
 use crate::serve::ending::Ending;
 use crate::serve::peer::Peer;
 use crate::serve::round_trip::{self, RoundTrip};
@@ -34,8 +33,6 @@ use protomcp_fair::Reservation;
 use protomcp_session::{
     CallerKey, Extensions, RequestKey, ServerResult, SessionId, StatelessCall, TaskOptions, TaskView,
 };
-
-type Running = Pin<Box<dyn Future<Output = (Context, Outcome)> + Send>>;
 
 /// A reply of a call to its client.
 #[derive(Debug)]

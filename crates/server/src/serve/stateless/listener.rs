@@ -103,13 +103,7 @@ impl Listener {
         let caller = listener.parts.peer.without_session(open);
         let context = Context::new(caller, open, ReplyTarget { queue, info }, None);
         listener.opening = Some(context.clone());
-        listen_to_resources(
-            Arc::clone(listener.parts.sessions.resource_listeners()),
-            Arc::clone(service),
-            filter,
-            context,
-            tasks,
-        );
+        listen_to_resources(&listener.parts.sessions, service, filter, context, tasks);
         Ok(listener)
     }
 
