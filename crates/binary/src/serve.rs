@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex};
 use protomcp_server::{LargeWork, Server, ServerHandle, Service};
 use protomcp_types::ListCapability;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::JoinSet;
 
 use crate::cursor::CursorKey;
 use crate::rate_limit::{RateLimiter, RateLimits};
@@ -133,12 +134,13 @@ impl<S: Service> BinaryServer<S> {
     {
         // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
         let driver = Driver::new(self.server.clone(), Arc::new(self.shared.clone()), peer);
-        let mut task = AbortOnDrop(tokio::spawn(driver.run(reader, writer)));
-        match (&mut task.0).await {
-            Ok(outcome) => outcome,
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        let mut task = JoinSet::new();
+        task.spawn(driver.run(reader, writer));
+        match task.join_next().await {
+            Some(Ok(outcome)) => outcome,
+            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The runtime is shutting down.
-            Err(_) => Err(BinaryServeError::Io(io::ErrorKind::Interrupted.into())),
+            Some(Err(_)) | None => Err(BinaryServeError::Io(io::ErrorKind::Interrupted.into())),
         }
     }
 }
@@ -152,13 +154,5 @@ impl<S> Clone for BinaryServer<S> {
 impl<S> fmt::Debug for BinaryServer<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BinaryServer").field("shared", &self.shared).finish_non_exhaustive()
-    }
-}
-
-struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
-
-impl<T> Drop for AbortOnDrop<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
