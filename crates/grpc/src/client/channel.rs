@@ -12,7 +12,7 @@ use hyper::body::Incoming;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::JoinSet;
 use tonic::body::Body;
 use tower_service::Service;
 
@@ -22,16 +22,9 @@ use crate::client::byte_stream::ByteStream;
 #[derive(Clone)]
 pub(super) struct Channel {
     sender: SendRequest<Body>,
-    _connection: Arc<AbortOnDrop>,
+    /// Its task, which is aborted when it is dropped.
+    _connection: Arc<JoinSet<()>>,
     ended: watch::Receiver<()>,
-}
-
-struct AbortOnDrop(JoinHandle<()>);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 impl Channel {
@@ -41,13 +34,14 @@ impl Channel {
         builder.timer(TokioTimer::new()).keep_alive_interval(PING_INTERVAL).adaptive_window(true);
         let (sender, connection) = builder.handshake(TokioIo::new(io)).await.map_err(io::Error::other)?;
         let (running, ended) = watch::channel(());
-        let driving = tokio::spawn(async move {
+        let mut driving = JoinSet::new();
+        driving.spawn(async move {
             let _running = running;
             if let Err(error) = connection.await {
                 tracing::debug!("a connection to a server over gRPC has failed: {error}");
             }
         });
-        Ok(Self { sender, _connection: Arc::new(AbortOnDrop(driving)), ended })
+        Ok(Self { sender, _connection: Arc::new(driving), ended })
     }
 
     /// True if the connection takes no more calls.
