@@ -69,8 +69,11 @@ impl Borrow<Message> for Reserved {
 }
 
 impl Reserved {
-    /// Reserves room for an answer; if there is none, a short error replaces it.
-    pub(crate) fn new(mut message: Message, budget: &Budget, owner: &Owner) -> Self {
+    /// Reserves room for an answer that has none; if there is none left, a short error replaces it.
+    pub(crate) fn new(mut message: Message, room: Option<Reservation>, budget: &Budget, owner: &Owner) -> Self {
+        if room.is_some() {
+            return Self { message, room };
+        }
         let bytes = message_weight(&message) + Limits::MESSAGE_OVERHEAD;
         let room = budget.reserve(owner, bytes).ok();
         if let (None, Message::Response(response)) = (&room, &mut message)

@@ -107,10 +107,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
 
     /// An answer with its room, or a short error in its place.
     pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
-        match room {
-            Some(_) => Reserved { message, room },
-            None => Reserved::new(message, self.server.sessions.outbound_budget(), &self.connection.peer.owner),
-        }
+        Reserved::new(message, room, self.server.sessions.outbound_budget(), &self.connection.peer.owner)
     }
 
     /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is

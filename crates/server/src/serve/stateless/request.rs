@@ -57,10 +57,7 @@ impl StatelessParts {
 
     /// Reserves room for an answer without any; if there is none, a short error replaces it.
     pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
-        match room {
-            Some(_) => Reserved { message, room },
-            None => Reserved::new(message, self.sessions.outbound_budget(), &self.peer.owner),
-        }
+        Reserved::new(message, room, self.sessions.outbound_budget(), &self.peer.owner)
     }
 
     /// A notification, unless a layer withholds it. `session` is the id of the request for the layers.
