@@ -40,7 +40,7 @@ pub(super) struct Outcome<T> {
 
 /// The client of requests, as the MCP server knows it.
 pub(super) enum Client {
-    /// A member, which a conversation is.
+    /// A conversation, as a member.
     Member {
         facts: CallFacts,
         /// The number of the last request.

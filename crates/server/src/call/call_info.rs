@@ -36,7 +36,7 @@ impl CallInfo {
         self.token.as_ref()
     }
 
-    /// A request of a session, whose bytes its transport has reserved, and whose client wants no progress.
+    /// A request of a session. Its client wants no progress, and its transport has reserved its bytes.
     pub(crate) fn new(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
         Self { key, client, token: None, stateless: None, known, room: None, place: OnceLock::new() }
     }
