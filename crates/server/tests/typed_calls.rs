@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
+use protomcp_fair::Owner;
 use protomcp_server::{
     AskError, Audience, CallInfo, ClientInfo, Context, Extensions, Handler, InputRequest, Limits, MemberNotice,
     Membership, OutgoingLayer, Outlet, Peer, ProgressCallback, Router, RunningCall, Server, ServerHandle, ServerInfo,
@@ -75,9 +76,13 @@ impl Outlet for Kept {
 }
 
 fn server() -> Server<Router<Tools>> {
+    server_within(Limits::default())
+}
+
+fn server_within(limits: Limits) -> Server<Router<Tools>> {
     let capabilities = ServerCapabilities::default().with_tools().with_logging();
     let info = ServerInfo::new("tools", "1.0").with_capabilities(capabilities);
-    let sessions = ServerHandle::new(info, Limits::default());
+    let sessions = ServerHandle::new(info, limits);
     Server::with_sessions(sessions.clone(), Tools(sessions))
 }
 
@@ -157,6 +162,29 @@ fn a_call_that_is_dropped_or_cancelled_ends() {
         drop(dropped);
         server.handle().shutdown();
         assert!(membership.next().await.is_none(), "no call is left");
+    });
+}
+
+#[test]
+fn the_bytes_of_a_call_count_for_its_caller() {
+    run_paused(async {
+        let server = server_within(Limits { max_inbound_bytes: 64 * 1024, ..Limits::default() });
+        let (membership, outlet) = (join(&server), Arc::<Kept>::default());
+        let call = |name: &str| {
+            let mut facts = membership.facts(RequestId::from("a"));
+            facts.caller.owner = Owner::Principal(name.into());
+            let outlet = Arc::clone(&outlet);
+            server.call(request("wait"), facts, outlet)
+        };
+        let (mut running, mut refused) = (Vec::new(), None);
+        while refused.is_none() {
+            let mut next = call("ann");
+            refused = (&mut next).now_or_never();
+            running.push(next);
+        }
+        assert!(running.len() > 1 && refused.is_some_and(|outcome| outcome.is_err()), "{}", running.len());
+        let mut other = call("ben");
+        assert!((&mut other).now_or_never().is_none(), "the bytes of one caller leave some to another");
     });
 }
 

@@ -99,7 +99,7 @@ pub struct CallFacts {
     /// The client of the call; at first that of the member.
     pub client: Arc<ClientInfo>,
     /// The caller, for limits and state that belong to callers; at first the member. Its conversation is the session of
-    /// the call; a [`Conversation::Connection`](crate::Conversation) is none.
+    /// the call; a [`Conversation::Connection`](crate::Conversation) is none. The bytes of the request count for its owner.
     pub caller: CallerKey,
     /// The token under which the client wants progress; at first none.
     pub progress_token: Option<ProgressToken>,

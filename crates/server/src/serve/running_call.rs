@@ -30,7 +30,7 @@ use crate::serve::membership::{CallFacts, Member};
 use crate::serve::round_trip;
 use crate::serve::shutdown::Due;
 use crate::service::Service;
-use protomcp_fair::Reservation;
+use protomcp_fair::{Owner, Reservation};
 use protomcp_session::{
     Conversation, Limits, RequestKey, ServerRequest, ServerResult, Session, SessionId, Subscriptions, Topic,
 };
@@ -76,7 +76,7 @@ impl<S: Service> Server<S> {
         let access = facts.member.sessions.logs_access().then(|| self.access(&request, &facts));
         let CallFacts { client, caller, progress_token: token, known, id, member } = facts;
         let slot = Slot::take(&member);
-        let (room, refusal) = match member.admit(&request, slot.number) {
+        let (room, refusal) = match member.admit(&request, slot.number, &caller.owner) {
             Ok(room) => (Some(Arc::new(room)), None),
             Err(error) => (None, Some(error)),
         };
@@ -117,7 +117,7 @@ impl Member {
     ///
     /// # Errors
     /// The reason to refuse the call.
-    fn admit(&self, request: &ServerRequest, number: u64) -> Result<Reservation, ErrorObject> {
+    fn admit(&self, request: &ServerRequest, number: u64, owner: &Owner) -> Result<Reservation, ErrorObject> {
         let (sessions, method) = (&self.sessions, request.method());
         if !ServerRequest::is_answered(method, &sessions.info().capabilities) {
             return Err(ErrorObject::method_not_found(method));
@@ -130,7 +130,7 @@ impl Member {
             return Err(Session::overloaded());
         }
         let bytes = request.weight() + Limits::REQUEST_OVERHEAD;
-        let room = sessions.inbound_budget().reserve(&self.peer.owner, bytes).map_err(|_| overload::request())?;
+        let room = sessions.inbound_budget().reserve(owner, bytes).map_err(|_| overload::request())?;
         if let ServerRequest::Subscribe(Subscribe { uri, .. }) = request {
             self.subscriptions.check(uri)?;
             // From here on the service may report changes.
