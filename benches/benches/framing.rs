@@ -7,7 +7,7 @@ use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 use prost::Message;
 use protomcp_codec::{Decoder, Encoder, Field, Frame, Limits, Raw};
-use protomcp_proto::{CallToolResponse, Envelope};
+use protomcp_envelope::{CallToolResponse, Envelope};
 use tokio_util::codec::{Decoder as _, Encoder as _, LengthDelimitedCodec};
 
 const SIZES: [usize; 2] = [200, 64 * 1024];

@@ -5,10 +5,10 @@ use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use prost::Message;
-use protomcp_binary::message::{
+use protomcp_bufmcp::message::{
     CallToolRequest, ClientCapabilities, InitializeRequest, ListToolsRequest, McpMessage, Payload,
 };
-use protomcp_binary::{Any, FrameLimits, encode};
+use protomcp_bufmcp::{Any, FrameLimits, encode};
 
 use crate::TEXT;
 

@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{
+use protomcp_bufmcp::{
     BinaryClient, BinaryClientConfig, CommandServer, Connect, DescriptorSchemas, TcpServer, TlsServer,
 };
-use protomcp_bsr::registry::Resolver;
+use protomcp_descriptors::registry::Resolver;
 use protomcp_gateway::ConnectError;
 use protomcp_grpc::GrpcServer;
 use protomcp_http_client::Tls;

@@ -4,8 +4,8 @@
 use std::env;
 use std::path::PathBuf;
 
-use protomcp_binary::DescriptorSchemas;
-use protomcp_bsr::registry::{Credentials, DiskCache, Endpoint, Resolver, ResolverBuilder};
+use protomcp_bufmcp::DescriptorSchemas;
+use protomcp_descriptors::registry::{Credentials, DiskCache, Endpoint, Resolver, ResolverBuilder};
 
 use crate::args::registry::{Registry, RegistryFlags};
 use crate::text_file;

@@ -7,7 +7,7 @@ mod to_proto;
 use std::fs;
 
 use files::{print_schema, unreadable};
-use protomcp_bsr::{Schema, SchemaLimits};
+use protomcp_descriptors::{Schema, SchemaLimits};
 
 use crate::args::schema::{SchemaCommand, SchemaOptions, ToJson};
 use crate::exit::Failure;

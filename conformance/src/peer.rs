@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use prost::Message as _;
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, Msg, PromptDefinition,
     PromptListResponse, RawHeader, ReloadResponse, ResourceDefinition, ResourceListResponse,
     ResourceTemplateDefinition, ResourceTemplateListResponse, ToolDefinition, ToolListResponse,

@@ -1,6 +1,6 @@
 //! The usual opening of a test: a session, with the published SDK or a scripted tool process at the other end.
 
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 
 use crate::host::Host;
 use crate::peer::{Peer, tool};

@@ -19,10 +19,10 @@ use serde_json::Value;
 /// Packages without I/O, and the features with which they are so.
 const PURE: &[(&str, &[&str])] = &[
     ("types", &[]),
-    ("proto", &[]),
+    ("envelope", &[]),
     ("fair", &[]),
     ("toollist", &[]),
-    ("bsr", &["--no-default-features"]),
+    ("descriptors", &["--no-default-features"]),
     ("schema", &["--all-features"]),
     ("wire", &[]),
     ("codec", &[]),

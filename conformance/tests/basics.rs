@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use protomcp_conformance::{Sandbox, Scene, session, tool};
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use serde_json::{Value, json};
 
 /// Item 28.

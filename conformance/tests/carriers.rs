@@ -9,7 +9,7 @@ use std::process::Command;
 mod scenarios;
 mod wire;
 
-use protomcp_binary::message::{CallToolRequest, CallToolResponse, Payload, call_tool_response, tool_content};
+use protomcp_bufmcp::message::{CallToolRequest, CallToolResponse, Payload, call_tool_response, tool_content};
 use protomcp_conformance::Issuer;
 use scenarios::{CONVERSATION, EVERYWHERE, call};
 use serde_json::{Value, json};

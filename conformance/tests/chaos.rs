@@ -146,9 +146,9 @@ fn a_process_killed_in_mid_frame_fails_only_its_calls() {
         host.initialize();
         let calls: Vec<u64> = (0..3).map(|_| host.start_call("echo", &json!({}))).collect();
         let (first, _) = peer.call();
-        let answer = protomcp_proto::Envelope::new(
+        let answer = protomcp_envelope::Envelope::new(
             first,
-            protomcp_proto::CallToolResponse { result_json: r#""whole""#.into(), ..Default::default() },
+            protomcp_envelope::CallToolResponse { result_json: r#""whole""#.into(), ..Default::default() },
         );
         let frame = protomcp_conformance::frame(&answer);
         let cut = usize::try_from(random.below(frame.len() as u64 + 1)).expect("a short frame");

@@ -53,7 +53,7 @@ fn a_process_that_exits_in_a_call_is_reported() {
 #[test]
 fn a_crash_resets_the_selection_and_reports_changed_tools() {
     let mut scene = Scene::open(&[], &["a", "b"]);
-    scene.peer.send("", protomcp_proto::DisableToolsRequest { tool_names: vec!["a".to_owned()] });
+    scene.peer.send("", protomcp_envelope::DisableToolsRequest { tool_names: vec!["a".to_owned()] });
     scene.peer.active_tools();
     assert_eq!(scene.host.names(), ["b"]);
     scene.peer.signal(Signal::KILL);

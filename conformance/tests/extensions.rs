@@ -2,7 +2,7 @@
 //! client sees them.
 
 use protomcp_conformance::{Sandbox, Scene, Stage, tool};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolResponse, CompletionResponse, ElicitationComplete, ElicitationRequest, ElicitationResponse,
     GetPromptResponse, Msg, PromptArgument, PromptDefinition, PromptListChanged, RawHeader, ResourceDefinition,
     ResourceTemplateDefinition, ToolDefinition, ToolError,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use prost::encoding::bytes;
 use protomcp_conformance::{Peer, Scene, eventually, frame, judged, median, tool};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolResponse, Envelope, LogMessage, Msg, ProgressNotification, ResourceListChanged, SamplingRequest,
     SetBlockedRequest, ToolListResponse,
 };

@@ -2,7 +2,7 @@
 //! tools themselves.
 
 use protomcp_conformance::{Scene, Web, tool};
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use serde_json::json;
 
 #[test]

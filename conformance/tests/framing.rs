@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use protomcp_conformance::{Sandbox, Scene, frame, rust_session, session, tool};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolResponse, Envelope, ProgressNotification, RawHeader, StreamChunk, StreamHeader, ToolDefinition,
 };
 use serde_json::{Value, json};

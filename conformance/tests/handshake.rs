@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use protomcp_conformance::{Sandbox, Scene, Stage, judge, patience, rust_session, session, tool};
-use protomcp_proto::{DisableToolsRequest, Msg, RegisterMiddlewareRequest, ReloadResponse, ToolListResponse};
+use protomcp_envelope::{DisableToolsRequest, Msg, RegisterMiddlewareRequest, ReloadResponse, ToolListResponse};
 use serde_json::json;
 
 /// Long enough to notice a frame that should not have been written.
@@ -142,7 +142,7 @@ fn frames_of_the_handshake_come_in_order() {
     peer.send("", ReloadResponse { success: true, error: String::new() });
     // None is answered before all have been sent, so the order is that of the bridge alone.
     let asked: Vec<_> = (0..3).map(|_| peer.receive()).collect();
-    let names: Vec<_> = asked.iter().map(protomcp_proto::Envelope::name).collect();
+    let names: Vec<_> = asked.iter().map(protomcp_envelope::Envelope::name).collect();
     assert_eq!(names, ["list_resources_request", "list_resource_templates_request", "list_prompts_request"]);
     for envelope in asked {
         assert!(peer.answer_list(envelope).is_none());
@@ -244,7 +244,7 @@ fn serve_through_middleware(peer: &mut protomcp_conformance::Peer, middlewares: 
             Some(Msg::CallTool(_)) => peer.result(&envelope.request_id, r#""done""#),
             Some(Msg::MiddlewareIntercept(intercept)) => peer.send(
                 &envelope.request_id,
-                protomcp_proto::MiddlewareInterceptResponse {
+                protomcp_envelope::MiddlewareInterceptResponse {
                     arguments_json: intercept.arguments_json,
                     result_json: intercept.result_json,
                     ..Default::default()

@@ -1,7 +1,7 @@
 //! Resources, prompts and completions of a scripted tool process, for cases that the published SDKs cannot produce.
 
 use protomcp_conformance::{Host, Peer, Sandbox, Stage, tool};
-use protomcp_proto::{
+use protomcp_envelope::{
     CompletionResponse, GetPromptResponse, Msg, PromptArgument, PromptDefinition, PromptListChanged, PromptMessage,
     ReadResourceResponse, ResourceChangedNotification, ResourceContent, ResourceDefinition, ResourceListChanged,
     ResourceTemplateDefinition, ToolError,

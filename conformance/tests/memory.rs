@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use prost::encoding::{bytes, string};
 use protomcp_conformance::{Message, Scene, frame, judged, median, tool};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolResponse, DisableToolsRequest, Envelope, LogMessage, Msg, PromptDefinition, PromptListChanged, RawHeader,
     ResourceDefinition, ResourceListChanged, SetBlockedRequest, StreamChunk, StreamHeader, ToolListResponse,
 };

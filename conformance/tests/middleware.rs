@@ -3,7 +3,7 @@
 use std::fs;
 
 use protomcp_conformance::{Host, Sandbox, Scene, rust_session, session};
-use protomcp_proto::{MiddlewareInterceptRequest, MiddlewareInterceptResponse, Msg, RegisterMiddlewareRequest};
+use protomcp_envelope::{MiddlewareInterceptRequest, MiddlewareInterceptResponse, Msg, RegisterMiddlewareRequest};
 use serde_json::{Value, json};
 
 fn open() -> (Host, Sandbox) {
@@ -140,7 +140,7 @@ fn with_middleware() -> Scene {
     peer.listed(vec![protomcp_conformance::tool("echo")]);
     peer.send("", RegisterMiddlewareRequest { name: "guard".into(), priority: 1 });
     assert_eq!(peer.receive().name(), "register_middleware_response");
-    peer.send("", protomcp_proto::ReloadResponse { success: true, error: String::new() });
+    peer.send("", protomcp_envelope::ReloadResponse { success: true, error: String::new() });
     let id = host.begin("2025-11-25");
     peer.settle(|| host.answered(id).is_some());
     Scene { host, peer, stage, sandbox }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use protomcp_binary::{AnyClient, BinaryClient, BinaryClientConfig, CommandServer, DescriptorSchemas};
+use protomcp_bufmcp::{AnyClient, BinaryClient, BinaryClientConfig, CommandServer, DescriptorSchemas};
 use protomcp_client::Client;
 use protomcp_conformance::{Host, Sandbox, certificates, eventually, living, patience, peers, pmcp};
 use rustix::process::Signal;

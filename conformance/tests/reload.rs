@@ -8,7 +8,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use protomcp_conformance::{Peer, Sandbox, Scene, eventually, judge, session, tool};
-use protomcp_proto::{ReloadResponse, ToolListResponse};
+use protomcp_envelope::{ReloadResponse, ToolListResponse};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -134,7 +134,7 @@ fn an_immediate_reload_fails_the_call_in_flight_as_retryable() {
     let mut fresh = scene.stage.accept();
     fresh.handshake(vec![tool("fast")]);
     scene.host.until_names(&["fast"]);
-    let asked: Vec<_> = scene.peer.until_closed().iter().map(protomcp_proto::Envelope::name).collect();
+    let asked: Vec<_> = scene.peer.until_closed().iter().map(protomcp_envelope::Envelope::name).collect();
     assert!(!asked.contains(&"reload"), "an immediate reload sends no request: {asked:?}");
 }
 

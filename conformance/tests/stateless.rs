@@ -1,7 +1,7 @@
 //! Clients of MCP 2026-07-28, which has no handshake: every request describes itself completely.
 
 use protomcp_conformance::{Host, Message, Sandbox, Stage, living, tool};
-use protomcp_proto::{ResourceChangedNotification, ResourceDefinition};
+use protomcp_envelope::{ResourceChangedNotification, ResourceDefinition};
 use serde_json::{Value, json};
 
 fn start(mode: &str, file: &str) -> Host {

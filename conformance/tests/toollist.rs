@@ -1,7 +1,7 @@
 //! A tool list that changes while the session runs (protomcp wire §3).
 
 use protomcp_conformance::{Peer, Scene, rust_session, session, tier, tool};
-use protomcp_proto::{
+use protomcp_envelope::{
     BatchUpdateRequest, CallToolResponse, DisableToolsRequest, EnableToolsRequest, GetActiveToolsRequest, Msg,
     SetAllowedRequest, SetBlockedRequest,
 };
@@ -77,7 +77,7 @@ fn each_control_message_is_answered_with_the_active_tools() {
     for (number, (message, wanted)) in steps.into_iter().enumerate() {
         // The published SDKs leave the id empty; a third party's id comes back.
         let id = if number % 2 == 0 { String::new() } else { format!("mine-{number}") };
-        let name = protomcp_proto::message_name(&message);
+        let name = protomcp_envelope::message_name(&message);
         scene.peer.send(&id, message);
         assert_eq!(scene.peer.active_tools(), (id, names(wanted)), "after {name}");
         assert_eq!(scene.host.names(), *wanted, "after {name}");

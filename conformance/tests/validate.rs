@@ -3,7 +3,7 @@
 use std::process::{Output, Stdio};
 
 use protomcp_conformance::{Sandbox, Stage, Web, living, pmcp, tool};
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use serde_json::{Value, json};
 
 /// Runs `pmcp validate ./relay`, whose tools are these.

@@ -8,7 +8,7 @@
 use libfuzzer_sys::fuzz_target;
 use protomcp_codec::{Encoder, Frame};
 use protomcp_fuzz::codec::{decode, limits, pieces};
-use protomcp_proto::Envelope;
+use protomcp_envelope::Envelope;
 
 fuzz_target!(|input: &[u8]| {
     let Some((seed, stream)) = input.split_first_chunk() else { return };

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use libfuzzer_sys::fuzz_target;
-use protomcp_binary::message::{
+use protomcp_bufmcp::message::{
     CallToolRequest, ListResourcesRequest, ListToolsRequest, McpMessage, Payload, ReadResourceRequest,
 };
-use protomcp_binary::{
+use protomcp_bufmcp::{
     BinaryClientConfig, BinaryClientEvent, BinaryClientSession, BinaryCloseReason, Decoder, FrameLimits, Numbering,
 };
 use protomcp_fair::Owner;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
-use protomcp_binary::{
+use protomcp_bufmcp::{
     BinaryClientConfig, BinaryClientSession, BinaryInbound, BinarySession, Decoder, Fault, FrameLimits, Initialization,
     SessionConfig, Tokens,
 };

@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use protomcp_bsr::convert::{Converter, FieldLock, Style, to_json_schema};
-use protomcp_bsr::{Schema, SchemaLimits};
+use protomcp_descriptors::convert::{Converter, FieldLock, Style, to_json_schema};
+use protomcp_descriptors::{Schema, SchemaLimits};
 
 fuzz_target!(|json: &[u8]| {
     let Ok(schema) = serde_json::from_slice(json) else { return };

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use protomcp_codec::{DecodeError, Encoder, Field, Frame, Raw, chunks};
 use protomcp_fuzz::codec::{decode, limits, pieces};
-use protomcp_proto::{
+use protomcp_envelope::{
     BatchUpdateRequest, CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, Msg, ProgressNotification,
     ReloadResponse, SdkInfo, ToolDefinition, ToolError, ToolListResponse,
 };

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
 use protomcp_bridge::SchemaPolicy;
 use protomcp_bridge::fuzzing::result_of;
-use protomcp_proto::{CallToolResponse, ToolDefinition, ToolError};
+use protomcp_envelope::{CallToolResponse, ToolDefinition, ToolError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use libfuzzer_sys::fuzz_target;
-use protomcp_binary::{Any, StructSchemas, ToolMessages, ToolSchemas};
+use protomcp_bufmcp::{Any, StructSchemas, ToolMessages, ToolSchemas};
 use protomcp_types::{RawJson, Tool, ToolName};
 use serde_json::Value;
 

@@ -4,8 +4,8 @@
 //! The first byte of the input sets the size of the pieces.
 
 use bytes::BytesMut;
-use protomcp_binary::message::McpMessage;
-use protomcp_binary::{Decoder, Detection, FrameLimits, FrameTooLarge, Numbering, Unreadable, encode_with};
+use protomcp_bufmcp::message::McpMessage;
+use protomcp_bufmcp::{Decoder, Detection, FrameLimits, FrameTooLarge, Numbering, Unreadable, encode_with};
 
 type Decoded = (Vec<Result<McpMessage, Unreadable>>, Option<FrameTooLarge>);
 

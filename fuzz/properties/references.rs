@@ -1,7 +1,7 @@
 //! Any text: a reference that is accepted is written as text that is read as the same reference, and none of its parts can
 //! leave the path of a request.
 
-use protomcp_bsr::{SchemaRef, Strictness};
+use protomcp_descriptors::{SchemaRef, Strictness};
 
 /// Checks one input.
 pub(crate) fn check(text: &str) {

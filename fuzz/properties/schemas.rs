@@ -4,8 +4,8 @@
 //!
 //! The first two bytes are the length of the message behind the set.
 
-use protomcp_bsr::convert::{Converter, FieldLock, to_json_schema};
-use protomcp_bsr::{MessageLimits, Schema, SchemaLimits, WideIntegers};
+use protomcp_descriptors::convert::{Converter, FieldLock, to_json_schema};
+use protomcp_descriptors::{MessageLimits, Schema, SchemaLimits, WideIntegers};
 
 /// Checks one input.
 pub(crate) fn check(input: &[u8]) {

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Limits};
-use protomcp_proto::{CallToolResponse, Envelope};
+use protomcp_envelope::{CallToolResponse, Envelope};
 
 fn envelope(size: usize) -> Envelope {
     let result_json = Bytes::from("abcdefgh".repeat(size / 8));

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Frame, Limits};
+use protomcp_envelope::{CallToolRequest, CallToolResponse, Envelope, Msg, ReloadResponse, ToolListResponse};
 use protomcp_link::{CallIds, Config, Connection, Event, Link, Side, drive};
-use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, Msg, ReloadResponse, ToolListResponse};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protomcp_benches::{TEXT, cpu};
-use protomcp_binary::{BinaryClient, BinaryClientConfig, CommandServer, Connect, DescriptorSchemas, TcpServer};
+use protomcp_bufmcp::{BinaryClient, BinaryClientConfig, CommandServer, Connect, DescriptorSchemas, TcpServer};
 use protomcp_client::{Client, ClientSession, Command, Mode, guardian};
 use protomcp_http_client::HttpTransport;
 use protomcp_transport::lines::Lines;

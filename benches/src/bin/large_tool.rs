@@ -10,7 +10,7 @@ use std::os::unix::net::UnixStream;
 
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Encoder, Field, Frame, Limits, Raw};
-use protomcp_proto::{
+use protomcp_envelope::{
     Envelope, Msg, PromptListResponse, ReloadResponse, ResourceListResponse, ResourceTemplateListResponse,
     ToolDefinition, ToolListResponse,
 };

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use protomcp_benches::{Client, Measured, Programs, flags, millis};
 use protomcp_codec::{Encoder, Limits};
-use protomcp_proto::{Envelope, ListToolsRequest};
+use protomcp_envelope::{Envelope, ListToolsRequest};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 

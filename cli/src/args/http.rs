@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
 use clap::Args;
-use protomcp_binary::Tokens;
+use protomcp_bufmcp::Tokens;
 use protomcp_http::{Config, Credential, Disallowed, IpNetwork};
 
 use super::exposure::{Exposure, Protection, beyond_this_machine};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use protomcp_binary::{Initialization, Numbering, RateLimit, RateLimits};
+use protomcp_bufmcp::{Initialization, Numbering, RateLimit, RateLimits};
 
 use crate::args::duration;
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::str::FromStr;
 
 use clap::Args;
-use protomcp_bsr::Host;
+use protomcp_descriptors::Host;
 
 /// The registries that may be asked.
 #[derive(Debug, Args)]

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use protomcp_bsr::SchemaRef;
-use protomcp_bsr::convert::Style;
+use protomcp_descriptors::SchemaRef;
+use protomcp_descriptors::convert::Style;
 
 use crate::args::registry::Registry;
 

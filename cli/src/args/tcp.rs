@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use protomcp_binary::Tokens;
+use protomcp_bufmcp::Tokens;
 
 use super::exposure::Exposure;
 use super::oauth::OAuthOptions;

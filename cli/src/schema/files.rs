@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use protomcp_bsr::MessageType;
-use protomcp_bsr::convert::to_json_schema;
+use protomcp_descriptors::MessageType;
+use protomcp_descriptors::convert::to_json_schema;
 
 use crate::exit::{self, Failure};
 

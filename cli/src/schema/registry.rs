@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use protomcp_bsr::SchemaRef;
-use protomcp_bsr::registry::{DiskCache, ModuleVersion, Resolver};
+use protomcp_descriptors::SchemaRef;
+use protomcp_descriptors::registry::{DiskCache, ModuleVersion, Resolver};
 use tokio::runtime;
 
 use super::files::{print_schema, unwritable};

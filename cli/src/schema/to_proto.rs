@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-use protomcp_bsr::convert::{Converted, Converter, FieldLock, Verdict};
+use protomcp_descriptors::convert::{Converted, Converter, FieldLock, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::files::{unreadable, unwritable};

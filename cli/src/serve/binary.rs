@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{AnyServer, BinaryServer, ToolSchemas};
-use protomcp_bsr::registry::Resolver;
+use protomcp_bufmcp::{AnyServer, BinaryServer, ToolSchemas};
 use protomcp_check::{ForHosts, HostLayer};
+use protomcp_descriptors::registry::Resolver;
 use protomcp_server::layer::admission::{AdmissionLayer, Admitting};
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};
@@ -111,7 +111,7 @@ impl Terms {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_binary::{Numbering, StructSchemas};
+    use protomcp_bufmcp::{Numbering, StructSchemas};
     use protomcp_check::HostSelection;
     use protomcp_server::layer::admission::AdmissionLimits;
     use protomcp_server::{Handler, ServerInfo};

@@ -6,7 +6,7 @@ use std::time::{Instant, SystemTime};
 
 use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
 use protomcp_auth::{Identity, Operation, PeerKey, Rejection, ResourceServer};
-use protomcp_binary::{Authorization, Fault, Grant, Permission, TokenVerifier, Verifying, code};
+use protomcp_bufmcp::{Authorization, Fault, Grant, Permission, TokenVerifier, Verifying, code};
 use protomcp_server::Extensions;
 
 /// Accepts the tokens that a resource server accepts, with the rules that hold over HTTP.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use prost::Message as _;
 use protomcp_conformance::{frame, tool};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, CallToolResponse, ElicitationRequest, EnableToolsRequest, Envelope, ListRootsRequest, LogMessage,
     Msg, ProgressNotification, PromptDefinition, PromptListResponse, ReadResourceResponse, ReloadResponse,
     ResourceContent, ResourceDefinition, ResourceListResponse, ResourceTemplateDefinition,

@@ -1,4 +1,4 @@
-//! A program that depends on `protomcp-mcp` alone can name every type of the workspace that it meets there.
+//! A program that depends on `protomcp-library` alone can name every type of the workspace that it meets there.
 //!
 //! The facade re-exports whole crates. Their public signatures may also use types of crates below them, and those have
 //! to be re-exported by one of the crates that do. Rustc's `unreachable_pub` is on, so a bare `pub` is an export.
@@ -17,7 +17,7 @@ type Name = (String, String);
 
 #[test]
 fn the_facade_reaches_the_types_of_its_signatures() {
-    let whole: BTreeSet<String> = names(&reexports("protomcp_mcp")).map(|(package, _)| package).collect();
+    let whole: BTreeSet<String> = names(&reexports("protomcp_library")).map(|(package, _)| package).collect();
     assert!(whole.len() > 5, "{whole:?}");
     let foreign = whole.iter().flat_map(|package| names(&reexports(package)).collect::<Vec<_>>());
     let single: BTreeSet<Name> = foreign.filter(|(package, _)| !whole.contains(package)).collect();

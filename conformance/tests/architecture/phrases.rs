@@ -10,7 +10,7 @@ use super::tokens::{Kind, Token, tokens};
 use super::{files, root};
 
 /// Text by others.
-const EXEMPT: &[&str] = &["proto", "crates/proto/src/gen"];
+const EXEMPT: &[&str] = &["proto", "crates/envelope/src/gen"];
 
 /// Kinds of files with prose.
 const WITH_PROSE: &[&str] = &["rs", "md", "py", "ts", "js", "mjs", "mts", "toml", "sh"];

@@ -10,7 +10,7 @@ pub(crate) const MEMORY: &[(&str, &str)] = &[
     ("messages that wait until clients read them", "{crates/session/src/info.rs max_outbound_bytes bytes}"),
     (
         "schemas of proto-mcp that are loaded, as it is estimated",
-        "{crates/binary/src/descriptors/loaded.rs MAX_LOADED bytes}",
+        "{crates/bufmcp/src/descriptors/loaded.rs MAX_LOADED bytes}",
     ),
     ("events kept for clients that come back", "{crates/http/src/store.rs BYTES bytes}"),
     ("results of tasks, of sessions and of stateless calls", "{crates/session/src/task_limits.rs max_bytes*2 bytes}"),

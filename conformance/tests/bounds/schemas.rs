@@ -20,26 +20,26 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
     ),
     (
         "requests in flight of a connection of proto-mcp",
-        "{crates/binary/src/session/config.rs max_in_flight count}, and {crates/session/src/info.rs CONTROL_ROOM count} more that are not calls",
+        "{crates/bufmcp/src/session/config.rs max_in_flight count}, and {crates/session/src/info.rs CONTROL_ROOM count} more that are not calls",
         "",
     ),
     (
         "calls that wait for a server of proto-mcp, and other requests",
-        "{crates/binary/src/client/config.rs max_waiting count} each; owners take turns, and the newest one of the owner with most gives way",
+        "{crates/bufmcp/src/client/config.rs max_waiting count} each; owners take turns, and the newest one of the owner with most gives way",
         "",
     ),
     (
         "definitions of tools that are kept as messages of proto-mcp",
-        "{crates/binary/src/descriptors/cache.rs MAX_DEFINITIONS count} of each server; those that are loaded take about {crates/binary/src/descriptors/loaded.rs MAX_LOADED bytes} together",
+        "{crates/bufmcp/src/descriptors/cache.rs MAX_DEFINITIONS count} of each server; those that are loaded take about {crates/bufmcp/src/descriptors/loaded.rs MAX_LOADED bytes} together",
         "",
     ),
     (
         "time for loading a schema of proto-mcp, or for evaluating its rules",
-        "{crates/binary/src/descriptors/budget.rs TIME time}; a rule that does not end keeps one of {crates/binary/src/descriptors/budget.rs THREADS count} threads, of which one tool gets a quarter, and so does one of several servers",
+        "{crates/bufmcp/src/descriptors/budget.rs TIME time}; a rule that does not end keeps one of {crates/bufmcp/src/descriptors/budget.rs THREADS count} threads, of which one tool gets a quarter, and so does one of several servers",
         "",
     ),
     (
-        "threads that convert values above {crates/binary/src/serve/large_values.rs SMALL bytes} in proto-mcp",
+        "threads that convert values above {crates/bufmcp/src/serve/large_values.rs SMALL bytes} in proto-mcp",
         "one for each processor, at least two; half of them for one owner",
         "",
     ),

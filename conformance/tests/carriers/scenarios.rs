@@ -4,8 +4,8 @@ use std::fs;
 
 use prost::Message;
 use prost::bytes::Bytes;
-use protomcp_binary::Any;
-use protomcp_binary::message::{
+use protomcp_bufmcp::Any;
+use protomcp_bufmcp::message::{
     CallToolRequest, CallToolResponse, ErrorResponse, ListResourcesRequest, ListToolsRequest, McpMessage, Payload,
     ReadResourceRequest, Tool, ToolResult, call_tool_response, resource_content, tool, tool_content,
 };
@@ -91,7 +91,7 @@ fn success(payload: Payload) -> ToolResult {
 }
 
 #[track_caller]
-fn failure(payload: Payload) -> protomcp_binary::message::Error {
+fn failure(payload: Payload) -> protomcp_bufmcp::message::Error {
     match response(payload).result {
         Some(call_tool_response::Result::Error(error)) => error,
         other => panic!("{other:?}"),

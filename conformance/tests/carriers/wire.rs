@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 use prost::Message;
-use protomcp_binary::message::{ClientCapabilities, InitializeRequest, McpMessage, Payload};
+use protomcp_bufmcp::message::{ClientCapabilities, InitializeRequest, McpMessage, Payload};
 use protomcp_conformance::{Host, Sandbox, peers};
 
 /// The tools and the resources of all scenarios.

@@ -70,16 +70,16 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "12",
         "no bytes cause a panic: frames, messages, references, descriptor sets",
         &[
-            ("crates/binary/tests/fuzzed.rs", "no_bytes_break_the_decoder_of_messages"),
-            ("crates/bsr/tests/fuzzed.rs", "no_text_breaks_the_reader_of_references"),
-            ("crates/bsr/tests/fuzzed.rs", "no_bytes_break_the_loader_of_descriptor_sets"),
+            ("crates/bufmcp/tests/fuzzed.rs", "no_bytes_break_the_decoder_of_messages"),
+            ("crates/descriptors/tests/fuzzed.rs", "no_text_breaks_the_reader_of_references"),
+            ("crates/descriptors/tests/fuzzed.rs", "no_bytes_break_the_loader_of_descriptor_sets"),
         ],
     ),
     (
         "13",
         "the version matrix",
         &[
-            ("crates/binary/src/version.rs", "clients_and_servers_agree_as_the_matrix_says"),
+            ("crates/bufmcp/src/version.rs", "clients_and_servers_agree_as_the_matrix_says"),
             (OPENING, "versions_and_encodings_are_negotiated"),
             (OPENING, "a_refused_version_comes_with_those_of_the_server"),
             (CLIENT, "a_refused_version_is_followed_by_an_older_one"),
@@ -123,7 +123,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "22, 23",
         "either protocol by its first bytes, answered on an open stream",
         &[
-            ("crates/binary/src/detection.rs", "the_first_bytes_decide"),
+            ("crates/bufmcp/src/detection.rs", "the_first_bytes_decide"),
             (DETECTION, "either_protocol_is_answered_on_an_open_stream"),
             (ENDS, "a_small_first_frame_is_answered_while_the_stream_stays_open"),
         ],
@@ -135,7 +135,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
             (DETECTION, "other_protocols_end_with_a_clear_error"),
             (PMCP, "other_bytes_on_standard_input_end_with_a_reason"),
             (PMCP, "other_protocols_on_the_port_are_closed"),
-            ("crates/binary/src/detection.rs", "sizes_above_every_limit_are_named"),
+            ("crates/bufmcp/src/detection.rs", "sizes_above_every_limit_are_named"),
         ],
     ),
     (
@@ -200,14 +200,14 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "stale and forged cursors",
         &[
             (LISTS, "forged_and_stale_cursors_are_refused"),
-            ("crates/binary/src/cursor.rs", "only_own_cursors_are_taken_and_only_for_their_list"),
+            ("crates/bufmcp/src/cursor.rs", "only_own_cursors_are_taken_and_only_for_their_list"),
         ],
     ),
     (
         "38",
         "the filter by reference",
         &[
-            ("crates/binary/src/selection.rs", "a_filter_matches_exactly_or_every_version"),
+            ("crates/bufmcp/src/selection.rs", "a_filter_matches_exactly_or_every_version"),
             (LISTS, "references_are_listed_without_the_registry_and_filter_tools"),
         ],
     ),
@@ -227,7 +227,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "41",
         "pages by size",
         &[
-            ("crates/binary/src/selection.rs", "a_page_ends_by_count_or_by_bytes"),
+            ("crates/bufmcp/src/selection.rs", "a_page_ends_by_count_or_by_bytes"),
             (LISTS, "a_page_ends_before_it_is_too_large"),
         ],
     ),

@@ -50,8 +50,8 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         "labels are asked for again, commits are not",
         &[
             (REGISTRY, "a_moved_label_is_noticed_and_a_commit_is_fetched_once"),
-            ("crates/bsr/src/registry/cache/tests.rs", "times_decide_about_labels"),
-            ("crates/bsr/src/registry/cache/tests.rs", "the_next_request_has_the_entity_tag"),
+            ("crates/descriptors/src/registry/cache/tests.rs", "times_decide_about_labels"),
+            ("crates/descriptors/src/registry/cache/tests.rs", "the_next_request_has_the_entity_tag"),
             (TOOL_REGISTRY, "a_moved_label_changes_the_messages"),
         ],
     ),
@@ -61,9 +61,9 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         "schemas on disk",
         &[
             (REGISTRY, "schemas_survive_a_restart_on_disk"),
-            ("crates/bsr/src/registry/disk.rs", "entries_survive_and_are_private"),
-            ("crates/bsr/src/registry/disk.rs", "damaged_files_are_ignored_and_deleted"),
-            ("crates/bsr/src/registry/disk.rs", "the_oldest_files_leave_first"),
+            ("crates/descriptors/src/registry/disk.rs", "entries_survive_and_are_private"),
+            ("crates/descriptors/src/registry/disk.rs", "damaged_files_are_ignored_and_deleted"),
+            ("crates/descriptors/src/registry/disk.rs", "the_oldest_files_leave_first"),
         ],
     ),
     (
@@ -152,7 +152,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         "63",
         "tokens",
         &[
-            ("crates/binary/src/tokens.rs", "only_the_exact_token_is_accepted"),
+            ("crates/bufmcp/src/tokens.rs", "only_the_exact_token_is_accepted"),
             (OPENING, "tokens_are_checked_once_or_with_each_call"),
             (CALLS, "metadata_reaches_the_tool_without_the_token"),
             (PMCP, "a_token_is_required_and_leaves_no_other_protocol"),
@@ -160,7 +160,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (GRPC, "a_token_is_a_header_and_health_may_be_open"),
             (CARRIERS, "tokens_of_an_issuer_hold_over_every_carrier"),
             (CARRIERS, "a_token_of_an_issuer_may_come_with_a_call_over_tcp"),
-            ("crates/binary/tests/session/verification.rs", "tokens_of_an_issuer_are_verified_outside"),
+            ("crates/bufmcp/tests/session/verification.rs", "tokens_of_an_issuer_are_verified_outside"),
             ("crates/http/tests/http/protocols.rs", "a_request_of_another_protocol_passes_the_same_checks"),
         ],
     ),
@@ -168,9 +168,9 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         "64",
         "limits of rate",
         &[
-            ("crates/binary/src/rate_limit.rs", "calls_come_back_one_by_one"),
-            ("crates/binary/src/rate_limit.rs", "all_tools_together_have_a_limit_of_their_own"),
-            ("crates/binary/src/rate_limit.rs", "what_is_over_is_forgotten"),
+            ("crates/bufmcp/src/rate_limit.rs", "calls_come_back_one_by_one"),
+            ("crates/bufmcp/src/rate_limit.rs", "all_tools_together_have_a_limit_of_their_own"),
+            ("crates/bufmcp/src/rate_limit.rs", "what_is_over_is_forgotten"),
             (CALLS, "too_many_calls_of_one_tool_are_refused"),
         ],
     ),
@@ -258,7 +258,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         "76",
         "integers beyond 2^53 are exact or reported",
         &[
-            ("crates/binary/src/well_known.rs", "integers_that_a_double_does_not_hold_are_reported"),
+            ("crates/bufmcp/src/well_known.rs", "integers_that_a_double_does_not_hold_are_reported"),
             (ROUND_TRIP, "errors_keep_their_codes_on_the_way"),
             (TOOL_MESSAGES, "arguments_arrive_as_the_schema_wants_them"),
             (TOOL_CLIENT, "schemas_and_values_pass_both_conversations"),

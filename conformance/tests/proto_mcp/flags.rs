@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 use prost::Message;
-use protomcp_binary::message::{ListToolsRequest, McpMessage, Payload};
-use protomcp_binary::{FrameLimits, code, encode};
+use protomcp_bufmcp::message::{ListToolsRequest, McpMessage, Payload};
+use protomcp_bufmcp::{FrameLimits, code, encode};
 
 use super::Port;
 

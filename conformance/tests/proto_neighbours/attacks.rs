@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::message::{
+use protomcp_bufmcp::message::{
     CallToolRequest, ClientCapabilities, InitializeRequest, ListToolsRequest, McpMessage, Payload,
 };
-use protomcp_binary::{Any, FrameLimits, encode};
+use protomcp_bufmcp::{Any, FrameLimits, encode};
 use tokio::io::AsyncWriteExt;
 use tokio::task::JoinSet;
 

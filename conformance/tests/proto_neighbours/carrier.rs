@@ -9,7 +9,7 @@ use futures_util::stream;
 use http::Request;
 use hyper::client::conn::http2::handshake;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use protomcp_binary::{BinaryClient, BinaryClientConfig, Connect};
+use protomcp_bufmcp::{BinaryClient, BinaryClientConfig, Connect};
 use protomcp_conformance::neighbours::User;
 use protomcp_conformance::tier;
 use protomcp_grpc::GrpcServer;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use protomcp_binary::message::{CallToolRequest, ListToolsRequest};
-use protomcp_binary::{BinaryClient, DescriptorSchemas, ToolSchemas};
+use protomcp_bufmcp::message::{CallToolRequest, ListToolsRequest};
+use protomcp_bufmcp::{BinaryClient, DescriptorSchemas, ToolSchemas};
 use protomcp_conformance::neighbours::{User, peak};
 use protomcp_conformance::{Host, Sandbox, hostile_tools, tier};
 use protomcp_types::RawJson;

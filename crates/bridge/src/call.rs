@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use protomcp_envelope::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_link::{CallError, Options};
-use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse};
 use protomcp_server::{Context, LargeWork, SessionId, TaskOptions};
 use protomcp_types::{CallTool, CallToolResult, RawJson};
 use protomcp_wire::metadata;

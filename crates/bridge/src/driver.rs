@@ -14,8 +14,8 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use protomcp_envelope::ActiveToolsResponse;
 use protomcp_link::Link;
-use protomcp_proto::ActiveToolsResponse;
 use protomcp_server::{Audience, ServerHandle};
 use protomcp_types::{Level, RawJson};
 use tokio::sync::{SetOnce, mpsc, oneshot};

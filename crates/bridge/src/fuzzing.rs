@@ -1,6 +1,6 @@
 //! Access for the fuzzer to private parts; compiled for the fuzzer only.
 
-use protomcp_proto::{CallToolResponse, ToolDefinition};
+use protomcp_envelope::{CallToolResponse, ToolDefinition};
 use protomcp_types::CallToolResult;
 
 use crate::call::result;

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use protomcp_types::CallToolResult;
 use serde::Deserialize;
 

@@ -5,7 +5,7 @@
 use std::iter;
 
 use bytes::Bytes;
-use protomcp_proto::{Msg, StreamChunk, StreamHeader};
+use protomcp_envelope::{Msg, StreamChunk, StreamHeader};
 
 use crate::frame::Field;
 

@@ -18,7 +18,7 @@ use std::mem;
 
 use bytes::{Buf, BytesMut};
 use prost::Message;
-use protomcp_proto::{Envelope, Msg, RawHeader};
+use protomcp_envelope::{Envelope, Msg, RawHeader};
 
 use crate::{
     delimited::Delimited,

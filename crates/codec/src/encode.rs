@@ -4,7 +4,7 @@
 //! as fast as to a `BytesMut`. A frame is appended whole or, on an error, not at all.
 
 use prost::Message;
-use protomcp_proto::{Envelope, Msg};
+use protomcp_envelope::{Envelope, Msg};
 
 use crate::{
     error::EncodeError,

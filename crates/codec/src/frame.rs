@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use protomcp_proto::{Envelope, RawHeader};
+use protomcp_envelope::{Envelope, RawHeader};
 
 /// One unit of the stream.
 // An envelope is the usual variant; a box would cost every frame an allocation.

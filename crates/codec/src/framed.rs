@@ -7,7 +7,7 @@
 use std::io;
 
 use bytes::BytesMut;
-use protomcp_proto::Envelope;
+use protomcp_envelope::Envelope;
 use tokio_util::codec;
 
 use crate::{

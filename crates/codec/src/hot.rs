@@ -6,7 +6,7 @@
 //! compares both.
 
 use bytes::Bytes;
-use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, Msg};
+use protomcp_envelope::{CallToolRequest, CallToolResponse, Envelope, Msg};
 
 /// Fills the empty `envelope` from `frame`. Returns false and changes nothing if the shape is another one.
 pub(crate) fn fill(envelope: &mut Envelope, frame: &[u8]) -> bool {
@@ -133,7 +133,7 @@ const STRUCTURED_JSON: u8 = sized(6);
 #[cfg(test)]
 mod tests {
     use prost::Message;
-    use protomcp_proto::ListToolsRequest;
+    use protomcp_envelope::ListToolsRequest;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Sends the result of a call, as a tool process does.
 
 use bytes::Bytes;
-use protomcp_proto::{CallToolResponse, Envelope};
+use protomcp_envelope::{CallToolResponse, Envelope};
 
 use crate::{
     encode::Encoder,

@@ -6,7 +6,7 @@
 
 use prost::Message;
 use prost::encoding::{WireType, encode_key};
-use protomcp_proto::Envelope;
+use protomcp_envelope::Envelope;
 
 use crate::shape::ENVELOPE;
 

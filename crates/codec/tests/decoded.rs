@@ -9,7 +9,7 @@ use std::cell::Cell;
 use bytes::BytesMut;
 use prost::Message;
 use protomcp_codec::{DecodeError, Decoder, Encoder, Frame, Limits};
-use protomcp_proto::*;
+use protomcp_envelope::*;
 
 const MIB: usize = 1 << 20;
 const ENTRY: usize = 1 << 10;

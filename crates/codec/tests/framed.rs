@@ -2,7 +2,7 @@
 
 use futures_util::{SinkExt, StreamExt};
 use protomcp_codec::{DecodeError, Encoder, Field, Frame, FrameCodec, FramedError, Limits, Raw};
-use protomcp_proto::{CallToolRequest, Envelope, ListToolsRequest};
+use protomcp_envelope::{CallToolRequest, Envelope, ListToolsRequest};
 use tokio::io::AsyncWriteExt;
 use tokio_util::codec::Framed;
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use bytes::{Buf, Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Field, Frame, Limits};
-use protomcp_proto::{Envelope, Msg, message_name};
+use protomcp_envelope::{Envelope, Msg, message_name};
 
 #[test]
 fn every_message_of_the_published_sdk_round_trips() {

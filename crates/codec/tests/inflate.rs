@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use protomcp_codec::{Field, InflateError, Limits, Raw};
-use protomcp_proto::RawHeader;
+use protomcp_envelope::RawHeader;
 
 const LIMIT: u64 = 1 << 20;
 

@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use protomcp_codec::{DecodeError, Decoder, EncodeError, Encoder, Field, Frame, Limits, Raw, TooLarge, TooLargeKind};
-use protomcp_proto::{CallToolResponse, Envelope, ListToolsRequest};
+use protomcp_envelope::{CallToolResponse, Envelope, ListToolsRequest};
 
 const PIECE: usize = 4 << 10;
 

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use proptest::{collection::vec, prelude::*};
 use prost::Message;
 use protomcp_codec::{DecodeError, Decoder, Encoder, Field, Frame, Limits, Raw};
-use protomcp_proto::{CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, LogMessage, Msg, StreamChunk};
+use protomcp_envelope::{CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, LogMessage, Msg, StreamChunk};
 
 proptest! {
     #[test]

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Field, Frame, Limits, Sideband, chunks};
-use protomcp_proto::{CallToolResponse, Msg, StreamChunk, StreamHeader, ToolError};
+use protomcp_envelope::{CallToolResponse, Msg, StreamChunk, StreamHeader, ToolError};
 
 /// The frames a result makes, as words, after it was checked that nothing of it is lost.
 fn check(result: &CallToolResponse, sideband: &Sideband, frames: &[&str]) {

@@ -13,7 +13,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Frame, Limits, Raw};
-use protomcp_proto::{
+use protomcp_envelope::{
     BridgeInfo, CallToolRequest, CallToolResponse, Envelope, ListToolsRequest, Msg, ReloadRequest, message_name,
 };
 

@@ -8,11 +8,11 @@ use std::task::{Context, Poll};
 use http::Response;
 use http::request::Parts;
 use http_body::{Frame, SizeHint};
-use protomcp_binary::message::{
+use protomcp_bufmcp::message::{
     CallToolRequest, CallToolResponse, InitializeRequest, InitializeResponse, ListResourcesRequest,
     ListResourcesResponse, ListToolsRequest, ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
 };
-use protomcp_binary::{BareMessage, BinaryAnswer, BinaryCall, BinaryCaller, BinaryEndpoint, BinaryPeer, Fault, code};
+use protomcp_bufmcp::{BareMessage, BinaryAnswer, BinaryCall, BinaryCaller, BinaryEndpoint, BinaryPeer, Fault, code};
 use protomcp_http::{Admission, Body};
 use protomcp_server::Reservation;
 use tonic::server::Grpc;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Uri};
-use protomcp_binary::{Connect, FrameLimits};
+use protomcp_bufmcp::{Connect, FrameLimits};
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
 
 use crate::client::carrier::Carrier;
@@ -21,7 +21,7 @@ use crate::client::carrier::Carrier;
 ///
 /// Each request of a conversation is a call. A connection that the server retires finishes its calls, and later ones get
 /// another. The conversation ends with a connection that has no calls. A call ends with its request if the conversation
-/// [says so](protomcp_binary::BinaryClientConfig::cancels).
+/// [says so](protomcp_bufmcp::BinaryClientConfig::cancels).
 #[derive(Clone)]
 pub struct GrpcServer<C> {
     way: Arc<C>,
@@ -125,7 +125,7 @@ const BUFFER: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
-    use protomcp_binary::TcpServer;
+    use protomcp_bufmcp::TcpServer;
 
     use super::*;
 

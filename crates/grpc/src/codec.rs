@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use bytes::Buf;
 use prost::Message;
-use protomcp_binary::{BareMessage, BinaryEndpoint};
+use protomcp_bufmcp::{BareMessage, BinaryEndpoint};
 use tonic::Status;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 

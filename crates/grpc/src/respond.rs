@@ -1,7 +1,7 @@
 //! The response to a request, by its method.
 
 use http::{Request, Response};
-use protomcp_binary::message::{
+use protomcp_bufmcp::message::{
     CallToolRequest, InitializeRequest, ListResourcesRequest, ListToolsRequest, ReadResourceRequest,
 };
 use protomcp_http::{Body, BoxBody};

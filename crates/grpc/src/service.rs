@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Request, Response, Version};
-use protomcp_binary::BinaryServer;
+use protomcp_bufmcp::BinaryServer;
 use protomcp_http::{Body, BoxBody, Protocol, Readiness, Responding};
 use protomcp_server::Service;
 use tonic::Status;

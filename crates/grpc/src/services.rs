@@ -1,6 +1,6 @@
 //! The parts that the services share.
 
-use protomcp_binary::BinaryEndpoint;
+use protomcp_bufmcp::BinaryEndpoint;
 use protomcp_http::Readiness;
 
 /// The parts of the services.

@@ -6,8 +6,8 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use prost::Message;
-use protomcp_binary::message::ErrorResponse;
-use protomcp_binary::{Fault, FrameLimits, code};
+use protomcp_bufmcp::message::ErrorResponse;
+use protomcp_bufmcp::{Fault, FrameLimits, code};
 use protomcp_http::{Body, Unread};
 use tonic::{Code, Status};
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Request;
 use http::request::Parts;
 use http_body_util::{BodyExt, Full, Limited};
-use protomcp_binary::FrameLimits;
+use protomcp_bufmcp::FrameLimits;
 use protomcp_http::{Admission, BoxBody};
 use protomcp_server::Reservation;
 use tonic::Status;

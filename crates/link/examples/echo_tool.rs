@@ -13,8 +13,8 @@ use std::os::unix::net::UnixStream;
 use std::time::Instant;
 
 use bytes::BytesMut;
+use protomcp_envelope::{CallToolRequest, CallToolResponse, Msg, ReloadResponse, ToolDefinition, ToolListResponse};
 use protomcp_link::{CallIds, Closed, Config, Connection, Event, Side};
-use protomcp_proto::{CallToolRequest, CallToolResponse, Msg, ReloadResponse, ToolDefinition, ToolListResponse};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = env::var_os("PROTOMCP_SOCKET").ok_or("PROTOMCP_SOCKET is not set; start this through `pmcp dev`")?;

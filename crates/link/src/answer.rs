@@ -4,7 +4,7 @@
 //! caller's task and never blocks the link.
 
 use protomcp_codec::{Field, Limits, Raw};
-use protomcp_proto::{CallToolResponse, Msg};
+use protomcp_envelope::{CallToolResponse, Msg};
 
 use crate::error::CallError;
 

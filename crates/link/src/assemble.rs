@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use bytes::BytesMut;
 use protomcp_codec::{Field, Raw};
-use protomcp_proto::{StreamChunk, StreamHeader};
+use protomcp_envelope::{StreamChunk, StreamHeader};
 
 use crate::error::CallError;
 use crate::id::CallId;

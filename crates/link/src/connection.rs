@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Raw};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, CancelRequest, Envelope, ListToolsRequest, Msg, Ping, ReloadRequest, Rpc, message_name,
 };
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protomcp_codec::{DecodeError, InflateError};
-use protomcp_proto::UnexpectedMessage;
+use protomcp_envelope::UnexpectedMessage;
 
 /// The reason why a call has no answer. Other calls are not affected unless it is [`Closed`](Self::Closed).
 #[derive(Debug, thiserror::Error)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_proto::{Msg, ToolDefinition};
+use protomcp_envelope::{Msg, ToolDefinition};
 
 use crate::answer::Answer;
 use crate::error::{CallError, Closed, HandshakeError, ReloadError};

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use protomcp_codec::Limits;
-use protomcp_proto::{CallAnswer, CallToolRequest, Envelope, Msg, RequestContext, Rpc};
+use protomcp_envelope::{CallAnswer, CallToolRequest, Envelope, Msg, RequestContext, Rpc};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::answer::Answer;

@@ -16,7 +16,7 @@
 
 use std::time::{Duration, Instant};
 
-use protomcp_proto::{ReloadResponse, ToolDefinition};
+use protomcp_envelope::{ReloadResponse, ToolDefinition};
 
 use crate::config::Config;
 use crate::error::{HandshakeError, ReloadError};

@@ -3,7 +3,7 @@
 //! Ids of the two directions are separate name spaces, so the kind of a message decides whether it answers us or is a
 //! request of the peer; its id is never looked up for that (wire contract §1.6).
 
-use protomcp_proto::Msg;
+use protomcp_envelope::Msg;
 
 use crate::config::Side;
 

@@ -9,7 +9,7 @@
 //! The queues hold whole frames as bytes. Frames that were handed out no longer count here.
 
 use protomcp_codec::{EncodeError, Encoder, Limits, Raw};
-use protomcp_proto::Envelope;
+use protomcp_envelope::Envelope;
 
 /// The time at which a message may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

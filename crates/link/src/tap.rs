@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use protomcp_codec::{Encoder, Limits, Raw};
-use protomcp_proto::{Envelope, message_name};
+use protomcp_envelope::{Envelope, message_name};
 
 use crate::config::Side;
 
@@ -96,7 +96,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use bytes::BytesMut;
-    use protomcp_proto::{CallToolRequest, CallToolResponse};
+    use protomcp_envelope::{CallToolRequest, CallToolResponse};
 
     use super::*;
     use crate::config::Config;

@@ -7,8 +7,8 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream as Blocking;
 
 use protomcp_codec::{Encoder, Limits};
+use protomcp_envelope::{CallAnswer, CallToolRequest, Envelope, Msg, RawHeader, ReloadResponse, ToolListResponse};
 use protomcp_link::{Config, Event, Options, drive};
-use protomcp_proto::{CallAnswer, CallToolRequest, Envelope, Msg, RawHeader, ReloadResponse, ToolListResponse};
 use protomcp_testing::{patience, until};
 use tokio::net::UnixStream;
 

@@ -10,8 +10,8 @@ use bytes::BytesMut;
 use form::Form;
 use prost::Message;
 use protomcp_codec::{DecodeError, Decoder, Frame, Limits, TooLarge, TooLargeKind};
+use protomcp_envelope::{CallToolRequest, Envelope, Msg};
 use protomcp_link::{CallError, CallIds, Config, Connection, Event, Side};
-use protomcp_proto::{CallToolRequest, Envelope, Msg};
 use serde_json::{Value, json};
 
 /// The vectors of a file.

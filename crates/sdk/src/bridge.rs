@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use protomcp_codec::{EncodeError, Encoder, Limits, Raw};
-use protomcp_proto::{CallToolResponse, Envelope, Msg, message_name};
+use protomcp_envelope::{CallToolResponse, Envelope, Msg, message_name};
 use protomcp_server::{AskError, RunningCall};
 use protomcp_types::{Level, RawJson, RequestId};
 use tokio::sync::mpsc;

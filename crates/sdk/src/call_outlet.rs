@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready, try_join_all};
-use protomcp_proto::{Principal, RequestContext};
+use protomcp_envelope::{Principal, RequestContext};
 use protomcp_server::{
     AskError, CallFacts, CallInfo, CallerIdentity, CallerKey, ClientInfo, Conversation, Extensions, InputRequest,
     Outlet, Owner, ProgressCallback, SessionId, TaskOptions,

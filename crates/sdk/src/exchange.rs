@@ -21,7 +21,7 @@ mod selection;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use protomcp_proto::{Envelope, Msg, SdkInfo};
+use protomcp_envelope::{Envelope, Msg, SdkInfo};
 use protomcp_server::{ServerInfo, ServerRequest};
 use protomcp_types::{RequestId, ServerCapabilities};
 

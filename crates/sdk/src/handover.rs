@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use protomcp_proto::{HandOverResponse, TakeOverResponse};
+use protomcp_envelope::{HandOverResponse, TakeOverResponse};
 use protomcp_types::RawJson;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -6,11 +6,11 @@ mod shown_tools;
 use std::pin::pin;
 use std::time::Duration;
 
-use protomcp_link::{CallError, Config as LinkConfig, Event, Link, Options};
-use protomcp_proto::{
+use protomcp_envelope::{
     BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, HandOverRequest, HandOverResponse, ListPromptsRequest,
     Msg, TakeOverRequest, TaskResultRequest, TaskStatusRequest,
 };
+use protomcp_link::{CallError, Config as LinkConfig, Event, Link, Options};
 use protomcp_server::{ServeError, Server, Service};
 use protomcp_types::{CallToolResult, CreateMessage, CreateMessageResult, Elicit, ElicitResult, RawJson};
 use protomcp_wire::{question, tool_result};

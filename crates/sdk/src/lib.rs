@@ -23,5 +23,5 @@ pub use handover::Handover;
 #[cfg(feature = "harness")]
 pub use harness::{Harness, HarnessError, TestClient};
 pub use middleware::{InterceptedCall, InterceptedResult, Middleware, Verdict};
-pub use protomcp_proto::{Principal, RequestContext};
+pub use protomcp_envelope::{Principal, RequestContext};
 pub use run::{run, run_with, serve};

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, ready};
-use protomcp_proto::{MiddlewareInterceptRequest, MiddlewareInterceptResponse, RequestContext};
+use protomcp_envelope::{MiddlewareInterceptRequest, MiddlewareInterceptResponse, RequestContext};
 use protomcp_types::{JsonObject, RawJson};
 
 /// Middleware that the bridge runs around every call of this process, wherever it came from; see

@@ -6,7 +6,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protomcp_codec::Raw;
-use protomcp_proto::{Envelope, Msg, RequestContext};
+use protomcp_envelope::{Envelope, Msg, RequestContext};
 use protomcp_server::ServerRequest;
 use protomcp_types::{ProgressToken, RequestId};
 use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use protomcp_proto::{CallToolResponse, ProgressNotification, TaskStatusResponse};
+use protomcp_envelope::{CallToolResponse, ProgressNotification, TaskStatusResponse};
 
 /// The most tasks that have ended and whose result was not fetched. One more drops the oldest.
 const ENDED_MAX: usize = 1024;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use protomcp_link::{Config as LinkConfig, Event, Link, Options};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, BridgeInfo, CallAnswer, CallToolRequest, CallToolResponse, CompletionRequest,
     ElicitationResponse, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, MiddlewareInterceptRequest, Msg,
     ReadResourceRequest, TaskResultRequest, TaskStatusRequest, ToolDefinition,
 };
+use protomcp_link::{Config as LinkConfig, Event, Link, Options};
 use protomcp_sdk::{Config, Middleware, Verdict};
 use protomcp_server::{Context, InputRequests, TaskOptions};
 use protomcp_testing::{in_time, patience};
@@ -174,11 +174,11 @@ async fn questions_are_asked_together() {
     for expected in ["elicitation_request", "list_roots_request"] {
         let event = bridge.event(|event| matches!(event, Event::Request { .. })).await;
         let Event::Request { id, message, for_call, .. } = event else { unreachable!() };
-        assert_eq!(protomcp_proto::message_name(&message), expected);
+        assert_eq!(protomcp_envelope::message_name(&message), expected);
         assert!(!for_call.is_empty());
         ids.push(id);
     }
-    bridge.link.reply(&*ids[1], protomcp_proto::ListRootsResponse::default());
+    bridge.link.reply(&*ids[1], protomcp_envelope::ListRootsResponse::default());
     bridge.link.reply(&*ids[0], ElicitationResponse { action: "decline".into(), ..Default::default() });
     let CallAnswer::Result(response) = asking.await.expect("it runs") else { panic!("a task") };
     assert_eq!(text(&response), r#"[{"type":"text","text":"Decline"}]"#);

@@ -3,7 +3,7 @@
 use std::io;
 
 use http::{HeaderValue, Request, Uri, header};
-use protomcp_binary::{Connect, FrameLimits};
+use protomcp_bufmcp::{Connect, FrameLimits};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadHalf, WriteHalf, join, split};
 use tokio_tungstenite::client_async_with_config;
 use tokio_tungstenite::tungstenite::Error;

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use protomcp_binary::BinaryServeError;
+use protomcp_bufmcp::BinaryServeError;
 use tokio_tungstenite::tungstenite::Error;
 use tokio_tungstenite::tungstenite::error::{CapacityError, ProtocolError};
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
@@ -29,7 +29,7 @@ pub enum WebSocketError {
     TooLarge {
         /// The limit in bytes.
         limit: usize,
-        /// The name of the setting that raises it ([`FrameLimits::setting`](protomcp_binary::FrameLimits::setting)).
+        /// The name of the setting that raises it ([`FrameLimits::setting`](protomcp_bufmcp::FrameLimits::setting)).
         setting: Option<&'static str>,
     },
     /// The bytes of the peer have no room beside those of others; it was told so (1013).

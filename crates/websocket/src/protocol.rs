@@ -8,7 +8,7 @@ use http::request::Parts;
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use hyper::upgrade::{OnUpgrade, Upgraded};
 use hyper_util::rt::TokioIo;
-use protomcp_binary::{BinaryPeer, BinaryServer, Fault, Permission, code};
+use protomcp_bufmcp::{BinaryPeer, BinaryServer, Fault, Permission, code};
 use protomcp_http::{Admission, Body, BoxBody, ClientAddr, PeerAddr, Principal, Protocol, Responding, UpgradeLease};
 use protomcp_server::{Budget, Owner, Service};
 use tokio::time::{sleep, timeout};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::{Buf, Bytes};
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{Sink, SinkExt, StreamExt};
-use protomcp_binary::FrameLimits;
+use protomcp_bufmcp::FrameLimits;
 use tokio::io::{
     AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, copy, duplex, sink, split,
 };

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use protomcp_binary::{BinaryPeer, BinaryServeError, BinaryServer};
+use protomcp_bufmcp::{BinaryPeer, BinaryServeError, BinaryServer};
 use protomcp_server::{Owner, Service};
 use tokio::io::{AsyncRead, AsyncWrite, split};
 use tokio::time::sleep;

@@ -1,6 +1,6 @@
 //! `completion/complete` in both directions.
 
-use protomcp_proto::{CompletionRequest, CompletionResponse};
+use protomcp_envelope::{CompletionRequest, CompletionResponse};
 use protomcp_types::{Complete, CompleteResult, Completion, ErrorObject, RawJson, Reference};
 
 use crate::{metadata, tool_error};

@@ -1,7 +1,7 @@
 //! Definitions of resources, resource templates and prompts.
 
 use bytes::Bytes;
-use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
+use protomcp_envelope::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 use protomcp_types::{Kind, Prompt, PromptArgument, RawJson, Resource, ResourceTemplate};
 
 /// A resource; one without a name is named by its URI.
@@ -61,7 +61,7 @@ pub fn resource_template(envelope: ResourceTemplateDefinition) -> ResourceTempla
 #[must_use]
 pub fn prompt(envelope: PromptDefinition) -> Prompt {
     let PromptDefinition { name, description, arguments, title, icons_json, metadata_json } = envelope;
-    let argument = |argument: protomcp_proto::PromptArgument| PromptArgument {
+    let argument = |argument: protomcp_envelope::PromptArgument| PromptArgument {
         name: argument.name,
         title: non_empty(argument.title),
         description: non_empty(argument.description),

@@ -1,6 +1,6 @@
 //! Log messages of a process (wire contract §4.6).
 
-use protomcp_proto::LogMessage;
+use protomcp_envelope::LogMessage;
 use protomcp_types::{Level, RawJson};
 
 /// A log message as clients read it.

@@ -1,6 +1,6 @@
 //! The answer of a process as a `prompts/get` result.
 
-use protomcp_proto::{GetPromptResponse, PromptMessage as Wire};
+use protomcp_envelope::{GetPromptResponse, PromptMessage as Wire};
 use protomcp_types::{ErrorObject, GetPromptResult, PromptMessage, Role};
 
 use crate::{content, metadata, tool_error};
@@ -29,7 +29,7 @@ pub fn to_mcp(name: &str, response: GetPromptResponse) -> Result<GetPromptResult
 
 #[cfg(test)]
 mod tests {
-    use protomcp_proto::ToolError;
+    use protomcp_envelope::ToolError;
     use protomcp_types::code;
 
     use super::*;

@@ -1,6 +1,6 @@
 //! Requests of a tool process to a client: from the envelope to MCP, and the answer back.
 
-use protomcp_proto::{
+use protomcp_envelope::{
     ElicitationRequest, ElicitationResponse, ListRootsResponse, RootDef, SamplingRequest, SamplingResponse, ToolError,
 };
 use protomcp_types::{

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use protomcp_proto::{ReadResourceResponse, ResourceContent};
+use protomcp_envelope::{ReadResourceResponse, ResourceContent};
 use protomcp_types::{ErrorObject, JsonBuf, ReadResourceResult};
 
 use crate::{metadata, tool_error};
@@ -39,7 +39,7 @@ fn body(uri: &str, media_type: &str, content: ResourceContent) -> JsonBuf {
 
 #[cfg(test)]
 mod tests {
-    use protomcp_proto::ToolError;
+    use protomcp_envelope::ToolError;
     use protomcp_types::code;
 
     use super::*;

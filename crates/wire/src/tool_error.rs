@@ -1,6 +1,6 @@
 //! The error that a process reports, for models and for programs.
 
-use protomcp_proto::ToolError;
+use protomcp_envelope::ToolError;
 use protomcp_schema::ErrorMeta;
 use protomcp_types::{ErrorObject, RawJson};
 

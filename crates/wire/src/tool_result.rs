@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use protomcp_proto::{CallToolResponse, ToolError};
+use protomcp_envelope::{CallToolResponse, ToolError};
 use protomcp_types::{CallToolResult, JsonBuf, Kind, RawJson};
 
 use crate::{content, metadata, tool_error};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use protomcp_bsr::convert::{Converted, Converter, FieldLock};
+use protomcp_descriptors::convert::{Converted, Converter, FieldLock};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 

@@ -3,7 +3,7 @@
 //! `cargo run --release -p protomcp-benches --features claims --bin proto_claims -- [--lists FOLDER] [--out FILE]`
 //!
 //! `--lists` names a folder with results of `tools/list`, such as `pmcp list --json SERVER` prints them; without it the
-//! lists in `crates/bsr/tests/samples` are counted, which are written for tests and shorter than real ones. The document
+//! lists in `crates/descriptors/tests/samples` are counted, which are written for tests and shorter than real ones. The document
 //! has the counts and digests of lists, and none of their texts. The tables are printed unless `--out` names a file.
 
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ const USED: f64 = 3.0;
 
 #[tokio::main]
 async fn main() -> Outcome<()> {
-    let mut folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/bsr/tests/samples"));
+    let mut folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/descriptors/tests/samples"));
     let mut out = None;
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use protomcp_bsr::convert::{Converter, FieldLock};
-use protomcp_bsr::registry::{DiskCache, Endpoint, Resolver, ResolverBuilder};
-use protomcp_bsr::{MessageLimits, Protovalidate, SchemaRef, Validator as _};
+use protomcp_descriptors::convert::{Converter, FieldLock};
+use protomcp_descriptors::registry::{DiskCache, Endpoint, Resolver, ResolverBuilder};
+use protomcp_descriptors::{MessageLimits, Protovalidate, SchemaRef, Validator as _};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

@@ -4,10 +4,10 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use prost::Message as _;
-use protomcp_binary::Any;
-use protomcp_binary::message::{CallToolRequest, ListToolsResponse, McpMessage, Payload, tool::SchemaSource};
-use protomcp_bsr::convert::{Converter, FieldLock};
-use protomcp_bsr::{MessageLimits, Protovalidate, Schema, SchemaLimits, Validator as _};
+use protomcp_bufmcp::Any;
+use protomcp_bufmcp::message::{CallToolRequest, ListToolsResponse, McpMessage, Payload, tool::SchemaSource};
+use protomcp_descriptors::convert::{Converter, FieldLock};
+use protomcp_descriptors::{MessageLimits, Protovalidate, Schema, SchemaLimits, Validator as _};
 use serde::{Deserialize, Serialize};
 
 use crate::lists::{self, List, Outcome, Tool};

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bpe_openai::Tokenizer;
 use prost::Message as _;
-use protomcp_binary::message::{ListToolsResponse, McpMessage, Payload, Tool as ProtoTool, tool::SchemaSource};
+use protomcp_bufmcp::message::{ListToolsResponse, McpMessage, Payload, Tool as ProtoTool, tool::SchemaSource};
 use serde_json::{Value, json};
 
 use crate::lazy;

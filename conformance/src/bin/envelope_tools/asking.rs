@@ -1,7 +1,7 @@
 //! Tools that send the host a request before they answer. Each request is an envelope of its own; the published link
 //! has requests for sampling and roots, and the extensions add elicitation.
 
-use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
+use protomcp_envelope::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use serde_json::{Value, json};
 
 use crate::content::said;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use protomcp_conformance::{frame, patience};
-use protomcp_proto::{ElicitationResponse, Envelope, Msg, SamplingResponse};
+use protomcp_envelope::{ElicitationResponse, Envelope, Msg, SamplingResponse};
 
 use crate::task_table::Tasks;
 

@@ -18,7 +18,7 @@ use std::io::Read;
 use std::os::unix::net::UnixStream;
 
 use prost::Message as _;
-use protomcp_proto::{CallToolResponse, Envelope, Msg, ReloadResponse, SdkInfo, ToolListResponse};
+use protomcp_envelope::{CallToolResponse, Envelope, Msg, ReloadResponse, SdkInfo, ToolListResponse};
 
 use crate::link::Link;
 use crate::task_table::Outcome;

@@ -1,6 +1,6 @@
 //! Prompts, and the completion of their arguments.
 
-use protomcp_proto::{
+use protomcp_envelope::{
     CompletionResponse, GetPromptRequest, GetPromptResponse, PromptArgument, PromptDefinition, PromptListResponse,
     PromptMessage, ToolError,
 };

@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use protomcp_proto::{
+use protomcp_envelope::{
     ReadResourceResponse, ResourceContent, ResourceDefinition, ResourceListResponse, ResourceTemplateDefinition,
     ResourceTemplateListResponse,
 };

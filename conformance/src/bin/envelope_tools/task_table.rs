@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use protomcp_proto::TaskStatusResponse;
+use protomcp_envelope::TaskStatusResponse;
 use serde_json::Value;
 
 /// The outcome of a tool: content, or an error text.

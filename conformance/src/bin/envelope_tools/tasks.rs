@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use protomcp_conformance::tool;
-use protomcp_proto::{CallToolRequest, CreateTaskResponse, ToolDefinition};
+use protomcp_envelope::{CallToolRequest, CreateTaskResponse, ToolDefinition};
 use serde_json::Value;
 
 use crate::asking::{field, user};

@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use protomcp_conformance::tool;
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, LogMessage, ProgressNotification, PromptListChanged, ToolDefinition, ToolListResponse,
 };
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The result of a call for the client: converted, and checked against the output schema of its tool.
 
-use protomcp_proto::CallToolResponse;
+use protomcp_envelope::CallToolResponse;
 use protomcp_schema::mismatched_result;
 use protomcp_types::{CallToolResult, Kind, RawJson};
 use protomcp_wire::{content, tool_result};

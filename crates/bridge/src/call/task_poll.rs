@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use protomcp_envelope::{
+    CallToolResponse, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse,
+};
 use protomcp_link::{CallError, Link, Progress};
-use protomcp_proto::{CallToolResponse, TaskCancelRequest, TaskResultRequest, TaskStatusRequest, TaskStatusResponse};
 
 use crate::call::progress::OnProgress;
 use crate::diagnostics::failure::Failure;

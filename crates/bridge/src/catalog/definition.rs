@@ -1,6 +1,6 @@
 //! One definition of a resource, a template or a prompt, and the parts that requests need.
 
-use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
+use protomcp_envelope::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 use protomcp_types::{RawJson, UriTemplate};
 use protomcp_wire::definition;
 

@@ -1,6 +1,6 @@
 //! A tool as the process has registered it, for checks of definitions.
 
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use protomcp_types::RawJson;
 
 use crate::catalog::tool::{SchemaPolicy, Tool};

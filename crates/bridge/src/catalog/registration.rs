@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use protomcp_envelope::ToolDefinition;
 use protomcp_link::Middleware;
-use protomcp_proto::ToolDefinition;
 use protomcp_toollist::Command;
 use protomcp_types::ToolName;
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
+use protomcp_envelope::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 use protomcp_types::{ErrorObject, RawJson, UI_MIME_TYPE, is_same_uri};
 
 use crate::catalog::definition::Prompt;

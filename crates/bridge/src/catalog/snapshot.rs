@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use protomcp_server::SessionId;
 use protomcp_toollist::{Selection, ToolList};
 use protomcp_types::{ErrorObject, ToolName};

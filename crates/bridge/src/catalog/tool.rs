@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use protomcp_types::{JsonBuf, Kind, RawJson, TaskSupport, ToolName};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
+use protomcp_envelope::CallToolRequest;
 use protomcp_link::{Link, Options};
-use protomcp_proto::CallToolRequest;
 use tokio::sync::oneshot;
 
 /// A tool that no process has. A process answers with an error, as for any unknown name.

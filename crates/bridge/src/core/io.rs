@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use protomcp_envelope::{LogMessage, ToolDefinition};
 use protomcp_link::{Event, Middleware};
-use protomcp_proto::{LogMessage, ToolDefinition};
 use protomcp_server::{Audience, SessionId};
 use protomcp_supervisor::Exit;
 use protomcp_toollist::{Command, Rejected};

@@ -1,7 +1,7 @@
 //! The meaning of an event of a link: an input of the core, or effects that do not depend on its state.
 
+use protomcp_envelope::Msg;
 use protomcp_link::{Closed, Event, Notice, Phase, ReloadError};
-use protomcp_proto::Msg;
 
 use crate::catalog::registration::Registration;
 use crate::core::facts::Facts;

@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use protomcp_envelope::ToolDefinition;
 use protomcp_link::Middleware;
-use protomcp_proto::ToolDefinition;
 use protomcp_server::{Audience, SessionId};
 use protomcp_toollist::{Command, Rejected, Selection, ToolList};
 use protomcp_types::ToolName;

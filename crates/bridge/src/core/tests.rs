@@ -18,7 +18,7 @@ mod words;
 
 use std::sync::Arc;
 
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use protomcp_server::SessionId;
 use protomcp_supervisor::{Exit, Status};
 use protomcp_toollist::Command;

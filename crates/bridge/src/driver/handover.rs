@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use protomcp_envelope::{HandOverRequest, HandOverResponse, TakeOverRequest};
 use protomcp_link::{CallError, Link};
-use protomcp_proto::{HandOverRequest, HandOverResponse, TakeOverRequest};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::core::io::Input;

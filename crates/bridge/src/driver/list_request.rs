@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
+use protomcp_envelope::{ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest};
 use protomcp_link::{CallError, Link};
-use protomcp_proto::{ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest};
 
 use crate::catalog::resources_and_prompts::{Kind, Listed};
 

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
+use protomcp_envelope::{LogMessage, Msg};
 use protomcp_link::Event;
-use protomcp_proto::{LogMessage, Msg};
 use protomcp_server::{Audience, ServerHandle, SessionId};
 use protomcp_wire::log::LogLine;
 

@@ -1,10 +1,10 @@
 //! Tool list control in the envelopes of the tool process, before and while it is in service.
 
-use protomcp_link::{Event, Link, Middleware, Notice};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Msg, SetAllowedRequest,
     SetBlockedRequest, ToolDefinition,
 };
+use protomcp_link::{Event, Link, Middleware, Notice};
 use protomcp_toollist::{Batch, Command, Rejected, ToolList};
 use protomcp_types::ToolName;
 use protomcp_wire::log::LogLine;

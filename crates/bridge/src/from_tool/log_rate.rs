@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use protomcp_proto::LogMessage;
+use protomcp_envelope::LogMessage;
 
 /// Messages that are accepted at once.
 const MESSAGES: f64 = 4096.0;

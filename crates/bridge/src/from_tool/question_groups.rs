@@ -76,8 +76,8 @@ impl QuestionGroups {
 
 #[cfg(test)]
 mod tests {
+    use protomcp_envelope::ListRootsRequest;
     use protomcp_link::QuestionFields;
-    use protomcp_proto::ListRootsRequest;
     use protomcp_server::{Budget, Owner};
 
     use super::*;

@@ -9,8 +9,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use protomcp_envelope::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use protomcp_link::QuestionFields;
-use protomcp_proto::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use protomcp_server::{AskError, Budget, Owner, Reservation, ServerHandle, SessionId};
 use protomcp_types::{ClientCapabilities, ClientMethod, CreateMessage, Elicit, ElicitWay, ListRoots, ProtocolVersion};
 use protomcp_wire::question;

@@ -4,8 +4,8 @@
 //! in service, and again to its successor if it is replaced before it answers. While a process has still to send its
 //! lists, requests for a list or for an unknown entry wait for it.
 
+use protomcp_envelope::{GetPromptRequest, ReadResourceRequest, Rpc};
 use protomcp_link::{CallError, Options};
-use protomcp_proto::{GetPromptRequest, ReadResourceRequest, Rpc};
 use protomcp_server::{Context, Owner};
 use protomcp_types::{
     Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ReadResource, ReadResourceResult, Reference,

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use protomcp_envelope::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
 use protomcp_link::{CallError, CallId, Link, Middleware, Options};
-use protomcp_proto::{CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
 use protomcp_server::Context;
 use protomcp_types::{Kind, RawJson};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_proto::{Principal, RequestContext};
+use protomcp_envelope::{Principal, RequestContext};
 use protomcp_server::{CallerIdentity, Context, Owner};
 use protomcp_types::RawJson;
 

@@ -2,7 +2,7 @@
 //!
 //! A process that does not announce itself is treated like the published SDKs.
 
-use protomcp_proto::{BridgeInfo, SdkInfo};
+use protomcp_envelope::{BridgeInfo, SdkInfo};
 
 /// The most calls at once that a process may announce.
 const CALLS_MAX: u32 = 1024;

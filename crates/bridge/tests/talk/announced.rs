@@ -1,7 +1,7 @@
 //! A process that announces itself with `SdkInfo`, and the bridge's answer and behaviour.
 
 use protomcp_bridge::{ArgumentPolicy, ToolLists};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, BridgeInfo, DisableToolsRequest, MiddlewareInterceptResponse, RegisterMiddlewareRequest,
     RegisterMiddlewareResponse, ReloadResponse, SdkInfo, ToolDefinition, ToolListResponse,
 };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protomcp_bridge::{Builder, ReloadMode, WorkerAffinity};
-use protomcp_proto::{
+use protomcp_envelope::{
     Envelope, GetActiveToolsRequest, GetPromptResponse, Msg, PromptDefinition, PromptListResponse, PromptMessage,
     ReadResourceResponse, ResourceContent, ResourceDefinition, ResourceListChanged, ResourceListResponse,
     ResourceTemplateListResponse,

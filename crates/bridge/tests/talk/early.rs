@@ -1,6 +1,6 @@
 //! Messages of a process between its handshake and its first call.
 
-use protomcp_proto::{ActiveToolsResponse, DisableToolsRequest, LogMessage, ToolListResponse};
+use protomcp_envelope::{ActiveToolsResponse, DisableToolsRequest, LogMessage, ToolListResponse};
 use protomcp_testing::Log;
 use serde_json::json;
 

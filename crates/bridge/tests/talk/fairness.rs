@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_proto::{Msg, SamplingRequest, SamplingResponse};
+use protomcp_envelope::{Msg, SamplingRequest, SamplingResponse};
 use protomcp_testing::{JsonPeer, StoppedClock};
 use serde_json::{Value, json};
 

@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 use protomcp_bridge::ReloadMode;
-use protomcp_proto::{BridgeInfo, HandOverResponse, ListToolsRequest, Msg, SdkInfo, TakeOverRequest, TakeOverResponse};
+use protomcp_envelope::{
+    BridgeInfo, HandOverResponse, ListToolsRequest, Msg, SdkInfo, TakeOverRequest, TakeOverResponse,
+};
 use protomcp_testing::{JsonPeer, Log};
 
 use crate::stage::Stage;

@@ -1,7 +1,7 @@
 //! A call that changes the list of tools.
 
 use protomcp_codec::{Encoder, Limits};
-use protomcp_proto::{CallToolResponse, Envelope, Msg, ToolListResponse};
+use protomcp_envelope::{CallToolResponse, Envelope, Msg, ToolListResponse};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;

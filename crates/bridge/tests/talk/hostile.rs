@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use protomcp_codec::{Encoder, Field, Limits, Raw};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CallToolResponse, DisableToolsRequest, EnableToolsRequest, Envelope, LogMessage, Msg,
     ProgressNotification, RawHeader, SamplingResponse, StreamChunk, StreamHeader, TaskStatusResponse,
 };

@@ -1,7 +1,7 @@
 //! Log messages of the tool process, as each client receives them.
 
 use protomcp_codec::{Encoder, Limits};
-use protomcp_proto::{CallToolResponse, Envelope, LogMessage};
+use protomcp_envelope::{CallToolResponse, Envelope, LogMessage};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;

@@ -1,7 +1,7 @@
 //! Messages of a tool process for one user never reach another.
 
 use protomcp_bridge::Command;
-use protomcp_proto::{
+use protomcp_envelope::{
     LogMessage, Msg, ReloadResponse, ResourceDefinition, ResourceListResponse, SamplingRequest, SamplingResponse,
 };
 use protomcp_testing::{JsonPeer, until};

@@ -1,6 +1,6 @@
 //! Sampling, roots and elicitation: their recipients, and the answers to the process.
 
-use protomcp_proto::{
+use protomcp_envelope::{
     ElicitationComplete, ElicitationRequest, ElicitationResponse, ListRootsRequest, ListRootsResponse, SamplingRequest,
     SamplingResponse,
 };

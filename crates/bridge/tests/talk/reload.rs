@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protomcp_bridge::{Builder, ReloadMode};
-use protomcp_proto::{
+use protomcp_envelope::{
     CreateTaskResponse, LogMessage, Msg, ProgressNotification, SamplingRequest, TaskStatusResponse, ToolDefinition,
 };
 use protomcp_testing::{JsonPeer, StoppedClock};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protomcp_proto::{
+use protomcp_envelope::{
     ElicitationRequest, ElicitationResponse, Envelope, GetPromptResponse, ListRootsRequest, Msg, PromptDefinition,
     PromptListResponse, PromptMessage, ResourceListResponse, ResourceTemplateListResponse, SamplingRequest,
     SamplingResponse,

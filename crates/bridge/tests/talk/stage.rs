@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bridge::{Bridge, Builder, Command, StopPolicy};
-use protomcp_proto::ToolDefinition;
+use protomcp_envelope::ToolDefinition;
 use protomcp_testing::{JsonPeer, in_time, until};
 use protomcp_transport::Transport;
 use protomcp_transport::lines::Lines;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolResponse, CreateTaskResponse, Msg, ProgressNotification, SamplingRequest, SamplingResponse,
     TaskStatusResponse, ToolDefinition,
 };

@@ -1,6 +1,6 @@
 //! Tasks of the process for clients without a session: the extension of 2026-07-28.
 
-use protomcp_proto::{CallToolResponse, Msg, SamplingRequest, SamplingResponse, ToolDefinition};
+use protomcp_envelope::{CallToolResponse, Msg, SamplingRequest, SamplingResponse, ToolDefinition};
 use protomcp_testing::JsonPeer;
 use serde_json::{Value, json};
 
@@ -196,6 +196,6 @@ async fn a_tool_that_requires_tasks_refuses_other_calls() {
     assert_eq!(stranger.answer(id).await["result"]["resultType"], "task");
 }
 
-fn running() -> protomcp_proto::TaskStatusResponse {
-    protomcp_proto::TaskStatusResponse { state: "running".into(), ..Default::default() }
+fn running() -> protomcp_envelope::TaskStatusResponse {
+    protomcp_envelope::TaskStatusResponse { state: "running".into(), ..Default::default() }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Encoder, Frame, Limits};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, GetActiveToolsRequest, Msg, PromptListResponse,
     ReloadResponse, ResourceListResponse, ResourceTemplateListResponse, ToolDefinition, ToolListResponse, message_name,
 };
@@ -48,7 +48,7 @@ impl Tool {
     /// The same after `SdkInfo`, which is answered in between.
     pub(crate) async fn handshake_after_info(&mut self, tools: Vec<ToolDefinition>) {
         let request = self.next().await;
-        self.answer::<protomcp_proto::BridgeInfo>("").await;
+        self.answer::<protomcp_envelope::BridgeInfo>("").await;
         self.registers(&request.request_id, tools).await;
     }
 

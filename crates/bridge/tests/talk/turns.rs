@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use protomcp_bridge::Builder;
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, CreateTaskResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse, Msg,
     RegisterMiddlewareRequest, RegisterMiddlewareResponse, ReloadResponse, SdkInfo, StreamHeader, TaskStatusResponse,
     ToolListResponse,
@@ -178,7 +178,7 @@ async fn with_middleware(change: impl FnOnce(Builder) -> Builder) -> (Stage, Too
     let (stage, mut tool) = Stage::silent(change).await;
     let request = tool.next().await;
     tool.send("", SdkInfo { features: vec!["request-context".into()], ..SdkInfo::default() }).await;
-    tool.answer::<protomcp_proto::BridgeInfo>("").await;
+    tool.answer::<protomcp_envelope::BridgeInfo>("").await;
     tool.send(&request.request_id, ToolListResponse { tools: vec![Tool::definition("a")] }).await;
     tool.send("", RegisterMiddlewareRequest { name: "m".into(), priority: 1 }).await;
     tool.answer::<RegisterMiddlewareResponse>("").await;

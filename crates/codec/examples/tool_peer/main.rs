@@ -26,7 +26,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{DecodeError, Decoder, Encoder, Frame, Limits, Sideband, TooLarge};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, CallToolResponse, Envelope, Msg, ProgressNotification, PromptListResponse, ReloadResponse,
     ResourceListResponse, ResourceTemplateListResponse, SdkInfo, ToolDefinition, ToolListResponse,
 };

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
-use protomcp_proto::*;
+use protomcp_envelope::*;
 
 use super::*;
 use crate::shape::ENVELOPE;

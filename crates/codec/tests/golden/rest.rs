@@ -1,7 +1,7 @@
 //! Resources, prompts, completion, what the tool process asks of the host, and the extension.
 
 use bytes::Bytes;
-use protomcp_proto::{
+use protomcp_envelope::{
     BridgeInfo, CompletionRequest, CompletionResponse, ElicitationComplete, ElicitationRequest, ElicitationResponse,
     Envelope, GetPromptRequest, GetPromptResponse, HandOverRequest, HandOverResponse, ListPromptsRequest,
     ListResourceTemplatesRequest, ListResourcesRequest, ListRootsRequest, ListRootsResponse, Msg, Ping, Pong,

@@ -1,7 +1,7 @@
 //! Calls, tool lists and tasks.
 
 use bytes::Bytes;
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, BatchUpdateRequest, CallToolRequest, CallToolResponse, CancelRequest, CreateTaskResponse,
     DisableToolsRequest, EnableToolsRequest, GetActiveToolsRequest, ListToolsRequest, LogMessage,
     MiddlewareInterceptRequest, MiddlewareInterceptResponse, Msg, ProgressNotification, RegisterMiddlewareRequest,

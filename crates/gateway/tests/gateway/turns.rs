@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_binary::{BinaryClient, BinaryClientConfig, BinaryPeer, BinaryServer, StructSchemas};
+use protomcp_bufmcp::{BinaryClient, BinaryClientConfig, BinaryPeer, BinaryServer, StructSchemas};
 use protomcp_client::Mode;
 use protomcp_gateway::{Sharing, Upstream};
 use protomcp_testing::Seen;

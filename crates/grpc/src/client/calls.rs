@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use bytes::Bytes;
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use protomcp_binary::RawMessage;
+use protomcp_bufmcp::RawMessage;
 
 /// An attempt to send a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use futures_util::future::{BoxFuture, OptionFuture};
 use http::uri::PathAndQuery;
 use http::{HeaderValue, Uri};
 use prost::Message;
-use protomcp_binary::{Connect, RawMessage};
+use protomcp_bufmcp::{Connect, RawMessage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, join, split};
 use tonic::client::Grpc;
 use tonic::metadata::{MetadataMap, MetadataValue};

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bytes::BytesMut;
 use protomcp_codec::{Frame, Raw};
-use protomcp_proto::{
+use protomcp_envelope::{
     Envelope, Msg, Pong, ProgressNotification, RegisterMiddlewareRequest, RegisterMiddlewareResponse, message_name,
 };
 

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use protomcp_codec::{DecodeError, TooLarge, TooLargeKind};
-use protomcp_proto::GetActiveToolsRequest;
+use protomcp_envelope::GetActiveToolsRequest;
 
 use crate::connection::Connection;
 use crate::error::CallError;

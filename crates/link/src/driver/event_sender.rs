@@ -9,7 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use protomcp_proto::{Msg, ToolDefinition};
+use protomcp_envelope::{Msg, ToolDefinition};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 

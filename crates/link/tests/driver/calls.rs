@@ -8,12 +8,12 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use protomcp_codec::{Field, Raw};
-use protomcp_link::{CallError, Config, Options};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CallAnswer, CallToolRequest, CallToolResponse, CreateTaskResponse, GetActiveToolsRequest,
     ListPromptsRequest, Msg, ProgressNotification, PromptDefinition, PromptListResponse, ReloadResponse,
     ToolListResponse,
 };
+use protomcp_link::{CallError, Config, Options};
 use tokio::io::{AsyncReadExt, BufStream};
 use tokio::time::Instant;
 

@@ -7,8 +7,10 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use protomcp_codec::{Encoder, Limits};
+use protomcp_envelope::{
+    Envelope, ListPromptsRequest, LogMessage, PromptListResponse, ReloadResponse, ToolListResponse,
+};
 use protomcp_link::{CallError, Closed, Config, Endpoint, Event, drive};
-use protomcp_proto::{Envelope, ListPromptsRequest, LogMessage, PromptListResponse, ReloadResponse, ToolListResponse};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::UnixStream;
 
@@ -89,7 +91,7 @@ async fn dropping_the_events_ends_the_link() {
 async fn bytes_that_cannot_be_followed_end_the_link_with_a_reason() {
     let (link, mut events, mut peer) = connected(Config::default(), 4096).await;
     // A raw header whose size is more than is ever read past.
-    let header = protomcp_proto::RawHeader { request_id: "x".into(), size: u64::MAX, ..Default::default() };
+    let header = protomcp_envelope::RawHeader { request_id: "x".into(), size: u64::MAX, ..Default::default() };
     peer.says("", header).await;
     let expected = "closed: the tool process sent bytes that cannot be understood: \
                     18446744073709551615 bytes are announced, more than the 4294967296 that are read past";
@@ -117,7 +119,7 @@ async fn an_answer_sent_before_a_failed_write_arrives() {
     let (ours, theirs) = Blocking::pair().unwrap();
     ours.set_nonblocking(true).unwrap();
     let mut theirs = theirs;
-    let mut says = |id: &str, message: protomcp_proto::Msg| {
+    let mut says = |id: &str, message: protomcp_envelope::Msg| {
         let mut bytes = Vec::new();
         Encoder::new(Limits::default()).encode_envelope(&Envelope::new(id, message), &mut bytes).unwrap();
         theirs.write_all(&bytes).unwrap();

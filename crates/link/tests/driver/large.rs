@@ -4,8 +4,8 @@ use std::io::Write;
 use std::os::unix::net::UnixStream as Blocking;
 
 use protomcp_codec::{Encoder, Field, Limits, Raw};
+use protomcp_envelope::{CallAnswer, CallToolRequest, CallToolResponse, Envelope};
 use protomcp_link::{Config, Link, Options};
-use protomcp_proto::{CallAnswer, CallToolRequest, CallToolResponse, Envelope};
 use protomcp_testing::patience;
 use tokio::net::UnixStream;
 

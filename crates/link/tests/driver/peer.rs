@@ -4,8 +4,8 @@ use std::future::Future;
 
 use bytes::BytesMut;
 use protomcp_codec::{Decoder, Encoder, Frame, Limits, Raw};
+use protomcp_envelope::{Envelope, Msg, ReloadResponse, ToolDefinition, ToolListResponse, message_name};
 use protomcp_link::{Config, Event, Link, drive};
-use protomcp_proto::{Envelope, Msg, ReloadResponse, ToolDefinition, ToolListResponse, message_name};
 use protomcp_testing::in_time;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream};
 use tokio::sync::mpsc;

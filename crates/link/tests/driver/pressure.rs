@@ -1,11 +1,11 @@
 //! A process that does not read, and an owner that does not listen.
 
 use protomcp_codec::{Encoder, Limits};
-use protomcp_link::{CallError, Config};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CallToolRequest, Envelope, GetActiveToolsRequest, ListPromptsRequest, LogMessage,
     PromptListResponse,
 };
+use protomcp_link::{CallError, Config};
 use tokio::io::AsyncWriteExt;
 
 use super::peer::{Peer, connected, heard, join, line, soon};

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use protomcp_codec::{Field, Limits, Raw};
-use protomcp_link::Config;
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, CallToolResponse, CreateTaskResponse, PromptListResponse, StreamChunk, StreamHeader,
 };
+use protomcp_link::Config;
 
 use super::talk::{SECOND, Talk, result};
 

@@ -1,8 +1,8 @@
 //! The end of a link: every call fails once, `Closed` is the last event, and later input has no effect.
 
 use protomcp_codec::{Field, Raw};
+use protomcp_envelope::{ListPromptsRequest, LogMessage, RegisterMiddlewareRequest};
 use protomcp_link::{Closed, Config};
-use protomcp_proto::{ListPromptsRequest, LogMessage, RegisterMiddlewareRequest};
 
 use super::talk::{SECOND, Talk, call_tool, done, result, tools};
 

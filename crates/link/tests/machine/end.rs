@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use protomcp_codec::Limits;
+use protomcp_envelope::Msg;
 use protomcp_link::{CallError, CallId, CallIds, Closed, Config, Connection, Event, Side};
-use protomcp_proto::Msg;
 
 /// Small limits, so that a short life meets all of them.
 fn config() -> Config {

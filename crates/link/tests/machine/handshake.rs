@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use protomcp_link::{Config, Connection};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, BridgeInfo, DisableToolsRequest, ListToolsRequest, LogMessage, RegisterMiddlewareRequest,
     SamplingRequest, SamplingResponse, SdkInfo,
 };
+use protomcp_link::{Config, Connection};
 
 use super::talk::{SECOND, Talk, done, result, tools};
 
@@ -163,7 +163,7 @@ fn a_held_call_that_listens_hears_its_progress() {
     talk.hears("", done(true));
     talk.wrote(&["call_tool(token req-1)[req-1]"]);
     talk.happened(&["ready after Start:  []"]);
-    talk.hears("", protomcp_proto::ProgressNotification { progress_token: "req-1".into(), ..Default::default() });
+    talk.hears("", protomcp_envelope::ProgressNotification { progress_token: "req-1".into(), ..Default::default() });
     talk.happened(&["req-1 at 0 of 0 "]);
 }
 

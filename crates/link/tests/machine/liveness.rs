@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use protomcp_envelope::{Ping, Pong};
 use protomcp_link::{Closed, Config};
-use protomcp_proto::{Ping, Pong};
 
 use super::talk::{SECOND, Talk, done, result, tools};
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use protomcp_codec::{Field, Limits, Raw, chunks};
-use protomcp_link::{CallIds, Config, Connection, Event, Side};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, CallToolResponse, DisableToolsRequest, Msg, ProgressNotification, PromptListResponse,
     RegisterMiddlewareRequest,
 };
+use protomcp_link::{CallIds, Config, Connection, Event, Side};
 
 use super::talk::{SECOND, call_tool, done, event_line, result, tools};
 

@@ -1,8 +1,8 @@
 //! Answers that arrive in pieces: chunks and raw payloads. Checklist items 6 to 12.
 
 use protomcp_codec::{Field, Limits, Raw, chunks};
+use protomcp_envelope::{CallToolResponse, StreamChunk, StreamHeader};
 use protomcp_link::{Config, Event};
-use protomcp_proto::{CallToolResponse, StreamChunk, StreamHeader};
 
 use super::talk::{SECOND, Talk, result};
 
@@ -162,7 +162,7 @@ fn an_absurd_announcement_ends_the_link_without_allocating() {
     let mut header = text("").header;
     header.size = u64::MAX;
     let mut bytes = Vec::new();
-    let envelope = protomcp_proto::Envelope::new("", header);
+    let envelope = protomcp_envelope::Envelope::new("", header);
     protomcp_codec::Encoder::new(Limits::default()).encode_envelope(&envelope, &mut bytes).unwrap();
     let error = talk.reads(&bytes).unwrap_err();
     assert_eq!(

@@ -1,12 +1,12 @@
 //! Frames that cannot be taken end what they belong to, at once, and nothing else.
 
 use protomcp_codec::Limits;
-use protomcp_link::Config;
-use protomcp_proto::{
+use protomcp_envelope::{
     BatchUpdateRequest, CallToolResponse, DisableToolsRequest, EnableToolsRequest, LogMessage, Msg, PromptListResponse,
     ReadResourceRequest, ReadResourceResponse, ResourceListResponse, SetAllowedRequest, SetBlockedRequest,
     ToolListResponse,
 };
+use protomcp_link::Config;
 
 use super::talk::{SECOND, Talk, done, result, tools};
 

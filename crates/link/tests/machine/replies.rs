@@ -1,11 +1,11 @@
 //! Replies of the bridge and their order. Checklist items 60 and 62.
 
 use protomcp_codec::Limits;
-use protomcp_link::Config;
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, EnableToolsRequest, GetActiveToolsRequest, ListRootsResponse, SamplingRequest,
     SamplingResponse,
 };
+use protomcp_link::Config;
 
 use super::talk::{SECOND, Talk};
 
@@ -110,7 +110,7 @@ fn replies_of_every_turn_count_and_our_own_calls_do_not() {
     // A queue full of our own calls must not stop us from reading the answers that empty it.
     let mut talk = Talk::ready_with(config());
     talk.request(
-        protomcp_proto::CallToolRequest { arguments_json: vec![b' '; 100].into(), ..Default::default() },
+        protomcp_envelope::CallToolRequest { arguments_json: vec![b' '; 100].into(), ..Default::default() },
         SECOND,
     );
     assert!(talk.connection.may_read());

@@ -1,6 +1,6 @@
 //! Messages that the process sends on its own: progress and others. Checklist items 51 to 53.
 
-use protomcp_proto::{
+use protomcp_envelope::{
     ElicitationComplete, LogMessage, ProgressNotification, PromptListChanged, ResourceChangedNotification,
     ResourceListChanged, SdkInfo,
 };

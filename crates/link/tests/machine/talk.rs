@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use bytes::{Buf, Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Frame, Limits, Raw};
-use protomcp_link::{CallId, CallIds, Config, Connection, Event, Notice, Side};
-use protomcp_proto::{
+use protomcp_envelope::{
     CallToolRequest, CallToolResponse, CancelRequest, Envelope, ListPromptsRequest, Msg, ReloadResponse,
     ToolDefinition, ToolListResponse, message_name,
 };
+use protomcp_link::{CallId, CallIds, Config, Connection, Event, Notice, Side};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 

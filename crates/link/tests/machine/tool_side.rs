@@ -1,12 +1,12 @@
 //! The same machine as the tool process's end, as an SDK would use it.
 
 use protomcp_codec::{Field, Raw};
-use protomcp_link::{Config, Side};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CancelRequest, EnableToolsRequest, GetActiveToolsRequest, ListToolsRequest,
     RegisterMiddlewareRequest, RegisterMiddlewareResponse, ReloadRequest, SamplingRequest, SamplingResponse,
     StreamHeader,
 };
+use protomcp_link::{Config, Side};
 
 use super::talk::{SECOND, Talk, call_tool, done, result, tools};
 
@@ -73,8 +73,8 @@ fn an_answer_without_an_id_belongs_to_the_oldest_request() {
 
 #[test]
 fn each_tool_list_question_is_recognised() {
-    use protomcp_proto::{BatchUpdateRequest, DisableToolsRequest, SetAllowedRequest, SetBlockedRequest};
-    let questions: [protomcp_proto::Msg; 6] = [
+    use protomcp_envelope::{BatchUpdateRequest, DisableToolsRequest, SetAllowedRequest, SetBlockedRequest};
+    let questions: [protomcp_envelope::Msg; 6] = [
         EnableToolsRequest::default().into(),
         DisableToolsRequest::default().into(),
         SetAllowedRequest::default().into(),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use protomcp_proto::{ActiveToolsResponse, EnableToolsRequest, SamplingRequest, SamplingResponse};
+use protomcp_envelope::{ActiveToolsResponse, EnableToolsRequest, SamplingRequest, SamplingResponse};
 
 use super::talk::{SECOND, Talk, done, result, tools};
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use protomcp_codec::{Decoder, Encoder, Field, Frame, Limits, Raw};
-use protomcp_link::{Closed, Side};
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, Envelope, GetActiveToolsRequest, ListPromptsRequest,
     LogMessage, Msg, ProgressNotification, PromptListResponse, RawHeader, RegisterMiddlewareRequest, ReloadResponse,
     SamplingRequest, SamplingResponse, StreamChunk, StreamHeader, ToolListResponse,
 };
+use protomcp_link::{Closed, Side};
 
 use super::end::{End, mark};
 use super::operations::Operation;

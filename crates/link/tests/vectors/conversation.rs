@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use protomcp_codec::Limits;
+use protomcp_envelope::{Envelope, Msg};
 use protomcp_link::{CallId, CallIds, Config, Connection, Event, Side};
-use protomcp_proto::{Envelope, Msg};
 use serde_json::{Value, json};
 
 use super::form::Form;

@@ -1,7 +1,7 @@
 //! Envelopes of the bridge: requests for the server, answers to questions, and requests about tasks.
 
 use bytes::Bytes;
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, CallToolRequest, CallToolResponse, CancelRequest, CompletionRequest, CompletionResponse,
     Envelope, GetPromptRequest, GetPromptResponse, HandOverResponse, Msg, Pong, ReadResourceRequest,
     ReadResourceResponse, TakeOverRequest, TakeOverResponse, TaskCancelRequest, TaskResultRequest, TaskStatusRequest,

@@ -1,7 +1,7 @@
 //! Results, reports and questions of calls, and the notices of the server.
 
 use bytes::Bytes;
-use protomcp_proto::{
+use protomcp_envelope::{
     CompletionResponse, ElicitationComplete, Envelope, GetPromptResponse, LogMessage, Msg, ProgressNotification,
     PromptListChanged, ReadResourceResponse, ResourceChangedNotification, ResourceListChanged,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use protomcp_proto::{Envelope, RegisterMiddlewareRequest, RegisterMiddlewareResponse, ReloadResponse};
+use protomcp_envelope::{Envelope, RegisterMiddlewareRequest, RegisterMiddlewareResponse, ReloadResponse};
 
 use crate::exchange::Exchange;
 use crate::step::Step;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use protomcp_proto::{
+use protomcp_envelope::{
     Envelope, Msg, PromptListResponse, ReloadResponse, ResourceListResponse, ResourceTemplateListResponse,
     ToolListResponse,
 };

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use protomcp_codec::{Field, Raw};
-use protomcp_proto::{CallToolResponse, CreateTaskResponse, Envelope};
+use protomcp_envelope::{CallToolResponse, CreateTaskResponse, Envelope};
 
 use crate::features::Features;
 use crate::step::Step;

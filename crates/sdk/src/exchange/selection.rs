@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use protomcp_proto::{BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Envelope, Msg, SetAllowedRequest};
+use protomcp_envelope::{
+    BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Envelope, Msg, SetAllowedRequest,
+};
 use protomcp_server::{AskError, Context};
 use protomcp_toollist::{Command, Policy};
 use protomcp_types::{JsonObject, RequestId, Tool};

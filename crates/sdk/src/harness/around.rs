@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use protomcp_envelope::{CallToolRequest, CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
 use protomcp_link::{CallError, Link, Middleware};
-use protomcp_proto::{CallToolRequest, CallToolResponse, MiddlewareInterceptRequest, MiddlewareInterceptResponse};
 use protomcp_types::RawJson;
 
 /// The registered middleware, in its order before a call.

@@ -1,6 +1,6 @@
 //! The tools that the only client of a harness sees.
 
-use protomcp_proto::{
+use protomcp_envelope::{
     ActiveToolsResponse, BatchUpdateRequest, DisableToolsRequest, EnableToolsRequest, Msg, SetAllowedRequest,
     ToolDefinition,
 };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use protomcp_binary::message::ListToolsRequest;
-use protomcp_binary::{BinaryClient, BinaryClientConfig, BinaryPeer, Connect, FrameLimits, StructSchemas, TcpServer};
+use protomcp_bufmcp::message::ListToolsRequest;
+use protomcp_bufmcp::{BinaryClient, BinaryClientConfig, BinaryPeer, Connect, FrameLimits, StructSchemas, TcpServer};
 use protomcp_client::Client;
 use protomcp_testing::patience;
 use protomcp_websocket::{InvalidTarget, SUBPROTOCOL, WebSocketOptions, WebSocketServer, serve};

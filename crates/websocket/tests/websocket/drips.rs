@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prost::Message as _;
-use protomcp_binary::message::{McpMessage, Payload};
+use protomcp_bufmcp::message::{McpMessage, Payload};
 use protomcp_websocket::WebSocketError;
 use tokio::io::AsyncWriteExt;
 use tokio::time::{Instant, sleep, timeout};

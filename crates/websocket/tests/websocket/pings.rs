@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use prost::Message as _;
-use protomcp_binary::Connect;
-use protomcp_binary::message::McpMessage;
+use protomcp_bufmcp::Connect;
+use protomcp_bufmcp::message::McpMessage;
 use protomcp_websocket::{SUBPROTOCOL, WebSocketError, WebSocketServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, duplex, split};
 use tokio::time::{Instant, sleep, timeout};

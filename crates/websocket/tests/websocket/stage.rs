@@ -5,10 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{SinkExt, StreamExt};
 use prost::Message as _;
-use protomcp_binary::message::{
+use protomcp_bufmcp::message::{
     CallToolRequest, ClientCapabilities, InitializeRequest, ListToolsRequest, McpMessage, Payload,
 };
-use protomcp_binary::{BinaryPeer, BinaryServer, StructSchemas, ToolSchemas};
+use protomcp_bufmcp::{BinaryPeer, BinaryServer, StructSchemas, ToolSchemas};
 use protomcp_server::{Context, Handler, Limits, Server, ServerHandle, ServerInfo};
 use protomcp_testing::in_time;
 use protomcp_types::{

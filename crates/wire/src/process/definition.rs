@@ -1,7 +1,7 @@
 //! Definitions of tools, resources, resource templates and prompts for the envelope.
 
 use bytes::Bytes;
-use protomcp_proto as proto;
+use protomcp_envelope as proto;
 use protomcp_types::{Prompt, PromptArgument, RawJson, Resource, ResourceTemplate, TaskSupport, Tool};
 
 /// A tool.

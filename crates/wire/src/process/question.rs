@@ -1,7 +1,7 @@
 //! Questions of a process for the envelope, and their answers.
 
 use bytes::Bytes;
-use protomcp_proto::{
+use protomcp_envelope::{
     ElicitationRequest, ElicitationResponse, ListRootsRequest, ListRootsResponse, Msg, SamplingRequest,
     SamplingResponse,
 };
@@ -86,7 +86,7 @@ fn sampled(response: SamplingResponse) -> Result<RawJson, ErrorObject> {
 fn roots(response: ListRootsResponse) -> Result<RawJson, ErrorObject> {
     let ListRootsResponse { roots, error, .. } = response;
     refused(error.map(|error| error.message).unwrap_or_default())?;
-    let root = |root: protomcp_proto::RootDef| Root {
+    let root = |root: protomcp_envelope::RootDef| Root {
         uri: root.uri,
         name: Some(root.name).filter(|name| !name.is_empty()),
         meta: None,

@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use protomcp_proto as proto;
+use protomcp_envelope as proto;
 use protomcp_schema::ERROR_META;
 use protomcp_types::{
     CallToolResult, CompleteResult, ErrorObject, GetPromptResult, JsonObject, PromptMessage, RawJson,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use protomcp_proto::{ToolDefinition, ToolError};
+use protomcp_envelope::{ToolDefinition, ToolError};
 
 use super::*;
 use crate::diagnostics::setting::Setting;

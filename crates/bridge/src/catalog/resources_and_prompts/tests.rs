@@ -92,7 +92,7 @@ fn a_uri_is_known_if_listed_or_matched_by_a_template() {
 
 #[test]
 fn a_prompt_knows_what_it_needs() {
-    use protomcp_proto::PromptArgument;
+    use protomcp_envelope::PromptArgument;
     let argument = |name: &str, required| PromptArgument { name: name.into(), required, ..Default::default() };
     let arguments = vec![argument("a", false), argument("b", true), argument("c", true)];
     let listed = vec![PromptDefinition { name: "p".into(), arguments, ..Default::default() }];

@@ -1,6 +1,6 @@
 //! Resources, templates and prompts: notifications of their changes, and further requests for them.
 
-use protomcp_proto::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
+use protomcp_envelope::{PromptDefinition, ResourceDefinition, ResourceTemplateDefinition};
 
 use super::*;
 use crate::catalog::resources_and_prompts::{Kind, Listed};

@@ -30,5 +30,5 @@ fn a_repeated_catalog_reports_its_faults_once() {
 }
 
 fn nameless() -> Listed {
-    Listed::Prompts(vec![protomcp_proto::PromptDefinition::default()])
+    Listed::Prompts(vec![protomcp_envelope::PromptDefinition::default()])
 }

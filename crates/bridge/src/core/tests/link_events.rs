@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use protomcp_link::{Closed, Event, Handshake, Middleware, Notice, Phase, QuestionFields, ReloadError};
-use protomcp_proto::{
+use protomcp_envelope::{
     DisableToolsRequest, ElicitationComplete, ListRootsRequest, LogMessage, Msg, PromptListChanged,
     ResourceChangedNotification, SdkInfo,
 };
+use protomcp_link::{Closed, Event, Handshake, Middleware, Notice, Phase, QuestionFields, ReloadError};
 
 use super::*;
 use crate::catalog::resources_and_prompts::Kind;

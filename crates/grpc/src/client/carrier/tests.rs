@@ -9,7 +9,7 @@ use hyper::body::{Frame, Incoming};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use protomcp_binary::TcpServer;
+use protomcp_bufmcp::TcpServer;
 use tokio::io::{WriteHalf, duplex};
 use tokio::net::TcpListener;
 use tokio::sync::{Notify, Semaphore};

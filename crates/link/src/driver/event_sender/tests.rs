@@ -2,7 +2,7 @@
 
 use std::task::Waker;
 
-use protomcp_proto::{Msg, StreamChunk};
+use protomcp_envelope::{Msg, StreamChunk};
 
 use super::*;
 use crate::event::{Handshake, Phase, QuestionFields};
@@ -88,7 +88,7 @@ fn what_has_waited_counts_when_it_goes_on() {
 
 #[test]
 fn an_empty_name_weighs_what_it_takes() {
-    use protomcp_proto::{BatchUpdateRequest, EnableToolsRequest, SdkInfo};
+    use protomcp_envelope::{BatchUpdateRequest, EnableToolsRequest, SdkInfo};
     let names = || vec![String::new(); 1000];
     let messages: [Msg; 3] = [
         EnableToolsRequest { tool_names: names() }.into(),

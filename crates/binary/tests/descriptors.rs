@@ -1,9 +1,0 @@
-//! Tools with messages of their own: on the wire, before the handler, behind references, and for a client of MCP.
-
-mod client;
-mod registry;
-mod server;
-mod stage;
-#[path = "../../bsr/tests/registry/stand_in.rs"]
-#[allow(dead_code, reason = "the tests of the registry's client use all of it")]
-mod stand_in;

@@ -1,0 +1,11 @@
+//! The client's end of a conversation: the machine as tables, and the client with servers of this crate.
+
+mod connecting;
+mod round_trip;
+mod table;
+
+use protomcp_bufmcp::BinaryClientConfig;
+
+pub(crate) fn config() -> BinaryClientConfig {
+    BinaryClientConfig::new("tests", "1.0")
+}
