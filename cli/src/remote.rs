@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_auth::{
+use protomcp_http_client::{HttpTransport, Limits, Tls};
+use protomcp_oauth::{
     Authorizer, FileTokenStore, LoopbackUserAgent, OAuthClient, OAuthClientBuilder, OAuthConfig, SignInNotice, UrlError,
 };
-use protomcp_http_client::{HttpTransport, Limits, Tls};
 
 use crate::args::oauth_client::RegisteredClient;
 use crate::args::shown_url::shown;
@@ -112,7 +112,7 @@ fn as_client(
 /// Keeps tokens in the keyring of the system, and in these files where there is none.
 #[cfg(feature = "keyring")]
 fn keep(authorizer: OAuthClientBuilder, files: FileTokenStore) -> OAuthClientBuilder {
-    use protomcp_auth::{KeyringTokenStore, SystemKeyring};
+    use protomcp_oauth::{KeyringTokenStore, SystemKeyring};
     authorizer.store(KeyringTokenStore::new(SystemKeyring::new("pmcp"), files))
 }
 

@@ -28,7 +28,8 @@ const PURE: &[(&str, &[&str])] = &[
     ("codec", &[]),
     ("session", &[]),
     ("link", &["--no-default-features"]),
-    ("auth", &["--no-default-features", "--features", "jwt,oauth"]),
+    ("auth", &["--no-default-features", "--features", "jwt"]),
+    ("oauth", &["--no-default-features", "--features", "flow"]),
 ];
 
 /// Crates that a package without I/O does not use.

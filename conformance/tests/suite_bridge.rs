@@ -286,7 +286,7 @@ fn client_section() -> String {
     let mut text = String::from(
         "\n## The client\n\n\
          The suite against `everything_client`, which is written with `protomcp-client`, `protomcp-http-client` and\n\
-         `protomcp-auth`. All scenarios pass without a warning, also if the client is not told the revision and has to find\n\
+         `protomcp-oauth`. All scenarios pass without a warning, also if the client is not told the revision and has to find\n\
          the era of the server out (`tests/suite_client.rs`).\n\n\
          | revision | required | others |\n| --- | --- | --- |\n",
     );

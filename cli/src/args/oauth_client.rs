@@ -1,7 +1,7 @@
 //! The OAuth client that `pmcp` is towards servers at a URL, if it was registered by hand.
 
 use clap::Args;
-use protomcp_auth::{ClientSecret, ConfiguredClient, OAuthConfig, Url, UrlError};
+use protomcp_oauth::{ClientSecret, ConfiguredClient, OAuthConfig, Url, UrlError};
 
 use crate::exit::Failure;
 

@@ -3,16 +3,16 @@
 /// Bounds on documents, attempts and credentials.
 pub(crate) const AUTHORIZATION: &[(&str, &str, &str)] = &[
     ("**Authorization of a client**", "", ""),
-    ("a document of an authorization server", "{crates/auth/src/exchange.rs MAX_DOCUMENT bytes}", ""),
-    ("a URL or an id in it", "{crates/auth/src/oauth/metadata.rs MAX_TEXT bytes}", ""),
+    ("a document of an authorization server", "{crates/oauth/src/exchange.rs MAX_DOCUMENT bytes}", ""),
+    ("a URL or an id in it", "{crates/oauth/src/metadata.rs MAX_TEXT bytes}", ""),
     (
         "scopes that a client asks for",
-        "{crates/auth/src/oauth/scope_choice.rs MAX_SCOPES bytes} in all; those of the past are left out first",
+        "{crates/oauth/src/scope_choice.rs MAX_SCOPES bytes} in all; those of the past are left out first",
         "",
     ),
     (
         "redirects of a metadata document",
-        "{crates/auth/src/oauth/discovery.rs MAX_REDIRECTS count}, within its origin; none of any other request",
+        "{crates/oauth/src/discovery.rs MAX_REDIRECTS count}, within its origin; none of any other request",
         "",
     ),
     (
@@ -22,36 +22,36 @@ pub(crate) const AUTHORIZATION: &[(&str, &str, &str)] = &[
     ),
     (
         "authorizations that an MCP server can cause",
-        "{crates/auth/src/driver/round_limit.rs BURST count} at once, then one each {crates/auth/src/driver/round_limit.rs INTERVAL time}",
+        "{crates/oauth/src/driver/round_limit.rs BURST count} at once, then one each {crates/oauth/src/driver/round_limit.rs INTERVAL time}",
         "",
     ),
-    ("challenges of one request", "{crates/auth/src/driver/session.rs MAX_ATTEMPTS count}", ""),
+    ("challenges of one request", "{crates/oauth/src/driver/session.rs MAX_ATTEMPTS count}", ""),
     (
         "time for an authorization",
-        "{crates/auth/src/driver/flight.rs MAX_FLOW time}, of which the user has {crates/auth/src/driver/loopback.rs TIMEOUT time}",
+        "{crates/oauth/src/driver/flight.rs MAX_FLOW time}, of which the user has {crates/oauth/src/driver/loopback.rs TIMEOUT time}",
         "",
     ),
     (
         "connections to the redirect listener",
-        "{crates/auth/src/driver/redirect_listener.rs MAX_CONNECTIONS count} at a time, each {crates/auth/src/driver/redirect_listener.rs REQUEST_TIMEOUT time}",
+        "{crates/oauth/src/driver/redirect_listener.rs MAX_CONNECTIONS count} at a time, each {crates/oauth/src/driver/redirect_listener.rs REQUEST_TIMEOUT time}",
         "",
     ),
-    ("credentials in memory", "{crates/auth/src/driver/token_store.rs MAX_CREDENTIALS count}", ""),
+    ("credentials in memory", "{crates/oauth/src/driver/token_store.rs MAX_CREDENTIALS count}", ""),
     (
         "credentials of one MCP server in a keyring",
-        "{crates/auth/src/driver/keyring_store.rs MAX_ISSUERS count}, of as many issuers",
+        "{crates/oauth/src/driver/keyring_store.rs MAX_ISSUERS count}, of as many issuers",
         "",
     ),
     (
         "time for a keyring to answer",
-        "{crates/auth/src/driver/keyring_store.rs MAX_WAIT time}; then files are used",
+        "{crates/oauth/src/driver/keyring_store.rs MAX_WAIT time}; then files are used",
         "",
     ),
-    ("a file of credentials", "{crates/auth/src/driver/file_store.rs MAX_FILE bytes}", ""),
+    ("a file of credentials", "{crates/oauth/src/driver/file_store.rs MAX_FILE bytes}", ""),
     (
         "drafts of a killed program in the folder of credentials",
-        "removed when they are {crates/auth/src/driver/file_store.rs OLD_DRAFT time} old, at the next look into the folder",
+        "removed when they are {crates/oauth/src/driver/file_store.rs OLD_DRAFT time} old, at the next look into the folder",
         "",
     ),
-    ("time that a refresh waits for another program", "{crates/auth/src/driver/file_store.rs MAX_WAIT time}", ""),
+    ("time that a refresh waits for another program", "{crates/oauth/src/driver/file_store.rs MAX_WAIT time}", ""),
 ];

@@ -109,17 +109,17 @@ pub(crate) const CLIENTS: &[(&str, &str, &[Test])] = &[
             (SCOPES, "scopes_come_from_the_challenge_or_the_metadata_or_nowhere"),
             (SCOPES, "a_step_up_asks_for_the_union"),
             (SCOPES, "offline_access_is_asked_for_only_where_it_is_supported"),
-            ("crates/auth/tests/authorization/sign_in.rs", "the_issuer_of_a_redirect_is_compared_as_a_text"),
-            ("crates/auth/tests/authorization/dpop.rs", "a_bound_token_is_presented_with_a_new_proof_each_time"),
+            ("crates/oauth/tests/authorization/sign_in.rs", "the_issuer_of_a_redirect_is_compared_as_a_text"),
+            ("crates/oauth/tests/authorization/dpop.rs", "a_bound_token_is_presented_with_a_new_proof_each_time"),
             (GRANTS, "client_credentials_with_a_secret"),
             (GRANTS, "client_credentials_with_a_key"),
             (GRANTS, "a_workload_shows_its_assertion_once"),
             (GRANTS, "an_enterprise_exchanges_the_id_token_first"),
-            ("crates/auth/tests/oauth_client/stores.rs", "stores_keep_one_token_for_each_issuer_and_server"),
-            ("crates/auth/src/oauth/scope_choice.rs", "scopes_are_bounded_in_all"),
+            ("crates/oauth/tests/oauth_client/stores.rs", "stores_keep_one_token_for_each_issuer_and_server"),
+            ("crates/oauth/src/scope_choice.rs", "scopes_are_bounded_in_all"),
             (HOSTILE, "an_endless_step_up_ends"),
             (HOSTILE, "redirects_lead_no_secret_away"),
-            ("crates/auth/tests/oauth_client/flights.rs", "requests_at_once_share_one_sign_in_and_one_refresh"),
+            ("crates/oauth/tests/oauth_client/flights.rs", "requests_at_once_share_one_sign_in_and_one_refresh"),
             ("crates/http-client/tests/http_client/authorizing.rs", "endless_challenges_end_after_three"),
             (SUITE_CLIENT, "the_official_suite_passes_at_all_revisions_without_a_warning"),
         ],
@@ -174,20 +174,20 @@ const CACHING: &str = "crates/client/tests/sessions/caching.rs";
 const CALLS: &str = "crates/client/tests/sessions/calls.rs";
 const CLIENT_CALLS: &str = "crates/session/tests/client/calls.rs";
 const CLIENT_CUTS: &str = "crates/http-client/tests/http_client/cuts.rs";
-const DISCOVERY: &str = "crates/auth/tests/authorization/discovery.rs";
+const DISCOVERY: &str = "crates/oauth/tests/authorization/discovery.rs";
 const EXCHANGES: &str = "crates/client/tests/sessions/exchanges.rs";
-const GRANTS: &str = "crates/auth/tests/authorization/grants.rs";
-const HOSTILE: &str = "crates/auth/tests/oauth_client/hostile.rs";
+const GRANTS: &str = "crates/oauth/tests/authorization/grants.rs";
+const HOSTILE: &str = "crates/oauth/tests/oauth_client/hostile.rs";
 const LISTS: &str = "crates/client/tests/sessions/lists.rs";
 const MIRROR: &str = "crates/client/src/mirror.rs";
 const OPENING: &str = "crates/session/tests/client/opening.rs";
 const QUESTIONS: &str = "crates/client/tests/sessions/questions.rs";
 const REDIRECTS: &str = "crates/http-client/tests/http_client/redirects.rs";
-const REGISTRATION: &str = "crates/auth/tests/authorization/registration.rs";
+const REGISTRATION: &str = "crates/oauth/tests/authorization/registration.rs";
 const REQUEST: &str = "crates/http-client/src/request.rs";
 const RESUMING: &str = "crates/http-client/tests/http_client/resuming.rs";
 const ROUNDS: &str = "crates/session/tests/client/rounds.rs";
-const SCOPES: &str = "crates/auth/tests/authorization/scopes.rs";
+const SCOPES: &str = "crates/oauth/tests/authorization/scopes.rs";
 const SESSIONS: &str = "crates/http-client/tests/http_client/sessions.rs";
 const SSE: &str = "crates/http-client/src/sse.rs";
 const SUITE_CLIENT: &str = "conformance/tests/suite_client.rs";

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use protomcp_web::{Connector, OneShot, Proxies, SendError};
 
 use crate::url::Url;
@@ -84,7 +84,7 @@ impl HttpClient {
     }
 
     pub(crate) async fn send(&self, url: &Url, outgoing: Outgoing) -> Result<Bytes, FetchError> {
-        let response = self.exchange(url, outgoing.into_request(url), MAX_BODY).await?;
+        let response = self.exchange(url, outgoing.into_request(), MAX_BODY).await?;
         if response.status() != StatusCode::OK {
             return Err(FetchError::Status { url: url.brief(), status: response.status() });
         }
@@ -94,37 +94,35 @@ impl HttpClient {
         Ok(response.into_body())
     }
 
-    /// The response of any status, in time. Its body ends behind the limit.
-    pub(crate) async fn exchange(
+    /// Sends a request to a URL, which replaces that of the request, and returns the response of any status. Its body has
+    /// at most `limit` bytes, or one more for a longer one. Redirects are not followed.
+    ///
+    /// # Errors
+    /// [`FetchError::NoResponse`] if there is no complete response in time.
+    pub async fn exchange(
         &self,
         url: &Url,
-        request: Request<Bytes>,
+        mut request: Request<Bytes>,
         limit: usize,
     ) -> Result<Response<Bytes>, FetchError> {
+        *request.uri_mut() = url.uri().clone();
+        request.headers_mut().insert(USER_AGENT, HeaderValue::from_static("protomcp"));
         let response = self.web.send(request, self.timeout, limit).await;
         response.map_err(|source| FetchError::NoResponse { url: url.brief(), source })
     }
 }
 
 impl Outgoing {
-    fn into_request(self, url: &Url) -> Request<Bytes> {
-        let method = if self.form.is_some() { Method::POST } else { Method::GET };
-        let mut headers = HeaderMap::new();
+    fn into_request(self) -> Request<Bytes> {
+        let is_form = self.form.is_some();
+        let mut request = Request::new(Bytes::from(self.form.unwrap_or_default()));
+        let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        if self.form.is_some() {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-        }
         headers.extend(self.authorization.map(|value| (AUTHORIZATION, value)));
-        request(url, method, headers, self.form.unwrap_or_default())
+        if is_form {
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+            *request.method_mut() = Method::POST;
+        }
+        request
     }
-}
-
-/// A request with these fields.
-pub(crate) fn request(url: &Url, method: Method, mut headers: HeaderMap, body: String) -> Request<Bytes> {
-    headers.insert(USER_AGENT, HeaderValue::from_static("protomcp"));
-    let mut request = Request::new(Bytes::from(body));
-    *request.method_mut() = method;
-    *request.uri_mut() = url.uri().clone();
-    *request.headers_mut() = headers;
-    request
 }

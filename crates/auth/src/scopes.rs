@@ -15,7 +15,7 @@ pub struct BadScope(pub String);
 
 impl Scopes {
     /// Reads a claim. Words that are not valid scopes are ignored, because no client can have asked for them.
-    pub(crate) fn lenient<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
+    pub fn lenient<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         let words = words.into_iter().flat_map(|words| words.split(' '));
         Self(words.filter(|word| is_scope(word)).map(Box::from).collect())
     }
@@ -44,8 +44,7 @@ impl Scopes {
     }
 
     /// Adds those of `others` that fit into a text of `max` bytes, and returns the number of those that do not.
-    #[cfg(feature = "oauth")]
-    pub(crate) fn add_within(&mut self, others: &Self, max: usize) -> usize {
+    pub fn add_within(&mut self, others: &Self, max: usize) -> usize {
         let mut length: usize = self.iter().map(|scope| scope.len() + 1).sum();
         let mut left_out = 0;
         for scope in others.0.iter().filter(|scope| !self.0.contains(*scope)).cloned().collect::<Vec<_>>() {
@@ -60,8 +59,8 @@ impl Scopes {
     }
 
     /// All but this one.
-    #[cfg(feature = "oauth")]
-    pub(crate) fn without(mut self, scope: &str) -> Self {
+    #[must_use]
+    pub fn without(mut self, scope: &str) -> Self {
         self.0.remove(scope);
         self
     }

@@ -1,9 +1,7 @@
 //! The few kinds of URL that OAuth is made of: absolute, `https`, without fragment.
 
 use std::fmt;
-use std::net::IpAddr;
-#[cfg(feature = "oauth")]
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use http::Uri;
 
@@ -31,7 +29,8 @@ const MAX_BRIEF: usize = 200;
 
 /// A short, printable form of a URL for messages: without the parts that may hold keys, which are the user, the query
 /// and the fragment.
-pub(crate) fn brief_url(text: &str) -> String {
+#[must_use]
+pub fn brief_url(text: &str) -> String {
     let text = text.split(['?', '#']).next().unwrap_or_default();
     let start = text.find("://").map_or(0, |at| at + 3);
     let end = text[start..].find('/').map_or(text.len(), |at| start + at);
@@ -44,7 +43,8 @@ pub(crate) fn brief_url(text: &str) -> String {
 }
 
 /// False for the characters that a terminal does not show, or that change the direction of the others.
-pub(crate) fn is_shown(letter: char) -> bool {
+#[must_use]
+pub fn is_shown(letter: char) -> bool {
     !letter.is_control()
         && !matches!(letter, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         && !matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
@@ -75,7 +75,10 @@ impl Url {
     }
 
     /// Reads the URL of a resource, which may also be a server of proto-mcp over TCP: `protos`, or `proto` on this machine.
-    pub(crate) fn parse_resource(text: &str) -> Result<Self, UrlError> {
+    ///
+    /// # Errors
+    /// As for [`parse`](Self::parse).
+    pub fn parse_resource(text: &str) -> Result<Self, UrlError> {
         let alike = match text.split_once("://") {
             Some(("protos", rest)) => format!("https://{rest}"),
             Some(("proto", rest)) => format!("http://{rest}"),
@@ -95,42 +98,46 @@ impl Url {
     }
 
     /// A short form for messages, without the query, which may hold a key.
-    pub(crate) fn brief(&self) -> String {
+    #[must_use]
+    pub fn brief(&self) -> String {
         brief_url(&self.text)
     }
 
     /// Scheme, name and port.
-    pub(crate) fn origin(&self) -> &str {
+    #[must_use]
+    pub fn origin(&self) -> &str {
         let start = self.text.find("://").map_or(0, |at| at + 3);
         let end = self.text[start..].find(['/', '?']).map_or(self.text.len(), |at| start + at);
         &self.text[..end]
     }
 
     /// The path, empty when there is none.
-    pub(crate) fn path(&self) -> &str {
+    #[must_use]
+    pub fn path(&self) -> &str {
         self.uri.path().trim_end_matches('/')
     }
 
-    #[cfg(feature = "client")]
-    pub(crate) fn uri(&self) -> &Uri {
+    /// The URL in its parts.
+    #[must_use]
+    pub fn uri(&self) -> &Uri {
         &self.uri
     }
 
     /// True if the URL may name this machine, in any spelling.
-    #[cfg(feature = "oauth")]
-    pub(crate) fn is_on_this_machine(&self) -> bool {
+    #[must_use]
+    pub fn is_on_this_machine(&self) -> bool {
         is_on_this_machine(self.uri.host().unwrap_or_default())
     }
 
     /// True if the URL has an address that only a private network has: private, unique-local or link-local.
-    #[cfg(feature = "oauth")]
-    pub(crate) fn is_on_private_network(&self) -> bool {
+    #[must_use]
+    pub fn is_on_private_network(&self) -> bool {
         address(self.uri.host().unwrap_or_default()).is_some_and(is_private)
     }
 
     /// True if both have the same scheme, name and port.
-    #[cfg(feature = "oauth")]
-    pub(crate) fn is_same_origin(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_same_origin(&self, other: &Self) -> bool {
         let port = |url: &Self| {
             let default = if url.uri.scheme_str() == Some("https") { 443 } else { 80 };
             url.uri.port_u16().unwrap_or(default)
@@ -140,8 +147,8 @@ impl Url {
     }
 
     /// True if `other` has the same origin, and a path that begins with the segments of this one.
-    #[cfg(feature = "oauth")]
-    pub(crate) fn contains(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn contains(&self, other: &Self) -> bool {
         let rest = other.uri.path().strip_prefix(self.path());
         self.is_same_origin(other) && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
@@ -173,7 +180,6 @@ fn is_odd_address(host: &str) -> bool {
 
 /// True for the names and addresses that a system may take for this machine (RFC 6761, section 6.3; RFC 1122, section
 /// 3.2.1.3).
-#[cfg(feature = "oauth")]
 fn is_on_this_machine(host: &str) -> bool {
     let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let is_own = |address: Ipv4Addr| address.is_loopback() || address.octets()[0] == 0;
@@ -188,7 +194,6 @@ fn is_on_this_machine(host: &str) -> bool {
 }
 
 /// RFC 1918; RFC 3927; RFC 4193; RFC 4291, section 2.5.6.
-#[cfg(feature = "oauth")]
 fn is_private(address: IpAddr) -> bool {
     let is_private = |address: Ipv4Addr| address.is_private() || address.is_link_local();
     match address {
@@ -271,7 +276,6 @@ mod tests {
         assert!(Url::parse(&format!("ftp:{long}")).unwrap_err().to_string().len() < 2 * MAX_BRIEF);
     }
 
-    #[cfg(feature = "oauth")]
     #[test]
     fn names_and_addresses_of_this_machine_are_known() {
         for host in [
@@ -301,7 +305,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "oauth")]
     #[test]
     fn addresses_of_private_networks_are_known() {
         let is_private = |host: &str| Url::parse(&format!("https://{host}/")).unwrap().is_on_private_network();
@@ -318,7 +321,6 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "oauth")]
     #[test]
     fn a_resource_contains_the_paths_below_it() {
         let contains = |outer: &str, inner: &str| Url::parse(outer).unwrap().contains(&Url::parse(inner).unwrap());

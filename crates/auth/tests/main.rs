@@ -2,9 +2,5 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-#[cfg(feature = "oauth")]
-mod authorization;
 #[cfg(feature = "client")]
 mod oauth;
-#[cfg(feature = "oauth-driver")]
-mod oauth_client;

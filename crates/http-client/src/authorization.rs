@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request};
-use protomcp_auth::{BoxFuture, ExchangeError, HttpExchange, HttpRequest, HttpResponse, MAX_DOCUMENT};
+use protomcp_oauth::{BoxFuture, ExchangeError, HttpExchange, HttpRequest, HttpResponse, MAX_DOCUMENT};
 use protomcp_web::{Connector, OneShot};
 
 /// The time for one request, its connection included.

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Status
 use hyper::body::Incoming;
 use hyper_util::client::legacy::{Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use protomcp_auth::{Authorizer, Challenge};
+use protomcp_oauth::{Authorizer, Challenge};
 use protomcp_transport::NoAnswer;
 use protomcp_web::{Connector, chain};
 use tokio_util::sync::CancellationToken;

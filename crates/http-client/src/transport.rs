@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use protomcp_auth::Authorizer;
+use protomcp_oauth::Authorizer;
 use protomcp_session::Extensions;
 use protomcp_transport::{Received, Source, Transport, TransportError};
 #[cfg(feature = "tls")]

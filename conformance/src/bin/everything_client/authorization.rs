@@ -2,7 +2,9 @@
 
 use std::error::Error;
 
-use protomcp_auth::{ClientSecret, ConfiguredClient, Es256Key, Grant, IdentityProvider, OAuthClient, OAuthConfig, Url};
+use protomcp_oauth::{
+    ClientSecret, ConfiguredClient, Es256Key, Grant, IdentityProvider, OAuthClient, OAuthConfig, Url,
+};
 
 use crate::assignment::{Assignment, Context};
 use crate::sign_in::WillingUser;

@@ -2,7 +2,7 @@
 
 use http::header::LOCATION;
 use http::{HeaderMap, Method};
-use protomcp_auth::{
+use protomcp_oauth::{
     AuthorizationError, BoxFuture, HttpClient, HttpExchange, HttpRequest, PendingRedirect, Url, UserAgent,
 };
 

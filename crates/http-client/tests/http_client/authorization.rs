@@ -2,8 +2,8 @@
 
 use http::header::{CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderValue, Method};
-use protomcp_auth::{HttpExchange, HttpRequest, MAX_DOCUMENT, Url};
 use protomcp_http_client::HttpTransport;
+use protomcp_oauth::{HttpExchange, HttpRequest, MAX_DOCUMENT, Url};
 
 use super::script::{Script, response};
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue};
-use protomcp_auth::{AuthorizationError, Authorizer, BoxFuture, Challenge};
 use protomcp_http_client::{HeaderError, HttpTransport};
+use protomcp_oauth::{AuthorizationError, Authorizer, BoxFuture, Challenge};
 use protomcp_transport::{NoAnswer, Sink, Transport};
 
 use super::peer::{Peer, params, quick};
