@@ -38,9 +38,13 @@ ValueError or IndexError for bytes that are not a message; `read_envelope` raise
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any
+
+from ._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class Malformed(ValueError):

@@ -40,7 +40,8 @@ for name in ["", *[each.name for each in pkgutil.iter_modules(protomcp.__path__)
     if name in MACHINERY:
         continue
     module = importlib.import_module("protomcp" + ("." + name if name else ""))
-    for attribute, value in vars(module).items():
+    for attribute in dir(module):
+        value = getattr(module, attribute)
         home = getattr(value, "__module__", "")
         is_shown = home == module.__name__ if name else attribute in protomcp.__all__
         if attribute.startswith("_") or not is_shown:

@@ -11,38 +11,40 @@
 
 from __future__ import annotations
 
-from . import _supported as _supported
-from . import manager as tool_manager
-from . import runner
-from ._lifespan import lifespan
+from . import _names
+from ._typing import TYPE_CHECKING
 from ._version import __version__
-from .app import App, AppOnly
-from .changes import prompts_changed, resource_changed, resources_changed, tools_changed
-from .completion import CompletionResult, completion
-from .content import Audio, Content, Embedded, File, Image, Link, Text
-from .context import AsyncContext, Caller, Principal, ToolContext
-from .depends import Depends
-from .discovery import configure, discover_handlers
-from .errors import Cancelled, Refused, TaskFailed, ToolError
-from .fields import Field
-from .group import action, clear_group_registry, get_registered_groups, tool_group
-from .handover import hand_over, take_over
-from .local_middleware import clear_local_middleware, get_local_middleware, local_middleware
-from .log import ServerLogger
-from .middleware import clear_middleware_registry, get_registered_middleware, middleware
-from .prompt import PromptArg, PromptMessage, PromptResult, prompt
-from .questions import Answer, Form, Page, Root, Roots, Sample
-from .resource import ResourceContent, ResourceResult, resource, resource_template
-from .result import ToolResult
-from .runner import run
-from .server_context import clear_context_registry, get_registered_contexts, server_context
-from .sidecar import clear_sidecar_registry, get_registered_sidecars, sidecar
-from .telemetry import ToolCallEvent, clear_telemetry_sinks, emit_telemetry, telemetry_sink
-from .tool import clear_registry, get_registered_tools, tool
-from .workflow import StepResult, clear_workflow_registry, get_registered_workflows, step, workflow
+from .tool import tool
 
-log: ServerLogger = runner.log
-"""Sends messages to the log of the client."""
+if TYPE_CHECKING:
+    from . import manager as tool_manager
+    from ._lifespan import lifespan
+    from .app import App, AppOnly
+    from .changes import prompts_changed, resource_changed, resources_changed, tools_changed
+    from .completion import CompletionResult, completion
+    from .content import Audio, Content, Embedded, File, Image, Link, Text
+    from .context import AsyncContext, Caller, Principal, ToolContext
+    from .depends import Depends
+    from .discovery import configure, discover_handlers
+    from .errors import Cancelled, Refused, TaskFailed, ToolError
+    from .fields import Field
+    from .group import action, clear_group_registry, get_registered_groups, tool_group
+    from .handover import hand_over, take_over
+    from .local_middleware import clear_local_middleware, get_local_middleware, local_middleware
+    from .log import ServerLogger
+    from .middleware import clear_middleware_registry, get_registered_middleware, middleware
+    from .prompt import PromptArg, PromptMessage, PromptResult, prompt
+    from .questions import Answer, Form, Page, Root, Roots, Sample
+    from .resource import ResourceContent, ResourceResult, resource, resource_template
+    from .result import ToolResult
+    from .runner import log, run
+    from .server_context import clear_context_registry, get_registered_contexts, server_context
+    from .sidecar import clear_sidecar_registry, get_registered_sidecars, sidecar
+    from .telemetry import ToolCallEvent, clear_telemetry_sinks, emit_telemetry, telemetry_sink
+    from .tool import clear_registry, get_registered_tools
+    from .workflow import StepResult, clear_workflow_registry, get_registered_workflows, step, workflow
+else:
+    __getattr__, __dir__ = _names.load, _names.names
 
 __all__ = [
     "Answer",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from . import _registry
 from ._input import input_of
 from ._json import dump_exact, has_form
 from ._plan import Plan
 from ._signature import code_of, place_of
+from ._typing import TYPE_CHECKING
 from ._wire import (
     PromptArgument,
     PromptDefinition,
@@ -22,14 +22,13 @@ from ._wire import (
     ToolDefinition,
     ToolListResponse,
 )
-from .completion import _completion_registry
 from .errors import DeclarationError
-from .group import get_registered_groups
-from .local_middleware import get_local_middleware
-from .middleware import get_registered_middleware
-from .prompt import PromptDef, get_registered_prompts
-from .resource import get_registered_resource_templates, get_registered_resources
 from .tool import ToolDef, get_registered_tools
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .prompt import PromptDef
 
 
 class Tools:
@@ -88,7 +87,7 @@ class Tools:
 
         A union of actions says more about a wrong action than a schema can, and local middleware may fill in arguments.
         """
-        return not get_local_middleware() and not any(each.strategy == "union" for each in get_registered_groups())
+        return not _registry.local_middleware() and not any(each.strategy == "union" for each in _registry.groups())
 
     def list(self) -> ToolListResponse:
         return ToolListResponse([_tool(each) for each in self.all()])
@@ -97,26 +96,25 @@ class Tools:
 def check(tools: Tools) -> None:
     """Raises DeclarationError for a part of the file that could not be listed, or not be used; plans check tools."""
     _check_names("tool", [(each.name, each.source) for each in get_registered_tools()])
-    for group in get_registered_groups():
+    for group in _registry.groups():
         _check_names(f"action of {group.name!r},", [(each.name, each.handler) for each in group.actions])
-    _check_names("resource", [(each.uri, each.handler) for each in get_registered_resources()])
-    templates = get_registered_resource_templates()
-    _check_names("resource template", [(each.uri_template, each.handler) for each in templates])
-    _check_names("prompt", [(each.name, each.handler) for each in get_registered_prompts()])
-    _check_names("middleware", [(each.name, each.handler) for each in get_registered_middleware()])
+    _check_names("resource", [(each.uri, each.handler) for each in _registry.resources()])
+    _check_names("resource template", [(each.uri_template, each.handler) for each in _registry.templates()])
+    _check_names("prompt", [(each.name, each.handler) for each in _registry.prompts()])
+    _check_names("middleware", [(each.name, each.handler) for each in _registry.middleware()])
     for each in tools.all():
         about = _About("tool", each)
         for name in ("annotations", "icons", "meta"):
             about.json(name)
-    for fixed in get_registered_resources():
+    for fixed in _registry.resources():
         _check(fixed.handler, f"resource {fixed.uri!r}", 1)
-    for template in templates:
+    for template in _registry.templates():
         _check(template.handler, f"resource template {template.uri_template!r}")
-    for prompt in get_registered_prompts():
+    for prompt in _registry.prompts():
         _check(prompt.handler, f"prompt {prompt.name!r}")
-    for (_, name, argument), handler in _completion_registry.items():
+    for (_, name, argument), handler in _registry.completions():
         _check(handler, f"completion of {argument!r} of {name!r}", 2)
-    for wrap in get_registered_middleware():
+    for wrap in _registry.middleware():
         _check(wrap.handler, f"middleware {wrap.name!r}")
     resources()
     resource_templates()
@@ -196,7 +194,7 @@ def resources() -> ResourceListResponse:
                 annotations_json=about.json("annotations"),
                 metadata_json=about.json("meta"),
             )
-            for each in get_registered_resources()
+            for each in _registry.resources()
             for about in [_About("resource", each)]
         ]
     )
@@ -215,14 +213,14 @@ def resource_templates() -> ResourceTemplateListResponse:
                 annotations_json=about.json("annotations"),
                 metadata_json=about.json("meta"),
             )
-            for each in get_registered_resource_templates()
+            for each in _registry.templates()
             for about in [_About("resource template", each)]
         ]
     )
 
 
 def prompts() -> PromptListResponse:
-    return PromptListResponse([_prompt(each) for each in get_registered_prompts()])
+    return PromptListResponse([_prompt(each) for each in _registry.prompts()])
 
 
 def _prompt(each: PromptDef) -> PromptDefinition:

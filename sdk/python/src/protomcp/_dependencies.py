@@ -8,6 +8,7 @@ from typing import Any
 
 from ._input import Input
 from ._signature import _function, key_of, name_of
+from .context import context_as
 from .errors import DeclarationError
 
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
@@ -66,15 +67,6 @@ class Dependencies:
             for name, provider in self.needs:
                 arguments[name] = await _solve_async(provider, ctx, values, stack)
             return await handler(**arguments)
-
-
-def context_as(ctx: Any, cls: Any) -> Any:
-    """The same context for code that wants the other class."""
-    if cls is None or ctx is None or isinstance(ctx, cls):
-        return ctx
-    other = cls.__new__(cls)
-    other.__dict__ = ctx.__dict__
-    return other
 
 
 def _arguments(provider: Provider, ctx: Any) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 # They are compiled when the first docstring is read, not at each start; `re` keeps them.
 _SECTION = r"^(?i:Args|Arguments|Parameters|Params):?$"
 _GOOGLE = r"^(\*{0,2}\w+)\s*(?:\([^)]*\))?\s*:\s*(.*)$"
@@ -13,6 +11,10 @@ _SPHINX = r"^:param\s+(?:[^:]*\s)?(\w+)\s*:\s*(.*)$"
 
 def summary(text: str) -> str:
     """The text before the first section."""
+    if not text:
+        return ""
+    import re
+
     lines = []
     for line in _lines(text):
         if (
@@ -27,6 +29,10 @@ def summary(text: str) -> str:
 
 def parameters(text: str) -> dict[str, str]:
     """The descriptions of parameters, by name."""
+    if not text:
+        return {}
+    import re
+
     found: dict[str, str] = {}
     lines = _lines(text)
     for at, line in enumerate(lines):
@@ -44,6 +50,8 @@ def parameters(text: str) -> dict[str, str]:
 
 def _read(lines: list[str], outer: int, pattern: str, found: dict[str, str]) -> None:
     """The entries of a section: those that are indented like its first line."""
+    import re
+
     first = next((line for line in lines if line.strip()), "")
     level = _indent(first)
     if level <= outer:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-import typing
-from collections.abc import Callable
-from typing import Any
 
 from . import _docstring
 from ._faults import Faults, InvalidArguments
@@ -15,7 +12,6 @@ from ._types import (
     REQUIRED,
     Field,
     Kind,
-    Schema,
     Types,
     UnknownType,
     Unresolved,
@@ -24,8 +20,15 @@ from ._types import (
     missing,
     with_default,
 )
+from ._typing import TYPE_CHECKING, get_args, get_origin, is_special
 from .depends import Dependency
 from .errors import DeclarationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._types import Schema
 
 _EXACT = (str, bool)
 """Types whose JSON values need no conversion."""
@@ -67,7 +70,7 @@ class Input:
         self.injected: list[str] = []
         notes = _docstring.parameters(doc_of(handler))
         for name in signature.names:
-            hint, default = signature.hints.get(name, Any), signature.defaults.get(name, REQUIRED)
+            hint, default = signature.hints.get(name, object), signature.defaults.get(name, REQUIRED)
             if name in ("self", "cls"):
                 if default is REQUIRED:
                     raise DeclarationError(
@@ -100,7 +103,7 @@ class Input:
             kind = self.types.of(hint)
         except Unresolved as error:
             self.signature.unresolved[name] = str(error)
-            kind = self.types.of(Any)
+            kind = self.types.of(object)
         except UnknownType as error:
             raise UnknownType(f"the parameter {name}: {error}") from None
         if reason := self.signature.unresolved.get(name):
@@ -203,7 +206,7 @@ def context_type_of(hint: Any) -> Any:
     """The class of a context in an annotation: `ToolContext`, `ToolContext | None`."""
     if getattr(hint, "_is_protomcp_context", False):
         return hint
-    for each in typing.get_args(hint):
+    for each in get_args(hint):
         if getattr(each, "_is_protomcp_context", False):
             return each
     return None
@@ -212,8 +215,8 @@ def context_type_of(hint: Any) -> Any:
 def provider_of(hint: Any, default: Any) -> Callable[..., Any] | None:
     if isinstance(default, Dependency):
         return default.provider
-    if typing.get_origin(hint) is typing.Annotated:
-        for each in typing.get_args(hint)[1:]:
+    if is_special(get_origin(hint), "Annotated"):
+        for each in get_args(hint)[1:]:
             if isinstance(each, Dependency):
                 return each.provider
     return None
@@ -221,7 +224,7 @@ def provider_of(hint: Any, default: Any) -> Callable[..., Any] | None:
 
 def _is_optional(hint: Any) -> bool:
     """A parameter that may be None can be left out."""
-    return type(None) in typing.get_args(hint)
+    return type(None) in get_args(hint)
 
 
 def _exact_type(kind: Kind) -> type | None:

@@ -5,10 +5,22 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
-from typing import Protocol
 
+from ._typing import TYPE_CHECKING
 from ._wire import CallToolResponse, Envelope, RawHeader, write_envelope, write_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    Deliver = Callable[[Envelope | None], None]
+    """Takes the answer to a request, or None if the link has ended."""
+
+    class Stream(Protocol):
+        """The part of a socket that the link writes to."""
+
+        def sendall(self, data: bytes, /) -> None: ...
+
 
 THRESHOLD = 65536
 """Bytes of a `result_json` above which it is sent apart, without PROTOMCP_CHUNK_THRESHOLD."""
@@ -17,15 +29,6 @@ HELD = 1 << 16
 """Bytes of answers that wait for each other."""
 PATIENCE = 0.0005
 """Seconds after which an answer waits for no other."""
-
-Deliver = Callable[[Envelope | None], None]
-"""Takes the answer to a request, or None if the link has ended."""
-
-
-class Stream(Protocol):
-    """The part of a socket that the link writes to."""
-
-    def sendall(self, data: bytes, /) -> None: ...
 
 
 class Link:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any
 
 from ._link import Link
+from ._typing import TYPE_CHECKING
 from ._wire import Envelope, LogMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 def forward_logging(link: Link) -> Callable[[], None]:

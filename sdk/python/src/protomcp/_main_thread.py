@@ -13,16 +13,17 @@ import threading
 import time
 from _socket import MSG_DONTWAIT
 from collections import deque
-from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ._frames import Frame, FrameReader, Rejected
 from ._pool import Pool
+from ._typing import TYPE_CHECKING
 from ._wire import Envelope
-from ._work import Adopt, Work
 
 if TYPE_CHECKING:
     import _socket
+    from collections.abc import Callable
+
+    from ._work import Adopt, Work
 
 STUCK = 0.002
 """Seconds after which the second thread reads."""

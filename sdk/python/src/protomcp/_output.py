@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import os
-import types as types_module
-import typing
-from typing import Any
 
 from ._faults import Faults, InvalidArguments
 from ._json import dump, quote, to_plain
-from ._types import REQUIRED, Kind, Schema, Types, UnknownType
+from ._types import REQUIRED, Kind, Types, UnknownType
+from ._typing import TYPE_CHECKING, get_args, get_origin, is_special, is_union
 from ._wire import CallToolResponse
 from ._wire import ToolError as WireError
 from .content import Content
 from .errors import Cancelled, DeclarationError, ToolError
 from .result import ToolResult
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import Schema
 
 _HEAD, _TAIL = '[{"type":"text","text":', "}]"
 
@@ -296,20 +299,20 @@ def _is_structured(hint: Any) -> bool:
 
 def _parts(hint: Any) -> list[Any]:
     """The members of a union; any other type by itself."""
-    if typing.get_origin(hint) in (typing.Union, types_module.UnionType):
-        return [part for each in typing.get_args(hint) for part in _parts(each)]
-    if typing.get_origin(hint) is typing.Annotated:
-        return _parts(typing.get_args(hint)[0])
+    if is_union(get_origin(hint)):
+        return [part for each in get_args(hint) for part in _parts(each)]
+    if is_special(get_origin(hint), "Annotated"):
+        return _parts(get_args(hint)[0])
     return [hint]
 
 
 def _is_open(hint: Any) -> bool:
     """True if the values may be contents, or anything."""
-    if hint is REQUIRED or hint in (Any, object, list, tuple) or isinstance(hint, str):
+    if hint is REQUIRED or hint in (object, list, tuple) or is_special(hint, "Any") or isinstance(hint, str):
         return True
     if isinstance(hint, type) and issubclass(hint, (ToolResult, Content)):
         return True
-    return typing.get_origin(hint) is not typing.Literal and any(map(_is_open, typing.get_args(hint)))
+    return not is_special(get_origin(hint), "Literal") and any(map(_is_open, get_args(hint)))
 
 
 def _is_object(schema: Schema, types: Types) -> bool:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from . import _registry, discovery
-from ._dependencies import Dependencies, context_as
 from ._input import Input
 from ._output import Output
 from ._signature import is_async, is_generator, place_of
-from .context import ToolContext
+from ._typing import TYPE_CHECKING
+from .context import ToolContext, context_as
 from .errors import DeclarationError
-from .local_middleware import Next, get_local_middleware, wrap
-from .server_context import get_registered_contexts, resolve_contexts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._dependencies import Dependencies
+    from .local_middleware import Next
 
 
 class Plan:
@@ -46,14 +48,14 @@ class Plan:
         is_listed: bool = False,
     ) -> None:
         # True if clients see the schema of this input, and the bridge compares the arguments of each call with it.
-        self.is_listed = is_listed and not get_local_middleware()
+        self.is_listed = is_listed and not _registry.local_middleware()
         try:
             self._fill(name, handler, output_type, concurrent)
         except DeclarationError as error:
             raise DeclarationError(f"{place_of(handler)}: tool {tool or name!r}: {error}") from None
 
     def _fill(self, name: str, handler: Callable[..., Any], output_type: Any, concurrent: bool | None) -> None:
-        contexts = get_registered_contexts()
+        contexts = _registry.contexts()
         exposed = {each.param_name for each in contexts if each.expose}
         self.name = name
         self.handler = handler
@@ -63,10 +65,14 @@ class Plan:
         # The handlers of groups and workflows choose the function, and resolve the contexts for it.
         self.resolves = bool(contexts) and not getattr(handler, "resolves_contexts", False)
         self.input = Input(handler, exposed, {each.param_name for each in contexts} - exposed)
-        self.dependencies = Dependencies(self.input) if self.input.dependencies else None
+        self.dependencies: Dependencies | None = None
+        if self.input.dependencies:
+            from ._dependencies import Dependencies
+
+            self.dependencies = Dependencies(self.input)
         hint = self.input.signature.returns if output_type is None else output_type
         self.output = Output(hint, self.input.types, is_kept=output_type is None)
-        wraps = get_local_middleware()
+        wraps = _registry.local_middleware()
         if is_generator(handler):
             raise DeclarationError("it yields, and a call has one result: return a list")
         self.is_async = is_async(handler) or any(is_async(each.handler) for each in wraps)
@@ -74,11 +80,17 @@ class Plan:
             raise DeclarationError("it depends on an async function, so it has to be async itself")
         # A handler that asks for no context has one, too: for its log messages, and for middleware.
         self.context_class: Any = self.input.context_type or ToolContext
-        self.chain: Next = wrap(name, self._call) if wraps else self._call
+        self.chain: Next = self._call
+        if wraps:
+            from .local_middleware import wrap
+
+            self.chain = wrap(name, self._call)
 
     def prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
         """The arguments with the values of the server's contexts."""
         if self.resolves:
+            from .server_context import resolve_contexts
+
             values = resolve_contexts(arguments)
             for name in self.input.injected:
                 if name in values:

@@ -6,7 +6,10 @@ import threading
 import time
 from collections import deque
 
-from ._work import Adopt, Work
+from ._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ._work import Adopt, Work
 
 
 class Pool:

@@ -6,15 +6,13 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
-from . import _catalog, handover
+from . import _catalog, _registry
 from ._catalog import Tools
 from ._frames import Rejected
 from ._link import Link
 from ._output import failed, refused, report, text_of_error
-from ._tasks import Task, Tasks
+from ._typing import TYPE_CHECKING
 from ._version import __version__
 from ._wire import (
     DisableToolsRequest,
@@ -34,11 +32,18 @@ from .context import BaseContext, ToolContext
 from .discovery import all_overlap
 from .errors import ToolError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ._tasks import Tasks
+
+    Ways = tuple[Callable[[Any], Envelope], Callable[[BaseException], Envelope]]
+    """The answers for a result and for an error."""
+
 MAX_CALLS = 64
 """The calls that the bridge may send at once."""
 
-Ways = tuple[Callable[[Any], Envelope], Callable[[BaseException], Envelope]]
-"""The answers for a result and for an error."""
 
 _ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
 
@@ -59,7 +64,7 @@ class Process:
         self._link = link
         self._submit = submit
         self._wait = wait
-        self._tasks = Tasks(link.send)
+        self._tasks: Tasks | None = None
         self._running: dict[str, BaseContext] = {}
         self._middleware: dict[str, Callable[..., Any]] = {}
         self._unregistered: list[Any] = []
@@ -94,7 +99,7 @@ class Process:
             features.append("validated-arguments")
         if self.tools.keep_their_schemas():
             features.append("structured-content")
-        if handover.is_registered():
+        if any(_registry.registered("handover", "functions")):
             features.append("hand-over")
         if _is_lent():
             features.append("lent")
@@ -138,10 +143,8 @@ class Process:
         self._register("")
 
     def _register(self, reload_id: str) -> None:
-        from .middleware import get_registered_middleware
-
         self._reload_id = reload_id
-        self._unregistered = get_registered_middleware()
+        self._unregistered = list(_registry.middleware())
         self._middleware = {each.name: each.handler for each in self._unregistered}
         self._register_next()
 
@@ -204,19 +207,28 @@ class Process:
         work = ToolCall(self._link, envelope, plan, context)
         work.ended = self._ended
         if plan.has_tasks:
+            from ._tasks import Task
+
             task = Task(envelope.request_id, context)
-            work.tasks = (self._tasks, task)
-            context._begin_task = self._tasks.offer(task)
+            work.tasks = (self._all_tasks(), task)
+            context._begin_task = work.tasks[0].offer(task)
         self._submit(work)
 
+    def _all_tasks(self) -> Tasks:
+        from ._tasks import Tasks
+
+        if self._tasks is None:
+            self._tasks = Tasks(self._link.send)
+        return self._tasks
+
     def _task_status(self, envelope: Envelope) -> None:
-        self._send("task_status_response", self._tasks.status(envelope.message.task_id), envelope)
+        self._send("task_status_response", self._all_tasks().status(envelope.message.task_id), envelope)
 
     def _task_cancel(self, envelope: Envelope) -> None:
-        self._send("task_status_response", self._tasks.cancel(envelope.message.task_id), envelope)
+        self._send("task_status_response", self._all_tasks().cancel(envelope.message.task_id), envelope)
 
     def _task_result(self, envelope: Envelope) -> None:
-        response = self._tasks.take(envelope.message.task_id)
+        response = self._all_tasks().take(envelope.message.task_id)
         self._link.respond(envelope.request_id, response or refused("the task has no result"))
 
     def _fill(self, context: BaseContext, envelope: Envelope) -> None:
@@ -244,6 +256,8 @@ class Process:
         self._submit(work)
 
     def _hand_over(self, envelope: Envelope) -> None:
+        from . import handover
+
         self._transfer(
             envelope,
             "the function of hand_over",
@@ -255,6 +269,8 @@ class Process:
         )
 
     def _take_over(self, envelope: Envelope) -> None:
+        from . import handover
+
         self._transfer(
             envelope,
             "the function of take_over",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._dependencies import Dependencies, context_as
+from ._dependencies import Dependencies
 from ._input import arguments_of, input_of
 from ._json import dump, parse, parse_finite
 from ._output import block, text_of_error
@@ -29,6 +29,7 @@ from ._wire import (
 )
 from .completion import CompletionResult, get_completion_handler
 from .content import Content
+from .context import context_as
 from .errors import ToolError
 from .prompt import PromptDef, PromptMessage, PromptResult
 from .resource import (

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from typing import Any
 
 from ._faults import Faults, quoted
 from ._json import not_within
+from ._typing import TYPE_CHECKING
 
-Scalar = tuple[dict[str, Any], Callable[[Any, str, Faults], Any]]
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    Scalar = tuple[dict[str, Any], Callable[[Any, str, Faults], Any]]
 
 
 def _text(value: Any, place: str, faults: Faults) -> Any:
@@ -137,7 +140,7 @@ _LATER = {
 }
 
 
-class _Scalars(dict[Any, Scalar]):
+class _Scalars(dict["Any", "Scalar"]):
     """The known types. Those of a module are added when the module has been imported."""
 
     def _complete(self) -> None:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
 
-from . import _catalog, _lifespan, discovery
+from . import _catalog, _registry, discovery
 from ._link import Link
 from ._logging import forward_logging
 from ._main_thread import MainThread
 from ._process import Process
+from ._typing import TYPE_CHECKING
 from ._work import Work
-from .completion import _completion_registry
-from .middleware import get_registered_middleware
-from .prompt import get_registered_prompts
-from .resource import get_registered_resource_templates, get_registered_resources
-from .sidecar import start_sidecars
 
 if TYPE_CHECKING:
     import _socket
+    from typing import Any
 
 _SLOW_QUEUE = (
     "protomcp: calls wait for a slow plain handler. Handlers with `async def` overlap; plain ones do with "
@@ -31,7 +27,10 @@ class Server:
     """One connection with its link, its process, and the thread that runs the handlers."""
 
     def __init__(self, stream: _socket.socket) -> None:
-        start_sidecars("server_start")
+        if _registry.sidecars:
+            from .sidecar import start_sidecars
+
+            start_sidecars("server_start")
         discovery.discover_handlers()
         self.link = Link(stream)
         self.process = Process(self.link, self._submit, self._wait)
@@ -57,7 +56,9 @@ class Server:
     def _run(self) -> None:
         self.process.introduce()
         self.link.hold(self.main.on_hold)
-        if around := _lifespan.registered():
+        if around := _registry.registered("_lifespan", "registered"):
+            from . import _lifespan
+
             if hasattr(self.main, "around"):
                 self.main.around = _lifespan.entered_async(around)
                 self.main.run()
@@ -91,10 +92,12 @@ def _needs_loop(process: Process) -> bool:
     from ._signature import is_async
 
     others: list[Any] = [
-        *(each.handler for each in get_registered_resources()),
-        *(each.handler for each in get_registered_resource_templates()),
-        *(each.handler for each in get_registered_prompts()),
-        *(each.handler for each in get_registered_middleware()),
-        *_completion_registry.values(),
+        *(each.handler for each in _registry.resources()),
+        *(each.handler for each in _registry.templates()),
+        *(each.handler for each in _registry.prompts()),
+        *(each.handler for each in _registry.middleware()),
+        *(handler for _, handler in _registry.completions()),
     ]
-    return process.tools.have_async() or _lifespan.is_async() or any(map(is_async, others))
+    lifespan = sys.modules.get(f"{__package__}._lifespan")
+    has_async_lifespan = lifespan is not None and lifespan.is_async()
+    return process.tools.have_async() or has_async_lifespan or any(map(is_async, others))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
-import typing
-from collections.abc import Callable
-from typing import Any
 
 from ._types import REQUIRED, Unresolved, resolve, resolve_loosely
+from ._typing import TYPE_CHECKING
 from .errors import DeclarationError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    _Parameters = tuple[list[str], dict[str, Any], bool, list[str]]
+    """The names, the defaults, true if any other name is taken, too, and the names that are positional-only."""
 
 _KEYWORDS, _COROUTINE, _GENERATORS = 0x08, 0x80, 0x220
 
@@ -37,6 +42,8 @@ class Signature:
                 if not any(isinstance(each, str) for each in annotations.values()):
                     # There is nothing to resolve at the top; names inside are resolved where they are met.
                     return dict(annotations)
+            import typing
+
             return typing.get_type_hints(function, include_extras=True)
         except Exception:
             return {name: self._resolved(name, each) for name, each in _annotations(function).items()}
@@ -144,10 +151,6 @@ def _by_place(function: Callable[..., Any], positional: list[str], defaults: dic
         return function(*given, **values)
 
     return call
-
-
-_Parameters = tuple[list[str], dict[str, Any], bool, list[str]]
-"""The names, the defaults, true if any other name is taken, too, and the names that are positional-only."""
 
 
 def _parameters(function: Any) -> _Parameters:

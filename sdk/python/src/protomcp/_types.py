@@ -10,19 +10,22 @@ from __future__ import annotations
 import builtins
 import collections.abc
 import sys
-import types
-import typing
-from collections.abc import Callable
-from typing import Any, ForwardRef, Literal, TypeVar, Union
 
 from ._faults import Faults, did_you_mean, names, quoted
 from ._json import parse_finite
 from ._scalars import SCALARS
+from ._typing import TYPE_CHECKING, get_args, get_origin, is_special, is_union, is_variable
 from .errors import DeclarationError
 
-Load = Callable[[Any, str, Faults], Any]
-"""Converts a JSON value at a place; faults are added, and the result is then not used."""
-Schema = dict[str, Any]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    Load = Callable[[Any, str, Faults], Any]
+    """Converts a JSON value at a place; faults are added, and the result is then not used."""
+
+    Schema = dict[str, Any]
+
 
 _ARRAYS: dict[Any, Callable[[list[Any]], Any]] = {
     list: list,
@@ -36,7 +39,6 @@ _ARRAYS: dict[Any, Callable[[list[Any]], Any]] = {
     collections.abc.MutableSet: set,
 }
 _OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
-_UNIONS = (Union, types.UnionType)
 
 
 class Kind:
@@ -72,16 +74,18 @@ def resolve_loosely(name: str, scope: dict[str, Any]) -> Any:
     try:
         return eval(name, {}, _Loose(vars(builtins) | _known(scope)))
     except Exception:
-        return Any
+        return object
 
 
-class _Loose(dict[str, Any]):
+class _Loose(dict[str, "Any"]):
     def __missing__(self, name: str) -> Any:
-        return Any
+        return sys.modules["typing"].Any
 
 
 def _known(scope: dict[str, Any]) -> dict[str, Any]:
     """The names in annotations. A context decides how its handler is called, also if only type checkers import it."""
+    import typing
+
     from .context import AsyncContext, ToolContext
 
     own = {"protomcp": sys.modules[__package__], "AsyncContext": AsyncContext, "ToolContext": ToolContext}
@@ -129,15 +133,17 @@ class Types:
 
     def _of(self, hint: Any) -> Kind:
         if isinstance(hint, str):
-            hint = ForwardRef(hint)
-        if isinstance(hint, ForwardRef):
+            import typing
+
+            hint = typing.ForwardRef(hint)
+        if hasattr(hint, "__forward_arg__"):
             return self._of_text(hint.__forward_arg__)
-        if hint is Any or hint is object or isinstance(hint, TypeVar):
+        if hint is object or is_special(hint, "Any") or is_variable(hint):
             return self._of_variable(hint)
         if hint is None or hint is type(None):
             return Kind({"type": "null"}, _load_null)
         # Before it is looked up: an `Annotated` may have no hash.
-        origin = typing.get_origin(hint)
+        origin = get_origin(hint)
         if origin is not None:
             return self._of_origin(hint, origin)
         if hint in _ARRAYS or hint in _OBJECTS or hint is tuple:
@@ -177,7 +183,7 @@ class Types:
         return schema | {"$defs": self.definitions} if self.definitions else schema
 
     def _of_variable(self, hint: Any) -> Kind:
-        if isinstance(hint, TypeVar):
+        if is_variable(hint):
             if hint.__bound__ is not None:
                 return self.of(hint.__bound__)
             if hint.__constraints__:
@@ -185,12 +191,12 @@ class Types:
         return Kind({}, _load_any)
 
     def _of_origin(self, hint: Any, origin: Any) -> Kind:
-        arguments = typing.get_args(hint)
-        if origin is typing.Annotated:
+        arguments = get_args(hint)
+        if is_special(origin, "Annotated"):
             return annotated(self.of(arguments[0]), arguments[1:])
-        if origin is Literal:
+        if is_special(origin, "Literal"):
             return literal(arguments)
-        if origin in _UNIONS:
+        if is_union(origin):
             return self._of_union(arguments)
         if origin in _ARRAYS or origin in _OBJECTS or origin is tuple:
             return self._of_generic(origin, arguments)
@@ -204,13 +210,13 @@ class Types:
 
     def _of_generic(self, origin: Any, arguments: tuple[Any, ...]) -> Kind:
         if origin in _OBJECTS:
-            key, value = (self.of(each) for each in (arguments or (str, Any)))
+            key, value = (self.of(each) for each in (arguments or (str, object)))
             return mapping(key, value)
         if origin is tuple:
             if arguments and arguments[-1] is not Ellipsis:
                 return fixed([self.of(each) for each in arguments if each != ()])
-            return array(self.of(arguments[0] if arguments else Any), tuple)
-        return array(self.of(arguments[0] if arguments else Any), _ARRAYS[origin])
+            return array(self.of(arguments[0] if arguments else object), tuple)
+        return array(self.of(arguments[0] if arguments else object), _ARRAYS[origin])
 
     def _of_union(self, arguments: tuple[Any, ...]) -> Kind:
         return union([self.of(each) for each in arguments])
@@ -223,7 +229,7 @@ class Types:
             return self._of_model(cls)
         if "enum" in sys.modules and issubclass(cls, sys.modules["enum"].Enum):
             return self._name(cls, cls.__name__, lambda: enumeration(cls))
-        if typing.is_typeddict(cls):
+        if "typing" in sys.modules and sys.modules["typing"].is_typeddict(cls):
             return self._name(cls, cls.__name__, lambda: self._of_typed_dict(cls))
         if hasattr(cls, "__dataclass_fields__"):
             return self._name(cls, cls.__name__, lambda: self._of_dataclass(cls))
@@ -254,6 +260,8 @@ class Types:
 
     def _hints(self, cls: Any) -> dict[str, Any]:
         try:
+            import typing
+
             return typing.get_type_hints(cls, localns=self._scope, include_extras=True)
         except Exception as error:
             raise Unresolved(f"{_name_of(cls)} cannot be resolved: {error}") from None
@@ -273,7 +281,7 @@ class Types:
         for each in dataclasses.fields(cls):
             if not each.init:
                 continue
-            kind = self.of(hints.get(each.name, Any))
+            kind = self.of(hints.get(each.name, object))
             description = each.metadata.get("description")
             if description:
                 kind = Kind(kind.schema | {"description": description}, kind.load)
@@ -288,7 +296,7 @@ class Types:
         fields = [
             Field(
                 name,
-                self.of(hints.get(name, Any)),
+                self.of(hints.get(name, object)),
                 is_required=name not in defaults,
                 default=defaults.get(name, REQUIRED),
             )
@@ -324,12 +332,12 @@ class Types:
 
 def _is_key_required(hint: Any, is_required: bool) -> bool:
     """The class does not know marks inside annotations that are text, as all are after `from __future__`."""
-    origin = typing.get_origin(hint)
+    origin = get_origin(hint)
     mark = getattr(origin, "__name__", None) or getattr(origin, "_name", None)
     if mark in ("Required", "NotRequired"):
         return bool(mark == "Required")
     if mark in ("ReadOnly", "Annotated"):
-        return _is_key_required(typing.get_args(hint)[0], is_required)
+        return _is_key_required(get_args(hint)[0], is_required)
     return is_required
 
 
@@ -679,6 +687,6 @@ def _doc(cls: Any) -> str:
 
 
 def _name_of(hint: Any) -> str:
-    if typing.get_origin(hint) is not None:
+    if get_origin(hint) is not None:
         return str(hint).replace("typing.", "").replace("collections.abc.", "")
     return getattr(hint, "__qualname__", None) or str(hint)

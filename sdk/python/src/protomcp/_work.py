@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
+from . import _registry
 from ._input import arguments_of
 from ._output import failed, refused, report
 from ._plan import Plan
-from ._tasks import GRACE, Task, Tasks
+from ._typing import TYPE_CHECKING
 from ._wire import CallToolRequest, CallToolResponse, Envelope
 from .context import BaseContext, current
 from .errors import Cancelled, TaskFailed
 from .result import ToolResult
-from .sidecar import is_waiting, start_sidecars
-from .telemetry import ToolCallEvent, _sink_registry, emit_telemetry
 
 if TYPE_CHECKING:
-    from ._link import Link
+    from collections.abc import Callable
+    from typing import Any
 
-Adopt = Callable[["Work", Any], None]
-"""Takes over a request whose handler has returned an awaitable."""
+    from ._link import Link
+    from ._tasks import Task, Tasks
+
+    Adopt = Callable[["Work", Any], None]
+    """Takes over a request whose handler has returned an awaitable."""
 
 
 class Work:
@@ -62,8 +63,8 @@ class Work:
             if self.context._cancelled:
                 # Its caller has given up while it waited for its turn.
                 raise Cancelled
-            if self.waits_for_sidecars and is_waiting():
-                start_sidecars("first_tool_call")
+            if self.waits_for_sidecars and _registry.sidecars:
+                _start_sidecars()
             value = self.start()
             if hasattr(value, "__await__"):
                 if adopt is not None:
@@ -87,14 +88,16 @@ class Work:
             if value is None:
                 if self.context._cancelled:
                     raise Cancelled
-                if self.waits_for_sidecars and is_waiting():
+                if self.waits_for_sidecars and _registry.sidecars:
                     import asyncio
 
-                    await asyncio.to_thread(start_sidecars, "first_tool_call")
+                    await asyncio.to_thread(_start_sidecars)
                 value = self.start()
             if hasattr(value, "__await__"):
                 if self.context._begin_task is not None:
                     import asyncio
+
+                    from ._tasks import GRACE
 
                     asyncio.get_running_loop().call_later(GRACE, _begin_task, self.context)
                 value = await value
@@ -124,6 +127,14 @@ class Work:
     def about(self) -> str:
         """The request in a message to the author."""
         return "a request"
+
+
+def _start_sidecars() -> None:
+    """Starts those that wait for the first call."""
+    from .sidecar import is_waiting, start_sidecars
+
+    if is_waiting():
+        start_sidecars("first_tool_call")
 
 
 async def _await(value: Any, context: BaseContext) -> Any:
@@ -181,10 +192,10 @@ class ToolCall(Work):
             self.context.continue_as_task()
         if plan.resolves:
             arguments = plan.prepare(arguments)
-        if _sink_registry:
+        if _registry.sinks:
             self._started = time.monotonic()
             self._action = str(arguments.get("action", ""))
-            emit_telemetry(ToolCallEvent(plan.name, "start", dict(arguments), self._action))
+            self._emit("start", dict(arguments))
         if not self.is_concurrent:
             return plan.chain(self.context, arguments)
         # The time of the handler alone: sending waits for other threads.
@@ -195,18 +206,18 @@ class ToolCall(Work):
 
     def succeed(self, value: Any) -> None:
         output = self._plan.output
-        if self.tasks is None and not _sink_registry and (texts := output.texts(value)) is not None:
+        if self.tasks is None and not _registry.sinks and (texts := output.texts(value)) is not None:
             # A result of the usual form.
             self._link.respond_text(self.request_id, *texts)
             return
         response = output.respond(value)
-        if _sink_registry:
+        if _registry.sinks:
             shown = value.result if isinstance(value, ToolResult) else value
             self._report("success", result=str(shown)[:20000])
         self._respond(response)
 
     def fail(self, error: BaseException) -> None:
-        if _sink_registry and isinstance(error, Exception):
+        if _registry.sinks and isinstance(error, Exception):
             self._report("error", error=error)
         failure = error.message if isinstance(error, TaskFailed) else ""
         self._respond(_failure(error, self.context), failure)
@@ -228,7 +239,12 @@ class ToolCall(Work):
 
     def _report(self, phase: str, result: str = "", error: Exception | None = None) -> None:
         elapsed = int((time.monotonic() - self._started) * 1000)
-        emit_telemetry(ToolCallEvent(self._plan.name, phase, {}, self._action, result, error, elapsed))
+        self._emit(phase, {}, result, error, elapsed)
+
+    def _emit(self, phase: str, arguments: dict[str, Any], *outcome: Any) -> None:
+        from .telemetry import ToolCallEvent, emit_telemetry
+
+        emit_telemetry(ToolCallEvent(self._plan.name, phase, arguments, self._action, *outcome))
 
 
 def _failure(error: BaseException, context: BaseContext) -> CallToolResponse:

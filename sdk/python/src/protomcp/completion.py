@@ -43,5 +43,9 @@ def get_completion_handler(ref_type: str, ref_name: str, argument_name: str) -> 
     return _completion_registry.get((ref_type, ref_name, argument_name))
 
 
+def get_registered_completions() -> list[tuple[tuple[str, str, str], Callable[..., Any]]]:
+    return list(_completion_registry.items())
+
+
 def clear_completion_registry() -> None:
     _completion_registry.clear()

@@ -8,19 +8,22 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ._json import parse
+from ._typing import TYPE_CHECKING, overload
 from ._wire import Envelope, ProgressNotification, RequestContext
 from .errors import Cancelled, Refused
-from .questions import Answer, Form, Page, Question, Root, Roots, Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
     from ._link import Link
     from .log import ServerLogger
+    from .questions import Answer, Question, Root
 
-T = TypeVar("T")
+    T = TypeVar("T")
+
 _lock = threading.Lock()
 
 current: contextvars.ContextVar[BaseContext | None] = contextvars.ContextVar("protomcp_context", default=None)
@@ -200,6 +203,8 @@ class ToolContext(BaseContext):
         The answer has role, content, model and stop_reason; without an answer within `timeout` seconds, or if the
         client refuses, it has `error` only. `ask_all` with `Sample` raises instead, and waits without a limit.
         """
+        from .questions import Sample
+
         question = Sample(
             messages, system_prompt=system_prompt, max_tokens=max_tokens, model_preferences=model_preferences
         )
@@ -217,16 +222,22 @@ class ToolContext(BaseContext):
     def ask(self, message: str, form: dict[str, Any] | None = None, *, key: str = "") -> Answer[dict[str, Any]]: ...
     def ask(self, message: str, form: Any = None, *, key: str = "") -> Answer[Any]:
         """Asks the user of the client to fill in a form; raises Refused. See `Form`."""
+        from .questions import Form
+
         found: Answer[Any] = self.ask_all(Form(message, form, key=key))[0]
         return found
 
     def ask_page(self, message: str, url: str, *, id: str = "", key: str = "") -> Answer[None]:
         """Asks the user of the client to visit a page; raises Refused. See `Page`."""
+        from .questions import Page
+
         found: Answer[None] = self.ask_all(Page(message, url, id=id, key=key))[0]
         return found
 
     def roots(self, *, key: str = "") -> list[Root]:
         """The folders that the client works in; raises Refused."""
+        from .questions import Roots
+
         found: list[Root] = self.ask_all(Roots(key))[0]
         return found
 
@@ -281,6 +292,8 @@ class AsyncContext(BaseContext):
         **more: Any,
     ) -> dict[str, Any]:
         """Asks the model of the client for a message; raises Refused. See `Sample`."""
+        from .questions import Sample
+
         question = Sample(
             messages,
             system_prompt=system_prompt,
@@ -300,16 +313,22 @@ class AsyncContext(BaseContext):
     ) -> Answer[dict[str, Any]]: ...
     async def ask(self, message: str, form: Any = None, *, key: str = "") -> Answer[Any]:
         """Asks the user of the client to fill in a form; raises Refused. See `Form`."""
+        from .questions import Form
+
         found: Answer[Any] = (await self.ask_all(Form(message, form, key=key)))[0]
         return found
 
     async def ask_page(self, message: str, url: str, *, id: str = "", key: str = "") -> Answer[None]:
         """Asks the user of the client to visit a page; raises Refused. See `Page`."""
+        from .questions import Page
+
         found: Answer[None] = (await self.ask_all(Page(message, url, id=id, key=key)))[0]
         return found
 
     async def roots(self, *, key: str = "") -> list[Root]:
         """The folders that the client works in; raises Refused."""
+        from .questions import Roots
+
         found: list[Root] = (await self.ask_all(Roots(key)))[0]
         return found
 
@@ -337,6 +356,15 @@ class AsyncContext(BaseContext):
             for each in ids:
                 link.forget(each)
         return [question.answer(answer) for question, answer in zip(questions, answers, strict=True)]
+
+
+def context_as(ctx: Any, cls: Any) -> Any:
+    """The same context for code that wants the other class."""
+    if cls is None or ctx is None or isinstance(ctx, cls):
+        return ctx
+    other = cls.__new__(cls)
+    other.__dict__ = ctx.__dict__
+    return other
 
 
 def _settle(loop: Any, settle: Callable[[Envelope | None], None], envelope: Envelope | None) -> None:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+
+from ._typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _config: dict[str, Any] = {}
 _loaded_modules: dict[str, Any] = {}
@@ -77,8 +81,6 @@ def discover_handlers() -> None:
 
 def _clear() -> None:
     """Forgets all that was registered: the files register it anew."""
-    modules: Any = sys.modules
-    package = __package__
     for name, function in (
         ("tool", "clear_registry"),
         ("group", "clear_group_registry"),
@@ -95,5 +97,6 @@ def _clear() -> None:
         ("handover", "clear_handover"),
     ):
         # By their full names: the package has functions under the same names as these modules.
-        getattr(modules[f"{package}.{name}"], function)()
+        if module := sys.modules.get(f"{__package__}.{name}"):
+            getattr(module, function)()
     _loaded_modules.clear()

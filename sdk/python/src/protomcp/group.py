@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _docstring, _registry
-from ._dependencies import context_as
 from ._faults import nearest
 from ._json import dump
 from ._plan import Plan, PlanCache
 from ._registry import check_text
 from ._signature import doc_of, is_async, marked, set_mark
+from .context import context_as
 from .result import ToolResult
 from .tool import ToolDef
 

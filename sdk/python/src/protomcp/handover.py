@@ -45,8 +45,9 @@ def clear_handover() -> None:
     _hand_over = _take_over = None
 
 
-def is_registered() -> bool:
-    return _hand_over is not None or _take_over is not None
+def functions() -> list[Callable[..., Any]]:
+    """Those that the file has registered."""
+    return [each for each in (_hand_over, _take_over) if each is not None]
 
 
 async def state(has_calls: Callable[[], bool]) -> bytes:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ._json import dump
+from ._typing import TYPE_CHECKING
 from ._wire import Envelope, LogMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 
 class ServerLogger:

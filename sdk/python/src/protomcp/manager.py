@@ -6,8 +6,8 @@ In a call the list of the caller's session changes, at other times that of every
 from __future__ import annotations
 
 import threading
-from typing import Any
 
+from ._typing import TYPE_CHECKING
 from ._wire import (
     BatchUpdateRequest,
     DisableToolsRequest,
@@ -17,6 +17,9 @@ from ._wire import (
     SetAllowedRequest,
     SetBlockedRequest,
 )
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _server: Any = None
 TIMEOUT = 30.0

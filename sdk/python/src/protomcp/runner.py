@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 from . import manager
+from ._typing import TYPE_CHECKING
 from ._wire import Envelope
 from .errors import DeclarationError
 from .log import ServerLogger
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _send: Any = None
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from . import _registry
 from ._registry import check_text
 from .errors import ToolError
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import subprocess
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_sidecar_registry: list[SidecarDef] = []
+_sidecar_registry = _registry.sidecars
 _running_processes: dict[str, subprocess.Popen[bytes]] = {}
 _has_called = False
 _starting = threading.Lock()

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from . import _registry
+
 _F = TypeVar("_F", bound=Callable[..., Any])
-_sink_registry: list[Callable[[ToolCallEvent], Any]] = []
+_sink_registry = _registry.sinks
 _failed: set[str] = set()
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, overload
-
 from . import _docstring, _registry
 from ._json import dump_schema, parse
 from ._plan import Plan, PlanCache
 from ._signature import doc_of, name_of
+from ._typing import TYPE_CHECKING, overload
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    _F = TypeVar("_F", bound=Callable[..., Any])
+
 _registry_of_tools: list[ToolDef] = []
 
 
@@ -184,10 +187,8 @@ def tool(
 
 def get_registered_tools() -> list[ToolDef]:
     """All tools: plain ones, those of groups, and those of workflows."""
-    from .group import groups_to_tool_defs
-    from .workflow import workflows_to_tool_defs
-
-    return _registry_of_tools + groups_to_tool_defs() + workflows_to_tool_defs()
+    groups = _registry.registered("group", "groups_to_tool_defs")
+    return _registry_of_tools + groups + _registry.registered("workflow", "workflows_to_tool_defs")
 
 
 def get_hidden_tool_names() -> list[str]:

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from . import _docstring, _registry
-from ._dependencies import context_as
 from ._json import dump
 from ._output import report, text_of
 from ._plan import Plan, PlanCache
 from ._registry import check_text
 from ._signature import doc_of, is_async, marked, name_of, set_mark
+from .context import context_as
 from .result import ToolResult
 from .tool import ToolDef, get_registered_tools
 

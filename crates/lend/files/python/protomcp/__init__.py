@@ -5,9 +5,9 @@ Without one it loads the SDK that `pmcp` keeps beside this folder. It is read by
 
 
 def _lend():
-    import importlib.util
     import os
     import sys
+    from importlib.machinery import ModuleSpec, SourceFileLoader
 
     name = __name__
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -24,12 +24,21 @@ def _lend():
         else:
             is_lent = True
             folder = os.path.join(os.path.dirname(own), "sdk", name)
-            spec = importlib.util.spec_from_file_location(
-                name, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
-            )
+            file = os.path.join(folder, "__init__.py")
+            spec = ModuleSpec(name, SourceFileLoader(name, file), origin=file, is_package=True)
+            spec.submodule_search_locations.append(folder)
+            spec.has_location = True
     finally:
         sys.path[:] = path
-    module = importlib.util.module_from_spec(spec)
+    if is_lent:
+        # As `importlib.util` does it: the import of that module takes a tenth of a start.
+        module = type(sys)(name)
+        module.__spec__, module.__loader__, module.__package__ = spec, spec.loader, name
+        module.__file__, module.__cached__, module.__path__ = file, spec.cached, [folder]
+    else:
+        from importlib.util import module_from_spec
+
+        module = module_from_spec(spec)
     sys.modules[name] = module
     keeps_none = sys.dont_write_bytecode
     if is_lent:
@@ -37,6 +46,9 @@ def _lend():
         sys.dont_write_bytecode = False
     try:
         spec.loader.exec_module(module)
+        if is_lent and keeps_none:
+            # It comes later otherwise.
+            __import__(name + "._server")
     finally:
         sys.dont_write_bytecode = keeps_none
 
