@@ -4,8 +4,8 @@
  * @module
  */
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { createRequire } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { ToolError } from "../errors.js";
@@ -53,6 +53,9 @@ export function sidecar(options) {
   });
 }
 
+/** Loads a module of the runtime when it is needed: few files have sidecars. */
+const builtin = createRequire(import.meta.url);
+
 /** One program. */
 class Sidecar {
   /** @type {Promise<void> | undefined} */
@@ -82,6 +85,8 @@ class Sidecar {
   async #start() {
     const { command, cwd, env, healthCheck, healthTimeout = 30_000 } = this.#options;
     const [program = "", ...args] = command;
+    /** @type {typeof import("node:child_process")} */
+    const { spawn } = builtin("node:child_process");
     const child = spawn(program, args, {
       cwd,
       env: { ...process.env, ...env },

@@ -5,8 +5,6 @@
  * @module
  */
 
-import { randomUUID } from "node:crypto";
-
 import { isContent, isPlain } from "../content.js";
 import { invalidArguments, ToolError } from "../errors.js";
 import { objectJson, stringify } from "../json.js";
@@ -178,7 +176,7 @@ class Runs {
       if (run.until > now && this.#runs.size < MOST_RUNS) break;
       this.#runs.delete(handle);
     }
-    const run = { handle: randomUUID(), state: this.#make(), next: [], until: now + this.#ttl, busy: false };
+    const run = { handle: crypto.randomUUID(), state: this.#make(), next: [], until: now + this.#ttl, busy: false };
     this.#runs.set(run.handle, run);
     return run;
   }
