@@ -1,7 +1,11 @@
 //! Lists the files of the SDKs for `bundle.rs`, with a digest of them for the name of their folder.
 
+#[cfg(feature = "bundled")]
+mod build_modules;
+
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=build_modules.rs");
     #[cfg(feature = "bundled")]
     embed::write();
 }
@@ -29,18 +33,32 @@ mod embed {
         files.push(("lent/protomcp/__init__.py".into(), own.join("files/python/protomcp/__init__.py")));
         let mut source = bundle("PYTHON", "python", files);
 
+        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder"));
         let node = sdks.join("typescript");
-        let is_javascript = |path: &Path| path.extension().is_some_and(|end| end == "js");
-        let mut files = below(&node.join("src"), "modules/protomcp/src", &is_javascript);
+        let mut files = joined(&node.join("src"), "modules/protomcp/src", &out);
         files.push(("modules/protomcp/package.json".into(), node.join("package.json")));
         files.extend(
             ["register.mjs", "hooks.mjs", "import_map.json"]
                 .map(|name| (name.into(), own.join("files/node").join(name))),
         );
         source.push_str(&bundle("NODE", "node", files));
-
-        let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder"));
         fs::write(out.join("bundled.rs"), source).expect("the list can be written");
+    }
+
+    /// The modules of the SDK in JavaScript, joined into few files of `out`.
+    fn joined(folder: &Path, name: &str, out: &Path) -> Vec<File> {
+        let read = |path: &str| {
+            let path = folder.join(path);
+            println!("cargo:rerun-if-changed={}", path.display());
+            fs::read_to_string(path).expect("a module of an SDK can be read")
+        };
+        let files = super::build_modules::join(["index.js", "testing.js"], &read);
+        let write = |(path, text): (String, String)| {
+            let file = out.join(&path);
+            fs::write(&file, text).expect("a joined file can be written");
+            (format!("{name}/{path}"), file)
+        };
+        files.into_iter().map(write).collect()
     }
 
     /// The files below `folder`, in a folder of the bundle. Cargo watches the files and not the folder, which has compiled ones as

@@ -55,7 +55,9 @@ mod tests {
         ] {
             assert!(has(&node, path), "{path}");
         }
-        assert!(node.files.iter().any(|file| file.path.starts_with("modules/protomcp/src/wire/")));
+        let modules: Vec<_> =
+            node.files.iter().filter_map(|file| file.path.strip_prefix("modules/protomcp/src/")).collect();
+        assert_eq!(modules, ["index.js", "shared.js", "testing.js"], "a start reads few files");
         let all = [python, node].into_iter().flat_map(|bundle| bundle.files);
         let strange: Vec<_> = all
             .filter(|file| !["py", "js", "mjs", "json", "typed"].iter().any(|end| file.path.ends_with(end)))

@@ -1,5 +1,8 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(test)]
+#[path = "../build_modules.rs"]
+mod build_modules;
 mod bundle;
 mod cache;
 mod deno;
