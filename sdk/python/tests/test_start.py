@@ -33,12 +33,15 @@ COSTLY = [
     "datetime",
     "decimal",
     "email",
+    "enum",
     "http",
     "importlib.util",
     "inspect",
+    "json",
     "logging",
     "pathlib",
     "random",
+    "re",
     "socket",
     "ssl",
     "subprocess",
@@ -138,3 +141,41 @@ def test_the_names_are_those_of_the_package() -> None:
     assert set(protomcp.__all__) <= set(dir(protomcp))
     with pytest.raises(AttributeError, match="module 'protomcp' has no attribute 'nothing'"):
         _ = protomcp.nothing  # type: ignore[attr-defined]
+
+
+JSON = """
+import json, sys, types
+if sys.argv[1] != "own":
+    # As in an interpreter without these functions, and in one where they take other arguments.
+    sys.modules["_json"] = types.ModuleType("_json")
+if sys.argv[1] == "other":
+    sys.modules["_json"].make_scanner = sys.modules["_json"].make_encoder = sys.modules["_json"].encode_basestring = abs
+from protomcp._json import Beyond, dump, parse, parse_finite, quote
+
+def kind(call, value):
+    try:
+        return repr(call(value))
+    except (ValueError, TypeError, RecursionError) as error:
+        return type(error).__name__
+
+values = [{"a": [1, 2.5, None, True, chr(0xD800), chr(252)], "b": {1: "x", None: 2}}]
+values += ["text", float("nan"), {1}, 10**400, object()]
+texts = ["{}", " [1, 2.5, NaN] ", "1e400", '{"a": -Infinity}', '["' + chr(252) + '"]', "[1", "", "[1] 2", "1" * 5000]
+print(json.dumps([[kind(dump, each) for each in values], [kind(quote, each) for each in ["a", chr(252), chr(0xD800)]],
+    [kind(parse, each) for each in texts], [kind(parse_finite, each) for each in texts]]))
+"""
+
+
+def test_json_is_the_same_without_the_functions_in_c() -> None:
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", JSON, kind],
+            env=dict(os.environ) | {"PYTHONPATH": str(SDK)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for kind in ("own", "missing", "other")
+    ]
+    assert said[0].count("Error") > 5
+    assert said[1:] == said[:1] * 2

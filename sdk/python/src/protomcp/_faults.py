@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from ._typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -75,17 +73,23 @@ class InvalidArguments(Exception):
     """The arguments of a call, or of a prompt, do not fit. The text is for the model."""
 
     def __init__(self, name: str, faults: Faults, kind: str = "tool") -> None:
-        super().__init__(f"invalid arguments for {kind} {json.dumps(name, ensure_ascii=False)}:\n{faults.list()}")
+        super().__init__(f"invalid arguments for {kind} {_text(name)}:\n{faults.list()}")
 
 
-_encoder = json.JSONEncoder(ensure_ascii=False, default=repr)
+def _text(value: Any) -> str:
+    # Its import takes a part of each start, and few calls have faults.
+    import json
+
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def quoted(value: object) -> str:
     """A short value as JSON, and the kind of a long one, of which only the beginning is written."""
+    import json
+
     text = ""
     try:
-        for part in _encoder.iterencode(value):
+        for part in json.JSONEncoder(ensure_ascii=False, default=repr).iterencode(value):
             text += part
             if len(text) > 60:
                 break
@@ -106,13 +110,13 @@ def quoted(value: object) -> str:
 
 
 def names(known: Iterable[Any]) -> str:
-    return ", ".join(json.dumps(name, ensure_ascii=False, default=str) for name in list(known)[:32])
+    return ", ".join(_text(name) for name in list(known)[:32])
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     """`; did you mean "…"?`, or nothing."""
     near = nearest(wrong, known)
-    return f"; did you mean {json.dumps(near, ensure_ascii=False)}?" if near is not None else ""
+    return f"; did you mean {_text(near)}?" if near is not None else ""
 
 
 def nearest(wrong: str, known: Iterable[str]) -> str | None:

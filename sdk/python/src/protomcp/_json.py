@@ -1,10 +1,13 @@
-"""JSON text, and Python values as JSON."""
+"""JSON text, and Python values as JSON.
+
+The import of `json`, which brings `re` and `enum`, takes a sixth of the start of a small file. So this uses the
+functions in C behind it, and `json` itself where they are not there, or take other arguments than those that are known.
+"""
 
 from __future__ import annotations
 
-import json
-import re
 import sys
+from types import SimpleNamespace
 
 from ._typing import TYPE_CHECKING
 
@@ -12,14 +15,54 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-try:
-    from json.encoder import c_encode_basestring as _quote  # type: ignore[attr-defined]
-except ImportError:
-    from json.encoder import encode_basestring as _quote
+_CONSTANTS = {"-Infinity": float("-inf"), "Infinity": float("inf"), "NaN": float("nan")}
 
-_decoder = json.JSONDecoder()
-_decode = _decoder.decode
-_scan: Any = _decoder.scan_once  # type: ignore[attr-defined]
+
+def _scanner(**options: Any) -> Any:
+    """`scan_once` of a `json.JSONDecoder` with these options."""
+    try:
+        from _json import make_scanner
+
+        known = {"parse_float": float, "parse_int": int, "parse_constant": _CONSTANTS.__getitem__} | options
+        settings: Any = SimpleNamespace(strict=True, object_hook=None, object_pairs_hook=None, **known)
+        return make_scanner(settings)
+    except (ImportError, AttributeError, TypeError):
+        import json
+
+        return json.JSONDecoder(**options).scan_once  # type: ignore[attr-defined]
+
+
+_scan = _scanner()
+
+
+def _decode(text: str) -> Any:
+    import json
+
+    return json.loads(text)
+
+
+def _encoder() -> tuple[Callable[[str], str], Callable[[Any], str]]:
+    """The functions for texts, and for any value."""
+    try:
+        from _json import encode_basestring, make_encoder
+
+        def encode(value: Any) -> str:
+            if isinstance(value, str):
+                return encode_basestring(value)
+            # As `json.JSONEncoder.encode`; the dict is for the values that are being written.
+            write: Any = make_encoder({}, to_plain, encode_basestring, None, ":", ",", False, False, False)
+            return "".join(write(value, 0))
+
+        if encode({"a": [1, None]}) == '{"a":[1,null]}':
+            return encode_basestring, encode
+    except (ImportError, AttributeError, TypeError):
+        pass
+    import json.encoder
+
+    encoder = json.JSONEncoder(
+        ensure_ascii=False, allow_nan=False, default=lambda value: to_plain(value), separators=(",", ":")
+    )
+    return json.encoder.encode_basestring, encoder.encode
 
 
 def quote(text: str) -> str:
@@ -29,6 +72,8 @@ def quote(text: str) -> str:
         if not quoted.isascii():
             quoted.encode()
     except UnicodeEncodeError:
+        import json
+
         return json.dumps(text)
     return quoted
 
@@ -110,17 +155,14 @@ def _marked(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return number
 
 
-_scan_finite: Any = json.JSONDecoder(parse_float=_finite, parse_constant=_finite).scan_once  # type: ignore[attr-defined]
-_decode_marked = json.JSONDecoder(
-    parse_float=_marked(_finite), parse_constant=_marked(_finite), parse_int=_marked(int)
-).decode
+_scan_finite = _scanner(parse_float=_finite, parse_constant=_finite)
 
 
-def _plain_value(value: Any) -> Any:
-    return to_plain(value)
+def _decode_marked(text: str) -> Any:
+    import json
 
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain_value, separators=(",", ":")).encode
+    numbers = {"parse_float": _marked(_finite), "parse_constant": _marked(_finite), "parse_int": _marked(int)}
+    return json.loads(text, **numbers)  # type: ignore[arg-type]
 
 
 def dump(value: Any) -> str:
@@ -130,18 +172,20 @@ def dump(value: Any) -> str:
         if not text.isascii():
             text.encode()
     except UnicodeEncodeError:
+        import json
+
         return json.dumps(value, allow_nan=False, default=to_plain, separators=(",", ":"))
     return text
-
-
-_LONG = re.compile(r"\d{309}")
 
 
 def dump_exact(value: Any) -> str:
     """The same, for strict readers: halves of surrogate pairs, and numbers beyond a double, are a ValueError, too."""
     text = _encode(value)
     text.encode()
-    if _LONG.search(text):
+    # A number with 309 digits, the shortest beyond a double, has one of these places.
+    if any(text[at].isdigit() for at in range(308, len(text), 309)):
+        import json
+
         json.loads(text, parse_int=_in_range)
     return text
 
@@ -231,4 +275,13 @@ def _key(name: Any) -> str:
     if type(name) is str:
         return name
     plain = to_plain(name)
-    return plain if isinstance(plain, str) else json.dumps(plain)
+    return plain if isinstance(plain, str) else _written(plain)
+
+
+def _written(value: Any) -> str:
+    import json
+
+    return json.dumps(value)
+
+
+_quote, _encode = _encoder()

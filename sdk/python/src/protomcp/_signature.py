@@ -37,11 +37,11 @@ class Signature:
 
     def _hints(self, function: Any) -> dict[str, Any]:
         try:
-            if sys.version_info < (3, 14):
-                annotations = getattr(function, "__annotations__", None) or {}
-                if not any(isinstance(each, str) for each in annotations.values()):
-                    # There is nothing to resolve at the top; names inside are resolved where they are met.
-                    return dict(annotations)
+            # From Python 3.14 on this evaluates them.
+            annotations = getattr(function, "__annotations__", None) or {}
+            if not any(isinstance(each, str) for each in annotations.values()):
+                # There is nothing to resolve at the top; names inside are resolved where they are met.
+                return dict(annotations)
             import typing
 
             return typing.get_type_hints(function, include_extras=True)
