@@ -58,6 +58,24 @@ class Right:
     right: int = 0
 
 
+@dataclasses.dataclass
+class Circle:
+    at: list[int]
+    radius: int
+
+
+@dataclasses.dataclass
+class Square:
+    at: list[int]
+    side: int
+
+
+@dataclasses.dataclass
+class Line:
+    at: list[int]
+    to: list[int]
+
+
 LEVELS = 30
 
 
@@ -102,6 +120,25 @@ def test_a_value_is_visited_once_for_each_type_of_a_union(
     assert text in faults.list() if text else not faults, faults.list()
     assert text or to_plain(loaded) is not None
     assert visits <= 2 * LEVELS * 4
+
+
+def test_types_of_a_union_whose_names_do_not_fit_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    visits = 0
+
+    def count(*arguments: Any) -> Any:
+        nonlocal visits
+        visits += 1
+        return load_members(*arguments)
+
+    monkeypatch.setattr(_types, "load_members", count)
+    kind = Types(globals()).of(Circle | Square | Line)
+    for value in ({"at": [1], "side": 2}, {"at": [1], "to": [2]}, {"at": [1], "radius": 3}):
+        assert to_plain(kind.load(value, "", Faults())) == value
+    assert visits == 3
+    faults = Faults()
+    kind.load({"at": [1], "top": 1}, "", faults)
+    assert visits == 6, "all of them, for the faults"
+    assert '"radius" is missing' in faults.list()
 
 
 BEYOND = "expected a number within ±1.8e308, got "

@@ -44,13 +44,15 @@ _OBJECTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 class Kind:
     """A type: its schema, and the function that converts JSON to its values."""
 
-    __slots__ = ("constants", "load", "schema")
+    __slots__ = ("constants", "keys", "load", "schema")
 
     def __init__(self, schema: Schema, load: Load) -> None:
         self.schema = schema
         self.load = load
         # The values of members that tell an object of this type from others.
         self.constants: dict[str, list[Any]] = {}
+        # The names that an object of this type must have, and those that it can have; None if any object may fit.
+        self.keys: tuple[frozenset[str], frozenset[str]] | None = None
 
 
 class UnknownType(DeclarationError):
@@ -255,7 +257,7 @@ class Types:
             self.definitions[name] = {}
             made.append(make())
             self.definitions[name].update(made[0].schema)
-            found.load, found.constants = made[0].load, made[0].constants
+            found.load, found.constants, found.keys = made[0].load, made[0].constants, made[0].keys
         return found
 
     def _hints(self, cls: Any) -> dict[str, Any]:
@@ -385,6 +387,7 @@ def record(fields: list[Field], make: Callable[[dict[str, Any]], Any], descripti
 
     kind = Kind(schema, load)
     kind.constants = {each.name: each.kind.schema["enum"] for each in fields if "enum" in each.kind.schema}
+    kind.keys = frozenset(required), frozenset(properties)
     return kind
 
 
@@ -544,15 +547,18 @@ def union(kinds: list[Kind]) -> Kind:
     decides = sum(each.schema.get("type") != "null" for each in kinds) > 1
 
     def attempt(value: Any, place: str, faults: Faults) -> Any:
-        tried = []
-        for each in _candidates(kinds, value):
-            here = Faults(faults.tried, patterns=faults.patterns or decides)
-            found = each.load(value, place, here)
-            if not here:
-                return found
-            tried.append(here)
+        candidates = _candidates(kinds, value)
+        tried: dict[int, Faults] = {}
+        # Types whose names do not fit are tried for their faults alone.
+        for fits in (True, False):
+            for at, each in enumerate(candidates):
+                if _has_keys(each, value) is fits:
+                    tried[at] = here = Faults(faults.tried, patterns=faults.patterns or decides)
+                    found = each.load(value, place, here)
+                    if not here:
+                        return found
         # For an object, the faults of the type that it resembles most say more than a list of types.
-        if close := [here for here in tried if not _is_other_type(*here.described[0], place)]:
+        if close := [here for _, here in sorted(tried.items()) if not _is_other_type(*here.described[0], place)]:
             return faults.extend(min(close, key=Faults.count))
         return faults.expected(place, expected, value)
 
@@ -582,6 +588,14 @@ def _candidates(kinds: list[Kind], value: Any) -> list[Kind]:
         for each in kinds
         if all(value[name] in choices for name, choices in each.constants.items() if name in value)
     ] or kinds
+
+
+def _has_keys(kind: Kind, value: Any) -> bool:
+    """False if an object has not the names of a type, so that it cannot fit."""
+    if kind.keys is None or not isinstance(value, dict):
+        return True
+    required, known = kind.keys
+    return value.keys() >= required and value.keys() <= known
 
 
 def _type_of(kind: Kind) -> str:
