@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use protomcp_bridge::RunError;
 use protomcp_bufmcp::{BinaryPeer, BinaryServeError, DetectOptions, Rewound, ServeAnyError, peek_line};
+use protomcp_bridge::RunError;
 use protomcp_gateway::Era;
 use protomcp_server::ServeError;
 use protomcp_transport::{TransportError, stdio};

@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_bridge::open_files;
 use protomcp_bufmcp::{AnyServer, BinaryPeer, DetectOptions, JsonLines, TokenVerifier, Tokens};
+use protomcp_bridge::open_files;
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
 use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;

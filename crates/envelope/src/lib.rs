@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "serde")]
+mod json_text;
 mod rpc;
 
 /// Generated code. Its items are re-exported at the root.

@@ -66,8 +66,28 @@ fn generate() -> String {
     let mut config = prost_build::Config::new();
     // Rare, and large: without the box every envelope would be as large.
     config.bytes(["."]).boxed(".protomcp.Envelope.context").out_dir(&out);
+    as_json(&mut config, &descriptors);
     config.compile_fds(descriptors).expect("the descriptors make code");
     fs::read_to_string(out.join("protomcp.rs")).expect("the code was written")
+}
+
+/// With the feature `serde` messages are shown as JSON: bytes that are text as text, others by their number.
+fn as_json(config: &mut prost_build::Config, descriptors: &FileDescriptorSet) {
+    config.type_attribute(".", "#[cfg_attr(feature = \"serde\", derive(::serde::Serialize))]");
+    config.enum_attribute(
+        ".protomcp.Envelope.msg",
+        "#[cfg_attr(feature = \"serde\", serde(rename_all = \"snake_case\"))]",
+    );
+    for message in &descriptors.file[0].message_type {
+        for field in message.field.iter().filter(|field| field.r#type() == Type::Bytes) {
+            let path = format!(".protomcp.{}.{}", message.name(), field.name());
+            let function = if field.name().ends_with("_json") { "text" } else { "length" };
+            config.field_attribute(
+                path,
+                format!("#[cfg_attr(feature = \"serde\", serde(serialize_with = \"crate::json_text::{function}\"))]"),
+            );
+        }
+    }
 }
 
 /// On the wire a string and a bytes field are the same; in memory only bytes can be a slice of what was received.

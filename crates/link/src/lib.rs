@@ -14,6 +14,8 @@ mod kind;
 mod liveness;
 mod outbox;
 mod pending;
+#[cfg(feature = "json")]
+mod shown;
 mod tap;
 mod two_reader_workaround;
 

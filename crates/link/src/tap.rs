@@ -1,12 +1,16 @@
-//! Shows the messages of a link to an onlooker, such as a trace.
+//! Shows the messages of a link to an observer, such as a trace.
 
 use std::fmt;
 use std::sync::Arc;
 
 use protomcp_codec::{Encoder, Limits, Raw};
 use protomcp_envelope::{Envelope, message_name};
+#[cfg(feature = "json")]
+use serde_json::Value;
 
 use crate::config::Side;
+#[cfg(feature = "json")]
+use crate::shown;
 
 /// Sees each message of a link once: a received one before it is handled, a sent one when it is queued. Runs on the task of
 /// the link, so it must neither wait nor panic.
@@ -87,6 +91,19 @@ impl Passing<'_> {
             bytes.clear();
         }
         bytes
+    }
+
+    /// The message as JSON: the members of its envelope, and its content under its name, such as
+    /// `{"request_id": "1", "call_tool": {"name": "add", "arguments_json": "[1,2]"}}`. Fields with the default value of
+    /// protobuf are left out. In place of bytes that are not JSON text, such as a piece of a result, is their number:
+    /// `{"bytes": 65536}`.
+    #[cfg(feature = "json")]
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        match self.content {
+            Content::Envelope(envelope) => shown::envelope(envelope),
+            Content::Raw(raw) => shown::raw(raw),
+        }
     }
 }
 
