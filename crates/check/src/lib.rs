@@ -31,5 +31,5 @@ pub use rules::check_result;
 pub use sarif::to_sarif;
 pub use test_output::{CallReport, Lists};
 pub use tokens::{TOKEN_METHOD, tokens};
-pub use trace::{Direction, Tap, TapSink, TapSource, Trace, TraceEntry};
+pub use trace::{Direction, Trace, TraceEntry};
 pub use upstream::Issue;

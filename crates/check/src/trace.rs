@@ -4,10 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use protomcp_fair::Reservation;
-use protomcp_session::Extensions;
-use protomcp_transport::{Delivery, Received, RequestStreams, Sink, Source, Transport, TransportError};
-use protomcp_types::{Incoming, Message, RequestId};
+use protomcp_transport::{Direction as Passage, Observed, Transport};
+use protomcp_types::{Message, RequestId};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -87,8 +85,15 @@ impl Trace {
     }
 
     /// A transport whose messages are recorded here.
-    pub fn tap<T: Transport>(&self, transport: T) -> Tap<T> {
-        Tap { inner: transport, trace: self.clone() }
+    pub fn tap<T: Transport>(&self, transport: T) -> impl Transport + use<T> {
+        let trace = self.clone();
+        Observed::new(transport, move |direction, message: &Message| {
+            let direction = match direction {
+                Passage::Sent => Direction::Send,
+                Passage::Received => Direction::Receive,
+            };
+            trace.record(direction, message);
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -153,112 +158,9 @@ impl Direction {
     }
 }
 
-/// A transport whose messages are recorded.
-#[derive(Debug)]
-pub struct Tap<T> {
-    inner: T,
-    trace: Trace,
-}
-
-/// The receiving half of a [`Tap`].
-#[derive(Debug)]
-pub struct TapSource<S> {
-    inner: S,
-    trace: Trace,
-}
-
-/// The sending half of a [`Tap`].
-#[derive(Debug)]
-pub struct TapSink<S> {
-    inner: S,
-    trace: Trace,
-}
-
-impl<T: Transport> Transport for Tap<T> {
-    type Source = TapSource<T::Source>;
-    type Sink = TapSink<T::Sink>;
-
-    fn principal(&self) -> Option<Arc<str>> {
-        self.inner.principal()
-    }
-
-    fn address(&self) -> Option<std::net::IpAddr> {
-        self.inner.address()
-    }
-
-    fn connection(&self) -> Option<u64> {
-        self.inner.connection()
-    }
-
-    fn split(self) -> (Self::Source, Self::Sink) {
-        let (source, sink) = self.inner.split();
-        let source = TapSource { inner: source, trace: self.trace.clone() };
-        (source, TapSink { inner: sink, trace: self.trace })
-    }
-}
-
-impl<S: Source> Source for TapSource<S> {
-    async fn next(&mut self) -> Result<Option<Received>, TransportError> {
-        let received = self.inner.next().await;
-        let mut record = |message: &Message| self.trace.record(Direction::Receive, message);
-        match &received {
-            Ok(Some(Ok(Incoming::One(message)))) => record(message),
-            Ok(Some(Ok(Incoming::Batch(messages)))) => messages.iter().flatten().for_each(&mut record),
-            Ok(_) | Err(_) => {}
-        }
-        received
-    }
-
-    fn extensions(&mut self) -> Extensions {
-        self.inner.extensions()
-    }
-
-    fn text_len(&self) -> usize {
-        self.inner.text_len()
-    }
-}
-
-impl<S: Sink> Sink for TapSink<S> {
-    fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
-        self.trace.record(Direction::Send, &message);
-        self.inner.send(message, during)
-    }
-
-    fn send_reserved(
-        &mut self,
-        message: Message,
-        during: Option<&RequestId>,
-        room: Reservation,
-    ) -> Result<Option<Reservation>, TransportError> {
-        self.trace.record(Direction::Send, &message);
-        self.inner.send_reserved(message, during, room)
-    }
-
-    fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {
-        messages.iter().for_each(|message| self.trace.record(Direction::Send, message));
-        self.inner.send_batch(messages)
-    }
-
-    fn delivery(&mut self) -> Option<&mut dyn Delivery> {
-        self.inner.delivery()
-    }
-
-    fn request_streams(&mut self) -> Option<&mut dyn RequestStreams> {
-        self.inner.request_streams()
-    }
-
-    async fn flush(&mut self) -> Result<(), TransportError> {
-        self.inner.flush().await
-    }
-
-    fn unwritten(&self) -> usize {
-        self.inner.unwritten()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use protomcp_transport::memory;
+    use protomcp_transport::{Sink, Source, memory};
     use protomcp_types::{ErrorObject, JsonBuf, Params};
 
     use super::*;
