@@ -11,6 +11,7 @@ mod cors;
 mod credential;
 mod delete;
 mod endpoint;
+mod event_text;
 mod events;
 mod exposition;
 mod forwarded;
@@ -25,6 +26,7 @@ mod limited_table;
 mod metrics;
 mod needed_scopes;
 mod network;
+mod observe;
 mod pending_requests;
 mod post;
 mod protocol;
@@ -55,6 +57,7 @@ pub use config::{Access, Config, Disallowed, HttpLimits, RejectionHint, StreamCo
 pub use credential::Credential;
 pub use exposition::HttpMetrics;
 pub use network::{InvalidNetwork, IpNetwork};
+pub use observe::{Exchange, Observer};
 pub use protocol::{Protocol, Responding};
 #[cfg(feature = "listener")]
 pub use protomcp_listener::{Listener, ListenerConfig, UpgradeLease};

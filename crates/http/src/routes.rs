@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tower_service::Service;
 
 use crate::box_body::{BoxBody, BoxError};
+use crate::observe::{self, Observed, Observer};
 use crate::protocol::Protocol;
 use crate::readiness::Readiness;
 use crate::reply::{self, Body, TRANSPORT_ERROR};
@@ -32,6 +33,7 @@ struct Inner {
     readiness: Option<Readiness>,
     metrics: Option<Arc<Registry>>,
     protocols: Protocols,
+    observed: Observed,
     without_mcp: bool,
 }
 
@@ -86,6 +88,13 @@ impl Routes {
     #[must_use]
     pub fn with_protocol(mut self, protocol: impl Protocol) -> Self {
         Arc::make_mut(&mut self.0).protocols.0.push(Arc::new(protocol));
+        self
+    }
+
+    /// Shows the messages of Streamable HTTP to an observer, and not the ones of other protocols and of HTTP+SSE.
+    #[must_use]
+    pub fn observed_by(mut self, observer: impl Observer) -> Self {
+        Arc::make_mut(&mut self.0).observed = Observed::by(observer);
         self
     }
 
@@ -148,12 +157,12 @@ impl Routes {
 
     /// Answers a request for MCP or for a page.
     async fn answer<B: http_body::Body>(&self, request: Request<B>) -> Response<Body> {
-        let Inner { service, readiness, metrics, without_mcp, .. } = &*self.0;
+        let Inner { service, readiness, metrics, observed, without_mcp, .. } = &*self.0;
         match (request.uri().path(), service) {
             ("/" | "/mcp" | "/sse", Some(_)) if *without_mcp => {
                 not_found("not found: Streamable HTTP is not served here")
             }
-            ("/" | "/mcp", Some(service)) => service.answer(request).await,
+            ("/" | "/mcp", Some(service)) => observe::answer(service, observed.get(), request).await,
             ("/sse", Some(service)) if service.has_legacy_sse() => service.answer(request).await,
             (path, Some(service)) if service.is_metadata(path) => service.answer(request).await,
             ("/healthz", _) if readiness.is_some() => reply::text(StatusCode::OK, "ok\n"),
@@ -224,10 +233,16 @@ where
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+    use std::sync::Mutex;
+
+    use http::{Method, response};
+    use http_body::Body as _;
     use protomcp_server::{Handler, Server, ServerInfo};
 
     use super::*;
     use crate::config::Config;
+    use crate::observe::Exchange;
     use crate::protocol::Responding;
 
     struct Nothing;
@@ -278,6 +293,52 @@ mod tests {
 
         fn respond(&self, _: Request<BoxBody>) -> Responding {
             Box::pin(async { reply::text(StatusCode::OK, "other") })
+        }
+    }
+
+    /// Notes what it is shown.
+    #[derive(Clone, Default)]
+    struct Notes(Arc<Mutex<Vec<String>>>);
+
+    impl Observer for Notes {
+        fn begin(&self, head: &Parts) -> Option<Box<dyn Exchange>> {
+            (head.method == Method::POST).then(|| Box::new(self.clone()) as Box<dyn Exchange>)
+        }
+    }
+
+    impl Exchange for Notes {
+        fn request(&mut self, body: &[u8]) {
+            self.0.lock().unwrap().push(String::from_utf8_lossy(body).into_owned());
+        }
+
+        fn respond(&mut self, head: &response::Parts) {
+            self.0.lock().unwrap().push(head.status.as_str().to_owned());
+        }
+
+        fn message(&mut self, _: Option<&str>, text: &[u8]) {
+            self.0.lock().unwrap().push(String::from_utf8_lossy(text).into_owned());
+        }
+    }
+
+    #[tokio::test]
+    async fn an_observer_sees_the_bodies_that_are_let_in() {
+        let notes = Notes::default();
+        let routes = Routes::new(service()).observed_by(notes.clone());
+        let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        for (method, host, count) in
+            [("POST", "localhost", 3), ("POST", "evil.example.com", 2), ("PUT", "localhost", 0)]
+        {
+            let request = Request::builder().method(method).uri("/mcp").header("host", host);
+            let request = request.header("content-type", "application/json");
+            let request = request.header("accept", "application/json, text/event-stream");
+            let mut body = routes.handle(request.body(ping.to_owned()).unwrap()).await.into_body();
+            while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+                frame.unwrap();
+            }
+            let seen = std::mem::take(&mut *notes.0.lock().unwrap());
+            assert_eq!(seen.len(), count, "{seen:?}");
+            assert_eq!(seen.first().is_some_and(|text| text == ping), count == 3, "{seen:?}");
+            assert!(seen.last().is_none_or(|text| text.contains("jsonrpc")), "{seen:?}");
         }
     }
 
