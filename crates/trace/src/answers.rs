@@ -25,6 +25,7 @@ impl Answers {
             let places = match entry.from {
                 Party::Client => &mut all.client,
                 Party::Server => &mut all.server,
+                Party::Bridge | Party::Tool => continue,
             };
             places.entry(id.to_string()).or_default().push(place);
         }
@@ -36,6 +37,7 @@ impl Answers {
         let places = match from {
             Party::Client => &self.client,
             Party::Server => &self.server,
+            Party::Bridge | Party::Tool => return None,
         };
         let places = places.get(&id.to_string())?;
         places.get(places.partition_point(|known| *known <= place)).copied()
@@ -51,7 +53,7 @@ mod tests {
     #[test]
     fn the_next_answer_of_the_party_is_found() {
         use Party::{Client, Server};
-        let entry = |(from, message): (Party, Value)| Entry { at: 0, from, message };
+        let entry = |(from, message): (Party, Value)| Entry::new(0, from, message);
         let entries: Vec<Entry> = [
             (Client, json!({"id": 1, "method": "a"})),
             (Server, json!({"id": 1, "method": "b"})),

@@ -9,11 +9,13 @@ mod redacted;
 mod redaction;
 mod replay;
 mod scenario;
+mod sessions;
 
 pub use compare::{Comparison, Difference};
 pub use mock::Mock;
-pub use recording::{Entry, Party, Recording, TraceError};
+pub use recording::{Entry, Party, Recording, TraceError, Wire};
 pub use redacted::REDACTED;
 pub use redaction::{InvalidPattern, Redaction};
 pub use replay::{Replay, Step};
 pub use scenario::scenario;
+pub use sessions::Sessions;

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::answers::Answers;
 use crate::compare::{Comparison, short};
 use crate::message::{notification, request, title};
-use crate::recording::{Party, Recording};
+use crate::recording::{Entry, Party, Recording};
 
 /// Requests whose answer does not depend on their parameters.
 const OPENING: [&str; 2] = ["initialize", "server/discover"];
@@ -24,7 +24,7 @@ const MAX_NAMED: usize = 3;
 #[derive(Debug)]
 pub struct Mock {
     recorded: Vec<Recorded>,
-    /// The notifications of the server, with their places in the trace.
+    /// The notifications of the server, with their places in the sessions one after the other.
     notifications: Vec<(usize, Value)>,
     /// The answers given so far, by the index of the first that fits.
     given: HashMap<usize, usize>,
@@ -36,28 +36,38 @@ struct Recorded {
     request: Value,
     /// Without the id.
     answer: Map<String, Value>,
-    /// The places between the request and its answer.
+    /// The places between the request and its answer, in the sessions one after the other.
     between: Range<usize>,
 }
 
 impl Mock {
-    /// A server from this trace. Requests without an answer are left out.
+    /// A server from the sessions of this trace. Requests without an answer are left out.
     #[must_use]
     pub fn new(trace: &Recording) -> Self {
-        let answers = Answers::of(&trace.entries);
-        let (mut recorded, mut notifications) = (Vec::new(), Vec::new());
-        for (place, entry) in trace.entries.iter().enumerate() {
+        let mut mock = Self { recorded: Vec::new(), notifications: Vec::new(), given: HashMap::new() };
+        let mut offset = 0;
+        for session in trace.sessions() {
+            mock.learn(&session.entries, offset);
+            offset += session.entries.len();
+        }
+        mock
+    }
+
+    /// Takes the messages of a session, whose places begin at `offset`.
+    fn learn(&mut self, entries: &[Entry], offset: usize) {
+        let answers = Answers::of(entries);
+        for (place, entry) in entries.iter().enumerate() {
             if entry.from == Party::Server && notification(&entry.message).is_some() {
-                notifications.push((place, entry.message.clone()));
+                self.notifications.push((offset + place, entry.message.clone()));
             }
             let Some((_, id)) = request(&entry.message).filter(|_| entry.from == Party::Client) else { continue };
             let Some(end) = answers.after(place, Party::Server, id) else { continue };
-            let found = trace.entries.get(end).and_then(|entry| entry.message.as_object().cloned());
+            let found = entries.get(end).and_then(|entry| entry.message.as_object().cloned());
             let Some(mut found) = found else { continue };
             found.remove("id");
-            recorded.push(Recorded { request: entry.message.clone(), answer: found, between: place..end });
+            let between = offset + place..offset + end;
+            self.recorded.push(Recorded { request: entry.message.clone(), answer: found, between });
         }
-        Self { recorded, notifications, given: HashMap::new() }
     }
 
     /// The number of requests that it can answer.

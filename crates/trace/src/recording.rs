@@ -1,5 +1,7 @@
 //! The file format: lines of JSON.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -9,9 +11,11 @@ const MAX_ENTRIES: usize = 1_000_000;
 /// The name of the format, in its first line.
 const FORMAT: &str = "mcp";
 /// Its version. Readers pass over members that they do not know.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+/// The first version that is read. It has one session, and not the wire of the tool process.
+const FIRST_VERSION: u64 = 1;
 
-/// A recorded conversation between one client and one server.
+/// Recorded conversations between clients and one server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recording {
     /// The program that has recorded it.
@@ -21,14 +25,20 @@ pub struct Recording {
 }
 
 /// One message.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Entry {
     /// Milliseconds since the beginning.
     pub at: u64,
+    /// The number of the session, from 1. Over stdio there is one.
+    #[serde(default = "first_session")]
+    pub session: u64,
     /// The sender.
     pub from: Party,
-    /// The JSON-RPC message, without secrets.
+    /// The message, without secrets: in JSON-RPC, or an envelope as JSON.
     pub message: Value,
+    /// Its line, from 1.
+    #[serde(skip)]
+    line: usize,
 }
 
 /// One end of a conversation.
@@ -37,8 +47,33 @@ pub struct Entry {
 pub enum Party {
     /// The host.
     Client,
-    /// The server.
+    /// The server, towards the host.
     Server,
+    /// The server, towards its tool process.
+    Bridge,
+    /// The tool process.
+    Tool,
+}
+
+/// A connection whose messages are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wire {
+    /// Between the host and the server, in JSON-RPC.
+    Client,
+    /// Between the server and its tool process, in envelopes.
+    Tool,
+}
+
+impl Party {
+    /// The wire on which it sends.
+    #[must_use]
+    pub fn wire(self) -> Wire {
+        match self {
+            Self::Client | Self::Server => Wire::Client,
+            Self::Bridge | Self::Tool => Wire::Tool,
+        }
+    }
 }
 
 /// The reason why a text is not a trace.
@@ -46,10 +81,10 @@ pub enum Party {
 #[non_exhaustive]
 pub enum TraceError {
     /// The first line is not that of a trace.
-    #[error("the first line is not that of a trace, such as {{\"trace\":\"mcp\",\"version\":1}}")]
+    #[error("the first line is not that of a trace, such as {{\"trace\":\"mcp\",\"version\":{VERSION}}}")]
     NoHeader,
     /// A newer program has written it.
-    #[error("the trace has version {0}, and this program reads version {VERSION}")]
+    #[error("the trace has version {0}, and this program reads versions {FIRST_VERSION} to {VERSION}")]
     Version(u64),
     /// A line is not an entry.
     #[error("line {line}: {why}")]
@@ -71,9 +106,31 @@ impl Recording {
         Self { program: program.into(), entries: Vec::new() }
     }
 
-    /// Adds a message.
+    /// Adds a message of the first session.
     pub fn push(&mut self, at: u64, from: Party, message: Value) {
-        self.entries.push(Entry { at, from, message });
+        self.add(Entry::new(at, from, message));
+    }
+
+    /// Adds a message.
+    pub fn add(&mut self, entry: Entry) {
+        // The header is the first line.
+        let line = self.entries.len() + 2;
+        self.entries.push(Entry { line, ..entry });
+    }
+
+    /// The messages between clients and the server, as a trace for each session, in the order of their first messages.
+    #[must_use]
+    pub fn sessions(&self) -> Vec<Self> {
+        let mut sessions: Vec<(u64, Self)> = Vec::new();
+        let mut places: HashMap<u64, usize> = HashMap::new();
+        for entry in self.entries.iter().filter(|entry| entry.from.wire() == Wire::Client) {
+            let place = *places.entry(entry.session).or_insert_with(|| {
+                sessions.push((entry.session, Self::new(self.program.clone())));
+                sessions.len() - 1
+            });
+            sessions[place].1.entries.push(entry.clone());
+        }
+        sessions.into_iter().map(|(_, trace)| trace).collect()
     }
 
     /// The first line, with its line feed.
@@ -98,7 +155,7 @@ impl Recording {
         let header = lines.next().and_then(|(_, line)| serde_json::from_str::<Value>(line).ok());
         let header = header.filter(|header| header["trace"] == FORMAT).ok_or(TraceError::NoHeader)?;
         match header["version"].as_u64() {
-            Some(VERSION) => {}
+            Some(FIRST_VERSION..=VERSION) => {}
             other => return Err(TraceError::Version(other.unwrap_or_default())),
         }
         let mut trace = Self::new(header["program"].as_str().unwrap_or_default());
@@ -108,7 +165,7 @@ impl Recording {
             if !entry.message.is_object() {
                 return Err(wrong("the message is not an object".into()));
             }
-            trace.entries.push(entry);
+            trace.add(entry);
             if trace.entries.len() > MAX_ENTRIES {
                 return Err(TraceError::TooLong);
             }
@@ -118,11 +175,46 @@ impl Recording {
 }
 
 impl Entry {
+    /// A message of the first session, this many milliseconds after the beginning.
+    #[must_use]
+    pub fn new(at: u64, from: Party, message: Value) -> Self {
+        Self { at, session: first_session(), from, message, line: 0 }
+    }
+
+    /// The same in another session.
+    #[must_use]
+    pub fn in_session(self, session: u64) -> Self {
+        Self { session, ..self }
+    }
+
     /// Its line, with the line feed.
     #[must_use]
     pub fn line(&self) -> String {
-        line(self)
+        let session = (self.session != first_session()).then_some(self.session);
+        let Self { at, from, message, .. } = self;
+        line(&Line { at: *at, wire: from.wire(), session, from: *from, message })
     }
+
+    /// The number of its line in the trace, from 1.
+    pub(crate) fn number(&self) -> usize {
+        self.line
+    }
+}
+
+/// The session of lines that name none.
+fn first_session() -> u64 {
+    1
+}
+
+/// The line of a message.
+#[derive(Debug, Serialize)]
+struct Line<'a> {
+    at: u64,
+    wire: Wire,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<u64>,
+    from: Party,
+    message: &'a Value,
 }
 
 /// The first line.
@@ -152,10 +244,39 @@ mod tests {
         trace.push(12, Party::Server, json!({"jsonrpc": "2.0", "id": 1, "result": {"text": "a\nb"}}));
         let text = trace.to_text();
         assert_eq!(text.lines().count(), 3);
-        assert!(text.starts_with("{\"trace\":\"mcp\",\"version\":1,"), "{text}");
+        assert!(text.starts_with("{\"trace\":\"mcp\",\"version\":2,"), "{text}");
         assert_eq!(Recording::parse(&text), Ok(trace.clone()));
         assert_eq!(Recording::parse(&format!("\u{feff}{text}")), Ok(trace.clone()));
         assert_eq!(Recording::parse(&text.replace('\n', "\r\n\n")), Ok(trace));
+    }
+
+    #[test]
+    fn a_trace_of_the_first_version_is_read() {
+        let text = "{\"trace\":\"mcp\",\"version\":1}\n{\"at\":5,\"from\":\"client\",\"message\":{}}\n";
+        let trace = Recording::parse(text).unwrap();
+        assert_eq!((trace.entries[0].at, trace.entries[0].session), (5, 1));
+    }
+
+    #[test]
+    fn sessions_are_apart_and_without_the_tool() {
+        let mut trace = Recording::new("test");
+        let message = |number: u64| json!({"number": number});
+        for (number, session, from) in [
+            (1, 1, Party::Client),
+            (2, 1, Party::Bridge),
+            (3, 7, Party::Client),
+            (4, 1, Party::Tool),
+            (5, 1, Party::Server),
+        ] {
+            trace.add(Entry::new(number, from, message(number)).in_session(session));
+        }
+        let text = trace.to_text();
+        let lines: Vec<&str> = text.lines().skip(2).take(2).collect();
+        assert_eq!(lines[0], r#"{"at":2,"wire":"tool","from":"bridge","message":{"number":2}}"#);
+        assert_eq!(lines[1], r#"{"at":3,"wire":"client","session":7,"from":"client","message":{"number":3}}"#);
+        let trace = Recording::parse(&text).unwrap();
+        let numbers = |trace: &Recording| trace.entries.iter().map(Entry::number).collect::<Vec<_>>();
+        assert_eq!(trace.sessions().iter().map(numbers).collect::<Vec<_>>(), [vec![2, 6], vec![4]]);
     }
 
     #[test]
@@ -164,7 +285,8 @@ mod tests {
         for (text, expected) in [
             (String::new(), "the first line is not that of a trace"),
             ("{}".into(), "the first line is not that of a trace"),
-            ("{\"trace\":\"mcp\",\"version\":2}".into(), "the trace has version 2"),
+            ("{\"trace\":\"mcp\",\"version\":3}".into(), "the trace has version 3"),
+            ("{\"trace\":\"mcp\",\"version\":0}".into(), "the trace has version 0"),
             (format!("{header}{{\"at\":1}}"), "line 2: missing field `from`"),
             (format!("{header}\n{{\"at\":1,\"from\":\"host\",\"message\":{{}}}}"), "line 3: unknown variant `host`"),
             (

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::compare::{Comparison, Difference, short};
 use crate::message::{answer, notification, request, title};
-use crate::recording::{Party, Recording};
+use crate::recording::{Entry, Party, Recording, Wire};
 
 /// The most messages of a server that are kept for comparison.
 const MAX_KEPT: usize = 100_000;
@@ -29,6 +29,8 @@ pub enum Step {
 #[derive(Debug)]
 pub struct Replay {
     entries: Vec<(Party, Value)>,
+    /// The numbers of their lines.
+    lines: Vec<usize>,
     /// The next entry.
     place: usize,
     comparison: Comparison,
@@ -48,12 +50,14 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A replay of this trace. `ignored` are JSON pointers into messages, such as `/result/structuredContent/time`, whose
+    /// A replay of this trace, which has one session ([`Recording::sessions`]). `ignored` are JSON pointers into messages, such as `/result/structuredContent/time`, whose
     /// values are not compared.
     #[must_use]
     pub fn new(trace: &Recording, comparison: Comparison, ignored: Vec<String>) -> Self {
+        let spoken = || trace.entries.iter().filter(|entry| entry.from.wire() == Wire::Client);
         Self {
-            entries: trace.entries.iter().map(|entry| (entry.from, entry.message.clone())).collect(),
+            entries: spoken().map(|entry| (entry.from, entry.message.clone())).collect(),
+            lines: spoken().map(Entry::number).collect(),
             place: 0,
             comparison,
             ignored,
@@ -75,6 +79,7 @@ impl Replay {
             let step = match from {
                 Party::Client => self.send(message),
                 Party::Server => self.expect(&message),
+                Party::Bridge | Party::Tool => None,
             };
             match step {
                 Some(Step::Wait(what)) => return Step::Wait(what),
@@ -205,8 +210,9 @@ impl Replay {
     }
 
     fn differ(&mut self, place: usize, titled: &Value, what: String) {
-        // The header is the first line.
-        self.differences.push(Difference { line: place + 2, title: title(titled), what });
+        // After the last message there is no line.
+        let line = self.lines.get(place).or(self.lines.last()).copied().unwrap_or_default();
+        self.differences.push(Difference { line, title: title(titled), what });
     }
 
     /// The notifications of the trace, by their methods.

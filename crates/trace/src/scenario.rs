@@ -23,15 +23,11 @@ type Step = Vec<(&'static str, Value)>;
 
 /// The text of a scenario in YAML that a server with the behaviour of this trace passes. `title` names the trace.
 ///
-/// Calls, lists, resources and prompts become steps, with the questions of the server and their answers. The expected texts
+/// Calls, lists, resources and prompts become steps, session after session, with the questions of the server and their answers. The expected texts
 /// leave out what was redacted. Requests that open or watch the session, and those without an answer, are left out.
 #[must_use]
 pub fn scenario(trace: &Recording, title: &str) -> String {
-    let mut conversation = Conversation::of(&trace.entries);
-    // The last one first: a question belongs to the request that began last.
-    let places = (0..trace.entries.len()).rev();
-    let mut steps: Vec<Step> = places.filter_map(|place| conversation.step(place)).collect();
-    steps.reverse();
+    let mut steps: Vec<Step> = trace.sessions().iter().flat_map(|session| steps(&session.entries)).collect();
     steps.truncate(MAX_STEPS);
     let mut text = format!("# Made of {} by `pmcp scenario`.\n", title.replace(char::is_control, " "));
     let uses_braces = steps.iter().flatten().any(|(_, value)| has_braces(value));
@@ -48,6 +44,15 @@ pub fn scenario(trace: &Recording, title: &str) -> String {
     }
     text.truncate(text.trim_end().len());
     text + "\n"
+}
+
+/// The steps of one session.
+fn steps(entries: &[Entry]) -> Vec<Step> {
+    let mut conversation = Conversation::of(entries);
+    // The last one first: a question belongs to the request that began last.
+    let mut steps: Vec<Step> = (0..entries.len()).rev().filter_map(|place| conversation.step(place)).collect();
+    steps.reverse();
+    steps
 }
 
 struct Conversation<'a> {
@@ -79,7 +84,7 @@ impl<'a> Conversation<'a> {
                 }
                 Party::Server if is_request => _ = questions.insert(place),
                 Party::Server if notification(&entry.message).is_some() => _ = notifications.insert(place),
-                Party::Client | Party::Server => {}
+                Party::Client | Party::Server | Party::Bridge | Party::Tool => {}
             }
         }
         Self { entries, answers, requests, pages, questions, notifications }
