@@ -6,9 +6,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{Arg, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use protomcp_transport::lines::MAX_LINE;
 
 use crate::exit::Failure;
 
@@ -22,6 +21,7 @@ mod config;
 mod dev;
 pub(crate) mod doctor;
 mod duration;
+mod environment;
 mod exposure;
 mod file_flags;
 pub(crate) mod get;
@@ -31,6 +31,7 @@ pub(crate) mod init;
 pub(crate) mod install;
 mod oauth;
 pub(crate) mod oauth_client;
+pub(crate) mod options;
 mod overview;
 pub(crate) mod parsed;
 pub(crate) mod playground;
@@ -40,6 +41,7 @@ mod refusal;
 pub(crate) mod registry;
 pub(crate) mod report;
 pub(crate) mod schema;
+mod serve;
 mod settings;
 mod settings_file;
 pub(crate) mod shown_url;
@@ -57,20 +59,19 @@ mod words;
 mod workers;
 
 use crate::args::doctor::DoctorOptions;
-use crate::args::http::Protocols;
-use crate::args::parsed::{Endpoint, Options, Parsed, Source, StdioOptions};
-use crate::args::tool::{FileServer, ToolFlags};
+use crate::args::environment::{variable, variables};
+use crate::args::options::{Endpoint, Options, StdioOptions};
+use crate::args::parsed::Parsed;
+use crate::args::serve::Run;
 use crate::args::trace::MockOptions;
-use file_flags::{Served, check_sdk};
+use file_flags::check_sdk;
 use overview::OVERVIEW;
 use refusal::refuse;
 use settings::Settings;
-use upstream::UpstreamFlags;
-use values::size;
 use words::{flags_used, with_values};
 
 const VERSION_LINE: &str = concat!("pmcp version ", env!("CARGO_PKG_VERSION"), "\n");
-const NO_POLL: &str = "--poll is for pmcp dev: run does not watch files";
+const NO_POLL: &str = "--poll is for pmcp dev: run and record do not watch files";
 
 /// Tools in any language, for any MCP host.
 ///
@@ -194,51 +195,6 @@ enum Verb {
     },
 }
 
-/// The transport between client and bridge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transport {
-    /// One client, on standard input and output.
-    Stdio,
-    /// Any number of clients, over Streamable HTTP.
-    Http,
-    /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
-    Sse,
-    /// As `Http`, and of its protocols gRPC alone.
-    Grpc,
-    /// The port of `Http` with WebSocket alone.
-    WebSocket,
-    /// Any number of clients, in proto-mcp or in lines of JSON.
-    Tcp,
-}
-
-#[derive(Debug, Args)]
-struct Run {
-    #[command(flatten)]
-    serve: Serve,
-
-    #[command(flatten)]
-    upstream: UpstreamFlags,
-}
-
-#[derive(Debug, Args)]
-struct Serve {
-    /// Transport to clients: stdio; http for Streamable HTTP and, on the same port, proto-mcp over gRPC and WebSocket; sse
-    /// for these and the older HTTP+SSE; grpc or ws for one of them alone; tcp for proto-mcp and, without --auth and
-    /// --oauth-issuer, JSON-RPC in lines. On stdio clients may speak proto-mcp, too
-    #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
-    transport: Transport,
-
-    #[command(flatten)]
-    tool: ToolFlags,
-
-    /// Longest line from a client on stdio or tcp [default: 64M]; over HTTP use --max-body
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    max_line: Option<u64>,
-
-    #[command(flatten)]
-    http: http::Http,
-}
-
 /// Parses the command line, the program's name included.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
     let words = with_values(words);
@@ -268,10 +224,10 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     match command {
         Verb::Dev(mut dev) => {
             let source = dev.source(&tool_flags)?;
-            dev.serve.options(source, &network_flags)
+            dev.serve.options(source, &network_flags).map(served)
         }
-        Verb::Run(_) if polls => Err(Failure::usage(NO_POLL)),
-        Verb::Run(run) => run.options(&tool_flags, &network_flags),
+        Verb::Run(_) | Verb::Record(_) if polls => Err(Failure::usage(NO_POLL)),
+        Verb::Run(run) => run.options(&tool_flags, &network_flags).map(served),
         Verb::List(list) => list.options().map(|options| Parsed::List(Box::new(options))),
         Verb::Call(call) => call.options().map(|options| Parsed::Call(Box::new(options))),
         Verb::Read(read) => read.options().map(|options| Parsed::Read(Box::new(options))),
@@ -279,7 +235,9 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Verb::Validate(check) => check.options().map(|options| Parsed::Validate(Box::new(options))),
         Verb::Test(test) => test.options().map(|options| Parsed::Test(Box::new(options))),
         Verb::Doctor(options) => Ok(Parsed::Doctor(Box::new(options))),
-        Verb::Record(record) => record.options().map(|options| Parsed::Record(Box::new(options))),
+        Verb::Record(record) => {
+            record.options(&tool_flags, &network_flags).map(|options| Parsed::Record(Box::new(options)))
+        }
         Verb::Replay(replay) => replay.options().map(|options| Parsed::Replay(Box::new(options))),
         Verb::Mock(options) => Ok(Parsed::Mock(Box::new(options))),
         Verb::Scenario(options) => Ok(Parsed::Scenario(Box::new(options))),
@@ -298,83 +256,8 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     }
 }
 
-impl Run {
-    /// The options; `tool_flags` and `network_flags` are those flags on the command line.
-    fn options(self, tool_flags: &[String], network_flags: &[String]) -> Result<Parsed, Failure> {
-        let Self { mut serve, mut upstream } = self;
-        let has_command = upstream.has_command();
-        let of_file = if upstream.names_server() { None } else { serve.tool.take_server() };
-        let of_file = of_file.map(|FileServer { words, file }| {
-            upstream.serve_command(words);
-            file
-        });
-        let source = match upstream.servers(&serve.tool.limits, variable)? {
-            Some(_) if serve.tool.file.is_some() => {
-                return Err(Failure::usage("name either a tool file or servers, not both"));
-            }
-            Some(servers) => {
-                let served = match &of_file {
-                    Some(file) => Served::File(file.path()),
-                    None if has_command => Served::Command,
-                    None => Served::Named,
-                };
-                served.check(tool_flags)?;
-                Source::Servers(Box::new(servers.of_file(of_file)))
-            }
-            None => serve.file(false)?,
-        };
-        serve.options(source, network_flags)
-    }
-}
-
-impl Serve {
-    /// The tool file as the source of tools.
-    fn file(&self, watch: bool) -> Result<Source, Failure> {
-        self.tool.path().map(|path| Source::File { path, watch })
-    }
-
-    /// The options; `network_flags` are the network flags on the command line.
-    fn options(self, source: Source, network_flags: &[String]) -> Result<Parsed, Failure> {
-        if self.tool.has_hosts() && network_flags.iter().any(|flag| flag == "--oauth-tool-scope") {
-            return Err(Failure::usage(
-                "--for cannot be combined with --oauth-tool-scope, which knows tools by their own names",
-            ));
-        }
-        if self.tool.lazy_tools().is_some() && matches!(self.transport, Transport::Grpc | Transport::WebSocket) {
-            return Err(Failure::usage("--lazy-tools has no effect on grpc and ws: clients of proto-mcp see the list"));
-        }
-        let is_http = !matches!(self.transport, Transport::Stdio | Transport::Tcp);
-        if self.max_line.is_some() && is_http {
-            return Err(Failure::usage("--max-line applies to stdio and tcp; over HTTP use --max-body"));
-        }
-        let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
-        self.tool.workers.check()?;
-        let endpoint = match self.transport {
-            Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.http.idle(network_flags)? }),
-            Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),
-            Transport::Http => Endpoint::Http(Box::new(self.http.options(Protocols::Current, variable)?)),
-            Transport::Sse => Endpoint::Http(Box::new(self.http.options(Protocols::WithHttpSse, variable)?)),
-            Transport::Grpc => {
-                Endpoint::Http(Box::new(self.http.options(Protocols::Grpc.check(network_flags)?, variable)?))
-            }
-            Transport::WebSocket => {
-                Endpoint::Http(Box::new(self.http.options(Protocols::WebSocket.check(network_flags)?, variable)?))
-            }
-        };
-        Ok(Parsed::Serve(Box::new(Options { source, tool: self.tool, endpoint })))
-    }
-}
-
-fn transport(text: &str) -> Result<Transport, String> {
-    match text {
-        "stdio" => Ok(Transport::Stdio),
-        "http" => Ok(Transport::Http),
-        "sse" => Ok(Transport::Sse),
-        "grpc" => Ok(Transport::Grpc),
-        "tcp" => Ok(Transport::Tcp),
-        "ws" => Ok(Transport::WebSocket),
-        _ => Err("unknown transport; use stdio, http, sse, grpc, ws or tcp".into()),
-    }
+fn served(options: Options) -> Parsed {
+    Parsed::Serve(Box::new(options))
 }
 
 /// Refuses a command line for hosts that does not serve on standard input and output.
@@ -399,16 +282,6 @@ fn not_for_hosts(flag: &str) -> String {
         "hosts start a server on standard input and output: leave out {flag}, also in pmcp.toml; a server that you start \
          yourself with --transport http is installed by its URL"
     )
-}
-
-/// An environment variable; a value that is not UTF-8 is ignored.
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-/// The names of all variables of the environment.
-fn variables() -> impl Iterator<Item = String> {
-    std::env::vars_os().filter_map(|(name, _)| name.into_string().ok())
 }
 
 #[cfg(test)]

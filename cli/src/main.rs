@@ -12,6 +12,7 @@ mod lending;
 mod log;
 mod nearest;
 mod proto_remote;
+mod recorder;
 mod registries;
 mod remote;
 mod schema;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     let code = match args::parse(std::env::args_os()) {
         Ok(Parsed::Print(text)) => exit::code(exit::print(&text)),
         Ok(Parsed::NoCommand(help)) => exit::no_command(&help),
-        Ok(Parsed::Serve(options)) => exit::code(serve::run(*options)),
+        Ok(Parsed::Serve(options)) => exit::code(serve::run(*options, None)),
         Ok(Parsed::List(options)) => exit::code(client::list(*options)),
         Ok(Parsed::Call(options)) => exit::code(client::call(*options)),
         Ok(Parsed::Read(options)) => exit::code(client::read(*options)),

@@ -19,14 +19,16 @@ use std::time::Duration;
 use tokio::runtime;
 use tokio::task::JoinError;
 
-use crate::args::parsed::{Endpoint, Options};
+use crate::args::options::{Endpoint, Options};
 use crate::exit::Failure;
+use crate::recorder::Recorder;
 
 /// The time in which aborted tasks must release their resources.
 const LAST_TASKS: Duration = Duration::from_secs(1);
 
-/// Serves until the client disconnects or a signal stops the bridge.
-pub(crate) fn run(options: Options) -> Result<(), Failure> {
+/// Serves until the client disconnects or a signal stops the bridge. With a recorder each message is written down; clients
+/// speak JSON-RPC then, over stdio or Streamable HTTP.
+pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Failure> {
     let Options { source, tool, endpoint } = options;
     let is_network = !matches!(endpoint, Endpoint::Stdio(_));
     // One client and one process need one thread: every hop between threads costs more than the work of a call.
@@ -35,9 +37,9 @@ pub(crate) fn run(options: Options) -> Result<(), Failure> {
     let runtime = builder.enable_all().build().map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let outcome = runtime.block_on(async {
         match endpoint {
-            Endpoint::Stdio(options) => stdio::serve(source, &tool, options).await,
+            Endpoint::Stdio(options) => stdio::serve(source, &tool, options, recorder).await,
             // In the future of `block_on`, I/O is twice as slow.
-            Endpoint::Http(options) => joined(tokio::spawn(http::serve(source, tool, *options)).await),
+            Endpoint::Http(options) => joined(tokio::spawn(http::serve(source, tool, *options, recorder)).await),
             Endpoint::Tcp(options) => joined(tokio::spawn(tcp::serve(source, tool, *options)).await),
         }
     });

@@ -1,21 +1,48 @@
-//! `pmcp record`, `pmcp replay`, `pmcp mock` and `pmcp scenario`: messages between pipes. What they mean is decided in `protomcp-trace`.
+//! `pmcp record`, `pmcp replay`, `pmcp mock` and `pmcp scenario`: messages between pipes. Their meaning is decided in
+//! `protomcp-trace`.
 
 mod mock;
-mod new_file;
 mod parts;
 mod record;
 mod replay;
 mod scenario;
 
+use protomcp_trace::Redaction;
 use tokio::runtime::Builder;
 
+use crate::args::options::{Endpoint, Options, Source, StdioOptions};
 use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions, ScenarioSource};
+use crate::args::upstream_config::StdioCommand;
 use crate::exit::Failure;
 use crate::log;
+use crate::recorder::Recorder;
+use crate::serve;
 
-/// Serves a server on standard input and output, and records its messages.
+/// Serves a server, and records its messages.
 pub(crate) fn record(options: RecordOptions) -> Result<(), Failure> {
-    block_on(record::record(options))
+    let RecordOptions { serve: options, to, names, patterns } = options;
+    let redaction = Redaction::with_names(names)
+        .with_patterns(&patterns)
+        .map_err(|error| Failure::usage(format!("invalid --redact-pattern: {error}")))?;
+    let recorder = Recorder::create(&to, redaction)?;
+    let outcome = match passed_on(&options) {
+        Some((command, max_line)) => block_on(record::record(command, max_line, &options.tool, &recorder)),
+        None => serve::run(options, Some(recorder.clone())),
+    };
+    if outcome.is_err() {
+        recorder.discard_if_empty();
+    }
+    outcome
+}
+
+/// A command whose messages are passed on as they are, and the longest line from the host.
+fn passed_on(options: &Options) -> Option<(&StdioCommand, usize)> {
+    match (&options.source, &options.endpoint) {
+        (Source::Servers(servers), Endpoint::Stdio(StdioOptions { max_line, .. })) if !options.tool.changes_tools() => {
+            Some((servers.plain_command()?, *max_line))
+        }
+        _ => None,
+    }
 }
 
 /// Sends a recorded conversation to a server, and compares its answers.

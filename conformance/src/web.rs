@@ -134,6 +134,11 @@ impl Web {
         self.headers.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Leaves this header out of all further requests.
+    pub fn forget(&mut self, name: &str) {
+        self.headers.retain(|(known, _)| known != name);
+    }
+
     /// Sends a request and reads the whole response.
     ///
     /// # Panics

@@ -5,6 +5,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use protomcp_conformance::{Sandbox, Web, living};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 const TOOLS: &str = r#"
@@ -46,9 +47,78 @@ fn run(sandbox: &Sandbox, words: &[&str]) -> (Option<i32>, String, String) {
 fn a_trace_has_the_messages_and_no_secret() {
     let (_sandbox, trace) = recorded();
     let lines: Vec<Value> = trace.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
-    assert_eq!((&lines[0]["trace"], &lines[0]["version"]), (&json!("mcp"), &json!(1)));
-    assert_eq!((&lines[1]["from"], &lines[1]["message"]["method"]), (&json!("client"), &json!("initialize")));
+    assert_eq!((&lines[0]["trace"], &lines[0]["version"]), (&json!("mcp"), &json!(2)));
+    let first = lines.iter().find(|line| line["wire"] == "client").expect("the host has begun");
+    assert_eq!((&first["from"], &first["message"]["method"]), (&json!("client"), &json!("initialize")));
     assert!(!trace.contains("sesame") && trace.contains("signed in with [redacted]"), "{trace}");
+}
+
+#[test]
+fn a_trace_has_the_wire_of_the_tool_process() {
+    let (_sandbox, trace) = recorded();
+    let lines = || trace.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
+    let tool: Vec<Value> = lines().filter(|line| line["wire"] == "tool").collect();
+    assert_eq!((&tool[0]["from"], &tool[0]["message"]["list_tools"]), (&json!("bridge"), &json!({})));
+    let calls: Vec<&Value> = tool.iter().filter(|line| line["message"]["call_tool"].is_object()).collect();
+    let shown: Vec<_> = calls.iter().map(|line| &line["message"]["call_tool"]["name"]).collect();
+    assert_eq!(shown, ["add", "sign_in"]);
+    let arguments = calls[1]["message"]["call_tool"]["arguments_json"].as_str().expect("they are text");
+    assert!(arguments.contains("[redacted]") && !trace.contains("sesame"), "{arguments}");
+    let is_answer = |line: &&Value| line["message"]["request_id"] == calls[0]["message"]["request_id"];
+    let answer = tool.iter().rfind(is_answer).expect("the call was answered");
+    assert!(answer["from"] == "tool" && answer["message"]["call_result"].is_object(), "{answer}");
+}
+
+#[test]
+fn sessions_over_http_are_recorded_and_replayed_apart() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let record =
+        ["record", "tools.py", "--to", "trace.jsonl", "--transport", "http", "--port", "0", "--auth", "token:T"];
+    let mut one = Web::launch(sandbox.clone(), sandbox.pmcp(&record).env("T", "t0k"));
+    assert_eq!(one.call("add", &json!({"a": 7, "b": 7})).status, 401);
+    one.carry("authorization", "Bearer t0k");
+    for b in [2, 3] {
+        // A client that begins anew has the ids of the one before.
+        assert!(one.initialize()["capabilities"].is_object());
+        assert!(one.call("add", &json!({"a": 1, "b": b})).body.contains(&(1 + b).to_string()));
+        one.forget("mcp-session-id");
+    }
+    one.process().signal(Signal::TERM);
+    assert!(one.process().exit().success(), "{}", one.process().stderr());
+    let trace = fs::read_to_string(sandbox.path("trace.jsonl")).expect("it was written");
+    assert!(!trace.contains("t0k") && !trace.contains(r#""a":7"#), "{trace}");
+    assert!(trace.contains(r#""session":2"#) && !trace.contains(r#""session":3"#), "{trace}");
+    let strict = ["replay", "trace.jsonl", "tools.py", "--strict"];
+    let (code, text, error) = run(&sandbox, &strict);
+    assert!(code == Some(0) && text == "10 messages, no difference\n", "{text}{error}");
+    let mock = sandbox.pmcp(&["mock", "trace.jsonl"]).start();
+    mock.initialize();
+    assert_eq!(mock.text("add", &json!({"a": 1, "b": 3})), "4", "the mock has the answers of all sessions");
+    mock.hang_up();
+    sandbox.write("tools.py", TOOLS.replace("str(a + b)", "str(a + b if b == 2 else 0)"));
+    let (code, text, _) = run(&sandbox, &strict);
+    assert!(code == Some(1) && text.contains("is \"0\", and was \"4\""), "{text}");
+}
+
+#[test]
+fn a_full_disk_ends_the_trace_and_not_the_conversation() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    // The limit is 2 KiB for each file; without the signal a write beyond it fails as on a full disk.
+    let script = "trap '' XFSZ; ulimit -f 4; exec \"$@\"";
+    let pmcp = sandbox.pmcp(&["-c", script, "sh"]).program("/bin/sh").arg(protomcp_conformance::pmcp());
+    let host = ["record", "tools.py", "--to", "trace.jsonl"].iter().fold(pmcp, |pmcp, word| pmcp.arg(*word)).start();
+    host.initialize();
+    for _ in 0..20 {
+        assert_eq!(host.text("add", &json!({"a": 1, "b": 2})), "3");
+    }
+    host.hang_up();
+    assert!(host.exit().success());
+    assert!(host.stderr().contains("cannot write the trace: "), "{}", host.stderr());
+    let trace = fs::read_to_string(sandbox.path("trace.jsonl")).expect("it was written");
+    assert!(trace.ends_with("}\n") && trace.len() <= 2048, "{trace}");
+    assert!(trace.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{trace}");
 }
 
 #[test]
@@ -244,6 +314,10 @@ fn mistakes_about_traces_are_named() {
         ),
         (&["replay", "bad.jsonl", "tools.py", "--ignore", "x"], "expected a JSON pointer"),
         (&["record", "--to", "a.jsonl", "--", "no-such-program"], "program not found: no-such-program"),
+        (&["record", "tools.py", "--to", "a.jsonl", "--transport", "tcp"], "use --transport stdio or http"),
+        (&["record", "tools.py", "--to", "a.jsonl", "--client-id", "x"], "--client-id is for --upstream"),
+        (&["record", "http://localhost:1/mcp", "--to", "a.jsonl", "--", "true"], "both http://localhost:1/mcp and a"),
+        (&["replay", "bad.jsonl", "tools.py", "--client-id", "x"], "so are --client-id"),
     ];
     for (words, part) in rows {
         let (code, _, error) = run(&sandbox, words);

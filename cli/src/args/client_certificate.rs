@@ -1,5 +1,6 @@
 //! The certificate that `pmcp` presents to servers.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,17 @@ impl ClientCertificate {
             return Err(Failure::usage("--client-cert is for a server at https, protos, grpcs or wss"));
         }
         Ok(())
+    }
+
+    /// True if one is given.
+    pub(super) fn is_given(&self) -> bool {
+        self.client_cert.is_some()
+    }
+
+    /// The same flags as words.
+    pub(super) fn words(&self) -> impl Iterator<Item = OsString> {
+        let flags = [("--client-cert", &self.client_cert), ("--client-key", &self.client_key)];
+        flags.into_iter().filter_map(|(flag, path)| Some([flag.into(), path.clone()?.into()])).flatten()
     }
 
     /// The TLS of connections to the server.

@@ -8,9 +8,9 @@ use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use protomcp_watch::Watch;
 
-use crate::args::Serve;
 use crate::args::file_flags::Served;
-use crate::args::parsed::Source;
+use crate::args::options::Source;
+use crate::args::serve::Serve;
 use crate::args::tool::FileServer;
 use crate::args::upstream::{PolicyFlags, ProtocolFlag, SessionFlags, Upstreams};
 use crate::args::watched_paths;

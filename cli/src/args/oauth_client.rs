@@ -1,5 +1,7 @@
 //! The OAuth client that `pmcp` is towards servers at a URL, if it was registered by hand.
 
+use std::ffi::OsString;
+
 use clap::Args;
 use protomcp_oauth::{ClientSecret, ConfiguredClient, OAuthConfig, Url, UrlError};
 
@@ -38,6 +40,18 @@ pub(crate) struct RegisteredClient {
 impl OAuthClientFlags {
     pub(super) fn is_given(&self) -> bool {
         self.client_id.is_some()
+    }
+
+    /// The same flags as words.
+    pub(super) fn words(&self) -> impl Iterator<Item = OsString> {
+        let port = self.client_port.map(|port| port.to_string());
+        let flags = [
+            ("--client-id", self.client_id.clone()),
+            ("--client-secret-env", self.client_secret_env.clone()),
+            ("--client-issuer", self.client_issuer.clone()),
+            ("--client-port", port),
+        ];
+        flags.into_iter().filter_map(|(flag, value)| Some(format!("{flag}={}", value?).into()))
     }
 
     /// The client that the flags name. `variable` looks up the environment.

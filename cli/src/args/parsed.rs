@@ -1,18 +1,13 @@
 //! Parsed command lines.
 
-use std::path::PathBuf;
-
 use crate::args::bundle::BundleOptions;
 use crate::args::client::{CallOptions, ListOptions};
 use crate::args::doctor::DoctorOptions;
 use crate::args::get::{PromptOptions, ReadOptions};
-use crate::args::http::HttpOptions;
+use crate::args::options::Options;
 use crate::args::playground::PlaygroundOptions;
-use crate::args::tcp::TcpOptions;
 use crate::args::test::TestOptions;
-use crate::args::tool::ToolFlags;
 use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions, ScenarioSource};
-use crate::args::upstream::Upstreams;
 use crate::args::validate::ValidateOptions;
 use crate::args::{init, install, schema};
 
@@ -61,42 +56,4 @@ pub(crate) enum Parsed {
     Uninstall(Box<install::Uninstall>),
     /// Print them.
     Status(Box<install::Status>),
-}
-
-/// The options of `dev` and `run`.
-#[derive(Debug)]
-pub(crate) struct Options {
-    pub(crate) source: Source,
-    pub(crate) tool: ToolFlags,
-    pub(crate) endpoint: Endpoint,
-}
-
-/// The tools to serve.
-#[derive(Debug)]
-pub(crate) enum Source {
-    /// The tools of a tool file.
-    File {
-        path: PathBuf,
-        /// Reload it when it changes.
-        watch: bool,
-    },
-    /// The tools of MCP servers.
-    Servers(Box<Upstreams>),
-}
-
-/// The transport with its options.
-#[derive(Debug)]
-pub(crate) enum Endpoint {
-    Stdio(StdioOptions),
-    Http(Box<HttpOptions>),
-    Tcp(Box<TcpOptions>),
-}
-
-/// Standard input and output.
-#[derive(Debug)]
-pub(crate) struct StdioOptions {
-    /// The longest line, in bytes.
-    pub(crate) max_line: usize,
-    /// Network flags on the command line, which have no effect on stdio.
-    pub(crate) idle: Vec<String>,
 }

@@ -17,19 +17,19 @@ use crate::args::settings_file::{self, FILE};
 use crate::exit::Failure;
 
 /// The commands that use a tool file.
-const VERBS: [&str; 11] =
-    ["dev", "run", "list", "call", "read", "prompt", "validate", "playground", "test", "doctor", "bundle"];
+const VERBS: [&str; 12] =
+    ["dev", "run", "list", "call", "read", "prompt", "validate", "playground", "test", "doctor", "bundle", "record"];
 /// Flags of this heading choose other servers than a tool file, so a setting of a tool file cannot.
 const NOT_FOR_FILES: &str = "Servers";
 /// The flag of that heading that is for tool files, too. In the file its paths are relative to the file.
 pub(super) const WATCH: &str = "watch";
 /// Flags that are about one command line. Headers and OAuth clients are for servers at a URL.
-const NOT_SETTINGS: [&str; 7] =
-    ["help", "answer", "header", "client-id", "client-secret-env", "client-issuer", "client-port"];
+const NOT_SETTINGS: [&str; 8] =
+    ["help", "answer", "header", "client-id", "client-secret-env", "client-issuer", "client-port", "to"];
 /// Flags of tool files, which variables leave as they are in front of other servers.
 const TOOL_FILES_ONLY: [&str; 3] = ["runtime", "sdk", WATCH];
 /// Flags without a meaning for a command that accepts them to say so, and one whose name has another meaning there.
-const NOT_OF: [(&str, &str); 2] = [("run", "poll"), ("test", WATCH)];
+const NOT_OF: [(&str, &str); 3] = [("run", "poll"), ("record", "poll"), ("test", WATCH)];
 
 /// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]

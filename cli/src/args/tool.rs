@@ -233,6 +233,11 @@ impl ToolFlags {
         Some(FileServer { words, file })
     }
 
+    /// True if clients do not see the tools as the server has them, or each request is a line in the log.
+    pub(crate) fn changes_tools(&self) -> bool {
+        self.has_hosts() || self.view.lazy_tools || self.access_log
+    }
+
     /// True if definitions are adapted to hosts.
     pub(super) fn has_hosts(&self) -> bool {
         !self.view.hosts.is_empty()

@@ -8,17 +8,18 @@ use clap::{Args, ValueEnum};
 
 use crate::args::choices::Sdk;
 use crate::args::client::{Target, both, headers, no_server};
+use crate::args::client_certificate::ClientCertificate;
+use crate::args::oauth_client::OAuthClientFlags;
+use crate::args::options::Options;
+use crate::args::serve::{Run, Transport};
 use crate::args::values::call_time;
 use crate::exit::Failure;
 use crate::log::{LogFlags, LogLevel};
 
-/// The flags of `pmcp record`.
+/// The flags of `pmcp record`: the trace, and all flags of `pmcp run`.
 #[derive(Debug, Args)]
 #[command(after_help = RECORD)]
 pub(super) struct Record {
-    /// A tool file, or the URL of an MCP server; neither with a command after --
-    target: Option<String>,
-
     /// The file for the trace. If it exists, the next one is used: bug-2.jsonl after bug.jsonl
     #[arg(long, value_name = "FILE")]
     to: PathBuf,
@@ -32,7 +33,7 @@ pub(super) struct Record {
     patterns: Vec<String>,
 
     #[command(flatten)]
-    server: TracedServer,
+    run: Run,
 }
 
 /// The flags of `pmcp replay`.
@@ -91,6 +92,12 @@ struct TracedServer {
     #[arg(long = "header", value_name = "HEADER")]
     headers: Vec<String>,
 
+    #[command(flatten)]
+    certificate: ClientCertificate,
+
+    #[command(flatten)]
+    oauth: OAuthClientFlags,
+
     /// Run the tool file with this program instead of the one for its extension
     #[arg(long, value_name = "PROGRAM")]
     runtime: Option<OsString>,
@@ -114,9 +121,13 @@ struct TracedServer {
 const RECORD: &str = "\
 Examples:
   pmcp record tools.py --to bug.jsonl                serve tools.py on stdio, and keep what is said
+  pmcp record tools.py --to bug.jsonl --transport http
+                                                     the same for clients over Streamable HTTP
   pmcp record --to bug.jsonl -- npx -y some-server   any MCP server
+  pmcp record https://example.com/mcp --to bug.jsonl a server at a URL, to which you sign in if it asks
 
-A host that starts this command sees the server itself. docs/traces.md describes the file, and what is replaced in it.";
+The trace of a tool file has its own wire, too. A host that starts this command with a command after -- sees that server \
+itself, unless a flag changes its tools. docs/traces.md describes the file, and what is replaced in it.";
 
 const REPLAY: &str = "\
 Examples:
@@ -140,12 +151,10 @@ What was redacted may differ. Edit the file as any other scenario: docs/scenario
 /// The options of `pmcp record`.
 #[derive(Debug)]
 pub(crate) struct RecordOptions {
-    pub(crate) target: Target,
+    pub(crate) serve: Options,
     pub(crate) to: PathBuf,
     pub(crate) names: Vec<String>,
     pub(crate) patterns: Vec<String>,
-    pub(crate) log_level: LogLevel,
-    pub(crate) log: LogFlags,
 }
 
 /// The options of `pmcp replay`.
@@ -161,10 +170,14 @@ pub(crate) struct ReplayOptions {
 }
 
 impl Record {
-    pub(super) fn options(self) -> Result<RecordOptions, Failure> {
-        let Self { target, to, names, patterns, server } = self;
-        let (log_level, log) = (server.log_level, server.log);
-        Ok(RecordOptions { target: server.target(target, "record")?, to, names, patterns, log_level, log })
+    /// The options; `tool_flags` and `network_flags` are those flags on the command line.
+    pub(super) fn options(self, tool_flags: &[String], network_flags: &[String]) -> Result<RecordOptions, Failure> {
+        let Self { to, names, patterns, mut run } = self;
+        run.take_url()?;
+        if !matches!(run.serve.transport, Transport::Stdio | Transport::Http) {
+            return Err(Failure::usage("a trace has messages of JSON-RPC: use --transport stdio or http"));
+        }
+        Ok(RecordOptions { serve: run.options(tool_flags, network_flags)?, to, names, patterns })
     }
 }
 
@@ -177,18 +190,18 @@ impl Replay {
 }
 
 impl TracedServer {
-    fn target(self, word: Option<String>, verb: &str) -> Result<Target, Failure> {
-        match (word, self.command) {
+    fn target(mut self, word: Option<String>, verb: &str) -> Result<Target, Failure> {
+        match (word, std::mem::take(&mut self.command)) {
             (Some(word), command) if command.is_empty() => match Target::of(word)? {
                 Target::Proto(_) => {
                     Err(Failure::usage("a trace has messages of JSON-RPC: name a URL with http or https"))
                 }
-                Target::File(_) | Target::Command(_) if !self.headers.is_empty() => Err(no_url()),
+                Target::File(_) | Target::Command(_) if self.is_for_url() => Err(no_url()),
                 Target::File(path) => with_flags(path, self.runtime, self.sdk),
                 Target::Url(_) | Target::Command(_) if self.runtime.is_some() || self.sdk.is_some() => {
                     Err(Failure::usage("--runtime and --sdk are for tool files"))
                 }
-                Target::Url(url) => with_headers(url, &self.headers),
+                Target::Url(url) => self.with_url_flags(url),
                 target => Ok(target),
             },
             (Some(word), _) => Err(both(&word)),
@@ -196,9 +209,27 @@ impl TracedServer {
             (None, _) if self.runtime.is_some() || self.sdk.is_some() => {
                 Err(Failure::usage("--runtime and --sdk are for tool files"))
             }
-            (None, _) if !self.headers.is_empty() => Err(no_url()),
+            (None, _) if self.is_for_url() => Err(no_url()),
             (None, command) => Ok(Target::Command(command)),
         }
+    }
+
+    /// True if a flag is for servers at a URL.
+    fn is_for_url(&self) -> bool {
+        !self.headers.is_empty() || self.oauth.is_given() || self.certificate.is_given()
+    }
+
+    /// The server at a URL; with flags the command of this program that serves it with them. Variables in headers are
+    /// filled in there.
+    fn with_url_flags(&self, url: String) -> Result<Target, Failure> {
+        headers(&self.headers, &|name: &str| std::env::var(name).ok())?;
+        self.certificate.check(Some(&url))?;
+        let headers = self.headers.iter().map(|header| OsString::from(format!("--header={header}")));
+        let flags: Vec<OsString> = headers.chain(self.oauth.words()).chain(self.certificate.words()).collect();
+        if flags.is_empty() {
+            return Ok(Target::Url(url));
+        }
+        Ok(Target::Command([own()?, "run".into(), "--upstream".into(), url.into()].into_iter().chain(flags).collect()))
     }
 }
 
@@ -211,24 +242,17 @@ fn with_flags(path: PathBuf, runtime: Option<OsString>, sdk: Option<Sdk>) -> Res
     if flags.is_empty() {
         return Ok(Target::File(path));
     }
-    let own = std::env::current_exe().map_err(|error| Failure::failed(format!("this program has no path: {error}")))?;
-    Ok(Target::Command([own.into(), "run".into(), path.into()].into_iter().chain(flags).collect()))
+    Ok(Target::Command([own()?, "run".into(), path.into()].into_iter().chain(flags).collect()))
 }
 
-/// The server at a URL; with headers the command of this program that serves it with them. Variables in them are filled in
-/// there.
-fn with_headers(url: String, given: &[String]) -> Result<Target, Failure> {
-    headers(given, &|name: &str| std::env::var(name).ok())?;
-    if given.is_empty() {
-        return Ok(Target::Url(url));
-    }
+/// The path of this program.
+fn own() -> Result<OsString, Failure> {
     let own = std::env::current_exe().map_err(|error| Failure::failed(format!("this program has no path: {error}")))?;
-    let flags = given.iter().map(|header| OsString::from(format!("--header={header}")));
-    Ok(Target::Command([own.into(), "run".into(), "--upstream".into(), url.into()].into_iter().chain(flags).collect()))
+    Ok(own.into())
 }
 
 fn no_url() -> Failure {
-    Failure::usage("--header is for servers at a URL")
+    Failure::usage("--header is for servers at a URL, and so are --client-id and --client-cert")
 }
 
 fn pointer(text: &str) -> Result<String, String> {

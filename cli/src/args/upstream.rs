@@ -104,7 +104,7 @@ pub(super) struct UpstreamFlags {
 
     /// A header of each request to the URL of --upstream, as "name: value"; may be repeated. ${NAME} is an environment
     /// variable
-    #[arg(long = "header", value_name = "HEADER", requires = "upstream")]
+    #[arg(long = "header", value_name = "HEADER")]
     headers: Vec<String>,
 
     #[command(flatten)]
@@ -174,6 +174,15 @@ impl UpstreamFlags {
         self.command = words;
     }
 
+    /// Serves the server at this URL, as if --upstream named it. False if a flag or a command names another.
+    pub(super) fn serve_url(&mut self, url: String) -> bool {
+        let is_free = !self.names_server();
+        if is_free {
+            self.upstream = Some(url);
+        }
+        is_free
+    }
+
     /// The servers that the flags name; `None` if they name none. `variable` looks up the environment.
     pub(super) fn servers(
         self,
@@ -186,6 +195,9 @@ impl UpstreamFlags {
         }
         if self.protocol.is_given() && self.command.is_empty() {
             return Err(Failure::usage("--upstream-protocol is for a command after --"));
+        }
+        if !self.headers.is_empty() && self.upstream.is_none() {
+            return Err(Failure::usage("--header is for servers at a URL: --upstream URL"));
         }
         self.certificate.check(self.upstream.as_deref())?;
         let client = self.oauth.client(&variable)?;
@@ -270,6 +282,17 @@ impl Upstreams {
     /// For a file that is served as a command.
     pub(super) fn of_file(self, file: Option<ServedFile>) -> Self {
         Self { file, ..self }
+    }
+
+    /// The only server, if it is a command whose messages clients could see as they are.
+    pub(crate) fn plain_command(&self) -> Option<&StdioCommand> {
+        let is_plain = self.policy.is_none() && self.sessions.given().is_none() && self.file.is_none();
+        match &self.entries[..] {
+            [Entry { location: Location::Command(command), .. }] if command.protocol == CommandProtocol::Json => {
+                Some(command).filter(|_| is_plain)
+            }
+            _ => None,
+        }
     }
 
     /// The servers in words, for the log.

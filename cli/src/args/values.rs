@@ -36,3 +36,18 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     let number: u64 = digits.parse().map_err(|_| "expected bytes, or a number with K, M or G")?;
     number.checked_mul(unit).filter(|&bytes| bytes > 0).ok_or_else(|| "expected a size between 1 and 16E".into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units() {
+        for (text, bytes) in [("1", 1), ("10K", 10 << 10), ("64M", 64 << 20), ("2GiB", 2 << 30), ("7b", 7)] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "K", "1X", "-1", "1.5M", "99999999999G"] {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

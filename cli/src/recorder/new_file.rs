@@ -14,7 +14,7 @@ const MAX_FILES: usize = 1000;
 
 /// Creates the file, or one with a number before its extension if it exists: a host that starts its servers again has the
 /// same command line each time.
-pub(super) fn create(path: &Path) -> Result<(File, PathBuf), Failure> {
+pub(crate) fn create(path: &Path) -> Result<(File, PathBuf), Failure> {
     let shown = path.display();
     let is_other = path.metadata().is_ok_and(|found| !found.is_file());
     if is_other || path.file_name().is_none() {

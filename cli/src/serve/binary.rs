@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bufmcp::{AnyServer, BinaryServer, ToolSchemas};
-use protomcp_descriptors::registry::Resolver;
 use protomcp_check::{ForHosts, HostLayer};
+use protomcp_descriptors::registry::Resolver;
 use protomcp_server::layer::admission::{AdmissionLayer, Admitting};
 use protomcp_server::layer::lazy_tools::{LazyTools, WithLazyTools};
 use protomcp_server::{Server, Service};

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use protomcp_bufmcp::CommandServer;
 use protomcp_bridge::SpawnError;
+use protomcp_bufmcp::CommandServer;
 use protomcp_client::{Command, CommandTransport};
 use protomcp_gateway::{Builder, Era, Gateway, GatewayError, Upstream};
 use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};

@@ -15,11 +15,12 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::args::http::{HttpOptions, Protocols};
-use crate::args::parsed::Source;
+use crate::args::options::Source;
 use crate::args::tls::TlsFiles;
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
+use crate::recorder::{Recorder, recorded};
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
@@ -32,11 +33,17 @@ use crate::serve::typed;
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
-pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) -> Result<(), Failure> {
+pub(super) async fn serve(
+    source: Source,
+    tool: ToolFlags,
+    http: HttpOptions,
+    recorder: Option<Recorder>,
+) -> Result<(), Failure> {
     let is_live = live::is_watched(&source);
     log::start_with(tool.log_level, tool.log, is_live);
     let mut signals = Signals::new()?;
-    let front = Front::open(http, &tool).await?;
+    recorder.iter().for_each(Recorder::announce);
+    let front = Front { recorder, ..Front::open(http, &tool).await? };
     if is_live {
         match typed::commands(front.url.clone(), front.http.headers.clone()) {
             Ok(commands) => {
@@ -48,7 +55,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, http: HttpOptions) ->
     }
     match source {
         Source::File { path, watch } => {
-            let (bridge, starting) = tool.bridge(&path, watch).launch();
+            let (bridge, starting) = recorded(tool.bridge(&path, watch), front.recorder.as_ref()).launch();
             let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
             let (drain, draining) = oneshot::channel();
@@ -86,6 +93,8 @@ struct Front {
     terms: Terms,
     /// For the log.
     url: String,
+    /// The trace, if one is written.
+    recorder: Option<Recorder>,
 }
 
 /// The listeners at work.
@@ -125,22 +134,27 @@ impl Front {
         // Clients of Streamable HTTP may be older than TLS 1.3.
         let is_old = matches!(http.protocols, Protocols::Current | Protocols::WithHttpSse);
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
-        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool), url })
+        Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool), url, recorder: None })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
-        let Self { http, sockets, monitoring, config, terms, url } = self;
+        let Self { http, sockets, monitoring, config, terms, url, recorder } = self;
         let binary = terms.over_http(server.clone(), http.config.limits.max_body);
         let max_sessions = http.config.limits.max_sessions;
         let service = StreamableHttp::new(terms.json(server.clone()), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service, terms.admission().clone());
         let mut routes = Routes::new(service.clone());
-        if http.protocols != Protocols::WebSocket {
+        // A trace has messages of JSON-RPC.
+        let is_recorded = recorder.is_some();
+        if let Some(recorder) = recorder {
+            routes = routes.observed_by(recorder);
+        }
+        if http.protocols != Protocols::WebSocket && !is_recorded {
             let grpc = GrpcService::new(&binary).with_health(readiness.clone());
             routes = routes.with_protocol(if http.observe.grpc_reflection { grpc.with_reflection() } else { grpc });
         }
-        if http.protocols != Protocols::Grpc {
+        if http.protocols != Protocols::Grpc && !is_recorded {
             routes = routes.with_protocol(WebSockets::new(binary).with_max_conversations(max_sessions));
         }
         if matches!(http.protocols, Protocols::Grpc | Protocols::WebSocket) {

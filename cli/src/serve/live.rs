@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use crate::args::parsed::Source;
+use crate::args::options::Source;
 use crate::init::shell_word;
 
 /// True if the author of a tool file or a server has started this program in a terminal, to see what becomes of each save. On

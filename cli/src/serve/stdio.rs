@@ -3,18 +3,20 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use protomcp_bufmcp::{BinaryPeer, BinaryServeError, DetectOptions, Rewound, ServeAnyError, peek_line};
 use protomcp_bridge::RunError;
+use protomcp_bufmcp::{BinaryPeer, BinaryServeError, DetectOptions, Rewound, ServeAnyError, peek_line};
 use protomcp_gateway::Era;
-use protomcp_server::ServeError;
+use protomcp_server::{ServeError, Server, Service};
+use protomcp_transport::lines::Lines;
 use protomcp_transport::{TransportError, stdio};
 use serde::Deserialize;
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::args::parsed::{Source, StdioOptions};
+use crate::args::options::{Source, StdioOptions};
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
+use crate::recorder::{Recorder, recorded};
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::live;
@@ -24,7 +26,12 @@ use crate::serve::run::{Signals, Wish, failure, prepare};
 const MAX_FIRST: usize = 64 * 1024;
 
 /// Serves until the client disconnects or a signal ends it.
-pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOptions) -> Result<(), Failure> {
+pub(super) async fn serve(
+    source: Source,
+    tool: &ToolFlags,
+    options: StdioOptions,
+    recorder: Option<Recorder>,
+) -> Result<(), Failure> {
     // Before descriptor 0 is another.
     let is_live = live::is_watched(&source);
     let is_terminal = io::stdin().is_terminal();
@@ -32,9 +39,8 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
     let (reader, writer) =
         stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
     log::start_with(tool.log_level, tool.log, is_live);
-    let detect =
-        DetectOptions { max_line: options.max_line, max_line_setting: Some("--max-line"), ..DetectOptions::STDIO };
-    let terms = Terms::new(tool);
+    recorder.iter().for_each(Recorder::announce);
+    let front = Front { terms: Terms::new(tool), max_line: options.max_line, recorder };
     for flag in options.idle {
         tracing::warn!("{flag} has no effect on stdio: there is one host, the one that started this program");
     }
@@ -44,10 +50,10 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
             if is_live {
                 tracing::info!("{}", live::advice(&path));
             }
-            let (bridge, starting) = tool.bridge(&path, watch).launch();
-            let server = terms.both(bridge.server());
+            let (bridge, starting) = recorded(tool.bridge(&path, watch), front.recorder.as_ref()).launch();
+            let server = bridge.server();
             let run = prepare((bridge, starting), signals, format!("{} on stdio", path.display()));
-            match run.serve(server.serve_any(reader, writer, BinaryPeer::default(), detect)).await {
+            match run.serve(front.serve(server, reader, writer)).await {
                 Ok(()) => Ok(()),
                 Err(RunError::Serve(error)) => Err(error),
                 Err(error) => return Err(failure(&error)),
@@ -64,21 +70,53 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, options: StdioOption
                     () = stopped(&mut signals) => return Ok(()),
                 },
             };
-            let remote = terms.remote(servers.limits.timeout);
+            let remote = front.terms.remote(servers.limits.timeout);
             let era = era(&reader);
             let gateway = tokio::select! {
                 gateway = gateway::open(&servers, &remote, era, &mut signals) => gateway?,
                 gone = gone(&mut reader, tool.limits.drain_timeout) => return gone,
             };
             tracing::info!("serving on stdio, as a gateway to {}", servers.names());
-            let server = terms.both(gateway::server(&gateway, &servers));
-            let serving = async move { server.serve_any(reader, writer, BinaryPeer::default(), detect).await };
+            let serving = front.serve(gateway::server(&gateway, &servers), reader, writer);
             gateway::serve(gateway, serving, signals, || {}).await
         }
     };
     match outcome {
         Err(error) if !is_gone(&error) => Err(Failure::failed(error.to_string())),
         _ => Ok(()),
+    }
+}
+
+/// The conversation with the client.
+struct Front {
+    terms: Terms,
+    /// The longest line, in bytes.
+    max_line: usize,
+    /// The trace, if one is written.
+    recorder: Option<Recorder>,
+}
+
+impl Front {
+    /// Serves the client, in the protocol of its first bytes; if it is recorded, in JSON-RPC.
+    async fn serve<S, R, W>(self, server: Server<S>, reader: R, writer: W) -> Result<(), ServeAnyError>
+    where
+        S: Service,
+        R: AsyncRead + Unpin + Send + 'static,
+        W: AsyncWrite + Unpin + Send + 'static,
+    {
+        let Self { terms, max_line, recorder } = self;
+        let max_line_setting = "--max-line";
+        match recorder {
+            Some(recorder) => {
+                let lines = Lines::new(reader, writer).with_max_line(max_line).with_max_line_name(max_line_setting);
+                Ok(terms.json(server).serve(recorder.observed(lines)).await?)
+            }
+            None => {
+                let max_line_setting = Some(max_line_setting);
+                let detect = DetectOptions { max_line, max_line_setting, ..DetectOptions::STDIO };
+                terms.both(server).serve_any(reader, writer, BinaryPeer::default(), detect).await
+            }
+        }
     }
 }
 

@@ -5,13 +5,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use protomcp_bufmcp::{AnyServer, BinaryPeer, DetectOptions, JsonLines, TokenVerifier, Tokens};
 use protomcp_bridge::open_files;
+use protomcp_bufmcp::{AnyServer, BinaryPeer, DetectOptions, JsonLines, TokenVerifier, Tokens};
 use protomcp_listener::{ConnectionInfo, Listener, ListenerConfig, Stream, StreamService};
 use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;
 
-use crate::args::parsed::Source;
+use crate::args::options::Source;
 use crate::args::tcp::TcpOptions;
 use crate::args::tls::TlsFiles;
 use crate::args::tool::ToolFlags;

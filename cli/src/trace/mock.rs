@@ -8,7 +8,8 @@ use protomcp_types::Message;
 use crate::args::trace::MockOptions;
 use crate::exit::Failure;
 use crate::log;
-use crate::trace::parts::{message, messages, read, value};
+use crate::recorder::value;
+use crate::trace::parts::{message, messages, read};
 
 /// Answers until the host closes its end.
 pub(super) async fn mock(options: &MockOptions) -> Result<(), Failure> {

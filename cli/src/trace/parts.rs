@@ -11,10 +11,8 @@ use serde_json::Value;
 
 use crate::args::client::Target;
 use crate::exit::Failure;
+use crate::recorder::MAX_TRACE;
 use crate::text_file::read_bounded;
-
-/// The largest trace, in bytes.
-pub(super) const MAX_TRACE: u64 = 256 << 20;
 
 /// The server as a process: for a tool file and a URL it is this program.
 pub(super) fn process(target: Target) -> Result<CommandTransport, Failure> {
@@ -35,10 +33,6 @@ pub(super) fn read(path: &Path) -> Result<Recording, Failure> {
     let wrong = |why: String| Failure::usage(format!("{}: {why}", path.display()));
     let text = read_bounded(path, MAX_TRACE, "a trace").map_err(|error| wrong(error.to_string()))?;
     Recording::parse(&text).map_err(|error| wrong(error.to_string()))
-}
-
-pub(super) fn value(message: &Message) -> Value {
-    serde_json::from_str(&message.to_text()).unwrap_or_default()
 }
 
 /// The message of a trace. It was one when it was recorded, unless the file was edited.

@@ -1,52 +1,53 @@
 //! `pmcp replay`: sends what the trace says, and waits for what it expects.
 
-use protomcp_trace::{Comparison, Replay, Step};
+use protomcp_trace::{Comparison, Difference, Recording, Replay, Step};
 use protomcp_transport::{Sink, Source, Transport};
 
 use crate::args::trace::ReplayOptions;
 use crate::exit::{self, Failure};
-use crate::trace::parts::{message, messages, process, read, value};
+use crate::recorder::value;
+use crate::trace::parts::{message, messages, process, read};
 
-/// Holds the conversation again, and prints the differences.
+/// Holds the conversations again, one after the other, and prints the differences.
 pub(super) async fn replay(options: ReplayOptions) -> Result<(), Failure> {
-    let ReplayOptions { trace, target, strict, ignored, timeout, .. } = options;
-    let recording = read(&trace)?;
-    let comparison = if strict { Comparison::Strict } else { Comparison::Shape };
-    let mut replay = Replay::new(&recording, comparison, ignored);
-    let running = process(target)?.spawn().await.map_err(|error| Failure::from(&error))?;
-    let (mut source, mut sink) = running.split();
-    loop {
-        match replay.step() {
-            Step::Send(next) => {
-                let sent = send(&mut sink, message(&next)?).await;
-                if let Err(why) = sent {
-                    replay.give_up(&why);
-                    break;
-                }
-            }
-            Step::Wait(_) => match tokio::time::timeout(timeout, receive(&mut source, &mut replay)).await {
-                Ok(Ok(())) => {}
-                Ok(Err(why)) => {
-                    replay.give_up(&why);
-                    break;
-                }
-                Err(_) => {
-                    replay.give_up(&format!("it did not come within {timeout:?}"));
-                    break;
-                }
-            },
-            Step::Done => break,
-        }
+    let recording = read(&options.trace)?;
+    let (mut differences, mut count) = (Vec::new(), 0);
+    for session in recording.sessions() {
+        count += session.entries.len();
+        differences.extend(hold(&session, &options).await?);
     }
-    drop((source, sink));
-    let differences = replay.into_differences();
+    differences.sort_by_key(|difference| difference.line);
     let lines: String = differences.iter().map(|difference| format!("{difference}\n")).collect();
     exit::print(&exit::for_stdout(lines))?;
     match differences.len() {
-        0 => exit::print(&format!("{} messages, no difference\n", recording.entries.len())),
-        1 => Err(Failure::failed(format!("1 difference from {}", trace.display()))),
-        count => Err(Failure::failed(format!("{count} differences from {}", trace.display()))),
+        0 => exit::print(&format!("{count} messages, no difference\n")),
+        1 => Err(Failure::failed(format!("1 difference from {}", options.trace.display()))),
+        count => Err(Failure::failed(format!("{count} differences from {}", options.trace.display()))),
     }
+}
+
+/// Holds the conversation of one session with a server that is started for it.
+async fn hold(session: &Recording, options: &ReplayOptions) -> Result<Vec<Difference>, Failure> {
+    let ReplayOptions { target, strict, ignored, timeout, .. } = options;
+    let comparison = if *strict { Comparison::Strict } else { Comparison::Shape };
+    let mut replay = Replay::new(session, comparison, ignored.clone());
+    let running = process(target.clone())?.spawn().await.map_err(|error| Failure::from(&error))?;
+    let (mut source, mut sink) = running.split();
+    loop {
+        let failed = match replay.step() {
+            Step::Send(next) => send(&mut sink, message(&next)?).await.err(),
+            Step::Wait(_) => match tokio::time::timeout(*timeout, receive(&mut source, &mut replay)).await {
+                Ok(received) => received.err(),
+                Err(_) => Some(format!("it did not come within {timeout:?}")),
+            },
+            Step::Done => break,
+        };
+        if let Some(why) = failed {
+            replay.give_up(&why);
+            break;
+        }
+    }
+    Ok(replay.into_differences())
 }
 
 async fn send(sink: &mut impl Sink, message: protomcp_types::Message) -> Result<(), String> {

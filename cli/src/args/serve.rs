@@ -1,0 +1,153 @@
+//! The flags of `pmcp run`, and those that it shares with `pmcp dev` and `pmcp record`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use protomcp_transport::lines::MAX_LINE;
+
+use crate::args::client::both;
+use crate::args::environment::variable;
+use crate::args::file_flags::Served;
+use crate::args::http::{Http, Protocols};
+use crate::args::options::{Endpoint, Options, Source, StdioOptions};
+use crate::args::shown_url::shown;
+use crate::args::tool::{FileServer, ToolFlags};
+use crate::args::upstream::UpstreamFlags;
+use crate::args::values::size;
+use crate::exit::Failure;
+
+/// The transport between client and bridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    /// One client, on standard input and output.
+    Stdio,
+    /// Any number of clients, over Streamable HTTP.
+    Http,
+    /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
+    Sse,
+    /// As `Http`, and of its protocols gRPC alone.
+    Grpc,
+    /// The port of `Http` with WebSocket alone.
+    WebSocket,
+    /// Any number of clients, in proto-mcp or in lines of JSON.
+    Tcp,
+}
+
+/// The flags of `pmcp run`.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    #[command(flatten)]
+    pub(super) serve: Serve,
+
+    #[command(flatten)]
+    pub(super) upstream: UpstreamFlags,
+}
+
+/// The transport to clients, and the tools that they see.
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// Transport to clients: stdio; http for Streamable HTTP and, on the same port, proto-mcp over gRPC and WebSocket; sse
+    /// for these and the older HTTP+SSE; grpc or ws for one of them alone; tcp for proto-mcp and, without --auth and
+    /// --oauth-issuer, JSON-RPC in lines. On stdio clients may speak proto-mcp, too
+    #[arg(long, value_name = "KIND", default_value = "stdio", value_parser = transport)]
+    pub(super) transport: Transport,
+
+    #[command(flatten)]
+    pub(super) tool: ToolFlags,
+
+    /// Longest line from a client on stdio or tcp [default: 64M]; over HTTP use --max-body
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_line: Option<u64>,
+
+    #[command(flatten)]
+    pub(super) http: Http,
+}
+
+impl Run {
+    /// Serves the server at a URL in the place of the tool file.
+    pub(super) fn take_url(&mut self) -> Result<(), Failure> {
+        let is_url = |path: &PathBuf| path.to_str().is_some_and(|text| text.contains("://")) && !path.exists();
+        let Some(file) = self.serve.tool.file.take_if(|path| is_url(path)) else { return Ok(()) };
+        match self.upstream.serve_url(file.to_string_lossy().into_owned()) {
+            true => Ok(()),
+            false => Err(both(&shown(&file.to_string_lossy()))),
+        }
+    }
+
+    /// The options; `tool_flags` and `network_flags` are those flags on the command line.
+    pub(super) fn options(self, tool_flags: &[String], network_flags: &[String]) -> Result<Options, Failure> {
+        let Self { mut serve, mut upstream } = self;
+        let has_command = upstream.has_command();
+        let of_file = if upstream.names_server() { None } else { serve.tool.take_server() };
+        let of_file = of_file.map(|FileServer { words, file }| {
+            upstream.serve_command(words);
+            file
+        });
+        let source = match upstream.servers(&serve.tool.limits, variable)? {
+            Some(_) if serve.tool.file.is_some() => {
+                return Err(Failure::usage("name either a tool file or servers, not both"));
+            }
+            Some(servers) => {
+                let served = match &of_file {
+                    Some(file) => Served::File(file.path()),
+                    None if has_command => Served::Command,
+                    None => Served::Named,
+                };
+                served.check(tool_flags)?;
+                Source::Servers(Box::new(servers.of_file(of_file)))
+            }
+            None => serve.file(false)?,
+        };
+        serve.options(source, network_flags)
+    }
+}
+
+impl Serve {
+    /// The tool file as the source of tools.
+    pub(super) fn file(&self, watch: bool) -> Result<Source, Failure> {
+        self.tool.path().map(|path| Source::File { path, watch })
+    }
+
+    /// The options; `network_flags` are the network flags on the command line.
+    pub(super) fn options(self, source: Source, network_flags: &[String]) -> Result<Options, Failure> {
+        if self.tool.has_hosts() && network_flags.iter().any(|flag| flag == "--oauth-tool-scope") {
+            return Err(Failure::usage(
+                "--for cannot be combined with --oauth-tool-scope, which knows tools by their own names",
+            ));
+        }
+        if self.tool.lazy_tools().is_some() && matches!(self.transport, Transport::Grpc | Transport::WebSocket) {
+            return Err(Failure::usage("--lazy-tools has no effect on grpc and ws: clients of proto-mcp see the list"));
+        }
+        let is_http = !matches!(self.transport, Transport::Stdio | Transport::Tcp);
+        if self.max_line.is_some() && is_http {
+            return Err(Failure::usage("--max-line applies to stdio and tcp; over HTTP use --max-body"));
+        }
+        let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        self.tool.workers.check()?;
+        let endpoint = match self.transport {
+            Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.http.idle(network_flags)? }),
+            Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),
+            Transport::Http => Endpoint::Http(Box::new(self.http.options(Protocols::Current, variable)?)),
+            Transport::Sse => Endpoint::Http(Box::new(self.http.options(Protocols::WithHttpSse, variable)?)),
+            Transport::Grpc => {
+                Endpoint::Http(Box::new(self.http.options(Protocols::Grpc.check(network_flags)?, variable)?))
+            }
+            Transport::WebSocket => {
+                Endpoint::Http(Box::new(self.http.options(Protocols::WebSocket.check(network_flags)?, variable)?))
+            }
+        };
+        Ok(Options { source, tool: self.tool, endpoint })
+    }
+}
+
+fn transport(text: &str) -> Result<Transport, String> {
+    match text {
+        "stdio" => Ok(Transport::Stdio),
+        "http" => Ok(Transport::Http),
+        "sse" => Ok(Transport::Sse),
+        "grpc" => Ok(Transport::Grpc),
+        "tcp" => Ok(Transport::Tcp),
+        "ws" => Ok(Transport::WebSocket),
+        _ => Err("unknown transport; use stdio, http, sse, grpc, ws or tcp".into()),
+    }
+}
