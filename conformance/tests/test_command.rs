@@ -195,6 +195,81 @@ def title(ctx: ToolContext) -> str:
 }
 
 #[test]
+fn a_step_asks_for_all_pages_or_for_one() {
+    let sandbox = Sandbox::new();
+    let server = r#"
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params = asked["method"], asked.get("params", {})
+    if "id" not in asked:
+        continue
+    answer = {"jsonrpc": "2.0", "id": asked["id"]}
+    if method == "initialize":
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                            "serverInfo": {"name": "pages", "version": "1"}}
+    elif method == "tools/list":
+        page = int(params.get("cursor", "0"))
+        answer["result"] = {"tools": [{"name": f"tool{page}", "inputSchema": {"type": "object"}}]}
+        if page < 2:
+            answer["result"]["nextCursor"] = str(page + 1)
+    else:
+        answer["error"] = {"code": -32601, "message": "no such method"}
+    print(json.dumps(answer), flush=True)
+"#;
+    sandbox.write("server.py", server);
+    let next = |exists: bool| json!({"/nextCursor": {"exists": exists}});
+    let good = json!({"steps": [
+        {"list": "tools", "expect": {"names": ["tool0", "tool1", "tool2"], "at": next(false)}},
+        {"list": "tools", "page": true, "expect": {"names": ["tool0"], "at": next(true)}, "save": {"next": "/nextCursor"}},
+        {"list": "tools", "page": "{{next}}", "expect": {"names": ["tool1"], "at": next(true)}},
+        {"list": "tools", "page": "2", "expect": {"names": ["tool2"], "at": next(false)}},
+    ]});
+    sandbox.write("good.yaml", good.to_string());
+    sandbox.write("bad.yaml", json!({"steps": [{"list": "tools", "page": 2}]}).to_string());
+    let command = ["--", "python3", "server.py"];
+    let (code, text, error) = run(&sandbox, &[&["test", "run", "good.yaml"][..], &command].concat());
+    assert!(code == Some(0) && text.ends_with("4 of 4 steps\n"), "{text}{error}");
+    assert!(text.contains("list tools, one page"), "{text}");
+    let (code, _, error) = run(&sandbox, &[&["test", "run", "bad.yaml"][..], &command].concat());
+    assert!(code == Some(2) && error.contains("step 1: page is true for the first page"), "{error}");
+}
+
+#[test]
+fn a_step_changes_the_roots_of_the_client() {
+    let sandbox = Sandbox::new();
+    let tools = r#"
+from protomcp import Refused, ToolContext, tool
+
+@tool("Names the folders of the client.")
+def folders(ctx: ToolContext) -> str:
+    try:
+        return ", ".join(f"{root.uri} {root.name or '-'}" for root in ctx.roots()) or "none"
+    except Refused:
+        return "refused"
+"#;
+    sandbox.write("folders.py", tools);
+    let folders = |text: &str| json!({"call": "folders", "expect": {"text": text}});
+    let with = json!({"variables": {"place": "file:///b"}, "roots": ["file:///a"], "steps": [
+        folders("file:///a -"),
+        {"roots": [{"uri": "{{place}}", "name": "B"}, "file:///c"]},
+        folders("file:///b B, file:///c -"),
+        {"roots": []},
+        folders("none"),
+    ]});
+    sandbox.write("with.yaml", with.to_string());
+    sandbox.write("without.yaml", json!({"steps": [folders("refused")]}).to_string());
+    sandbox.write("late.yaml", json!({"steps": [{"roots": []}]}).to_string());
+    let test = |file: &str| run(&sandbox, &["test", "folders.py", "run", file, "--sdk", "bundled"]);
+    let (code, text, error) = test("with.yaml");
+    assert!(code == Some(0) && text.ends_with("5 of 5 steps\n"), "{text}{error}");
+    let (code, text, error) = test("without.yaml");
+    assert!(code == Some(0), "{text}{error}");
+    let (code, _, error) = test("late.yaml");
+    assert!(code == Some(2) && error.contains("step 1: a client has roots from the beginning"), "{error}");
+}
+
+#[test]
 fn scenarios_run_side_by_side_and_by_their_tags() {
     let sandbox = Sandbox::new();
     // Each end of the pipe opens when the other one does.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use protomcp_bridge::{Bridge, RegisteredTool, ToolFile};
 use protomcp_check::Trace;
-use protomcp_check::scenario::Questions;
+use protomcp_check::scenario::{Questions, Scenario};
 use protomcp_client::{
     Client, ClientLimits, ClientSession, CloseReason, Command, CommandTransport, Mode, SpawnedError,
 };
@@ -91,19 +91,24 @@ impl Connection {
     }
 
     /// Opens a session whose messages are recorded. Tool files get a client with a session, which sees changes of lists.
-    /// `questions` answers what the server asks, in place of a person.
+    /// `scenario` answers questions of the server in place of a person.
     pub(super) async fn open_for_test(
         target: Target,
         flags: &ServerFlags,
         trace: &Trace,
-        questions: Option<&Questions>,
+        scenario: Option<(&Scenario, &Questions)>,
     ) -> Result<Self, Failure> {
         let (target, file) = checked(target, flags)?;
         // The name that the older Go program has used.
         let client = Client::new("protomcp-test-engine", "1.0.0");
         let client = if matches!(target, Target::File(_)) { client.mode(Mode::Stateful) } else { client };
         let client = self::client(client, &target, flags, &Answers::default());
-        let client = questions.into_iter().fold(client, |client, questions| questions.answered_by(client));
+        let client = match scenario {
+            Some((scenario, questions)) => {
+                scenario.client(client, questions).map_err(|error| Failure::usage(error.to_string()))?
+            }
+            None => client,
+        };
         let connection = Self::open_shown(Caller { client, trace: Some(trace.clone()) }, target, flags).await;
         connection.map_err(|failure| explained(failure, file.as_ref()))
     }

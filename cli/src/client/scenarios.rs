@@ -141,8 +141,8 @@ impl Scenarios {
     /// Runs a scenario with its own server.
     async fn run_one(&self, name: &str, scenario: &Scenario) -> Result<Outcome, Failure> {
         let (trace, questions) = (Trace::default(), Questions::default());
-        let asked = scenario.expects_questions().then_some(&questions);
-        let connection = Connection::open_for_test(self.target.clone(), &self.server, &trace, asked).await?;
+        let prepared = Some((scenario, &questions));
+        let connection = Connection::open_for_test(self.target.clone(), &self.server, &trace, prepared).await?;
         let outcome = scenario::run(scenario, name, &connection.session, &trace, &questions).await;
         connection.close().await;
         Ok(outcome)

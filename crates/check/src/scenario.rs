@@ -9,6 +9,7 @@ mod expectation;
 mod matcher;
 mod outcome;
 mod questions;
+mod roots;
 mod run;
 mod variables;
 
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use protomcp_client::Client;
 use protomcp_types::null_as_default;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
@@ -24,6 +26,7 @@ pub use expectation::Expectation;
 pub use matcher::Matcher;
 pub use outcome::{Outcome, Report, StepOutcome, Verdict};
 pub use questions::{Question, Questions};
+use roots::RootText;
 pub use run::run;
 
 /// The most steps of a scenario.
@@ -44,6 +47,9 @@ pub struct Scenario {
     /// The time of each step that has none of its own.
     #[serde(default = "usual", deserialize_with = "timeout")]
     pub timeout: Duration,
+    /// The roots of the client at the beginning. `None`: it offers none.
+    #[serde(default)]
+    roots: Option<Vec<RootText>>,
     /// Values for `{{name}}` in the steps.
     #[serde(default, deserialize_with = "null_as_default")]
     pub variables: BTreeMap<String, Value>,
@@ -76,6 +82,12 @@ pub struct Step {
     /// Waits for a notification with this method.
     #[serde(default)]
     wait: Option<String>,
+    /// Changes the roots of the client to these.
+    #[serde(default)]
+    roots: Option<Vec<RootText>>,
+    /// One page of a list: `true` is the first, a text the cursor of another.
+    #[serde(default)]
+    page: Option<Value>,
     /// The arguments of a call or a prompt.
     #[serde(default)]
     arguments: Option<Value>,
@@ -106,15 +118,30 @@ pub(crate) enum Kind {
     Prompts,
 }
 
-/// The action of a step. A value in place of six options of which one is set.
+/// The action of a step. A value in place of seven options of which one is set.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Action {
-    Call { tool: String, arguments: Value },
+    Call {
+        tool: String,
+        arguments: Value,
+    },
     Read(String),
-    Prompt { name: String, arguments: Value },
+    Prompt {
+        name: String,
+        arguments: Value,
+    },
     List(Kind),
-    Request { method: String, params: Value },
+    /// One page of a list: the first without a cursor.
+    Page {
+        list: Kind,
+        cursor: Option<String>,
+    },
+    Request {
+        method: String,
+        params: Value,
+    },
     Wait(String),
+    Roots(Vec<RootText>),
 }
 
 /// The reason why a text is not a scenario.
@@ -140,17 +167,29 @@ impl Scenario {
         }
         for (number, step) in scenario.steps.iter().enumerate() {
             let wrong = |why: String| ScenarioError(format!("step {}: {why}", number + 1));
-            step.action().map_err(wrong)?;
+            let action = step.action().map_err(wrong)?;
+            if matches!(action, Action::Roots(_)) && scenario.roots.is_none() {
+                let why = "a client has roots from the beginning: write `roots: []` at the top of the scenario";
+                return Err(wrong(why.into()));
+            }
             step.expect.check().map_err(wrong)?;
             step.questions.iter().try_for_each(Question::check).map_err(wrong)?;
         }
         Ok(scenario)
     }
 
-    /// True if a step expects questions, so that the client has to be one that can be asked.
-    #[must_use]
-    pub fn expects_questions(&self) -> bool {
-        self.steps.iter().any(|step| !step.questions.is_empty())
+    /// The client for this scenario: it can be asked if a step expects questions, and it offers roots if the scenario has
+    /// some. `questions` are those of [`run`].
+    ///
+    /// # Errors
+    /// If the text of a root names a variable that the scenario does not have.
+    pub fn client(&self, client: Client, questions: &Questions) -> Result<Client, ScenarioError> {
+        if let Some(roots) = &self.roots {
+            client.set_roots(roots::filled(roots, &self.variables).map_err(ScenarioError)?);
+            questions.offer_roots_of(&client);
+        }
+        let is_asked = self.steps.iter().any(|step| !step.questions.is_empty());
+        Ok(if is_asked { questions.answered_by(client) } else { client })
     }
 
     /// The same with other values of variables.
@@ -175,14 +214,15 @@ impl Step {
             self.call.clone().map(|tool| Action::Call { tool, arguments: arguments() }),
             self.read.clone().map(Action::Read),
             self.prompt.clone().map(|name| Action::Prompt { name, arguments: arguments() }),
-            self.list.map(Action::List),
+            self.list.map(|list| self.listed(list)).transpose()?,
             self.request
                 .clone()
                 .map(|method| Action::Request { method, params: self.params.clone().unwrap_or_default() }),
             self.wait.clone().map(Action::Wait),
+            self.roots.clone().map(Action::Roots),
         ];
         let mut found = actions.into_iter().flatten();
-        let words = "call, read, prompt, list, request or wait";
+        let words = "call, read, prompt, list, request, wait or roots";
         let action = found.next().ok_or_else(|| format!("it needs one of {words}"))?;
         if found.next().is_some() {
             return Err(format!("it has more than one of {words}"));
@@ -190,10 +230,23 @@ impl Step {
         if self.arguments.is_some() && !matches!(action, Action::Call { .. } | Action::Prompt { .. }) {
             return Err("arguments are for call and prompt".into());
         }
+        if self.page.is_some() && self.list.is_none() {
+            return Err("page is for list".into());
+        }
         if self.params.is_some() && !matches!(action, Action::Request { .. }) {
             return Err("params are for request".into());
         }
         Ok(action)
+    }
+
+    /// The action for a list: all pages, or one.
+    fn listed(&self, list: Kind) -> Result<Action, String> {
+        match &self.page {
+            None => Ok(Action::List(list)),
+            Some(Value::Bool(true)) => Ok(Action::Page { list, cursor: None }),
+            Some(Value::String(cursor)) => Ok(Action::Page { list, cursor: Some(cursor.clone()) }),
+            Some(_) => Err("page is true for the first page, or the cursor of another".into()),
+        }
     }
 
     pub(crate) fn timeout(&self, usual: Duration) -> Duration {
@@ -221,8 +274,10 @@ impl Action {
             Self::Read(uri) => format!("read {uri}"),
             Self::Prompt { name, .. } => format!("prompt {name}"),
             Self::List(kind) => format!("list {}", format!("{kind:?}").to_lowercase()),
+            Self::Page { list, .. } => format!("list {}, one page", format!("{list:?}").to_lowercase()),
             Self::Request { method, .. } => format!("request {method}"),
             Self::Wait(method) => format!("wait for {method}"),
+            Self::Roots(roots) => format!("set {} roots", roots.len()),
         }
     }
 }
@@ -325,6 +380,10 @@ steps:
             ("steps: [{call: a, expect: {text: {matches: '('}}}]", "step 1: invalid pattern"),
             ("steps: [{call: a, questions: [{message: x}]}]", "step 1: a question needs one of form, reply or action"),
             ("steps: [{call: a, expect: {at: {x: 1}}}]", "step 1: \"x\" is not a JSON pointer"),
+            ("steps: [{call: a, page: true}]", "step 1: page is for list"),
+            ("steps: [{list: tools, page: 2}]", "step 1: page is true for the first page, or the cursor"),
+            ("steps: [{roots: []}]", "step 1: a client has roots from the beginning"),
+            ("{roots: [{url: x}], steps: [{roots: []}]}", "expected the URI of a root"),
             ("steps: [", "line"),
         ] {
             let error = Scenario::parse(text).unwrap_err().to_string();

@@ -276,6 +276,15 @@ impl Client {
         }
     }
 
+    /// Offers these roots in place of all others, and tells all sessions once if something has changed. A plain path becomes
+    /// a `file:` URI. Sessions that were opened before the first root do not offer any.
+    pub fn set_roots(&self, all: impl IntoIterator<Item = Root>) {
+        let all = all.into_iter().map(|root| Root { uri: roots::uri(&root.uri), ..root }).collect();
+        if self.registry.roots.set(all) {
+            self.registry.roots_changed();
+        }
+    }
+
     /// Removes a root and tells all sessions. False if it was not there.
     pub fn remove_root(&self, place: impl AsRef<str>) -> bool {
         let was_there = self.registry.roots.remove(&roots::uri(place.as_ref()));

@@ -36,6 +36,14 @@ impl Roots {
         }
     }
 
+    /// Offers these roots alone. True if something has changed.
+    pub(crate) fn set(&self, all: Vec<Root>) -> bool {
+        let mut roots = self.lock();
+        let has_changed = roots.as_ref().is_none_or(|known| *known != all);
+        *roots = Some(all);
+        has_changed
+    }
+
     /// Removes a root. True if it was there.
     pub(crate) fn remove(&self, uri: &str) -> bool {
         let mut roots = self.lock();
@@ -106,5 +114,6 @@ mod tests {
         assert_eq!(roots.list().len(), 1);
         assert!(roots.remove("file:///a") && !roots.remove("file:///a"));
         assert!(roots.are_offered() && roots.list().is_empty());
+        assert!(roots.set(vec![root()]) && !roots.set(vec![root()]) && roots.set(Vec::new()));
     }
 }

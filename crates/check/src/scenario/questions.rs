@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use protomcp_client::Client;
 use protomcp_types::{
-    CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, RawJson, Role,
+    CreateMessage, CreateMessageResult, Elicit, ElicitAction, ElicitResult, ErrorObject, RawJson, Role, Root,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,6 +42,8 @@ pub struct Questions(Arc<Mutex<State>>);
 #[derive(Debug, Default)]
 struct State {
     expected: VecDeque<Question>,
+    /// The client whose roots steps change. Its clones share them.
+    client: Option<Client>,
     differences: Vec<String>,
 }
 
@@ -76,11 +78,24 @@ impl Question {
 impl Questions {
     /// The client, which answers questions with those of the steps.
     #[must_use]
-    pub fn answered_by(&self, client: Client) -> Client {
+    pub(super) fn answered_by(&self, client: Client) -> Client {
         let (forms, models) = (self.clone(), self.clone());
         client
             .on_elicit(move |question, _| ready(forms.fill_in(&question)))
             .on_sample(move |question, _| ready(models.reply(&question)))
+    }
+
+    /// Lets steps change the roots of this client and its clones.
+    pub(super) fn offer_roots_of(&self, client: &Client) {
+        self.lock().client = Some(client.clone());
+    }
+
+    /// Changes the roots of the client.
+    pub(super) fn set_roots(&self, roots: Vec<Root>) {
+        let client = self.lock().client.clone();
+        if let Some(client) = client {
+            client.set_roots(roots);
+        }
     }
 
     /// Begins a step with these questions.

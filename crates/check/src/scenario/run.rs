@@ -12,6 +12,7 @@ use tokio::time::timeout;
 use crate::scenario::expectation::{Answer, Expectation, texts};
 use crate::scenario::outcome::{Outcome, StepOutcome, Verdict};
 use crate::scenario::questions::Questions;
+use crate::scenario::roots::filled as filled_roots;
 use crate::scenario::variables::{filled, filled_text};
 use crate::scenario::{Action, Kind, Scenario, Step};
 use crate::trace::{Direction, Trace, TraceEntry};
@@ -101,6 +102,14 @@ impl Running<'_> {
             }
             Action::Request { method, params } => (method.clone(), fill(params)?),
             Action::List(kind) => return self.list(*kind, time).await,
+            Action::Page { list, cursor } => {
+                let cursor = cursor.as_deref().map(text).transpose()?;
+                (words(*list).0.to_owned(), cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor})))
+            }
+            Action::Roots(roots) => {
+                self.questions.set_roots(filled_roots(roots, &self.variables)?);
+                return Ok(Answer::Result(json!({})));
+            }
             Action::Wait(method) => {
                 let params = self.notification(method, before, |_| true).await;
                 return Ok(Answer::Result(params));
@@ -124,12 +133,7 @@ impl Running<'_> {
 
     /// All pages of a list, as one.
     async fn list(&self, kind: Kind, time: Duration) -> Result<Answer, String> {
-        let (method, member) = match kind {
-            Kind::Tools => ("tools/list", "tools"),
-            Kind::Resources => ("resources/list", "resources"),
-            Kind::Templates => ("resources/templates/list", "resourceTemplates"),
-            Kind::Prompts => ("prompts/list", "prompts"),
-        };
+        let (method, member) = words(kind);
         let (mut all, mut cursor) = (Vec::new(), None::<Value>);
         for _ in 0..MAX_PAGES {
             let params = cursor.take().map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
@@ -187,6 +191,16 @@ impl Running<'_> {
             })
         });
         missing.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The method of a list, and the member of its result.
+fn words(kind: Kind) -> (&'static str, &'static str) {
+    match kind {
+        Kind::Tools => ("tools/list", "tools"),
+        Kind::Resources => ("resources/list", "resources"),
+        Kind::Templates => ("resources/templates/list", "resourceTemplates"),
+        Kind::Prompts => ("prompts/list", "prompts"),
     }
 }
 
