@@ -159,7 +159,12 @@ impl Web {
     ///
     /// If the connection fails.
     pub fn listen(&self, headers: &[(&str, &str)]) -> Listening {
-        Listening(self.begin("GET", "/mcp", headers, ""))
+        self.stream("GET", "/mcp", headers, "")
+    }
+
+    /// Sends a request whose response is a stream of events.
+    pub fn stream(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Listening {
+        Listening(self.begin(method, path, headers, body))
     }
 
     fn begin(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> BufReader<TcpStream> {
