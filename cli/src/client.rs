@@ -17,7 +17,6 @@ mod scenarios;
 mod signature;
 mod test;
 mod validate;
-mod waiting;
 
 use std::future::Future;
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
 use protomcp_bridge::{SpawnError, StartError};
+use protomcp_types::is_shown;
 
 use crate::color;
 
@@ -11,16 +12,6 @@ use crate::color;
 /// and tabs stay.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || is_shown(*c)).collect()
-}
-
-/// False for a character that a terminal executes, that changes the direction of others, that separates lines or
-/// paragraphs, or that has no width and no meaning in a text. Joiners stay: scripts and emoji need them.
-pub(crate) fn is_shown(c: char) -> bool {
-    let is_direction =
-        matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_separator = matches!(c, '\u{2028}' | '\u{2029}');
-    let has_no_width = matches!(c, '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}');
-    !(c.is_control() || is_direction || is_separator || has_no_width)
 }
 
 /// The text for standard output: a terminal gets the printable part, a file or a pipe all that the server has sent.

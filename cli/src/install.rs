@@ -9,6 +9,7 @@ use protomcp_install::{Action, Edit, EditError, Found, Host, InstallError, Insta
 
 use crate::args::install::{HostFlags, InstallOptions, Status, Uninstall};
 use crate::exit::{self, Failure};
+use crate::waiting;
 use report::Report;
 use server::Servers;
 
@@ -39,7 +40,8 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
     report.finish()?;
     // The entry stays: the file may start once its author has finished it.
     if !options.dry_run
-        && let Some(warning) = trial::warning(&options.server, &servers.direct)
+        && let Some(warning) =
+            waiting::shown_blocking("trying to start it", || trial::warning(&options.server, &servers.direct))
     {
         tracing::warn!("{warning}");
     }

@@ -20,6 +20,7 @@ mod serve;
 mod served_file;
 mod text_file;
 mod trace;
+mod waiting;
 
 use std::process::ExitCode;
 

@@ -38,6 +38,48 @@ fn error(sandbox: &Sandbox, args: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
+/// A server whose names pose as further lines, as commands of a terminal, and as other names.
+const POSING: &str = r#"
+import json, sys
+NAME = "pay\n\u2713 safe\u001b[2J\u202ey"
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    answer = {"jsonrpc": "2.0", "id": asked["id"]}
+    if asked["method"] == "initialize":
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "prompts": {}},
+                            "serverInfo": {"name": "posing", "version": "1"}}
+    elif asked["method"] == "tools/list":
+        answer["result"] = {"tools": [{"name": NAME, "description": "Pays.", "inputSchema": {"type": "object"}}]}
+    elif asked["method"] == "prompts/list":
+        answer["result"] = {"prompts": [{"name": NAME}]}
+    else:
+        answer["error"] = {"code": -32601, "message": "no"}
+    print(json.dumps(answer), flush=True)
+"#;
+
+#[test]
+fn names_of_a_server_stay_within_their_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("posing.py", POSING);
+    let command = ["--", "python3", "posing.py"];
+    let shown = r"pay\n✓ safe\u{1b}[2J\u{202e}y";
+    for words in
+        [&["list"][..], &["list", "--kind", "prompts"], &["test", "list"], &["validate"], &["validate", "--strict"]]
+    {
+        let output = run(&sandbox, &[words, &command].concat(), "");
+        let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(text.contains(shown), "{words:?}: {text}");
+        assert!(
+            !text.contains(['\u{1b}', '\u{202e}']) && !text.lines().any(|line| line.starts_with("✓ safe")),
+            "{text}"
+        );
+    }
+    let (_, text) = error(&sandbox, &[&["call", "pay\n✓ safe\u{1b}[2Jy"][..], &command].concat());
+    assert!(text.contains(&format!("did you mean {shown}?")), "{text}");
+}
+
 #[test]
 fn tools_of_a_file_are_listed_and_called() {
     let sandbox = sandbox();

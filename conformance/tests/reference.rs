@@ -205,20 +205,14 @@ fn reports_and_errors_have_colours_in_a_terminal() {
     }
 }
 
-#[test]
-fn a_call_of_more_than_a_second_is_shown_in_a_terminal() {
-    let sandbox = sandbox();
-    // It returns when the other end of the pipe is opened.
-    let tools = "from protomcp import tool\n\n@tool('Waits.')\ndef wait() -> str:\n    open('pipe').read()\n    return 'done'\n";
-    sandbox.write("slow.py", tools);
-    let pipe = Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo starts");
-    assert!(pipe.success());
+/// Runs a command in a terminal until it shows a line, opens the other end of the pipe, and returns what it has printed.
+fn printed_after(sandbox: &Sandbox, words: &[&str], line: &str) -> String {
     let program = pmcp().to_string_lossy();
-    let launch = sandbox.pmcp(&["-c", IN_TERMINAL, &program, "call", "slow.py", "wait", "--sdk", "bundled"]);
+    let launch = sandbox.pmcp(&[&["-c", IN_TERMINAL, &*program], words].concat());
     let mut child = launch.program(peers().join("py/bin/python")).command().spawn().expect("python starts");
     let mut output = child.stdout.take().expect("it is a pipe");
     let mut text = String::new();
-    while !text.contains("calling wait: 1 s") {
+    while !text.contains(line) {
         let mut bytes = [0; 256];
         let count = output.read(&mut bytes).expect("it can be read");
         assert!(count > 0, "{text:?}");
@@ -226,8 +220,37 @@ fn a_call_of_more_than_a_second_is_shown_in_a_terminal() {
     }
     fs::write(sandbox.path("pipe"), "").expect("the tool reads");
     output.read_to_string(&mut text).expect("it is text");
-    assert!(child.wait().expect("it ends").success(), "{text:?}");
-    assert!(text.contains("\x1b[Kdone"), "the line gives way to the result: {text:?}");
+    child.wait().expect("it ends");
+    text
+}
+
+#[test]
+fn what_takes_more_than_a_second_is_shown_in_a_terminal() {
+    // They return when the other end of the pipe is opened.
+    let tools = "from protomcp import tool\n\n@tool('Waits.')\ndef wait() -> str:\n    open('pipe').read()\n    return 'done'\n";
+    let at_start =
+        "open('pipe').read()\nfrom protomcp import tool\n\n@tool('Waits.')\ndef wait() -> str:\n    return 'done'\n";
+    let call = "{\"trace\":\"mcp\",\"version\":2}\n\
+        {\"at\":0,\"from\":\"client\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\n\
+        {\"at\":0,\"from\":\"server\",\"message\":{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}}\n";
+    // A command that answers when its pipe is opened.
+    let answer = "head -n 1 >/dev/null; cat pipe; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}'; cat >/dev/null";
+    let replay = ["replay", "call.jsonl", "--", "sh", "-c", answer];
+    let rows: [(&[&str], &str, &str); 3] = [
+        (&["call", "slow.py", "wait", "--sdk", "bundled"], "calling wait: 1 s", "\x1b[Kdone"),
+        (&["doctor", "start.py"], "trying start.py: 1 s", "\x1b[K"),
+        (&replay, "replaying call.jsonl: 1 s", "no difference"),
+    ];
+    for (words, line, end) in rows {
+        let sandbox = sandbox();
+        sandbox.write("slow.py", tools);
+        sandbox.write("start.py", at_start);
+        sandbox.write("call.jsonl", call);
+        let pipe = Command::new("mkfifo").arg(sandbox.path("pipe")).status().expect("mkfifo starts");
+        assert!(pipe.success());
+        let text = printed_after(&sandbox, words, line);
+        assert!(text.contains(end), "the line gives way to the result: {text:?}");
+    }
 }
 
 #[test]

@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use clap::Args;
 use protomcp_bridge::Builder;
 use protomcp_server::ServerInfo;
-use protomcp_types::RawJson;
-
-use crate::exit::is_shown;
+use protomcp_types::{RawJson, is_shown};
 
 /// The longest text, in bytes. Hosts show it or give it to their model.
 const MAX: usize = 64 * 1024;

@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, RawJson};
+use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, RawJson, one_line};
 use serde_json::{Map, Value};
 
 use crate::args::client::Answer;
-use crate::client::form::{Form, given, one_line, value};
+use crate::client::form::{Form, given, value};
 
 /// The most fields of forms that are kept for a warning.
 const MAX_FIELDS: usize = 100;
@@ -38,7 +38,7 @@ impl Answers {
             ElicitWay::Url { .. } => Err("it asks to open a page".to_owned()),
         };
         let content = filled_in.map_err(|why| {
-            let why = one_line(&format!("the question {:?} has no answer: {why}", question.message));
+            let why = one_line(&format!("the question {:?} has no answer: {why}", question.message)).into_owned();
             tracing::warn!("{why}");
             ErrorObject::internal(why)
         })?;
@@ -82,7 +82,7 @@ impl Answers {
         names.dedup();
         let why = match fields.as_slice() {
             [] => "the server has asked for nothing".to_owned(),
-            known => one_line(&format!("no form has this field; there are {}", known.join(", "))),
+            known => one_line(&format!("no form has this field; there are {}", known.join(", "))).into_owned(),
         };
         names.into_iter().map(|name| format!("--answer {name}=… has no effect: {why}")).collect()
     }

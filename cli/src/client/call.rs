@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use futures_util::TryStreamExt;
 use protomcp_client::{ClientSession, RequestError};
-use protomcp_types::{Amount, CallTool, Progress, RawJson};
+use protomcp_types::{Amount, CallTool, Progress, RawJson, one_line};
 use serde_json::Value;
 
 use crate::args::client::CallOptions;
@@ -14,8 +14,8 @@ use crate::client::connection::Connection;
 use crate::client::content::as_text;
 use crate::client::refusal::{self, meant};
 use crate::client::unless_interrupted;
-use crate::client::waiting;
 use crate::exit::{self, Failure};
+use crate::waiting;
 
 /// Calls the tool, and prints its result.
 pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
@@ -89,30 +89,11 @@ fn show(progress: &Progress) {
     let number = |amount: Amount| amount.to_raw().map(|raw| raw.to_string()).unwrap_or_default();
     let total = progress.total.map(|total| format!("/{}", number(total))).unwrap_or_default();
     let message = progress.message.as_deref().unwrap_or_default();
-    let line = format!("\r\x1b[K{}{total} {message}", number(progress.progress));
+    let line = format!("\r\x1b[K{}{total} {}", number(progress.progress), one_line(message));
     // A terminal that is gone shows nothing.
-    let _closed = io::stderr().write_all(printable(&line).as_bytes());
-}
-
-/// Keeps the line of progress to one line, and control characters of the server off the terminal.
-fn printable(line: &str) -> String {
-    let (start, rest) = line.split_at("\r\x1b[K".len());
-    rest.chars().filter(|c| !c.is_control()).fold(start.to_owned(), |mut line, c| {
-        line.push(c);
-        line
-    })
+    let _closed = io::stderr().write_all(line.as_bytes());
 }
 
 fn clear() {
     let _closed = io::stderr().write_all(b"\r\x1b[K");
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(printable("\r\x1b[K1/2 a\x1b[2Jb\nc"), "\r\x1b[K1/2 a[2Jbc");
-    }
 }

@@ -23,13 +23,13 @@ use crate::args::tool::server_words;
 use crate::client::answers::Answers;
 use crate::client::form;
 use crate::client::refusal::Asking;
-use crate::client::waiting;
 use crate::exit::Failure;
 use crate::lending;
 use crate::proto_remote::ProtoRemote;
 use crate::registries;
 use crate::remote::Remote;
 use crate::served_file::ServedFile;
+use crate::waiting;
 
 /// The time for a server to end its session.
 const CLOSE: Duration = Duration::from_secs(5);

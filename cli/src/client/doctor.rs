@@ -22,6 +22,7 @@ use crate::exit::{self, Failure};
 use crate::install::configured::configured;
 use crate::lending;
 use crate::served_file::ServedFile;
+use crate::waiting;
 
 /// The time of the trial start.
 const START: Duration = Duration::from_secs(30);
@@ -38,7 +39,7 @@ const MAX_SOURCE: u64 = 4 << 20;
 pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
     let DoctorOptions { file, runtime, port, format, color } = options;
     color.apply();
-    let of_machine = of_machine(file.as_deref(), port);
+    let of_machine = waiting::shown_blocking("looking at this machine", || of_machine(file.as_deref(), port));
     let facts = match &file {
         None => of_machine,
         Some(file) => {
@@ -47,7 +48,7 @@ pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
             }
             let tool = ToolFile::new(file).lend(lending::lender(SdkChoice::default()));
             let tool = runtime.iter().fold(tool, ToolFile::runtime);
-            of_file(of_machine, file, &tool).await
+            waiting::shown(&format!("trying {}", file.display()), of_file(of_machine, file, &tool)).await
         }
     };
     let report = diagnose(&facts);

@@ -3,11 +3,13 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use protomcp_schema::{Quote, Validator, has_format};
-use protomcp_types::{Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, Method, RawJson};
+use protomcp_types::{
+    Elicit, ElicitAction, ElicitResult, ElicitWay, ErrorObject, JsonObject, Method, RawJson, one_line,
+};
 use serde_json::{Map, Value};
 
-use crate::client::waiting;
 use crate::exit::printable;
+use crate::waiting;
 
 /// True if a user can be asked: standard input and standard error are a terminal.
 pub(super) fn has_terminal() -> bool {
@@ -104,11 +106,6 @@ fn page(message: &str, url: &str, input: &mut impl BufRead, output: &mut impl Wr
     confirm("Have you opened it?", input, output)
 }
 
-/// The text without control characters, line breaks included: a second line could pose as this program.
-pub(super) fn one_line(text: &str) -> String {
-    printable(text).replace(['\n', '\t'], "")
-}
-
 fn confirm(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
     write!(output, "{question} [y/N] ")?;
     output.flush()?;
@@ -126,18 +123,18 @@ fn line(input: &mut impl BufRead) -> io::Result<String> {
 /// The prompt for a field: title, description, choices and default.
 fn prompt(name: &str, field: &Value, is_required: bool) -> String {
     let title = field["title"].as_str().unwrap_or(name);
-    let mut prompt = printable(title);
+    let mut prompt = one_line(title).into_owned();
     if let Some(description) = field["description"].as_str() {
-        prompt.push_str(&format!(" ({})", printable(description)));
+        prompt.push_str(&format!(" ({})", one_line(description)));
     }
     let choices = choices(meant(field));
     if !choices.is_empty() {
-        prompt.push_str(&format!(" [{}]", printable(&shown(&choices))));
+        prompt.push_str(&format!(" [{}]", one_line(&shown(&choices))));
     }
     match default_of(field) {
         None if !is_required => prompt.push_str(" (optional)"),
         None => {}
-        Some(default) => prompt.push_str(&format!(" (default {})", printable(&default.to_string()))),
+        Some(default) => prompt.push_str(&format!(" (default {})", one_line(&default.to_string()))),
     }
     prompt + ": "
 }

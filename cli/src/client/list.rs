@@ -2,13 +2,13 @@
 
 use futures_util::{Stream, TryStreamExt};
 use protomcp_client::{ClientSession, RequestError};
-use protomcp_types::{Prompt, RawJson, Tool};
+use protomcp_types::{Prompt, RawJson, Tool, one_line};
 use serde::Serialize;
 
 use crate::args::client::{ListKind, ListOptions};
 use crate::client::connection::Connection;
 use crate::client::signature;
-use crate::exit::{self, Failure, printable};
+use crate::exit::{self, Failure};
 
 /// A definition: the name with the arguments, or the URI; the description; and the whole as JSON.
 struct Row {
@@ -82,11 +82,11 @@ fn as_json(rows: &[Row]) -> String {
 
 /// A line each: the name, and the first line of the description.
 fn as_table(rows: &[Row]) -> String {
-    let width = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or_default().min(40);
+    let width = rows.iter().map(|row| one_line(&row.name).chars().count()).max().unwrap_or_default().min(40);
     rows.iter().fold(String::new(), |mut table, row| {
         let description = row.description.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
-        let name = row.name.replace(['\n', '\t'], " ");
-        table.push_str(printable(&format!("{name:width$}  {description}")).trim_end());
+        let (name, description) = (one_line(&row.name), one_line(description));
+        table.push_str(format!("{name:width$}  {description}").trim_end());
         table.push('\n');
         table
     })
@@ -99,6 +99,6 @@ mod tests {
     #[test]
     fn control_characters_of_a_server_do_not_reach_a_table() {
         let row = Row { name: "a\x1b[2J\nb".into(), description: Some("c\u{9b}31m\nd".into()), json: String::new() };
-        assert_eq!(as_table(&[row]), "a[2J b  c31m\n");
+        assert_eq!(as_table(&[row]), "a\\u{1b}[2J\\nb  c\\u{9b}31m\n");
     }
 }

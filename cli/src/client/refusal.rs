@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use futures_util::{Stream, TryStreamExt};
 use protomcp_client::RequestError;
-use protomcp_types::{Elicit, Method, code};
+use protomcp_types::{Elicit, Method, code, one_line};
 use serde_json::Value;
 
 use crate::exit::Failure;
@@ -57,7 +57,7 @@ impl Asking {
 /// The failure of a request, with the way out. `what`: such as `calling "add"`.
 pub(super) fn failure(what: &str, error: &RequestError, meant: Option<String>, asking: Asking) -> Failure {
     let advice = match meant {
-        Some(meant) => format!("; did you mean {meant}?"),
+        Some(meant) => format!("; did you mean {}?", one_line(&meant)),
         None if asks_its_user(error) => ANSWER.to_owned(),
         None => asking.advice(&error.to_string()).to_owned(),
     };

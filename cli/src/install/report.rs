@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::{MAIN_SEPARATOR, Path};
 
 use protomcp_install::{Edit, Found, Host, InstallError, Installed, Installer, ListedServer, Server, diff};
+use protomcp_types::one_line;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
@@ -122,7 +123,7 @@ pub(super) fn status_text(installer: &Installer, found: &[(&Host, Installed)]) -
                 line(format!("{}: {path}{others}", host.label));
                 for server in ours {
                     let at = server.url.clone().unwrap_or_else(|| short(&server.command.join(" "), home));
-                    line(format!("  {}  {at}", server.name));
+                    line(format!("  {}  {at}", one_line(&server.name)));
                     for problem in problems(server) {
                         line(format!("    {problem}"));
                     }

@@ -2,14 +2,15 @@
 
 use std::fs;
 
-use protomcp_descriptors::SchemaRef;
 use protomcp_descriptors::registry::{DiskCache, ModuleVersion, Resolver};
+use protomcp_descriptors::{MessageType, SchemaRef};
 use tokio::runtime;
 
 use super::files::{print_schema, unwritable};
 use crate::args::schema::{Cache, Resolve};
 use crate::exit::{self, Failure};
 use crate::registries;
+use crate::waiting;
 
 /// Looks up a reference.
 pub(super) fn resolve(options: &Resolve) -> Result<(), Failure> {
@@ -17,10 +18,11 @@ pub(super) fn resolve(options: &Resolve) -> Result<(), Failure> {
     let resolver = if options.no_cache { builder } else { registries::on_disk(builder) }.build();
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    runtime.block_on(print(&resolver, options))
+    let found = runtime.block_on(waiting::shown("asking the registry", look_up(&resolver, options)))?;
+    print_schema(&found)
 }
 
-async fn print(resolver: &Resolver, options: &Resolve) -> Result<(), Failure> {
+async fn look_up(resolver: &Resolver, options: &Resolve) -> Result<MessageType, Failure> {
     let reference: &SchemaRef = &options.reference;
     let message = resolver.resolve(reference).await.map_err(|error| Failure::failed(error.to_string()))?;
     if let Some(path) = &options.out {
@@ -28,7 +30,7 @@ async fn print(resolver: &Resolver, options: &Resolve) -> Result<(), Failure> {
         let schema = resolver.schema(&key).await.map_err(|error| Failure::failed(error.to_string()))?;
         fs::write(path, schema.bytes()).map_err(|error| unwritable(path, &error))?;
     }
-    print_schema(&message)
+    Ok(message)
 }
 
 /// Prints or empties the folder of schemas.

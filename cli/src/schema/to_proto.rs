@@ -6,12 +6,14 @@ use std::path::Path;
 use std::{fs, io};
 
 use protomcp_descriptors::convert::{Converted, Converter, FieldLock, Verdict};
+use protomcp_types::one_line;
 use serde_json::{Map, Value, json};
 
 use super::files::{unreadable, unwritable};
 use crate::args::schema::ToProto;
-use crate::exit::{self, Failure, printable};
+use crate::exit::{self, Failure};
 use crate::text_file;
+use crate::waiting;
 
 /// The file that protoc does not bring along, and its origin.
 const RULES: (&str, &str) = (
@@ -26,6 +28,24 @@ struct Definition {
     output: Option<Value>,
 }
 
+/// Converts the tools.
+fn all(definitions: Vec<Definition>, converter: &Converter, lock: &mut FieldLock) -> Made {
+    let mut made = Made::default();
+    for definition in definitions {
+        let name = one_line(&definition.name).into_owned();
+        if made.has(&name) {
+            made.refuse(&name, "another tool has this name");
+            continue;
+        }
+        let converted = converter.convert(&definition.name, &definition.input, definition.output.as_ref(), lock);
+        let added = converted.map_err(|error| error.to_string()).and_then(|converted| made.add(&name, &converted));
+        if let Err(why) = added {
+            made.refuse(&name, &why);
+        }
+    }
+    made
+}
+
 /// Converts all tools of a file. One that cannot be converted leaves the others alone.
 pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
     let definitions = read(&options.file)?;
@@ -34,19 +54,7 @@ pub(super) fn run(options: &ToProto) -> Result<(), Failure> {
     let converter = converter.style(options.style.into());
     let lock_path = options.out.join("fields.lock.json");
     let mut lock = read_lock(&lock_path)?;
-    let mut made = Made::default();
-    for definition in definitions {
-        let name = printable(&definition.name);
-        if made.has(&name) {
-            made.refuse(&name, "another tool has this name");
-            continue;
-        }
-        let converted = converter.convert(&definition.name, &definition.input, definition.output.as_ref(), &mut lock);
-        let added = converted.map_err(|error| error.to_string()).and_then(|converted| made.add(&name, &converted));
-        if let Err(why) = added {
-            made.refuse(&name, &why);
-        }
-    }
+    let mut made = waiting::shown_blocking("converting the tools", || all(definitions, &converter, &mut lock));
     if made.files.is_empty() && !made.refused.is_empty() {
         return Err(Failure::usage(made.refused.join("\n")));
     }
@@ -116,8 +124,8 @@ impl Made {
         };
         let _ = writeln!(self.table, "{verdict:8}  {name}  {file}");
         for loss in report.losses() {
-            let line = format!("{} {}: {}", loss.pointer, loss.keyword, loss.reason).replace('\n', " ");
-            let _ = writeln!(self.table, "          {}", printable(&line));
+            let line = format!("{} {}: {}", loss.pointer, loss.keyword, loss.reason);
+            let _ = writeln!(self.table, "          {}", one_line(&line));
         }
         let entry = json!({
             "file": file,

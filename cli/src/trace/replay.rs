@@ -2,22 +2,29 @@
 
 use protomcp_trace::{Comparison, Difference, Recording, Replay, Step};
 use protomcp_transport::{Sink, Source, Transport};
+use protomcp_types::one_line;
 
 use crate::args::trace::ReplayOptions;
 use crate::exit::{self, Failure};
 use crate::recorder::value;
 use crate::trace::parts::{message, messages, process, read};
+use crate::waiting;
 
 /// Holds the conversations again, one after the other, and prints the differences.
 pub(super) async fn replay(options: ReplayOptions) -> Result<(), Failure> {
     let recording = read(&options.trace)?;
+    if options.log.is_quiet() {
+        waiting::give_way();
+    }
+    let what = format!("replaying {}", options.trace.display());
     let (mut differences, mut count) = (Vec::new(), 0);
     for session in recording.sessions() {
         count += session.entries.len();
-        differences.extend(hold(&session, &options).await?);
+        differences.extend(waiting::shown(&what, hold(&session, &options)).await?);
     }
     differences.sort_by_key(|difference| difference.line);
-    let lines: String = differences.iter().map(|difference| format!("{difference}\n")).collect();
+    let lines: String =
+        differences.iter().map(|difference| format!("{}\n", one_line(&difference.to_string()))).collect();
     exit::print(&exit::for_stdout(lines))?;
     match differences.len() {
         0 => exit::print(&format!("{count} messages, no difference\n")),

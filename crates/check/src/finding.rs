@@ -1,10 +1,10 @@
 //! A violated rule of hosts: the place, the reason and the fix.
 
+use protomcp_types::one_line;
 use serde_json::{Value, json};
 
 use crate::fault::Fault;
 use crate::hosts::{Certainty, Effect, HostRule};
-use crate::one_line::one_line;
 
 /// A violated rule. Hosts with the same rule share one finding.
 #[derive(Debug)]

@@ -8,7 +8,6 @@ mod fault;
 mod finding;
 mod host_layer;
 mod hosts;
-mod one_line;
 mod pattern;
 mod report;
 mod rules;

@@ -5,12 +5,12 @@
 
 use std::collections::HashSet;
 
+use protomcp_types::one_line;
 use serde_json::{Value, json};
 
 use crate::definition::ToolSet;
 use crate::finding::{Finding, finding_lines};
 use crate::hosts::HostSelection;
-use crate::one_line::one_line;
 use crate::rules::{check_set, without_repeats};
 use crate::tokens::{TOKEN_METHOD, tokens};
 use crate::upstream::{Issue, issues};

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use protomcp_schema::GoDuration;
+use protomcp_types::one_line;
 use serde_json::{Map, Value, json};
 
 use crate::finding::Finding;
-use crate::one_line::one_line;
 use crate::trace::TraceEntry;
 
 /// The lists of a server, as `pmcp test list` prints them.

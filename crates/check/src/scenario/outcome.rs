@@ -3,9 +3,8 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use protomcp_types::one_line;
 use serde_json::{Value, json};
-
-use crate::one_line::one_line;
 
 /// The verdict about a step.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,11 +3,12 @@
 use std::io::{self, IsTerminal, Write};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
+use protomcp_types::one_line;
 use tokio::time::{Instant, interval_at};
-
-use crate::exit::printable;
 
 /// The time after which the line appears, and its pace.
 const SECOND: Duration = Duration::from_secs(1);
@@ -16,12 +17,12 @@ const SECOND: Duration = Duration::from_secs(1);
 static HAS_GIVEN_WAY: AtomicBool = AtomicBool::new(false);
 
 /// Shows no line from now on.
-pub(super) fn give_way() {
+pub(crate) fn give_way() {
     HAS_GIVEN_WAY.store(true, Ordering::Relaxed);
 }
 
 /// Waits for the work, which `what` names.
-pub(super) async fn shown<T>(what: &str, work: impl Future<Output = T>) -> T {
+pub(crate) async fn shown<T>(what: &str, work: impl Future<Output = T>) -> T {
     if !io::stderr().is_terminal() {
         return work.await;
     }
@@ -43,6 +44,28 @@ pub(super) async fn shown<T>(what: &str, work: impl Future<Output = T>) -> T {
     }
 }
 
+/// As [`shown`], for work that blocks this thread.
+pub(crate) fn shown_blocking<T>(what: &str, work: impl FnOnce() -> T) -> T {
+    if !io::stderr().is_terminal() {
+        return work();
+    }
+    let (working, ended) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let (begun, mut shown) = (Instant::now(), Shown(false));
+            while ended.recv_timeout(SECOND) == Err(RecvTimeoutError::Timeout) {
+                if !HAS_GIVEN_WAY.load(Ordering::Relaxed) {
+                    shown.0 = true;
+                    put(&line(what, begun.elapsed()));
+                }
+            }
+        });
+        let outcome = work();
+        drop(working);
+        outcome
+    })
+}
+
 /// True if the line is on the terminal. It goes with the work, also where that is interrupted.
 struct Shown(bool);
 
@@ -55,7 +78,7 @@ impl Drop for Shown {
 }
 
 fn line(what: &str, took: Duration) -> String {
-    let what: String = printable(what).chars().filter(|c| !matches!(c, '\n' | '\t')).take(60).collect();
+    let what: String = one_line(what).chars().take(60).collect();
     format!("{what}: {} s", took.as_secs())
 }
 
@@ -71,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_line_has_the_seconds_and_no_other_line() {
-        assert_eq!(line("starting a\x1b[2J\nb.py", Duration::from_millis(2900)), "starting a[2Jb.py: 2 s");
+        assert_eq!(line("starting a\x1b[2J\nb.py", Duration::from_millis(2900)), "starting a\\u{1b}[2J\\nb.py: 2 s");
         assert_eq!(line(&"x".repeat(100), SECOND).len(), 65);
     }
 }
