@@ -102,6 +102,14 @@ fn strict_rules_apply_on_request() {
     assert!(text.starts_with(wanted), "{text}");
     let (code, text, _) = validate(&["--strict"], vec![described("get_user_name", "Get user name")]);
     assert!(code == Some(1) && text.contains("\"get_user_name\": description says no more than the name"), "{text}");
+    let unusable =
+        [("a1", "TODO: describe"), ("a2", "<p><br></p>"), ("a3", "Reads the file."), ("a4", "Reads the file.")];
+    let unusable = || unusable.map(|(name, text)| described(name, text)).into();
+    let (code, text, _) = validate(&["--strict"], unusable());
+    assert!(code == Some(1) && text.contains("\"a1\": description is a placeholder: \"TODO: describe\""), "{text}");
+    assert!(text.contains("\"a2\": description has no words, only markup"), "{text}");
+    assert!(text.contains("\"a4\": same description as \"a3\"") && !text.contains("\"a3\":"), "{text}");
+    assert_eq!(validate(&[], unusable()).0, Some(0), "they are good enough without --strict");
 }
 
 /// A host's limit is a warning with its source, and an error where a loss must not pass.

@@ -1,6 +1,6 @@
 //! The rules for definitions that `pmcp validate` has always had (protomcp wire 5.3), with their words.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -24,7 +24,7 @@ const GENERIC: [&str; 8] = ["test", "tool1", "foo", "bar", "baz", "temp", "tmp",
 
 /// The faults of these definitions, in their order.
 pub(crate) fn issues(tools: &[ToolDefinition], strictness: Strictness) -> Vec<Issue> {
-    let mut seen = HashSet::new();
+    let (mut seen, mut described) = (HashSet::new(), HashMap::new());
     let mut all = Vec::new();
     for tool in tools {
         let mut found = |issue: String| all.push(Issue { tool: tool.name.clone(), issue });
@@ -44,13 +44,7 @@ pub(crate) fn issues(tools: &[ToolDefinition], strictness: Strictness) -> Vec<Is
             found(format!("invalid input schema JSON: {error}"));
         }
         if strictness == Strictness::Strict {
-            let bytes = tool.description.len();
-            if bytes < MIN_DESCRIPTION {
-                found(format!("description too short ({bytes} chars, minimum {MIN_DESCRIPTION})"));
-            }
-            if repeats_name(&tool.name, &tool.description) {
-                found(format!("description says no more than the name: \"{}\"", tool.description));
-            }
+            about_description(tool, &mut described).into_iter().for_each(&mut found);
             if GENERIC.contains(&tool.name.to_lowercase().as_str()) {
                 found(format!("generic name \"{}\"", tool.name));
             }
@@ -59,10 +53,82 @@ pub(crate) fn issues(tools: &[ToolDefinition], strictness: Strictness) -> Vec<Is
     all
 }
 
+/// The reasons for which a model cannot use a description. `described` has the descriptions of earlier tools.
+fn about_description<'a>(tool: &'a ToolDefinition, described: &mut HashMap<&'a str, &'a str>) -> Vec<String> {
+    let (name, text) = (tool.name.as_str(), tool.description.as_str());
+    let mut all = Vec::new();
+    if text.len() < MIN_DESCRIPTION {
+        all.push(format!("description too short ({} chars, minimum {MIN_DESCRIPTION})", text.len()));
+    }
+    if repeats_name(name, text) {
+        all.push(format!("description says no more than the name: \"{text}\""));
+    }
+    if is_placeholder(text) {
+        all.push(format!("description is a placeholder: \"{text}\""));
+    }
+    if !text.is_empty() && letters(&without_tags(text)).is_empty() {
+        all.push("description has no words, only markup".to_owned());
+    }
+    match described.get(text.trim()) {
+        Some(other) if *other != name => all.push(format!("same description as \"{other}\"")),
+        None if !text.trim().is_empty() => _ = described.insert(text.trim(), name),
+        Some(_) | None => {}
+    }
+    all
+}
+
+/// Texts that stand for a description, by their letters.
+const PLACEHOLDERS: [&str; 15] = [
+    "todo",
+    "tbd",
+    "fixme",
+    "xxx",
+    "placeholder",
+    "description",
+    "adescription",
+    "tooldescription",
+    "descriptionhere",
+    "adddescription",
+    "adddescriptionhere",
+    "yourdescriptionhere",
+    "insertdescriptionhere",
+    "nodescription",
+    "nodescriptionprovided",
+];
+
+/// Marks of work that is left.
+const MARKS: [&str; 4] = ["TODO:", "TBD:", "FIXME:", "XXX:"];
+
+/// True if a description is still to be written. A list of things to do may be called "Todo".
+fn is_placeholder(text: &str) -> bool {
+    PLACEHOLDERS.contains(&letters(text).as_str())
+        || MARKS.iter().any(|mark| text.contains(mark))
+        || text.to_lowercase().contains("lorem ipsum")
+}
+
+/// The text without `<…>`, as HTML and XML have it.
+fn without_tags(text: &str) -> String {
+    let mut depth = 0_usize;
+    text.chars()
+        .filter(|c| {
+            let is_outside = depth == 0 && *c != '<';
+            match c {
+                '<' => depth += 1,
+                '>' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            is_outside
+        })
+        .collect()
+}
+
+/// The letters and digits of a text, in lower case.
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
 /// True if a description is the words of the name, such as "Get user." for `get_user`: a model learns nothing from it.
 fn repeats_name(name: &str, description: &str) -> bool {
-    let letters =
-        |text: &str| -> String { text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect() };
     let (name, description) = (letters(name), letters(description));
     !description.is_empty() && name == description
 }
@@ -136,5 +202,23 @@ mod tests {
         ] {
             check(Strictness::Strict, &[tool], expected);
         }
+    }
+
+    #[test]
+    fn descriptions_that_a_model_cannot_use_are_named() {
+        for (description, issue) in [
+            ("Lists what is to do: todo items.", None),
+            ("Returns <b>bold</b> text, and a < b.", None),
+            ("Add description here", Some("description is a placeholder: \"Add description here\"")),
+            ("Gets it. TODO: say more", Some("description is a placeholder: \"Gets it. TODO: say more\"")),
+            ("<div><br/></div>", Some("description has no words, only markup")),
+            ("--- *** ---", Some("description has no words, only markup")),
+        ] {
+            let expected: Vec<_> = issue.iter().map(|issue| ("search", *issue)).collect();
+            check(Strictness::Strict, &[("search", description, "")], &expected);
+        }
+        let tools = [("one", "Gets the user.", ""), ("two", "Gets the user. ", ""), ("one", "Gets the user.", "")];
+        let expected = [("two", "same description as \"one\""), ("one", "duplicate tool name")];
+        check(Strictness::Strict, &tools, &expected);
     }
 }
