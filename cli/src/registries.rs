@@ -2,13 +2,14 @@
 //! that it keeps to its rate towards a registry.
 
 use std::env;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use protomcp_bufmcp::DescriptorSchemas;
 use protomcp_descriptors::registry::{Credentials, DiskCache, Endpoint, Resolver, ResolverBuilder};
 
 use crate::args::registry::{Registry, RegistryFlags};
-use crate::text_file;
+use crate::text_file::{read_bounded, without_mark};
 
 /// The resolver of this process, if registries are named.
 pub(crate) fn resolver(flags: &RegistryFlags) -> Option<Resolver> {
@@ -49,6 +50,9 @@ pub(crate) fn folder() -> Option<PathBuf> {
     Some(caches.join("protomcp").join("schemas"))
 }
 
+/// The longest netrc file, in bytes.
+const MAX_NETRC: u64 = 1 << 20;
+
 /// The tokens of `BUF_TOKEN` and netrc.
 fn credentials() -> Credentials {
     let mut credentials = Credentials::anonymous();
@@ -57,8 +61,13 @@ fn credentials() -> Credentials {
     }
     let netrc = env::var_os("NETRC").map(PathBuf::from);
     let netrc = netrc.or_else(|| env::var_os("HOME").map(|home| PathBuf::from(home).join(".netrc")));
-    if let Some(Ok(text)) = netrc.map(|path| text_file::read(&path)) {
-        credentials = credentials.netrc(&text);
+    let Some(path) = netrc else { return credentials };
+    match read_bounded(&path, MAX_NETRC, "a netrc file") {
+        Ok(text) => credentials.netrc(without_mark(&text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => credentials,
+        Err(error) => {
+            tracing::warn!("{} is not used: {error}", path.display());
+            credentials
+        }
     }
-    credentials
 }

@@ -41,6 +41,20 @@ fn shown(sandbox: &Sandbox, words: &[&str], variables: &[(&str, &str)]) -> Vec<S
 }
 
 #[test]
+fn a_file_of_servers_that_is_missing_is_an_error() {
+    let sandbox = Sandbox::new();
+    for words in [&["--config", "none.json"][..], &["run", "--config=none.json"]] {
+        let output = run(&sandbox, &[&["config", "show"], words].concat(), &[]);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("invalid --config none.json: No such file"), "{error}");
+    }
+    sandbox.write("servers.json", r#"{"mcpServers": {"a": {"command": "true"}}}"#);
+    let output = run(&sandbox, &["config", "show", "--config", "servers.json"], &[]);
+    assert!(output.status.success() && output.stdout.starts_with(b"# pmcp run\n"), "{output:?}");
+}
+
+#[test]
 fn the_settings_of_a_file_apply_where_it_is_served() {
     let sandbox = sandbox("call-timeout = \"250ms\"\nport = 0\n[run]\ncall-timeout = \"20s\"\n");
     let file = sandbox.path("versioned.py").display().to_string();

@@ -22,6 +22,18 @@ def find(query: str, page: int = 0) -> str:
 server.run()
 "#;
 
+#[test]
+fn a_netrc_file_is_regular_or_not_used() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/basics.py");
+    let pipe = Command::new("mkfifo").arg(sandbox.path("netrc")).status().expect("mkfifo starts");
+    assert!(pipe.success());
+    let host = sandbox.pmcp(&["run", "basics.py", "--registry", "registry.test=127.0.0.1:1"]);
+    let host = host.env("NETRC", sandbox.path("netrc")).start();
+    host.initialize();
+    host.stderr_with("netrc is not used: not a regular file");
+}
+
 /// A registry, and the files of those who use it.
 struct Registry {
     process: Child,

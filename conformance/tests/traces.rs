@@ -283,6 +283,8 @@ fn only_regular_files_are_read() {
             &["scenario", file],
             &["replay", file, "tools.py"],
             &["test", "tools.py", "run", file],
+            &["run", "--config", file],
+            &["config", "show", "--config", file],
         ] {
             let (code, _, error) = run(&sandbox, words);
             assert!(code == Some(2) && error.contains(&format!("{file}: not a regular file")), "{words:?}: {error}");

@@ -2,12 +2,14 @@
 
 use std::ffi::OsString;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, Subcommand};
 
 use crate::args::refusal::refuse;
 use crate::args::settings::{Names, Origin, Settings, file_beside, flags, long, tool_file, variable_of};
 use crate::args::settings_file::FILE;
+use crate::args::upstream_config::check_readable;
 use crate::exit::Failure;
 use crate::nearest::nearest;
 
@@ -23,7 +25,7 @@ enum Action {
     /// Print the value of each flag, and where it comes from
     #[command(after_help = HELP, override_usage = "pmcp config show [COMMAND] [FILE] [FLAGS]")]
     Show {
-        /// A command line without pmcp; dev if it names no command
+        /// A command line without pmcp; dev if it names no command, and run for --config
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "WORDS")]
         words: Vec<OsString>,
     },
@@ -55,7 +57,9 @@ impl Config {
         let known = Names::of(grammar);
         let command = words.first().and_then(|word| grammar.find_subcommand(word));
         let is_verb = command.is_some_and(|command| known.verbs().any(|verb| verb == command.get_name()));
-        let verb = (!is_verb).then(|| OsString::from("dev"));
+        // That flag is not one of dev.
+        let usual = if words.iter().any(is_config) { "run" } else { "dev" };
+        let verb = (!is_verb).then(|| OsString::from(usual));
         let words: Vec<_> = [OsString::from("pmcp")].into_iter().chain(verb).chain(words).collect();
         let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
         let plain = match grammar.clone().try_get_matches_from(&words) {
@@ -68,10 +72,18 @@ impl Config {
             return Err(Failure::usage("missing command"));
         };
         let command = grammar.find_subcommand(verb).expect("the command was parsed");
+        if let Some(path) = all.try_get_one::<PathBuf>("config").ok().flatten() {
+            check_readable(path)?;
+        }
         let rows: Vec<_> =
             flags(command).map(|flag| row(&long(flag), flag.get_id().as_str(), plain, all, &settings)).collect();
         Ok(format!("{}{}{}", head(command, plain), table(&rows), mistyped(names, &known)))
     }
+}
+
+/// True for the flag that names servers in a file.
+fn is_config(word: &OsString) -> bool {
+    word.to_str().is_some_and(|word| word == "--config" || word.starts_with("--config="))
 }
 
 /// The name of a flag, its value and its origin.

@@ -14,7 +14,11 @@ use serde::{Deserialize, Deserializer};
 use crate::args::address::Address;
 use crate::args::oauth_client::RegisteredClient;
 use crate::exit::Failure;
-use crate::{json_names, text_file};
+use crate::json_names;
+use crate::text_file::{read_bounded, without_mark};
+
+/// The longest file, in bytes.
+const MAX_FILE: u64 = 4 << 20;
 
 /// A server with its name.
 #[derive(Debug, PartialEq, Eq)]
@@ -153,9 +157,19 @@ const OF_HOSTS: &[&str] = &[
 /// The servers of a file, in its order.
 pub(super) fn read(path: &Path, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, Failure> {
     let invalid = |why: String| Failure::usage(format!("invalid --config {}: {why}", path.display()));
-    let text = text_file::read(path).map_err(|error| invalid(error.to_string()))?;
-    let entries = parse(&text, variable).map_err(invalid)?;
+    let text = text(path).map_err(invalid)?;
+    let entries = parse(without_mark(&text), variable).map_err(invalid)?;
     if entries.is_empty() { Err(invalid("it names no server".into())) } else { Ok(entries) }
+}
+
+/// Refuses a file that cannot be read.
+pub(super) fn check_readable(path: &Path) -> Result<(), Failure> {
+    let invalid = |why: String| Failure::usage(format!("invalid --config {}: {why}", path.display()));
+    text(path).map(drop).map_err(invalid)
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    read_bounded(path, MAX_FILE, "a configuration").map_err(|error| error.to_string())
 }
 
 fn parse(text: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Vec<Entry>, String> {
