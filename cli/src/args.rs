@@ -68,7 +68,7 @@ use file_flags::check_sdk;
 use overview::OVERVIEW;
 use refusal::refuse;
 use settings::Settings;
-use words::{flags_used, with_values};
+use words::{flags_used, with_color, with_values};
 
 const VERSION_LINE: &str = concat!("pmcp version ", env!("CARGO_PKG_VERSION"), "\n");
 const NO_POLL: &str = "--poll is for pmcp dev: run and record do not watch files";
@@ -197,13 +197,13 @@ enum Verb {
 
 /// Parses the command line, the program's name included.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
-    let words = with_values(words);
+    let grammar = Cli::command();
+    let words = with_color(&grammar, with_values(words));
     match words.get(1).and_then(|word| word.to_str()) {
         None if words.len() < 2 => return Ok(Parsed::NoCommand(OVERVIEW.to_owned())),
         Some("-v" | "-V" | "--version") => return Ok(Parsed::Print(VERSION_LINE.into())),
         _ => {}
     }
-    let grammar = Cli::command();
     let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
     let refuse = |error: clap::Error| refuse(&error, &verb, &grammar).map(Parsed::Print);
     let plain = match grammar.clone().try_get_matches_from(&words) {

@@ -1,5 +1,6 @@
 //! Colours of reports and errors, where they are wanted. Nothing but marks has one: a report reads the same without.
 
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
@@ -35,6 +36,19 @@ impl ColorFlag {
     /// Holds from now on. Only the first flag counts.
     pub(crate) fn apply(self) {
         let _first = CHOSEN.set(self.color);
+    }
+}
+
+/// Takes the choice of a command line that is refused as a whole.
+pub(crate) fn choose(words: &[OsString]) {
+    let words = words.iter().map_while(|word| word.to_str().filter(|word| *word != "--"));
+    let mut is_value = false;
+    for word in words {
+        let value = if is_value { Some(word) } else { word.strip_prefix("--color=") };
+        if let Some(when) = value.and_then(|value| When::from_str(value, false).ok()) {
+            let _first = CHOSEN.set(when);
+        }
+        is_value = word == "--color";
     }
 }
 

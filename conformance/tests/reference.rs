@@ -120,6 +120,71 @@ fn shells_complete_the_tools_of_a_file() {
     }
 }
 
+/// The line that zsh makes of "$1" and a tab, in the terminal of its own module. Control-X prints the line.
+const IN_ZSH: &str = r#"
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "PS1= RPS1=; unsetopt beep; autoload -Uz compinit; compinit -u -D; source ./pmcp.zsh
+shown() { print -r -- \$BUFFER > line; exit }; zle -N shown; bindkey '^X' shown"
+zpty -w -n shell "$1"$'\t\x18'
+while zpty -r shell output; do :; done
+cat line
+"#;
+
+/// The program of a shell that a part of scripts/setup installs.
+fn shell(name: &'static str) -> &'static str {
+    let version = Command::new(name).arg("--version").output();
+    assert!(version.is_ok_and(|output| output.status.success()), "please run scripts/setup shells first: no {name}");
+    name
+}
+
+/// The output of a shell that finds `pmcp` in its path.
+fn in_shell(sandbox: &Sandbox, program: &str, words: &[&str]) -> String {
+    let folder = pmcp().parent().expect("a program has a folder").display();
+    let path = format!("{folder}:{}", std::env::var("PATH").expect("there is a path"));
+    let launch = sandbox.pmcp(words).program(program).env("PMCP_SDK", "bundled").env("PATH", &path);
+    let output = launch.env("HOME", sandbox.path("")).env("TERM", "xterm").command().output().expect("it starts");
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+#[test]
+fn zsh_completes_commands_flags_and_tools() {
+    let zsh = shell("zsh");
+    for (words, line) in [
+        ("pmcp validat", "pmcp validate"),
+        ("pmcp run --hot-rel", "pmcp run --hot-reload="),
+        ("pmcp run --hot-reload gra", "pmcp run --hot-reload graceful"),
+        ("pmcp call tools.py s", "pmcp call tools.py say"),
+        ("pmcp test tools.py call s", "pmcp test tools.py call say"),
+        ("pmcp call tools.py x", "pmcp call tools.py x"),
+    ] {
+        let sandbox = sandbox();
+        sandbox.write("pmcp.zsh", stdout(&sandbox, &["completions", "zsh"]));
+        sandbox.write("drive.zsh", IN_ZSH);
+        assert_eq!(in_shell(&sandbox, zsh, &["-f", "drive.zsh", words]), line);
+    }
+}
+
+#[test]
+fn fish_completes_commands_flags_and_tools() {
+    let (fish, sandbox) = (shell("fish"), sandbox());
+    sandbox.write("pmcp.fish", stdout(&sandbox, &["completions", "fish"]));
+    for (words, found) in [
+        ("pmcp validat", "validate"),
+        ("pmcp run --hot-rel", "--hot-reload"),
+        ("pmcp run --hot-reload gra", "graceful"),
+        ("pmcp call tools.py s", "say"),
+        ("pmcp test tools.py call s", "say"),
+        ("pmcp call tools.py x", ""),
+    ] {
+        let text = in_shell(&sandbox, fish, &["-c", &format!("source pmcp.fish; complete -C'{words}'")]);
+        // A description follows a tab.
+        let names: Vec<_> = text.lines().map(|line| line.split('\t').next().unwrap_or_default()).collect();
+        assert_eq!(names.join(" "), found, "{words}");
+    }
+}
+
 #[test]
 fn each_command_has_a_page_in_the_manual() {
     let sandbox = sandbox();
@@ -194,6 +259,8 @@ fn reports_and_errors_have_colours_in_a_terminal() {
         (&["validate", "tools.py", "--color", "always"], false, "1", good),
         (&["doctor", "tools.py", "--color=always"], false, "", "\x1b[32m✓\x1b[0m file"),
         (&["validate", "none.py"], true, "", "\x1b[31merror:\x1b[0m file not found"),
+        (&["--color", "always", "doctor", "tools.py"], false, "", "\x1b[32m✓\x1b[0m file"),
+        (&["--color=never", "validate", "none.py"], true, "", "error: file not found"),
         (&["validate", "tools.py"], true, "1", "✓ say"),
         (&["validate", "tools.py"], false, "", "✓ say"),
         (&["validate", "tools.py", "--color", "never"], true, "", "✓ say"),

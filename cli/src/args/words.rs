@@ -33,6 +33,33 @@ pub(super) fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsSt
     all
 }
 
+/// Puts `--color WHEN` from the place before the command to the place after it. The output of a command without that flag
+/// has no colours.
+pub(super) fn with_color(grammar: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+    let count = match words.get(1).and_then(|word| word.to_str()) {
+        Some("--color") => 2,
+        Some(word) if word.starts_with("--color=") => 1,
+        _ => return words,
+    };
+    let Some(verb) = words.get(1 + count).and_then(|word| word.to_str()) else { return words };
+    let has_color = |command: &Command| command.get_arguments().any(|flag| flag.get_long() == Some("color"));
+    let Some(takes_it) = grammar.find_subcommand(verb).map(has_color) else { return words };
+    let is_known = words.get(count).and_then(|word| word.to_str()).is_some_and(|word| {
+        let value = word.strip_prefix("--color=").unwrap_or(word);
+        ["auto", "always", "never"].contains(&value)
+    });
+    if !takes_it && !is_known {
+        return words;
+    }
+    let flag: Vec<OsString> = words.drain(1..=count).collect();
+    if takes_it {
+        // After the command.
+        let rest = words.split_off(2);
+        words.extend(flag.into_iter().chain(rest));
+    }
+    words
+}
+
 /// The flags of a kind on the command line.
 pub(super) fn flags_used(grammar: &Command, matches: &ArgMatches, is_kind: impl Fn(&Arg) -> bool) -> Vec<String> {
     let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
@@ -40,4 +67,31 @@ pub(super) fn flags_used(grammar: &Command, matches: &ArgMatches, is_kind: impl 
     let used = flags
         .filter(|flag| is_kind(flag) && matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
     used.filter_map(Arg::get_long).map(|name| format!("--{name}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Arg;
+
+    use super::*;
+
+    #[test]
+    fn a_choice_of_colours_stands_before_or_after_the_command() {
+        let list = Command::new("list").arg(Arg::new("color").long("color"));
+        let grammar = Command::new("pmcp").subcommand(list).subcommand(Command::new("version"));
+        for (line, expected) in [
+            ("pmcp --color never list a", "pmcp list --color never a"),
+            ("pmcp --color=never list", "pmcp list --color=never"),
+            ("pmcp --color purple list", "pmcp list --color purple"),
+            ("pmcp list a --color never", "pmcp list a --color never"),
+            ("pmcp --color always version", "pmcp version"),
+            ("pmcp --color purple version", "pmcp --color purple version"),
+            ("pmcp --color never", "pmcp --color never"),
+            ("pmcp --color never unknown", "pmcp --color never unknown"),
+        ] {
+            let words = with_color(&grammar, line.split(' ').map(OsString::from).collect());
+            let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
+            assert_eq!(words.join(" "), expected, "{line}");
+        }
+    }
 }
