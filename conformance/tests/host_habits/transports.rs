@@ -1,5 +1,6 @@
 //! The same habits on every other front: sessions over HTTP, requests without a session, the older HTTP+SSE, TCP, and
-//! proto-mcp over WebSocket and gRPC. Frames with headers and the end of the input are habits on stdio alone.
+//! proto-mcp over WebSocket and gRPC. Frames with headers are a habit on streams, and the end of the
+//! input on stdio alone.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -81,6 +82,11 @@ fn habits_are_understood_over_tcp() {
         assert_eq!(answer["result"]["protocolVersion"], version, "{answer}");
         ask(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         habits(&mut ask);
+        let ping = json!({"jsonrpc": "2.0", "id": 99, "method": "ping"}).to_string();
+        write.write_all(format!("Content-Length: {}\r\n\r\n{ping}", ping.len()).as_bytes()).expect("the server reads");
+        let mut line = String::new();
+        lines.read_line(&mut line).expect("the server answers");
+        assert!(line.contains("\"id\":99"), "{line}");
     }
 }
 
