@@ -120,7 +120,7 @@ fn shells_complete_the_tools_of_a_file() {
     }
 }
 
-/// The line that zsh makes of "$1" and a tab, in the terminal of its own module. Control-X prints the line.
+/// The line that zsh makes of "$1" and a tab, in a terminal that its module zpty makes. Control-X prints the line.
 const IN_ZSH: &str = r#"
 zmodload zsh/zpty
 zpty shell zsh -f -i

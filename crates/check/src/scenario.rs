@@ -179,7 +179,7 @@ impl Scenario {
     }
 
     /// The client for this scenario: it can be asked if a step expects questions, and it offers roots if the scenario has
-    /// some. `questions` are those of [`run`].
+    /// some. [`run`] gets the same `questions`.
     ///
     /// # Errors
     /// If the text of a root names a variable that the scenario does not have.

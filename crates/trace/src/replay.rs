@@ -210,7 +210,7 @@ impl Replay {
     }
 
     fn differ(&mut self, place: usize, titled: &Value, what: String) {
-        // After the last message there is no line.
+        // The end of the trace has the line of its last message.
         let line = self.lines.get(place).or(self.lines.last()).copied().unwrap_or_default();
         self.differences.push(Difference { line, title: title(titled), what });
     }
