@@ -45,7 +45,7 @@ use crate::process::middleware::MiddlewareChain;
 use crate::process::running_calls::Calls;
 use crate::process::sdk;
 use crate::process::tool_process::ToolProcess;
-use crate::status::ShownTools;
+use crate::status::{self, ShownTools};
 
 /// The most messages that wait. A sender waits while the queue is full, so the link of a process that floods it is read
 /// no faster than its events are handled.
@@ -374,6 +374,7 @@ impl Driver {
     fn report(&mut self, report: &Report) {
         self.metrics.report(report);
         self.progress.report(report);
+        status::report(report);
         match report {
             Report::NotStarted { why } | Report::ReloadFailed { why } => self.snapshot.set_unstarted(Some(why.clone())),
             Report::Reloaded { .. } | Report::Restarted { .. } => self.snapshot.set_unstarted(None),

@@ -16,7 +16,7 @@ use protomcp_types::CallToolResult;
 
 use crate::diagnostics::failure::Failure;
 use crate::diagnostics::report::Report;
-use crate::status;
+use crate::status::ShownCall;
 
 mod histogram;
 
@@ -114,20 +114,13 @@ pub(crate) struct CallTimer {
     tool: Arc<ToolMetrics>,
     began: Instant,
     outcome: Outcome,
-    status: Option<Status>,
-}
-
-/// The parts of a call's line in the live status.
-#[derive(Debug)]
-struct Status {
-    tool: Box<str>,
-    why: String,
+    status: Option<ShownCall>,
 }
 
 impl Metrics {
     /// Counts the begin of a call.
     pub(crate) fn call(&self, tool: &str) -> CallTimer {
-        let status = status::is_read().then(|| Status { tool: tool.into(), why: String::new() });
+        let status = ShownCall::begin(tool);
         let tools = self.tools.load();
         let others = || if tools.len() < MAX_TOOLS { None } else { tools.get(OTHERS) };
         let tool = tools.get(tool).or_else(others).cloned().unwrap_or_else(|| self.make(tool));
@@ -223,11 +216,7 @@ impl CallTimer {
     pub(crate) fn end(mut self, result: &Result<CallToolResult, Failure>) {
         self.outcome = Outcome::of(result);
         if let Some(status) = &mut self.status {
-            status.why = match result {
-                Ok(result) if result.is_error => status::reason(result),
-                Ok(_) => String::new(),
-                Err(failure) => status::first_line(&failure.to_string()),
-            };
+            status.result(result);
         }
     }
 }
@@ -238,8 +227,8 @@ impl Drop for CallTimer {
         let mut outcomes = OUTCOMES.iter().zip(&self.tool.outcomes);
         if let Some(((_, name), counter)) = outcomes.find(|((outcome, _), _)| *outcome == self.outcome) {
             counter.inc();
-            if let Some(Status { tool, why }) = &self.status {
-                status::call(tool, name, time, why);
+            if let Some(status) = &self.status {
+                status.end(name, time);
             }
         }
         self.tool.times.observe(time);

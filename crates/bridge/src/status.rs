@@ -1,11 +1,12 @@
-//! The live status of a bridge, for the author of its tools: the tools, and each call that has ended.
+//! The live status of a bridge, for the author of its tools: the tools, the calls, and the state of the tool process.
 //!
-//! The lines are events of the log with a target of their own, which programs enable for terminals. While nothing reads
-//! them, they are not made.
+//! The facts are events of the log with their own target, which programs enable for terminals. While nothing reads them,
+//! they are not made.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use protomcp_envelope::ToolDefinition;
@@ -14,9 +15,18 @@ use serde::Deserialize;
 
 use crate::catalog::faults::clipped;
 use crate::catalog::snapshot::Snapshot;
+use crate::diagnostics::failure::Failure;
+use crate::diagnostics::report::Report;
 
-/// The target of the live status in the log: the tools of a bridge, and each call that has ended, at the level DEBUG. A program
-/// that shows it enables this target.
+/// The target of the live status in the log. A program that shows it enables this target. The message of each event is a line
+/// for people; the fields are the facts:
+///
+/// | level | fact | fields |
+/// |---|---|---|
+/// | DEBUG | the tools, at first and after a change | `tools` (number), `names`; `change` after a change |
+/// | DEBUG | a call has ended | `tool`, `outcome`, `ms`, `call` (number), `bytes` of the result, `why` of a failure |
+/// | TRACE | a call has begun | `tool`, `call` |
+/// | TRACE | the tool process has another state | `state`: `ready`, `not started`, `outdated`, `crashed` or `given up` |
 pub const STATUS_TARGET: &str = "protomcp_bridge::status";
 /// The most names in a list.
 const MAX_NAMES: usize = 20;
@@ -28,12 +38,63 @@ pub(crate) fn is_read() -> bool {
     tracing::enabled!(target: STATUS_TARGET, tracing::Level::DEBUG)
 }
 
-/// A call has ended. `why` is the reason of an error.
-pub(crate) fn call(tool: &str, outcome: &str, time: Duration, why: &str) {
-    let outcome = outcome.replace('_', " ");
-    let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-    let colon = if why.is_empty() { "" } else { ": " };
-    tracing::debug!(target: STATUS_TARGET, tool, outcome, ms, "{}: {outcome}, {time:.1?}{colon}{why}", clipped(tool));
+/// A running call whose begin and end are shown.
+#[derive(Debug)]
+pub(crate) struct ShownCall {
+    call: u64,
+    tool: Box<str>,
+    bytes: usize,
+    why: String,
+}
+
+impl ShownCall {
+    /// A call begins; `None` if the events are not read.
+    pub(crate) fn begin(tool: &str) -> Option<Self> {
+        static CALLS: AtomicU64 = AtomicU64::new(1);
+        is_read().then(|| {
+            let call = CALLS.fetch_add(1, Ordering::Relaxed);
+            tracing::trace!(target: STATUS_TARGET, tool, call, "{} begins", clipped(tool));
+            Self { call, tool: tool.into(), bytes: 0, why: String::new() }
+        })
+    }
+
+    /// Takes note of the result.
+    pub(crate) fn result(&mut self, result: &Result<CallToolResult, Failure>) {
+        match result {
+            Ok(result) => {
+                let structured = result.structured_content.as_ref().map_or(0, |content| content.as_str().len());
+                self.bytes = result.content.as_str().len() + structured;
+                self.why = if result.is_error { reason(result) } else { String::new() };
+            }
+            Err(failure) => self.why = first_line(&failure.to_string()),
+        }
+    }
+
+    /// The call has ended.
+    pub(crate) fn end(&self, outcome: &str, time: Duration) {
+        let Self { call, tool, bytes, why } = self;
+        let outcome = outcome.replace('_', " ");
+        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let colon = if why.is_empty() { "" } else { ": " };
+        tracing::debug!(
+            target: STATUS_TARGET,
+            tool, outcome, ms, call, bytes, why,
+            "{}: {outcome}, {time:.1?}{colon}{why}", clipped(tool)
+        );
+    }
+}
+
+/// Shows the state of the tool process that a report tells.
+pub(crate) fn report(report: &Report) {
+    let state = match report {
+        Report::Reloaded { .. } | Report::Restarted { .. } => "ready",
+        Report::NotStarted { .. } => "not started",
+        Report::ReloadFailed { .. } => "outdated",
+        Report::Crashed { .. } | Report::RestartFailed { .. } => "crashed",
+        Report::GaveUp { .. } => "given up",
+        _ => return,
+    };
+    tracing::trace!(target: STATUS_TARGET, state, "the tool process: {state}");
 }
 
 /// The first line of the text of an error.
@@ -76,8 +137,16 @@ impl ShownTools {
             return;
         }
         let before = (!self.is_first).then(|| definitions(&self.snapshot));
-        if let Some(text) = text(before.as_ref(), &definitions(snapshot)) {
-            tracing::debug!(target: STATUS_TARGET, "{text}");
+        let after = definitions(snapshot);
+        let (tools, names, change) = (after.len(), names(after.keys()), changes(before.as_ref(), &after));
+        let count = if tools == 1 { "1 tool".to_owned() } else { format!("{tools} tools") };
+        match (&before, change) {
+            (None, _) if names.is_empty() => tracing::debug!(target: STATUS_TARGET, tools, names, "{count}"),
+            (None, _) => tracing::debug!(target: STATUS_TARGET, tools, names, "{count}: {names}"),
+            (Some(_), Some(change)) => {
+                tracing::debug!(target: STATUS_TARGET, tools, names, change, "{count}: {change}");
+            }
+            (Some(_), None) => {}
         }
         self.is_first = false;
         self.snapshot = Arc::clone(snapshot);
@@ -92,16 +161,9 @@ fn definitions(snapshot: &Snapshot) -> Definitions<'_> {
     all.filter(|(name, _)| snapshot.base().find(name).is_some()).collect()
 }
 
-/// The tools, or the differences to those before. `None` without a difference.
-fn text(before: Option<&Definitions<'_>>, after: &Definitions<'_>) -> Option<String> {
-    let count = match after.len() {
-        1 => "1 tool".to_owned(),
-        count => format!("{count} tools"),
-    };
-    let Some(before) = before else {
-        let names = names(after.keys());
-        return Some(if names.is_empty() { count } else { format!("{count}: {names}") });
-    };
+/// The differences to the tools before; `None` if there are none.
+fn changes(before: Option<&Definitions<'_>>, after: &Definitions<'_>) -> Option<String> {
+    let before = before?;
     let added = names(after.keys().filter(|name| !before.contains_key(*name)));
     let removed = names(before.keys().filter(|name| !after.contains_key(*name)));
     let is_changed = |(name, tool): &(&&str, &&ToolDefinition)| before.get(*name).is_some_and(|known| known != *tool);
@@ -109,7 +171,7 @@ fn text(before: Option<&Definitions<'_>>, after: &Definitions<'_>) -> Option<Str
     let parts = [("added", added), ("removed", removed), ("changed", changed)];
     let parts: Vec<_> = parts.iter().filter(|(_, names)| !names.is_empty()).collect();
     let texts: Vec<_> = parts.iter().map(|(what, names)| format!("{what} {names}")).collect();
-    (!texts.is_empty()).then(|| format!("{count}: {}", texts.join("; ")))
+    (!texts.is_empty()).then(|| texts.join("; "))
 }
 
 fn names<'a>(all: impl Iterator<Item = &'a &'a str>) -> String {
@@ -146,23 +208,22 @@ mod tests {
     }
 
     #[test]
-    fn the_tools_are_listed_once_and_then_their_changes() {
+    fn the_changes_of_the_tools_are_named() {
         let table = [
-            (None, vec![], Some("0 tools")),
-            (None, vec![("b", ""), ("a", "")], Some("2 tools: a, b")),
+            (None, vec![("a", "")], None),
             (Some(vec![("a", "")]), vec![("a", "")], None),
-            (Some(vec![("a", "")]), vec![("a", "other")], Some("1 tool: changed a")),
-            (Some(vec![("a", "")]), vec![], Some("0 tools: removed a")),
+            (Some(vec![("a", "")]), vec![("a", "other")], Some("changed a")),
+            (Some(vec![("a", "")]), vec![], Some("removed a")),
             (
                 Some(vec![("a", ""), ("b", ""), ("c", "")]),
                 vec![("b", "x"), ("c", ""), ("d", ""), ("e", "")],
-                Some("4 tools: added d, e; removed a; changed b"),
+                Some("added d, e; removed a; changed b"),
             ),
         ];
         for (before, after, expected) in table {
             let (old, new) = (before.map(|before| tools(&before)), tools(&after));
             let old = old.as_deref().map(by_name);
-            assert_eq!(text(old.as_ref(), &by_name(&new)).as_deref(), expected, "{after:?}");
+            assert_eq!(changes(old.as_ref(), &by_name(&new)).as_deref(), expected, "{after:?}");
         }
     }
 
