@@ -3,11 +3,11 @@
 mod answers;
 mod arguments;
 mod bundle;
-mod call;
+pub(crate) mod call;
 mod connection;
 mod content;
 mod doctor;
-mod form;
+pub(crate) mod form;
 mod list;
 mod printed;
 mod prompt;

@@ -107,7 +107,7 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> i32 {
 /// Prints the reason on stderr.
 pub(crate) fn explain(failure: &Failure) -> i32 {
     // Earlier log lines come first.
-    crate::log::flush();
+    crate::log::queue::flush();
     if !crate::log::is_explained(failure) {
         // With a closed stderr the exit code has to suffice.
         let word = "error:";

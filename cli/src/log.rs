@@ -3,12 +3,14 @@
 //! Hosts give their servers a stderr and some never read it. A write to a full pipe would block the whole bridge, so
 //! lines go through a bounded queue to a separate thread; dropped lines are counted, and the count is logged later.
 
+mod display;
+mod facts;
+pub(crate) mod live;
+pub(crate) mod queue;
+
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use protomcp_bridge::STATUS_TARGET;
@@ -19,30 +21,20 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::color::ColorFlag;
 use crate::exit::Failure;
-
-/// The most lines in the queue.
-const QUEUE: usize = 4096;
-/// The time for which the exit of the program waits for a stderr that is not read.
-const FLUSH: Duration = Duration::from_millis(500);
-
-static QUEUED: OnceLock<SyncSender<Item>> = OnceLock::new();
-static LEFT_OUT: AtomicU64 = AtomicU64::new(0);
-static AS_JSON: AtomicBool = AtomicBool::new(false);
+use crate::log::display::Display;
+use crate::log::facts::Facts;
+use crate::log::live::LiveView;
+use crate::log::queue::Item;
 
 /// Gets each line of the log as well.
 type Reader = Box<dyn Fn(&str) + Send + Sync>;
 static COPY: OnceLock<Reader> = OnceLock::new();
-
-enum Item {
-    Line(Vec<u8>),
-    Flush(SyncSender<()>),
-}
 
 /// The level of the log.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -87,51 +79,64 @@ impl LogFlags {
     pub(crate) fn is_quiet(self) -> bool {
         self.quiet
     }
+
+    /// True if the log is for people.
+    pub(crate) fn is_text(self) -> bool {
+        self.log_format == LogFormat::Text
+    }
+}
+
+/// The live status of a server, for the author of its tools.
+#[derive(Clone)]
+pub(crate) enum Status {
+    /// Not shown.
+    Hidden,
+    /// Lines of the log.
+    Lines,
+    /// A view below the log.
+    View(LiveView),
 }
 
 /// Sends the log to stderr from now on. Output of tools is shown at every level, unless the log is quiet.
 pub(crate) fn start(level: LogLevel, flags: LogFlags) {
-    begin(level, flags, Lines { has_times: false, is_terminal: io::stderr().is_terminal() }, false);
+    begin(level, flags, Lines { has_times: false, is_terminal: io::stderr().is_terminal() }, Status::Hidden);
 }
 
-/// Like [`start`], for a server: with times where no terminal reads the log, and with the live status if the author of the
-/// tools reads it in a terminal (`is_live`).
-pub(crate) fn start_with(level: LogLevel, flags: LogFlags, is_live: bool) {
+/// Like [`start`], for a server: with times where no terminal reads the log, and with the live status.
+pub(crate) fn start_with(level: LogLevel, flags: LogFlags, status: Status) {
     let is_terminal = io::stderr().is_terminal();
-    begin(level, flags, Lines { has_times: !is_terminal, is_terminal }, is_live);
+    begin(level, flags, Lines { has_times: !is_terminal, is_terminal }, status);
 }
 
-fn begin(level: LogLevel, flags: LogFlags, form: Lines, is_live: bool) {
+fn begin(level: LogLevel, flags: LogFlags, form: Lines, status: Status) {
     flags.color.apply();
-    let (sender, receiver) = sync_channel(QUEUE);
-    if QUEUED.set(sender).is_err() {
+    if !queue::open(flags.log_format == LogFormat::Json) {
         return;
     }
-    std::thread::Builder::new()
-        .name("log".into())
-        .spawn(move || write_all(&receiver))
-        .expect("a thread can be started at the start of the program");
     let level = match level {
         LogLevel::Debug => Level::DEBUG,
         LogLevel::Info => Level::INFO,
         LogLevel::Warn => Level::WARN,
         LogLevel::Error => Level::ERROR,
     };
-    let targets = match flags.quiet {
-        true => Targets::new().with_default(Level::ERROR),
-        false => Targets::new().with_default(level).with_target("tool", Level::TRACE),
+    let targets = if flags.quiet {
+        Targets::new().with_default(Level::ERROR)
+    } else {
+        Targets::new().with_default(level).with_target("tool", Level::TRACE)
     };
-    let shows_status = is_live && !flags.quiet && level >= Level::INFO;
-    let targets = targets.with_target(STATUS_TARGET, if shows_status { LevelFilter::DEBUG } else { LevelFilter::OFF });
+    let shows_lines = matches!(status, Status::Lines) && !flags.quiet && level >= Level::INFO;
+    let targets = targets.with_target(STATUS_TARGET, if shows_lines { LevelFilter::DEBUG } else { LevelFilter::OFF });
     // The access log has lines only where a flag asks for them.
     let targets = targets.with_target(ACCESS_TARGET, LevelFilter::INFO);
     let lines = tracing_subscriber::fmt::layer().with_writer(Queue);
-    match flags.log_format {
-        LogFormat::Text => {
-            tracing_subscriber::registry().with(lines.event_format(form)).with(targets).init();
+    match (flags.log_format, status) {
+        (LogFormat::Text, Status::View(view)) => {
+            queue::send(Item::Open(Display::new(view.clone())));
+            let facts = Facts(view).with_filter(Targets::new().with_target(STATUS_TARGET, Level::TRACE));
+            tracing_subscriber::registry().with(lines.event_format(form).with_filter(targets)).with(facts).init();
         }
-        LogFormat::Json => {
-            AS_JSON.store(true, Ordering::Relaxed);
+        (LogFormat::Text, _) => tracing_subscriber::registry().with(lines.event_format(form)).with(targets).init(),
+        (LogFormat::Json, _) => {
             let lines = lines.json().flatten_event(true).with_current_span(false).with_span_list(false);
             tracing_subscriber::registry().with(lines).with(targets).init();
         }
@@ -145,10 +150,10 @@ pub(crate) fn shows_tools() -> bool {
 
 /// Logs an error that ends the program, if the log has a form for programs.
 pub(crate) fn is_explained(failure: &Failure) -> bool {
-    let is_json = AS_JSON.load(Ordering::Relaxed);
+    let is_json = queue::is_json();
     if is_json {
         tracing::error!("{failure}");
-        flush();
+        queue::flush();
     }
     is_json
 }
@@ -156,38 +161,6 @@ pub(crate) fn is_explained(failure: &Failure) -> bool {
 /// Passes each line to `reader` as well, which must not log. Only the first reader gets lines.
 pub(crate) fn copy(reader: impl Fn(&str) + Send + Sync + 'static) {
     let _first = COPY.set(Box::new(reader));
-}
-
-/// Waits a limited time until all earlier lines are written.
-pub(crate) fn flush() {
-    let Some(queue) = QUEUED.get() else { return };
-    let (sender, done) = sync_channel(1);
-    if queue.try_send(Item::Flush(sender)).is_ok() {
-        // A stderr that is not read must not block the exit.
-        let _unread = done.recv_timeout(FLUSH);
-    }
-}
-
-fn write_all(queue: &Receiver<Item>) {
-    let mut stderr = io::stderr();
-    while let Ok(item) = queue.recv() {
-        let lost = LEFT_OUT.swap(0, Ordering::Relaxed);
-        if lost > 0 {
-            // A closed stderr cannot report its errors.
-            let _closed = match AS_JSON.load(Ordering::Relaxed) {
-                true => writeln!(stderr, r#"{{"level":"WARN","message":"{lost} log lines dropped","target":"pmcp"}}"#),
-                false => writeln!(stderr, "pmcp: {lost} log lines dropped: stderr was not read in time"),
-            };
-        }
-        match item {
-            Item::Line(line) => {
-                let _closed = stderr.write_all(&line);
-            }
-            Item::Flush(done) => {
-                let _gone = done.try_send(());
-            }
-        }
-    }
 }
 
 /// Gives each event a buffer that is queued as one line when the event is formatted.
@@ -219,10 +192,7 @@ impl Drop for Line {
         if let Some(copy) = COPY.get() {
             copy(&String::from_utf8_lossy(&self.0));
         }
-        let Some(queue) = QUEUED.get() else { return };
-        if let Err(TrySendError::Full(_)) = queue.try_send(Item::Line(std::mem::take(&mut self.0))) {
-            LEFT_OUT.fetch_add(1, Ordering::Relaxed);
-        }
+        queue::send(Item::Line(std::mem::take(&mut self.0)));
     }
 }
 

@@ -30,7 +30,8 @@ fn main() -> ExitCode {
     // Must come first: this program may have been started as the guardian of a tool process, which must stay small.
     protomcp_bridge::guardian::run_if_requested();
     protomcp_bridge::allocator::return_large_blocks();
-    let code = match args::parse(std::env::args_os()) {
+    let words: Vec<_> = std::env::args_os().collect();
+    let code = match args::parse(words.iter().cloned()) {
         Ok(Parsed::Print(text)) => exit::code(exit::print(&text)),
         Ok(Parsed::NoCommand(help)) => exit::no_command(&help),
         Ok(Parsed::Serve(options)) => exit::code(serve::run(*options, None)),
@@ -52,9 +53,12 @@ fn main() -> ExitCode {
         Ok(Parsed::Install(options)) => exit::code(install::install(&options)),
         Ok(Parsed::Uninstall(options)) => exit::code(install::uninstall(&options)),
         Ok(Parsed::Status(options)) => exit::code(install::status(&options)),
-        Err(failure) => exit::explain(&failure),
+        Err(failure) => {
+            color::choose(&words);
+            exit::explain(&failure)
+        }
     };
-    log::flush();
+    log::queue::flush();
     // Not a return: a thread may be blocked on a client that sends nothing.
     std::process::exit(code)
 }

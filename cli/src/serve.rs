@@ -1,18 +1,23 @@
 //! `pmcp dev` and `pmcp run`: serves tools to their clients, under the control of signals.
 
 mod binary;
+mod calls;
+mod console;
 mod gateway;
 mod http;
 mod issued_tokens;
+mod keyboard;
 mod listeners;
 mod live;
 mod metrics;
 pub(crate) mod playground;
+mod questions;
 mod run;
 mod status;
 mod stdio;
 mod tcp;
 mod typed;
+mod view;
 
 use std::time::Duration;
 

@@ -45,6 +45,7 @@ mod items;
 mod lazy_tools;
 mod lending;
 mod library;
+mod live_view;
 mod matrix;
 mod memory;
 mod metrics;

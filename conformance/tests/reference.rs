@@ -134,7 +134,7 @@ cat line
 /// The program of a shell that a part of scripts/setup installs.
 fn shell(name: &'static str) -> &'static str {
     let version = Command::new(name).arg("--version").output();
-    assert!(version.is_ok_and(|output| output.status.success()), "please run scripts/setup shells first: no {name}");
+    assert!(version.is_ok_and(|output| output.status.success()), "please run scripts/setup terminal first: no {name}");
     name
 }
 

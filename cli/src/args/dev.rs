@@ -24,12 +24,16 @@ pub(super) struct Dev {
 
     #[command(flatten)]
     command: CommandFlags,
+
+    /// In a terminal, log the status as lines: no view below the log, and no keys
+    #[arg(long)]
+    no_view: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   pmcp dev tools.py                  serve a tool file and reload it after each save
-  pmcp dev tools.py --transport http the same over HTTP; in a terminal, the log shows each call
+  pmcp dev tools.py --transport http the same over HTTP; in a terminal, a view shows each call
   pmcp dev tools.py --watch words.json
                                      reload it after a save of this file, too
   pmcp dev -- uv run server.py       the same for any MCP server, with any SDK, as it is
@@ -66,6 +70,7 @@ struct CommandFlags {
 impl Dev {
     /// The tool file or the command to serve. `tool_flags` are the flags for tool files on the command line.
     pub(super) fn source(&mut self, tool_flags: &[String]) -> Result<Source, Failure> {
+        self.serve.tool.watching.no_view = self.no_view;
         let flags = &mut self.command;
         flags.watches = watched_paths::distinct(std::mem::take(&mut flags.watches))?;
         let mut words = std::mem::take(&mut flags.command);

@@ -145,8 +145,6 @@ pub(crate) struct HttpOptions {
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) oauth: Option<OAuthOptions>,
     pub(crate) public_url: Option<String>,
-    /// Values of `--header` for a client of this machine, with names of variables in place of secrets.
-    pub(crate) headers: Vec<String>,
     no_auth: bool,
     insecure_plaintext: bool,
 }
@@ -160,12 +158,6 @@ struct Secret<'a> {
 }
 
 impl Secret<'_> {
-    /// The value of `--header` with which a client sends it.
-    fn header(&self) -> String {
-        let field = if self.scheme == "apikey" { "X-API-Key:" } else { "Authorization: Bearer" };
-        format!("{field} ${{{}}}", self.variable)
-    }
-
     /// The value of its variable. No error shows the name, which may be the secret itself by mistake.
     fn value(&self, env: impl Fn(&str) -> Option<String>) -> Result<String, Failure> {
         let why = match env(self.variable) {
@@ -225,7 +217,6 @@ impl Http {
     ) -> Result<HttpOptions, Failure> {
         let mut config = Config::default().with_rejection_hint(allowing_flag);
         let secrets = self.secrets()?;
-        let headers = secrets.iter().map(Secret::header).collect();
         for secret in secrets {
             config = config.require((secret.credential)(&secret.value(&env)?));
         }
@@ -268,7 +259,6 @@ impl Http {
             tls: self.tls.files()?,
             oauth,
             public_url: self.public_url,
-            headers,
             no_auth: self.no_auth,
             insecure_plaintext: self.insecure_plaintext,
         })

@@ -127,6 +127,10 @@ pub(super) struct WatchFlags {
     /// Paths that are watched in addition to the file.
     #[arg(skip)]
     pub(super) also: Vec<PathBuf>,
+
+    /// The status is lines of the log, not a view.
+    #[arg(skip)]
+    pub(super) no_view: bool,
 }
 
 /// The view that hosts have of the server.
@@ -199,6 +203,11 @@ pub(crate) struct LimitFlags {
 }
 
 impl ToolFlags {
+    /// True if the status may be a view.
+    pub(crate) fn wants_view(&self) -> bool {
+        !self.watching.no_view
+    }
+
     /// The settings of lazy discovery, if hosts see three tools.
     pub(crate) fn lazy_tools(&self) -> Option<LazyTools> {
         self.view.lazy_tools.then(LazyTools::default)

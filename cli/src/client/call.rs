@@ -12,7 +12,7 @@ use crate::args::client::CallOptions;
 use crate::client::arguments::Arguments;
 use crate::client::connection::Connection;
 use crate::client::content::as_text;
-use crate::client::refusal::{self, meant};
+use crate::client::refusal::{self, Asking, meant};
 use crate::client::unless_interrupted;
 use crate::exit::{self, Failure};
 use crate::waiting;
@@ -60,6 +60,25 @@ pub(super) async fn call(options: CallOptions) -> Result<(), Failure> {
     match value["isError"] {
         Value::Bool(true) => Err(Failure::failed(format!("the tool {tool:?} reports an error{advice}"))),
         _ => Ok(()),
+    }
+}
+
+/// Calls a tool of an open session, and returns the text of its result. `words`: the tool and its arguments.
+pub(crate) async fn call_in(session: &ClientSession, words: &[String]) -> Result<String, Failure> {
+    let (tool, arguments) = words.split_first().ok_or_else(|| Failure::usage("name a tool"))?;
+    let arguments = resolved(session, tool, Arguments::read(arguments)?).await;
+    let called = session.call(CallTool::new(tool).with_arguments(arguments)).raw().await;
+    let meant = match &called {
+        Err(RequestError::Refused(_)) => meant(tool, session.tools().map_ok(|tool| tool.name.to_string())).await,
+        _ => None,
+    };
+    let asking = Asking { is_possible: true, is_stateless: false };
+    let result = called.map_err(|error| refusal::failure(&format!("calling {tool:?}"), &error, meant, asking))?;
+    let value: Value = result.to().map_err(|error| Failure::failed(format!("the result cannot be read: {error}")))?;
+    let text = as_text(&value);
+    match value["isError"] {
+        Value::Bool(true) => Err(Failure::failed(format!("the tool {tool:?} reports an error: {}", text.trim_end()))),
+        _ => Ok(text),
     }
 }
 

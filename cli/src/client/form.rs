@@ -17,7 +17,7 @@ pub(super) fn has_terminal() -> bool {
 }
 
 /// Notes that a server has asked its user although this client cannot. The server may report that in any words.
-pub(super) fn refused(method: &str) {
+pub(crate) fn refused(method: &str) {
     if method == Elicit::NAME {
         tracing::warn!(
             "the server asks its user, who cannot be asked without a terminal: pmcp call, read and prompt take the answers \
@@ -34,7 +34,7 @@ pub(super) async fn answer(question: Elicit) -> Result<ElicitResult, ErrorObject
 }
 
 /// Asks on these streams. The end of the input dismisses the question.
-fn ask(question: &Elicit, input: &mut impl BufRead, output: &mut impl Write) -> ElicitResult {
+pub(crate) fn ask(question: &Elicit, input: &mut impl BufRead, output: &mut impl Write) -> ElicitResult {
     let answered = match &question.way {
         ElicitWay::Form { requested_schema } => {
             form(&question.message, &Form::read(requested_schema), input, output).map(|content| content.map(Some))

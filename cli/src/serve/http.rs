@@ -22,12 +22,12 @@ use crate::exit::Failure;
 use crate::log;
 use crate::recorder::{Recorder, recorded};
 use crate::serve::binary::Terms;
+use crate::serve::console::Console;
 use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::live;
 use crate::serve::metrics;
 use crate::serve::run::{Signals, failure, prepare};
-use crate::serve::typed;
 
 /// The time in which connections must close after the last call.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -39,23 +39,17 @@ pub(super) async fn serve(
     http: HttpOptions,
     recorder: Option<Recorder>,
 ) -> Result<(), Failure> {
-    let is_live = live::is_watched(&source);
-    log::start_with(tool.log_level, tool.log, is_live);
+    let status = live::status(&source, &tool);
+    log::start_with(tool.log_level, tool.log, status.clone());
     let mut signals = Signals::new()?;
     recorder.iter().for_each(Recorder::announce);
     let front = Front { recorder, ..Front::open(http, &tool).await? };
-    if is_live {
-        match typed::commands(front.url.clone(), front.http.headers.clone()) {
-            Ok(commands) => {
-                signals.listen_to(commands);
-                tracing::info!("{}", typed::HELP);
-            }
-            Err(error) => tracing::debug!("the terminal is not read: {error}"),
-        }
-    }
+    let console = Console::open(&status, &mut signals);
+    console.address(&front.url);
     match source {
         Source::File { path, watch } => {
             let (bridge, starting) = recorded(tool.bridge(&path, watch), front.recorder.as_ref()).launch();
+            console.serve(bridge.server());
             let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
             let (drain, draining) = oneshot::channel();
@@ -64,7 +58,9 @@ pub(super) async fn serve(
                     readiness.set_ready();
                     tokio::spawn(follow(availability, readiness, draining));
                 })
-                .on_drain(move || drop(drain));
+                .on_drain(move || drop(drain))
+                .on_ready(console.ready())
+                .on_drain(console.draining());
             // After a second signal the calls have failed with their process, and their answers are sent.
             let run = run.on_stopped(move || service.shut_down());
             let outcome = run.serve(all(listeners)).await;
@@ -75,11 +71,18 @@ pub(super) async fn serve(
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
             let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
-            let Serving { readiness, listeners, .. } = front.serve(&gateway::server(&gateway, &servers), None);
+            let server = gateway::server(&gateway, &servers);
+            console.serve(server.clone());
+            let Serving { readiness, listeners, .. } = front.serve(&server, None);
             tracing::info!("serving over HTTP, as a gateway to {}", servers.names());
             readiness.set_ready();
-            let unready = move || readiness.set_unready();
-            gateway::serve(gateway, all(listeners), signals, unready).await.map_err(Failure::failed)
+            console.ready()();
+            let draining = console.draining();
+            let on_drain = move || {
+                readiness.set_unready();
+                draining();
+            };
+            gateway::serve(gateway, all(listeners), signals, on_drain).await.map_err(Failure::failed)
         }
     }
 }

@@ -47,7 +47,7 @@ pub(super) struct Signals {
     hangup: Signal,
     /// It was started in a terminal.
     in_terminal: bool,
-    /// The commands that are typed there.
+    /// The commands of its user.
     typed: Option<mpsc::Receiver<Wish>>,
 }
 

@@ -15,12 +15,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::args::options::{Source, StdioOptions};
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
-use crate::log;
+use crate::log::{self, Status};
 use crate::recorder::{Recorder, recorded};
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::live;
 use crate::serve::run::{Signals, Wish, failure, prepare};
+use crate::serve::view;
 
 /// The first message is read up to this many bytes, which are enough for a handshake.
 const MAX_FIRST: usize = 64 * 1024;
@@ -33,12 +34,16 @@ pub(super) async fn serve(
     recorder: Option<Recorder>,
 ) -> Result<(), Failure> {
     // Before descriptor 0 is another.
-    let is_live = live::is_watched(&source);
+    let status = live::status(&source, tool);
     let is_terminal = io::stdin().is_terminal();
+    if let Status::View(_) = status {
+        return view::serve(source, tool, status).await;
+    }
     // Before anything else can write to descriptor 1.
     let (reader, writer) =
         stdio::take().map_err(|error| Failure::failed(format!("cannot use standard input and output: {error}")))?;
-    log::start_with(tool.log_level, tool.log, is_live);
+    let is_live = matches!(status, Status::Lines);
+    log::start_with(tool.log_level, tool.log, status);
     recorder.iter().for_each(Recorder::announce);
     let front = Front { terms: Terms::new(tool), max_line: options.max_line, recorder };
     for flag in options.idle {

@@ -18,6 +18,7 @@ use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
 use crate::serve::binary::Terms;
+use crate::serve::console::Console;
 use crate::serve::gateway;
 use crate::serve::issued_tokens::IssuedTokens;
 use crate::serve::listeners::{self, Listeners};
@@ -29,14 +30,19 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
 pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> Result<(), Failure> {
-    log::start_with(tool.log_level, tool.log, live::is_watched(&source));
+    let status = live::status(&source, &tool);
+    log::start_with(tool.log_level, tool.log, status.clone());
     let mut signals = Signals::new()?;
     let front = Front::open(tcp, &tool).await?;
+    let console = Console::open(&status, &mut signals);
+    console.address(&front.url);
     match source {
         Source::File { path, watch } => {
             let (bridge, starting) = tool.bridge(&path, watch).launch();
+            console.serve(bridge.server());
             let connections = front.serve(bridge.server());
             let run = prepare((bridge, starting), signals, format!("{} over TCP", path.display()));
+            let run = run.on_ready(console.ready()).on_drain(console.draining());
             run.serve(connections).await.map_err(|error| failure(&error))
         }
         Source::Servers(servers) => {
@@ -44,9 +50,12 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
             gateway::check(&servers)?;
             let remote = front.terms.remote(servers.limits.timeout);
             let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
-            let connections = front.serve(gateway::server(&gateway, &servers));
+            let server = gateway::server(&gateway, &servers);
+            console.serve(server.clone());
+            let connections = front.serve(server);
             tracing::info!("serving over TCP, as a gateway to {}", servers.names());
-            gateway::serve(gateway, connections, signals, || {})
+            console.ready()();
+            gateway::serve(gateway, connections, signals, console.draining())
                 .await
                 .map_err(|error| Failure::failed(error.to_string()))
         }
@@ -61,6 +70,8 @@ struct Front {
     verifier: Option<Arc<dyn TokenVerifier>>,
     max_line: usize,
     terms: Terms,
+    /// For the log.
+    url: String,
 }
 
 impl Front {
@@ -94,12 +105,12 @@ impl Front {
         if tcp.tokens.is_some() || verifier.is_some() {
             tracing::info!("JSON-RPC in lines is refused: it has no place for the token that is required");
         }
-        Ok(Self { sockets, config, tokens: tcp.tokens, verifier, max_line: tcp.max_line, terms: Terms::new(tool) })
+        Ok(Self { sockets, config, tokens: tcp.tokens, verifier, max_line: tcp.max_line, terms: Terms::new(tool), url })
     }
 
     /// Serves connections until the server shuts down.
     fn serve<S: Service>(self, server: Server<S>) -> impl Future<Output = io::Result<()>> {
-        let Self { sockets, config, tokens, verifier, max_line, terms } = self;
+        let Self { sockets, config, tokens, verifier, max_line, terms, url: _ } = self;
         let is_open = tokens.is_none() && verifier.is_none();
         let json = if is_open { JsonLines::Served } else { JsonLines::Refused };
         let ended = server.handle().shutdown_token().cancelled_owned();

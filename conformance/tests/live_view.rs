@@ -1,0 +1,287 @@
+//! The live view of `pmcp dev`, in the terminal of tmux: keys, sizes and colours as a person has them.
+
+use std::process::{Command, Output};
+
+use protomcp_conformance::Sandbox;
+use protomcp_testing::eventually;
+
+const TOOLS: &str = r#"
+import asyncio, os, pathlib
+from protomcp import tool
+
+@tool("Adds two numbers.")
+def add(a: int, b: int) -> str:
+    return str(a + b)
+
+@tool("Waits for a file.")
+async def wait() -> str:
+    while not pathlib.Path("go").exists():
+        await asyncio.sleep(0.01)
+    return "gone"
+
+@tool("Ends the process.")
+def crash() -> str:
+    os._exit(3)
+"#;
+
+/// A terminal with a program.
+struct Terminal {
+    sandbox: Sandbox,
+}
+
+impl Terminal {
+    /// Starts `pmcp dev` with these words in a window of 80 columns and 24 rows.
+    fn start(sandbox: &Sandbox, words: &[&str]) -> Self {
+        let terminal = Self { sandbox: sandbox.clone() };
+        let pmcp = sandbox.pmcp(&[&["dev"], words].concat()).without("NO_COLOR").command();
+        let mut start = terminal.tmux();
+        start.args(["-f", "/dev/null", "start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"]);
+        start.args(["new-session", "-x", "80", "-y", "24", "-d"]);
+        for (name, value) in pmcp.get_envs() {
+            let value = value.map(|value| value.to_string_lossy()).unwrap_or_default();
+            start.arg("-e").arg(format!("{}={value}", name.to_string_lossy()));
+        }
+        start.arg("--").arg(pmcp.get_program()).args(pmcp.get_args()).current_dir(sandbox.path(""));
+        run(&mut start);
+        terminal
+    }
+
+    fn tmux(&self) -> Command {
+        let mut tmux = Command::new("tmux");
+        tmux.arg("-S").arg(self.sandbox.runtime().join("tmux")).env("LC_ALL", "C.UTF-8");
+        tmux
+    }
+
+    /// Types a text.
+    fn types(&self, text: &str) {
+        run(self.tmux().args(["send-keys", "-l", text]));
+    }
+
+    /// Presses a key, in the words of tmux.
+    fn press(&self, key: &str) {
+        run(self.tmux().args(["send-keys", key]));
+    }
+
+    fn resize(&self, columns: u16, rows: u16) {
+        run(self.tmux().args(["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]));
+    }
+
+    /// The lines of the screen, without those that are empty at its end.
+    fn screen(&self) -> String {
+        run(self.tmux().args(["capture-pane", "-p"])).trim_end().to_owned()
+    }
+
+    /// The whole text of the terminal with its colours.
+    fn painted(&self) -> String {
+        run(self.tmux().args(["capture-pane", "-p", "-e", "-S", "-"]))
+    }
+
+    /// Waits for a screen that is as it should be.
+    #[track_caller]
+    fn shows(&self, what: &str, is_right: impl Fn(&str) -> bool) -> String {
+        let mut last = String::new();
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            eventually(what, || {
+                last = self.screen();
+                is_right(&last).then(|| last.clone())
+            })
+        }));
+        found.unwrap_or_else(|_| panic!("{what} is not on the screen:\n{last}"))
+    }
+
+    /// Waits for a line that begins like this.
+    #[track_caller]
+    fn line(&self, start: &str) -> String {
+        self.shows(start, |screen| screen.lines().any(|line| line.starts_with(start)))
+    }
+
+    /// Waits for the end of the program, and returns its status.
+    fn status(&self) -> String {
+        eventually("the end of pmcp", || {
+            let dead = run(self.tmux().args(["display-message", "-p", "#{pane_dead}:#{pane_dead_status}"]));
+            // The status comes a little later than the end of the output.
+            dead.trim().strip_prefix("1:").filter(|status| !status.is_empty()).map(str::to_owned)
+        })
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // The server of this test alone.
+        let _gone = self.tmux().arg("kill-server").output();
+    }
+}
+
+/// Runs a command of tmux, and returns its output.
+#[track_caller]
+fn run(command: &mut Command) -> String {
+    let output: Output = command.output().unwrap_or_else(|error| panic!("tmux: {error}; run scripts/setup terminal"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+const HELP: &str = "r reload · c call a tool · q quit";
+
+#[test]
+fn keys_call_reload_and_quit() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let terminal = Terminal::start(&sandbox, &["tools.py", "--sdk", "bundled"]);
+    terminal.line("● tools.py · ready · 3 tools");
+    terminal.line(HELP);
+    // A name is completed when the list of tools is there.
+    terminal.types("c");
+    terminal.line("call");
+    terminal.shows("the completed name", |screen| {
+        terminal.press("Tab");
+        screen.lines().any(|line| line.starts_with("call") && line.trim_end() == "call") || screen.contains("call ")
+    });
+    terminal.types("add a=1 b=2");
+    terminal.press("Enter");
+    let screen = terminal.line("  ✓ add  ");
+    assert!(screen.contains("\n3\n"), "{screen}");
+    // An earlier line comes back, and is edited.
+    terminal.types("c");
+    terminal.press("Up");
+    terminal.press("BSpace");
+    terminal.types("5");
+    terminal.press("Enter");
+    terminal.shows("6", |screen| screen.contains("\n6\n"));
+    // Escape gives a line up.
+    terminal.types("cr");
+    terminal.line("call r");
+    terminal.press("Escape");
+    terminal.line(HELP);
+    terminal.types("r");
+    terminal.line("pmcp: reloaded");
+    terminal.types("q");
+    assert_eq!(terminal.status(), "0");
+    let screen = terminal.screen();
+    assert!(!screen.contains(HELP), "the view is gone: {screen}");
+}
+
+#[test]
+fn a_reload_and_a_crash_during_a_call_are_seen() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let terminal = Terminal::start(&sandbox, &["tools.py", "--transport", "http", "--port", "0", "--sdk", "bundled"]);
+    let screen = terminal.line("● tools.py · ready · 3 tools");
+    assert!(screen.contains(" · http://localhost:"), "{screen}");
+    terminal.types("c");
+    terminal.types("wait");
+    terminal.press("Enter");
+    terminal.line("  ▸ wait  ");
+    sandbox.write("tools.py", TOOLS.replace("def add", "def sum"));
+    terminal.shows("the reload that waits", |screen| screen.contains("the reload waits for running calls: wait"));
+    sandbox.write("go", "");
+    terminal.line("  ✓ wait  ");
+    terminal.line("  added sum; removed add");
+    terminal.types("c");
+    terminal.types("crash");
+    terminal.press("Enter");
+    terminal.line("  ✗ crash  ");
+    terminal.line("● tools.py · ready · 3 tools");
+    sandbox.write("tools.py", "broken(");
+    let screen = terminal.line("● tools.py · the newest version does not start");
+    assert!(screen.contains("SyntaxError"), "the text of the process: {screen}");
+    sandbox.write("tools.py", TOOLS);
+    terminal.line("● tools.py · ready · 3 tools");
+}
+
+#[test]
+fn a_view_follows_the_size_of_its_terminal() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let terminal = Terminal::start(&sandbox, &["tools.py", "--sdk", "bundled"]);
+    terminal.line("● tools.py · ready · 3 tools");
+    let views = |screen: &str| screen.lines().filter(|line| line.starts_with('●')).count();
+    for (columns, rows, help) in [(30, 20, "r reload · c call a tool · q…"), (200, 50, HELP), (60, 10, HELP)] {
+        terminal.resize(columns, rows);
+        terminal.shows("one view", |screen| screen.ends_with(help) && views(screen) == 1);
+    }
+    terminal.resize(60, 3);
+    terminal.shows("one row", |screen| screen.ends_with("· 3 tools"));
+    terminal.resize(80, 24);
+    terminal.shows("all of it", |screen| screen.ends_with(HELP) && views(screen) == 1);
+}
+
+#[test]
+fn a_tool_asks_in_the_view() {
+    let sandbox = Sandbox::new();
+    sandbox.copy("sdk/playground.py");
+    let terminal = Terminal::start(&sandbox, &["playground.py", "--sdk", "bundled"]);
+    terminal.line("● playground.py · ready");
+    terminal.types("c");
+    terminal.types("ask_user");
+    terminal.press("Enter");
+    for (question, answer) in [
+        ("Answer? [y/N]", "y"),
+        ("User name:", "Ada"),
+        ("colour [red, blue] (optional):", "red"),
+        ("Have you opened it? [y/N]", "y"),
+    ] {
+        terminal.line(question);
+        terminal.types(answer);
+        terminal.press("Enter");
+    }
+    terminal.shows("the answers", |screen| screen.contains("accept {\"user\": \"Ada\", \"colour\": \"red\"}, accept"));
+    // Escape dismisses a question.
+    terminal.types("c");
+    terminal.press("Up");
+    terminal.press("Enter");
+    for question in ["Answer? [y/N]", "Have you opened it? [y/N]"] {
+        terminal.line(question);
+        terminal.press("Escape");
+    }
+    terminal.shows("the dismissal", |screen| screen.contains("cancel null, cancel"));
+}
+
+#[test]
+fn colours_are_left_out_where_they_are_not_wanted() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    for (flags, has_colors) in [(&["tools.py"][..], true), (&["tools.py", "--color", "never"], false)] {
+        let terminal = Terminal::start(&sandbox, &[flags, &["--sdk", "bundled"]].concat());
+        terminal.line("● tools.py · ready");
+        assert_eq!(terminal.painted().contains("\x1b[32m● "), has_colors, "{}", terminal.painted());
+    }
+}
+
+#[test]
+fn a_terminal_may_have_lines_in_place_of_the_view() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let terminal =
+        Terminal::start(&sandbox, &["tools.py", "--no-view", "--transport", "http", "--port", "0", "--sdk", "bundled"]);
+    terminal.line("pmcp: 3 tools: add, crash, wait");
+    terminal.types("c add a=1 b=2");
+    terminal.press("Enter");
+    terminal.shows("3", |screen| screen.lines().any(|line| line == "3"));
+    assert!(!terminal.screen().contains('●'), "{}", terminal.screen());
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    sandbox.write(
+        "shell.sh",
+        "set -m\n\"$@\"\nprintf 'stopped: %s\\n' \"$(stty -a | grep -o -- '-*icanon')\"\nfg >/dev/null\n",
+    );
+    let terminal = Terminal { sandbox: sandbox.clone() };
+    let pmcp = sandbox.pmcp(&["dev", "tools.py", "--sdk", "bundled"]).command();
+    let mut start = terminal.tmux();
+    start.args(["-f", "/dev/null", "new-session", "-x", "80", "-y", "24", "-d"]);
+    for (name, value) in pmcp.get_envs() {
+        let value = value.map(|value| value.to_string_lossy()).unwrap_or_default();
+        start.arg("-e").arg(format!("{}={value}", name.to_string_lossy()));
+    }
+    start.args(["--", "bash", "shell.sh"]).arg(pmcp.get_program()).args(pmcp.get_args());
+    run(start.current_dir(sandbox.path("")));
+    terminal.line("● tools.py · ready");
+    terminal.press("C-z");
+    terminal.line("stopped: icanon");
+    terminal.line("● tools.py · ready");
+    terminal.types("c");
+    terminal.line("call");
+}
