@@ -1,6 +1,7 @@
 //! The book in `docs/`: its links hold, its commands print what it says, and its code runs (`scripts/check-book`). Blocks of
 //! Rust are compiled with the documentation of this package.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -45,15 +46,51 @@ fn every_block_runs() {
     passes("run", &[Path::new("--pmcp"), pmcp()]);
 }
 
-/// From an empty folder to a tool in the configuration of a host.
+const README: &str = include_str!("../../README.md");
+
+/// From a file to a tool in the configuration of a host.
 #[test]
-fn the_quick_start_of_the_readme_runs() {
+fn the_blocks_of_the_readme_run() {
     peers();
-    let readme = include_str!("../../README.md");
-    let section = readme.split("\n## ").find(|section| section.starts_with("Quick start\n")).expect("it has one");
-    assert!(["pmcp init", "pmcp test", "pmcp install"].iter().all(|command| section.contains(command)), "{section}");
-    let (_sandbox, folder) = book(&format!("# {section}"));
+    for block in ["$ pmcp call", "$ pmcp init", "$ pmcp test", "$ pmcp install", "```json entry"] {
+        assert!(README.contains(block), "{block}");
+    }
+    // Only the build of the command is left out.
+    assert_eq!(README.matches(" not-run\n").count(), 1);
+    let (_sandbox, folder) = book(README);
     passes("run", &[Path::new("--pmcp"), pmcp(), Path::new("--book"), &folder]);
+}
+
+/// The lines of the blocks whose commands `scripts/check-book` runs.
+fn commands(page: &str) -> Vec<&str> {
+    let mut runs = false;
+    let mut found = Vec::new();
+    for line in page.lines() {
+        if let Some(words) = line.strip_prefix("```") {
+            runs = ["sh", "sh serve", "console"].contains(&words);
+        } else if runs {
+            found.push(line);
+        }
+    }
+    found
+}
+
+#[test]
+fn each_row_of_the_readme_is_a_command_of_its_page() {
+    let (_, table) = README.split_once("| I have | I run |").expect("it has the table");
+    let rows: Vec<_> = table.lines().skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 10, "{rows:?}");
+    for row in rows {
+        let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, command, more] = cells[..] else { panic!("a row has three cells: {row}") };
+        let (_, link) = more.split_once("](").expect("the third cell is a link");
+        let page = link.split(['#', ')']).next().expect("a split has a first part");
+        let text = fs::read_to_string(root().join(page)).expect("the page can be read");
+        let command = command.trim_matches('`');
+        assert!(commands(&text).iter().any(|line| line.contains(command)), "{page} does not run {command}");
+    }
+    let marked = "```sh\na\n```\n```sh not-run\nb\n```\n```console\n$ c\n```\nd\n";
+    assert_eq!(commands(marked), ["a", "$ c"]);
 }
 
 /// From an empty folder to a tool that is tested and recorded. The time is that of the page's commands together.

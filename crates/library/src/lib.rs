@@ -1,9 +1,6 @@
 // The example of the README needs the feature `typed`.
 #![cfg_attr(any(not(doctest), feature = "typed"), doc = include_str!("../README.md"))]
 
-#[cfg(all(doctest, feature = "typed"))]
-mod readme;
-
 #[cfg(feature = "http")]
 pub use protomcp_auth as auth;
 #[cfg(feature = "bridge")]

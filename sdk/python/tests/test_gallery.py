@@ -252,7 +252,7 @@ def test_the_meta_of_an_answer_reaches_the_host(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["enable", "disable", "set_allowed", "set_blocked", "batch", "get_active_tools"])
 def test_a_handler_changes_the_list_of_tools(how: str, tmp_path: Path) -> None:
-    """The published SDK loses the answers (decisions of ARCHITECTURE.md), so there is nothing to compare."""
+    """The published SDK loses the answers (docs/decisions.md), so there is nothing to compare."""
     steps = [call("change", how=how, names="switched"), TOOLS]
     changed, tools = visit(FIXTURES / "manager.py", steps, tmp_path).given
     expected = {
