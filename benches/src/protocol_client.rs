@@ -220,8 +220,9 @@ fn field(number: u8, value: &[u8]) -> Vec<u8> {
 
 /// Both protocols have the text as it is.
 fn check(answer: &[u8]) -> io::Result<()> {
-    match answer.windows(TEXT.len()).any(|window| window == TEXT.as_bytes()) {
-        true => Ok(()),
-        false => Err(io::Error::other(format!("unexpected: {}", String::from_utf8_lossy(answer)))),
+    if answer.windows(TEXT.len()).any(|window| window == TEXT.as_bytes()) {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!("unexpected: {}", String::from_utf8_lossy(answer))))
     }
 }

@@ -159,9 +159,10 @@ impl Client {
             text.push_str(&piece);
         }
         let is_events = head.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"));
-        let found = match is_events {
-            true => messages(&text).find(|message| is_answer(message, id)),
-            false => serde_json::from_str(&text).ok().filter(|message| is_answer(message, id)),
+        let found = if is_events {
+            messages(&text).find(|message| is_answer(message, id))
+        } else {
+            serde_json::from_str(&text).ok().filter(|message| is_answer(message, id))
         };
         found.map_or(Err(Failure::Status(head.status, text)), outcome)
     }

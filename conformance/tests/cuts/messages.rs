@@ -22,14 +22,18 @@ pub(crate) fn relay(
                 return counts;
             }
             tokio::select! {
-                is_passed = pass(&mut from_client, &mut to_server) => match is_passed {
-                    true => counts[0] += 1,
-                    false => return counts,
-                },
-                is_passed = pass(&mut from_server, &mut to_client) => match is_passed {
-                    true => counts[1] += 1,
-                    false => return counts,
-                },
+                is_passed = pass(&mut from_client, &mut to_server) => {
+                    if !is_passed {
+                        return counts;
+                    }
+                    counts[0] += 1;
+                }
+                is_passed = pass(&mut from_server, &mut to_client) => {
+                    if !is_passed {
+                        return counts;
+                    }
+                    counts[1] += 1;
+                }
                 _ = gone.wait_for(|gone| *gone) => return counts,
             }
         }

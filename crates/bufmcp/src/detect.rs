@@ -91,10 +91,7 @@ impl<R: AsyncRead + Unpin> Rewound<R> {
 impl<R: AsyncRead + Unpin> AsyncRead for Rewound<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.head.is_empty() {
-            return match self.has_ended {
-                true => Poll::Ready(Ok(())),
-                false => Pin::new(&mut self.reader).poll_read(cx, buf),
-            };
+            return if self.has_ended { Poll::Ready(Ok(())) } else { Pin::new(&mut self.reader).poll_read(cx, buf) };
         }
         let count = self.head.len().min(buf.remaining());
         buf.put_slice(&self.head[..count]);

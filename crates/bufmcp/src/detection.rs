@@ -62,10 +62,12 @@ impl Detection {
     /// A stream that may begin with a byte order mark, behind which only JSON may follow.
     fn after_mark(bytes: &[u8]) -> Self {
         let known = bytes.len().min(MARK.len());
-        match bytes[..known] == MARK[..known] {
-            true if known == MARK.len() => Self::of_json(&bytes[known..]),
-            true => Self::Undecided,
-            false => Self::Refused(Refusal::Unknown),
+        if bytes[..known] != MARK[..known] {
+            Self::Refused(Refusal::Unknown)
+        } else if known == MARK.len() {
+            Self::of_json(&bytes[known..])
+        } else {
+            Self::Undecided
         }
     }
 

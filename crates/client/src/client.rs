@@ -60,9 +60,12 @@ impl Client {
     /// without a handshake means [`Mode::Stateless`].
     #[must_use]
     pub fn version(self, version: ProtocolVersion) -> Self {
-        self.change(|settings| match version.is_stateful() {
-            true => settings.version = version,
-            false => settings.mode = Mode::Stateless,
+        self.change(|settings| {
+            if version.is_stateful() {
+                settings.version = version;
+            } else {
+                settings.mode = Mode::Stateless;
+            }
         })
     }
 

@@ -161,9 +161,10 @@ impl Walk {
         if name.is_empty() || !name.bytes().all(is_token) {
             return Err(format!("x-mcp-header {name:?} is not the name of a header field"));
         }
-        match self.names.insert(name.to_ascii_lowercase()) {
-            true => Ok(name),
-            false => Err(format!("x-mcp-header {name:?} is used twice")),
+        if self.names.insert(name.to_ascii_lowercase()) {
+            Ok(name)
+        } else {
+            Err(format!("x-mcp-header {name:?} is used twice"))
         }
     }
 }

@@ -157,10 +157,7 @@ impl ClientSession {
     pub fn learn_tool(&self, definition: &RawJson) -> bool {
         // One that cannot be read has no header fields.
         let Ok(tool) = definition.to::<Tool>() else { return true };
-        match self.shared.mirrors() {
-            true => self.shared.tool_fields().learn(&tool),
-            false => is_valid(&tool),
-        }
+        if self.shared.mirrors() { self.shared.tool_fields().learn(&tool) } else { is_valid(&tool) }
     }
 
     /// Reads all definitions of tools again, for the header fields of calls.
@@ -223,10 +220,7 @@ impl CursorGuard {
         if self.seen.len() + 1 >= MAX_PAGES {
             return endless(&format!("it has {MAX_PAGES} pages"));
         }
-        match self.seen.insert(self.state.hash_one(&cursor)) {
-            true => Ok(cursor),
-            false => endless("a cursor has come twice"),
-        }
+        if self.seen.insert(self.state.hash_one(&cursor)) { Ok(cursor) } else { endless("a cursor has come twice") }
     }
 }
 

@@ -21,14 +21,14 @@ impl Inner {
     ) -> Result<ServerResult, ErrorObject> {
         let uri = request.uri.clone();
         let answer = self.first_that_knows(&uri, context, ServerRequest::ReadResource(request)).await?;
-        translate::contents(
-            &answer.raw,
-            match answer.has_asked {
-                _ if !context.is_stateless() => Hints::Absent,
-                true => Hints::Never,
-                false => Hints::Given,
-            },
-        )
+        let hints = if !context.is_stateless() {
+            Hints::Absent
+        } else if answer.has_asked {
+            Hints::Never
+        } else {
+            Hints::Given
+        };
+        translate::contents(&answer.raw, hints)
     }
 
     /// Asks the servers one after another until one knows the resource.

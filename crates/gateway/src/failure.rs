@@ -110,10 +110,7 @@ impl fmt::Display for Failure {
         match &self.why {
             Why::Down { cause, retry_in } => {
                 write!(f, "server \"{server}\" is down: {}", cause.shown)?;
-                match retry_in.is_zero() {
-                    true => Ok(()),
-                    false => write!(f, "; the next attempt is in {retry_in:.1?}"),
-                }
+                if retry_in.is_zero() { Ok(()) } else { write!(f, "; the next attempt is in {retry_in:.1?}") }
             }
             Why::Full => write!(f, "too many sessions with server \"{server}\" are in use"),
             Why::Gone => write!(f, "the session with server \"{server}\" is over"),

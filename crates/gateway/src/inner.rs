@@ -64,10 +64,7 @@ impl Inner {
 
     /// The level that the client of a call has set.
     pub(crate) fn level_of(&self, context: &Context) -> Option<Level> {
-        match context.is_stateless() {
-            true => context.log_level(),
-            false => lock(&self.levels).get(&context.session()).copied(),
-        }
+        if context.is_stateless() { context.log_level() } else { lock(&self.levels).get(&context.session()).copied() }
     }
 
     /// A client has set a level.

@@ -45,10 +45,7 @@ impl Known {
     /// The server has answered.
     pub(crate) fn learn(&mut self, kind: ListKind, list: &Arc<Interned<ServerList>>) {
         self.fresh.remove(&kind);
-        match list.has_room() {
-            true => drop(self.lists.insert(kind, Arc::clone(list))),
-            false => drop(self.lists.remove(&kind)),
-        }
+        if list.has_room() { drop(self.lists.insert(kind, Arc::clone(list))) } else { drop(self.lists.remove(&kind)) }
     }
 
     /// The list has taken long, and is used again for a while.

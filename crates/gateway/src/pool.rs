@@ -182,9 +182,10 @@ impl Pool {
 
     /// The session for a call, if there is one.
     pub(crate) fn present_session_of(&self, context: &Context) -> Option<Arc<UpstreamSession>> {
-        match self.is_for_all(context) {
-            true => Some(self.shared_in(Era::of(context))),
-            false => self.lock().get(&context.session()).cloned(),
+        if self.is_for_all(context) {
+            Some(self.shared_in(Era::of(context)))
+        } else {
+            self.lock().get(&context.session()).cloned()
         }
     }
 
@@ -221,9 +222,10 @@ impl Pool {
 
     /// The session of a client, if it has used one.
     pub(crate) fn existing(&self, client: SessionId) -> Option<Arc<UpstreamSession>> {
-        match self.reach.upstream.is_shared() {
-            true => Some(self.shared_in(Era::Stateful)),
-            false => self.lock().get(&client).cloned(),
+        if self.reach.upstream.is_shared() {
+            Some(self.shared_in(Era::Stateful))
+        } else {
+            self.lock().get(&client).cloned()
         }
     }
 

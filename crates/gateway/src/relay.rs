@@ -178,18 +178,13 @@ impl Inner {
         context: &Context,
     ) {
         let capabilities = identity::passed_on(context);
-        let caller = match session.server().is_stateful() {
-            false => Some(Caller {
-                implementation: context.client(),
-                capabilities: &capabilities,
-                level: context.log_level(),
-            }),
-            true => {
-                if let Some(level) = self.level_of(context) {
-                    upstream.lower_level(level);
-                }
-                None
+        let caller = if session.server().is_stateful() {
+            if let Some(level) = self.level_of(context) {
+                upstream.lower_level(level);
             }
+            None
+        } else {
+            Some(Caller { implementation: context.client(), capabilities: &capabilities, level: context.log_level() })
         };
         if let Some(meta) = meta_of(request) {
             *meta = translate::request_meta(meta.take(), caller);

@@ -214,9 +214,10 @@ impl Report {
 
 impl Failure {
     fn consequence(&self) -> &'static str {
-        match self.has_fallback {
-            true => "reload failed, still serving the previous version",
-            false => "reload failed, and the previous version is down",
+        if self.has_fallback {
+            "reload failed, still serving the previous version"
+        } else {
+            "reload failed, and the previous version is down"
         }
     }
 }

@@ -72,9 +72,8 @@ fn is_known(service: &str) -> bool {
 /// The state at this moment.
 pub(crate) async fn check(services: &Services, whole: Whole) -> Response<Body> {
     let state = state(services);
-    let answer = Function(move |Check { service }| match is_known(&service) {
-        true => Ok(State::from(state)),
-        false => Err(Status::not_found("there is no such service")),
+    let answer = Function(move |Check { service }| {
+        if is_known(&service) { Ok(State::from(state)) } else { Err(Status::not_found("there is no such service")) }
     });
     Grpc::new(PlainCodec::new()).unary(answer, whole.request).await.map(Body::new)
 }

@@ -18,9 +18,10 @@ pub(crate) async fn respond(services: &Services, request: Request<BoxBody>) -> R
     let Some(method) = Method::of(request.uri().path()) else { return unimplemented() };
     let (head, body) = request.into_parts();
     if method == Method::Reflection {
-        return match services.reflects {
-            true => reflection::serve(services, Request::from_parts(head, body)).await,
-            false => unimplemented(),
+        return if services.reflects {
+            reflection::serve(services, Request::from_parts(head, body)).await
+        } else {
+            unimplemented()
         };
     }
     let caller = Caller::of(&head);

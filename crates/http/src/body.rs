@@ -168,10 +168,12 @@ impl Text {
         if let Some(region) = self.region {
             return region.into_bytes();
         }
-        match self.pieces.is_empty() {
-            true if self.first.len() <= COPIED => Bytes::copy_from_slice(&self.first),
-            true => self.first,
-            false => self.pieces.concat().into(),
+        if !self.pieces.is_empty() {
+            self.pieces.concat().into()
+        } else if self.first.len() <= COPIED {
+            Bytes::copy_from_slice(&self.first)
+        } else {
+            self.first
         }
     }
 }

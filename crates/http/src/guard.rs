@@ -75,9 +75,10 @@ impl Guard {
         } else if self.is_own(text) {
             Ok(Origin::None)
         } else {
-            Err(match can_be_named(text) {
-                true => self.reject(Disallowed::Origin(text)),
-                false => format!("origin {text:?} is not allowed: only pages of http and https can be"),
+            Err(if can_be_named(text) {
+                self.reject(Disallowed::Origin(text))
+            } else {
+                format!("origin {text:?} is not allowed: only pages of http and https can be")
             })
         }
     }

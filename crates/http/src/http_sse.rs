@@ -68,9 +68,10 @@ pub(crate) async fn post(endpoint: &Endpoint, source: &SourceRequest, body: Byte
 }
 
 async fn deliver(session: &HttpSession, message: Message, source: &SourceRequest) -> Response<Body> {
-    match session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
-        true => reply::text(StatusCode::ACCEPTED, "Accepted"),
-        false => gone(),
+    if session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
+        reply::text(StatusCode::ACCEPTED, "Accepted")
+    } else {
+        gone()
     }
 }
 

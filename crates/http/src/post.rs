@@ -147,10 +147,13 @@ async fn notify(endpoint: &Endpoint, source: &SourceRequest, message: Message) -
         };
     }
     match session(endpoint, parts) {
-        Ok(session) => match session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
-            true => reply::empty(StatusCode::ACCEPTED),
-            false => session_ended(),
-        },
+        Ok(session) => {
+            if session.deliver(Ok(Incoming::One(message)), Some(source.clone())).await {
+                reply::empty(StatusCode::ACCEPTED)
+            } else {
+                session_ended()
+            }
+        }
         Err(refusal) => *refusal,
     }
 }

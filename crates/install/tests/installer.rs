@@ -49,11 +49,10 @@ impl User {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).expect("a folder can be read") {
                 let path = entry.expect("an entry can be read").path();
-                match path.is_dir() {
-                    true => folders.push(path),
-                    false => {
-                        found.push(path.strip_prefix(self.home.path()).expect("it is below").display().to_string());
-                    }
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.push(path.strip_prefix(self.home.path()).expect("it is below").display().to_string());
                 }
             }
         }

@@ -56,9 +56,10 @@ impl Protocol for Api {
             }
             (_, path) => {
                 let is_known = matches!(path, "/api/events" | "/api/trace" | "/api/reload");
-                match is_known || Requests::method(path).is_some() {
-                    true => json(error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed")),
-                    false => json(error(StatusCode::NOT_FOUND, "not found")),
+                if is_known || Requests::method(path).is_some() {
+                    json(error(StatusCode::METHOD_NOT_ALLOWED, "method not allowed"))
+                } else {
+                    json(error(StatusCode::NOT_FOUND, "not found"))
                 }
             }
         };

@@ -288,9 +288,10 @@ impl Harness {
     pub async fn hand_over(&self, to: &Self) -> Result<(), HarnessError> {
         let HandOverResponse { state, error } =
             self.link.call(HandOverRequest {}, self.config.handshake_timeout).await?;
-        let error = match state.is_empty() {
-            true => error,
-            false => to.link.call(TakeOverRequest { state }, to.config.handshake_timeout).await?.error,
+        let error = if state.is_empty() {
+            error
+        } else {
+            to.link.call(TakeOverRequest { state }, to.config.handshake_timeout).await?.error
         };
         if error.is_empty() { Ok(()) } else { Err(HarnessError::Result(error)) }
     }

@@ -77,13 +77,12 @@ pub(crate) async fn start(waiting: Waiting, command: &Command) -> Result<Started
     let broken = |source| SpawnError::Guardian { program: program(), source };
 
     let Waiting { hold, mut reports, stdout, stderr } = waiting;
-    let (theirs, stdin) = match command.is_piped() {
-        true => {
-            let (theirs, ours) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
-                .map_err(|source| SpawnError::Other { program: program(), source: source.into() })?;
-            (Some(theirs), Some(ours))
-        }
-        false => (None, None),
+    let (theirs, stdin) = if command.is_piped() {
+        let (theirs, ours) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)
+            .map_err(|source| SpawnError::Other { program: program(), source: source.into() })?;
+        (Some(theirs), Some(ours))
+    } else {
+        (None, None)
     };
     hold.start(theirs.as_ref()).map_err(broken)?;
     drop(theirs);

@@ -123,9 +123,10 @@ impl Arguments {
                 None => Known { argument: PromptArgument::new(name), choices: Vec::new(), completer: None },
             });
         }
-        match typed.known.iter().any(|known| known.argument.required) {
-            true => Err("its handler wants a variable that it does not have"),
-            false => Ok(Self { known, open: false }),
+        if typed.known.iter().any(|known| known.argument.required) {
+            Err("its handler wants a variable that it does not have")
+        } else {
+            Ok(Self { known, open: false })
         }
     }
 

@@ -56,11 +56,14 @@ fn of_command(words: &[OsString], current: &Path, is_project: bool) -> Option<Wa
     for source in named.iter().filter(|path| is_source(path)) {
         filter = filter.family_of(source);
     }
-    Some(match named.iter().any(|path| is_source(path)) {
-        true => Watch::directory(root, filter),
-        false if is_project => Watch::directory(root, any_source(filter)),
-        false => Watch::directory(root, filter.without_directories()),
-    })
+    let filter = if named.iter().any(|path| is_source(path)) {
+        filter
+    } else if is_project {
+        any_source(filter)
+    } else {
+        filter.without_directories()
+    };
+    Some(Watch::directory(root, filter))
 }
 
 fn any_source(filter: Filter) -> Filter {

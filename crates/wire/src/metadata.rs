@@ -10,13 +10,12 @@ use protomcp_types::{JsonObject, Kind, RawJson};
 pub fn to_envelope(meta: Option<RawJson>) -> Bytes {
     let Some(meta) = meta.filter(|meta| meta.kind() == Kind::Object) else { return Bytes::new() };
     // Most have no token, and are not read.
-    let meta = match may_have(&meta, PROGRESS_TOKEN) {
-        false => meta,
-        true => {
-            let mut members = JsonObject::from_raw(&meta).unwrap_or_default();
-            members.take(PROGRESS_TOKEN);
-            members.to_body().into_raw()
-        }
+    let meta = if may_have(&meta, PROGRESS_TOKEN) {
+        let mut members = JsonObject::from_raw(&meta).unwrap_or_default();
+        members.take(PROGRESS_TOKEN);
+        members.to_body().into_raw()
+    } else {
+        meta
     };
     if meta == RawJson::EMPTY_OBJECT { Bytes::new() } else { meta.into_bytes() }
 }

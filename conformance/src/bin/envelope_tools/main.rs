@@ -62,9 +62,10 @@ fn take(link: &Link, envelope: Envelope) {
         Some(Msg::CallTool(call)) => {
             let link = link.clone();
             std::thread::spawn(move || {
-                let outcome = match tasks::is_one(&call.name) {
-                    true => tasks::call(&link, &id, &call),
-                    false => Some(tools::call(&link, &id, &call)),
+                let outcome = if tasks::is_one(&call.name) {
+                    tasks::call(&link, &id, &call)
+                } else {
+                    Some(tools::call(&link, &id, &call))
                 };
                 if let Some(outcome) = outcome {
                     link.send(&id, "", result(outcome));

@@ -101,9 +101,10 @@ impl Driver {
 
     fn handle(&mut self, event: Event) {
         match event {
-            Event::Read(Ok(0)) => self.session.close(match self.incoming.undecoded() == 0 {
-                true => BinaryCloseReason::ByServer,
-                false => BinaryCloseReason::Truncated,
+            Event::Read(Ok(0)) => self.session.close(if self.incoming.undecoded() == 0 {
+                BinaryCloseReason::ByServer
+            } else {
+                BinaryCloseReason::Truncated
             }),
             Event::Read(Ok(_)) => self.decode(),
             Event::Read(Err(error)) | Event::Written(Err(error)) => {

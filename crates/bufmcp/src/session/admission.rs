@@ -66,9 +66,10 @@ fn take_token(metadata: &mut BTreeMap<String, String>) -> Result<Option<String>,
         !is_token
     });
     let token = tokens.pop();
-    match tokens.is_empty() {
-        true => Ok(token),
-        false => Err(Fault::new(code::INVALID_PARAMS, "the metadata has more than one authorization")),
+    if tokens.is_empty() {
+        Ok(token)
+    } else {
+        Err(Fault::new(code::INVALID_PARAMS, "the metadata has more than one authorization"))
     }
 }
 

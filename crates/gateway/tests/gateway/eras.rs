@@ -86,10 +86,8 @@ fn a_server_with_one_era_is_spoken_to_in_it() {
         for sharing in [Sharing::PerSession, Sharing::Shared] {
             for era in [None, Some(Era::Stateful), Some(Era::Stateless)] {
                 run(async {
-                    let judge = move |request: &Request| match request.method == *missing {
-                        true => Fate::Refused,
-                        false => Fate::Arrives,
-                    };
+                    let judge =
+                        move |request: &Request| if request.method == *missing { Fate::Refused } else { Fate::Arrives };
                     let server = server();
                     let upstream = interposed::upstream(&server, "a", judge).sharing(sharing);
                     let builder = gateway().upstream(upstream);

@@ -100,9 +100,12 @@ async fn a_request_that_is_closed_before_it_is_sent_is_not_sent() {
 
 #[tokio::test]
 async fn a_cancelled_request_of_a_session_ends_without_an_answer() {
-    let script = Script::new(in_session(|request| match request.body.contains("tools/call") {
-        true => vec![stream(), text("id: 1\ndata:\n\n"), Part::UntilClosed],
-        false => response(202, "", ""),
+    let script = Script::new(in_session(|request| {
+        if request.body.contains("tools/call") {
+            vec![stream(), text("id: 1\ndata:\n\n"), Part::UntilClosed]
+        } else {
+            response(202, "", "")
+        }
     }))
     .await;
     let mut peer = Peer::new(&script.url());
@@ -122,22 +125,22 @@ async fn a_cancelled_request_of_a_session_ends_without_an_answer() {
 async fn an_answer_is_not_lost_with_the_stream_that_carries_it() {
     let go = Arc::new(Notify::new());
     let waiting = Arc::clone(&go);
-    let script = Script::new(in_session(move |request| match request.body.contains("\"id\":1") {
-        true => {
+    let script = Script::new(in_session(move |request| {
+        if request.body.contains("\"id\":1") {
             let note = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
             let notes = (0..64).map(|_| text(&format!("data: {note}\n\n")));
             let answer = text(&format!("data: {}\n\n", result(2, "{}")));
             [vec![stream()], notes.collect(), vec![answer, Part::UntilClosed]].concat()
-        }
-        false if request.body.contains("\"id\":2") => {
+        } else if request.body.contains("\"id\":2") {
             vec![
                 stream(),
                 Part::Wait(Arc::clone(&waiting)),
                 text(&format!("data: {}\n\n", result(2, "{}"))),
                 Part::UntilClosed,
             ]
+        } else {
+            response(202, "", "")
         }
-        false => response(202, "", ""),
     }))
     .await;
     let mut peer = Peer::new(&script.url());
@@ -228,9 +231,8 @@ async fn a_client_that_reads_nothing_stops_the_server() {
 
 #[tokio::test]
 async fn pings_handshakes_and_streams_need_no_slot_of_a_call() {
-    let script = Script::new(|request| match request.body.contains("tools/call") {
-        true => vec![Part::UntilClosed],
-        false => json(&result(request.id(), "{}")),
+    let script = Script::new(|request| {
+        if request.body.contains("tools/call") { vec![Part::UntilClosed] } else { json(&result(request.id(), "{}")) }
     })
     .await;
     let limits = quick().with_max_concurrent_requests(1);
@@ -274,9 +276,12 @@ async fn the_turn_of_a_request_is_known() {
 
 #[tokio::test]
 async fn requests_do_not_wait_for_messages_without_an_answer() {
-    let script = Script::new(|request| match request.body.contains("notifications/") {
-        true => vec![Part::UntilClosed],
-        false => json(&result(request.id(), "{}")),
+    let script = Script::new(|request| {
+        if request.body.contains("notifications/") {
+            vec![Part::UntilClosed]
+        } else {
+            json(&result(request.id(), "{}"))
+        }
     })
     .await;
     let mut peer = Peer::new(&script.url());

@@ -209,10 +209,7 @@ async fn serve(stream: TcpStream, reply: Arc<Reply>, log: Arc<Mutex<Log>>, chang
                     while stream.write_all(text.as_bytes()).await.is_ok() {
                         log.lock().unwrap().endless += 1;
                         // The shortest sleep is a millisecond, which does not pass while a clock stands still.
-                        match pause.is_zero() {
-                            true => tokio::task::yield_now().await,
-                            false => tokio::time::sleep(pause).await,
-                        }
+                        if pause.is_zero() { tokio::task::yield_now().await } else { tokio::time::sleep(pause).await }
                     }
                     false
                 }

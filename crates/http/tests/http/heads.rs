@@ -32,10 +32,10 @@ impl Handler for Seer {
     async fn call_tool(&self, _: CallTool, context: Context) -> Result<CallToolResult, ErrorObject> {
         let head = context.extension::<Parts>().ok_or_else(|| ErrorObject::internal("no head"))?;
         assert!(context.extension::<String>().is_none());
-        let peer = head.extensions.get::<PeerAddr>().map_or("no peer", |peer| match peer.0.ip().is_loopback() {
-            true => "local",
-            false => "remote",
-        });
+        let peer = head
+            .extensions
+            .get::<PeerAddr>()
+            .map_or("no peer", |peer| if peer.0.ip().is_loopback() { "local" } else { "remote" });
         let who = head.extensions.get::<Principal>().map_or("guest", |who| &who.0);
         let trace = header(head, "x-trace");
         Ok(CallToolResult::text(format!("{} {trace} {} {peer} {who}", self.tenant, head.uri.path())))

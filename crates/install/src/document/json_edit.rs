@@ -46,9 +46,10 @@ pub(crate) fn insert(
     }
     let path: Vec<&str> = missing.iter().copied().chain([name]).collect();
     let (key, value) = (path[0], nested(&path[1..], value));
-    let (text, padding) = match object.members.is_empty() {
-        true => insert_first(&file, &object, depth, (key, &value)),
-        false => (insert_last(&file, &object, depth, (key, &value)), String::new()),
+    let (text, padding) = if object.members.is_empty() {
+        insert_first(&file, &object, depth, (key, &value))
+    } else {
+        (insert_last(&file, &object, depth, (key, &value)), String::new())
     };
     Ok(Edited { text, origin: Origin { depth, padding, ..Origin::default() } })
 }

@@ -78,9 +78,10 @@ impl<M: ClientMethod> Ask<M> {
     }
 
     fn new(asker: Asker, is_supported: bool, params: &M::Params, timeout: Duration) -> Self {
-        let input = match is_supported {
-            true => Ok(InputRequest::of::<M>(String::new(), params)),
-            false => Err(AskError::NotSupported(M::NAME)),
+        let input = if is_supported {
+            Ok(InputRequest::of::<M>(String::new(), params))
+        } else {
+            Err(AskError::NotSupported(M::NAME))
         };
         Self { asker, input, timeout, progress: None, method: PhantomData }
     }

@@ -53,10 +53,7 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
         getrandom::fill(&mut number).ok()?;
         let number = u128::from_be_bytes(number);
         let mut places = self.places();
-        let oldest = match places.calls.len() < self.max {
-            true => None,
-            false => Some(places.gives_way(&owner)?),
-        };
+        let oldest = if places.calls.len() < self.max { None } else { Some(places.gives_way(&owner)?) };
         let oldest = oldest.and_then(|number| places.calls.remove_entry(&number));
         places.last += 1;
         let order = places.last;

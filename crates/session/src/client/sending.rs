@@ -64,9 +64,10 @@ impl ClientConnection {
         let facts = RequestFacts { fields: draft.fields, caller: call.and_then(|call| call.request.caller.clone()) };
         let params = if draft.wants_progress { identity::with_token(draft.params, number) } else { draft.params };
         let message = Message::request(RequestId::from(number), draft.method, params);
-        self.transmits.push_back(match facts == RequestFacts::default() {
-            true => Transmit::Send(message),
-            false => Transmit::SendWith(message, facts),
+        self.transmits.push_back(if facts == RequestFacts::default() {
+            Transmit::Send(message)
+        } else {
+            Transmit::SendWith(message, facts)
         });
         number
     }

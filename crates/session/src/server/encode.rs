@@ -186,9 +186,10 @@ impl Shape<'_> {
     /// MCP 2026-07-28, basic/patterns/mrtr. Requests of other revisions are never answered with questions.
     fn input_required(self, required: &InputRequired) -> JsonBuf {
         let object = JsonBuf::object().text("resultType", "input_required");
-        let object = match required.questions.is_empty() {
-            true => object,
-            false => object.body("inputRequests", &required.questions.to_body()),
+        let object = if required.questions.is_empty() {
+            object
+        } else {
+            object.body("inputRequests", &required.questions.to_body())
         };
         self.meta(object.text_if("requestState", required.state.as_deref()), None).finish()
     }

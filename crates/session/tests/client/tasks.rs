@@ -126,9 +126,10 @@ fn a_poll_that_fails_is_repeated() {
         let mut wire = if is_stateful { Wire::stateful(|_| {}) } else { Wire::stateless(|_| {}) };
         wire.call_with("a", |call| call.task = Some(TaskWish::default()));
         let task = r#""taskId":"t","status":"working","pollInterval":1000"#;
-        wire.server(&match is_stateful {
-            true => format!(r#""id":2,"result":{{"task":{{{task}}}}}"#),
-            false => format!(r#""id":2,"result":{{"resultType":"task",{task}}}"#),
+        wire.server(&if is_stateful {
+            format!(r#""id":2,"result":{{"task":{{{task}}}}}"#)
+        } else {
+            format!(r#""id":2,"result":{{"resultType":"task",{task}}}"#)
         });
         wire.wait(1);
         let mut id = 3;

@@ -47,9 +47,10 @@ impl<S: Service> Service for StepService<S> {
         let handle = take_handle(&mut call);
         let (runs, caller) = (&self.layer.runs, Caller::of(&context));
         let Some(step) = self.layer.step else {
-            let text = match runs.cancel(&caller, handle.as_deref()) {
-                true => format!("the run of {} has ended", runs.name()),
-                false => format!("there is no such run of {}", runs.name()),
+            let text = if runs.cancel(&caller, handle.as_deref()) {
+                format!("the run of {} has ended", runs.name())
+            } else {
+                format!("there is no such run of {}", runs.name())
             };
             return Ok(ServerResult::CallTool(CallToolResult::text(text)));
         };

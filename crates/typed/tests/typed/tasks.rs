@@ -114,10 +114,8 @@ fn a_task_asks_its_host_and_says_so() {
         for waits in [false, true] {
             let mut host = Host::connect_with(&registry.server(), json!({"elicitation": {}})).await;
             let task = begin(&mut host, "asks", json!({})).await;
-            let waiting = match waits {
-                true => Some(host.peer.request("tasks/result", json!({"taskId": task})).await),
-                false => None,
-            };
+            let waiting =
+                if waits { Some(host.peer.request("tasks/result", json!({"taskId": task})).await) } else { None };
             let asked = host.peer.next().await;
             assert_eq!(
                 (&asked["params"]["status"], &asked["params"]["taskId"]),

@@ -189,10 +189,11 @@ impl Context {
     /// The refusal of a tool that has to be a task, when the call cannot be one ([`Context::can_be_task`]).
     #[must_use]
     pub fn task_required_error(&self, tool: &str) -> ErrorObject {
-        match self.is_stateless() {
-            true => ErrorObject::missing_capability(&TaskRequest::required()),
+        if self.is_stateless() {
+            ErrorObject::missing_capability(&TaskRequest::required())
+        } else {
             // MCP 2025-11-25, basic/utilities/tasks: a client that calls it otherwise has not found it.
-            false => ErrorObject::method_not_found(&format!("tools/call of {tool:?} other than as a task")),
+            ErrorObject::method_not_found(&format!("tools/call of {tool:?} other than as a task"))
         }
     }
 

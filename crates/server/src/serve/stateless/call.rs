@@ -248,9 +248,10 @@ impl CallReplies {
     /// The call asks to continue as a task: its request is answered with the task. A call that cannot stays with its
     /// request.
     fn detach(&mut self, options: TaskOptions) -> Option<CallReply> {
-        let task = match self.is_open() {
-            true => stateless_tasks::detach(&self.sessions, &self.peer, &self.context, options),
-            false => None,
+        let task = if self.is_open() {
+            stateless_tasks::detach(&self.sessions, &self.peer, &self.context, options)
+        } else {
+            None
         };
         if let Some(task) = task {
             self.leave();
