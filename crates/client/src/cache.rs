@@ -75,6 +75,11 @@ impl Kind {
 }
 
 impl Cache {
+    /// True if answers to requests with this method may be kept.
+    pub(crate) fn keeps(method: &str) -> bool {
+        Kind::of(method).is_some()
+    }
+
     /// The place of an answer in this authorization context; `None` if answers to this request are never kept.
     pub(crate) fn slot(&self, method: &str, params: &JsonObject, context: u64) -> Option<Slot> {
         let kind = Kind::of(method)?;

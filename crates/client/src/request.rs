@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::cache::Slot;
+use crate::cache::{Cache, Slot};
 use crate::command::{CallOutcome, Callback, Caller, Command, InputHandler, NewCall};
 use crate::erased_service::{ErasedService, LayeredService};
 use crate::session::{ClientSession, ServerContext};
@@ -276,7 +276,8 @@ fn send(
 }
 
 fn slot(session: &ClientSession, request: &ServerRequest) -> Option<Slot> {
-    if !session.shared.is_stateless() {
+    // A call is not cloned for a cache that keeps no answers to calls.
+    if !session.shared.is_stateless() || !Cache::keeps(request.method()) {
         return None;
     }
     let members = match request.clone().into_params() {

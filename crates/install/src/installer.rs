@@ -273,7 +273,7 @@ fn edit(
                 None => (text.to_owned(), receipt),
                 Some(false) => return Err(InstallError::Taken { path, name: name.clone() }),
                 // Replaced: as if it had been removed first.
-                Some(true) => without(text, (format, keys), name, receipt).map_err(failed)?,
+                Some(true) => without(text, format, keys, name, receipt).map_err(failed)?,
             };
             let edited = document::insert(&text, format, keys, name, &entry).map_err(failed)?;
             let mut receipt = receipt.unwrap_or_else(fresh);
@@ -295,7 +295,7 @@ fn edit(
                 return Err(InstallError::Foreign { path, name: name.clone() });
             }
             let existed = receipt.as_ref().is_none_or(|receipt| receipt.existed);
-            let (text, receipt) = without(text, (format, keys), name, receipt).map_err(failed)?;
+            let (text, receipt) = without(text, format, keys, name, receipt).map_err(failed)?;
             let receipt = receipt.unwrap_or_else(fresh);
             let is_gone = !existed && text.trim().is_empty();
             let after = (!is_gone).then_some(text);
@@ -307,7 +307,8 @@ fn edit(
 /// The text and the record without an entry.
 fn without(
     text: &str,
-    (format, keys): (Format, &[&str]),
+    format: Format,
+    keys: &[&str],
     name: &str,
     receipt: Option<Receipt>,
 ) -> Result<(String, Option<Receipt>), EditError> {

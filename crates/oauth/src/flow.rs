@@ -212,7 +212,7 @@ impl AuthorizationFlow {
             }
             None => Vec::new(),
         };
-        let target = Target::new(&self.config, &self.demand, (resource, server), known.into_iter().next())?;
+        let target = Target::new(&self.config, &self.demand, resource, server, known.into_iter().next())?;
         if self.demand.is_step_up() {
             target.check_step_up(self.is_after_grant)?;
         }

@@ -31,7 +31,8 @@ impl Target {
     pub(crate) fn new(
         config: &OAuthConfig,
         demand: &TokenDemand,
-        (resource, server): (Option<ResourceMetadata>, ServerMetadata),
+        resource: Option<ResourceMetadata>,
+        server: ServerMetadata,
         previous: Option<Credentials>,
     ) -> Result<Self, AuthorizationError> {
         let requested = previous.as_ref().map(|previous| Scopes::lenient([previous.requested.as_str()]));

@@ -15,4 +15,5 @@ pub(crate) mod stores;
 pub(crate) mod task_record;
 pub(crate) mod task_store;
 mod task_table;
+pub(crate) mod task_update;
 pub(crate) mod task_writer;

@@ -6,7 +6,7 @@
 
 use protomcp_fair::Owner;
 
-use crate::client_info::SessionId;
+use crate::session_id::SessionId;
 
 /// Identifies the caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

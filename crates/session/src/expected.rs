@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::subscriptions::Topic;
+use crate::topic::Topic;
 
 /// The names of all requests that have no answer yet.
 #[derive(Debug, Default)]

@@ -21,11 +21,13 @@ mod pending;
 mod request;
 mod request_state;
 mod server;
+mod session_id;
 mod stateless_meta;
 mod subscriptions;
 mod task_limits;
 mod task_state;
 mod task_view;
+mod topic;
 
 pub use ask_error::AskError;
 pub use batch::Batches;
@@ -35,7 +37,7 @@ pub use client::{
     AnswerFacts, Channel, ClientConfig, ClientConnection, ClientEvent, ClientLimits, CloseReason, Mode, OpenError,
     OutgoingCall, Pings, RequestError, RequestFacts, ServerQuestion, ServerView, TaskNotice, TaskWish, Transmit,
 };
-pub use client_info::{ClientInfo, SessionId, SessionView};
+pub use client_info::{ClientInfo, SessionView};
 pub use extensions::Extensions;
 pub use info::{CacheHints, Limits, ServerInfo};
 pub use input::{InputCheck, InputRequest, InputRequests, InputRequired, InputResponses};
@@ -51,8 +53,10 @@ pub use request_state::{RequestBinding, RequestDigest, RequestState, RequestStat
 pub use server::{
     Inbound, IncomingCall, RetryInput, Session, Stateless, StatelessCall, StatelessInfo, StatelessRequest,
 };
+pub use session_id::SessionId;
 pub use stateless_meta::{KnownMeta, StatelessMeta};
-pub use subscriptions::{Subscriptions, Topic};
+pub use subscriptions::Subscriptions;
 pub use task_limits::TaskLimits;
 pub use task_state::{TaskEra, TaskOutcome, TaskState};
 pub use task_view::{TaskAnswer, TaskDetail, TaskOptions, TaskView};
+pub use topic::Topic;

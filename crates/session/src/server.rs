@@ -32,7 +32,8 @@ use crate::request::{ServerRequest, ServerResult};
 use crate::server::encode::Shape;
 use crate::server::handshake::Lifecycle;
 use crate::server::listener::Listeners;
-use crate::subscriptions::{Subscriptions, Topic};
+use crate::subscriptions::Subscriptions;
+use crate::topic::Topic;
 use protomcp_fair::Reservation;
 
 pub use crate::server::stateless_info::{RetryInput, StatelessInfo};

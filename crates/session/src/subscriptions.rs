@@ -15,6 +15,7 @@ use protomcp_types::{ErrorObject, MAX_SUBSCRIBED_URI};
 use crate::expected::Expected;
 use crate::info::Limits;
 use crate::interest::{Interest, Wanted};
+use crate::topic::Topic;
 use protomcp_fair::Reservation;
 
 /// The subscriptions of one connection; shared with the parts that report changes, so that a change without a
@@ -23,15 +24,6 @@ use protomcp_fair::Reservation;
 pub struct Subscriptions {
     max: usize,
     open: Mutex<Open>,
-}
-
-/// The kinds of subscriptions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Topic {
-    /// By URI.
-    Resource,
-    /// By id. Only requests listen for tasks.
-    Task,
 }
 
 #[derive(Debug, Default)]

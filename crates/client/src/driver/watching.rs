@@ -166,10 +166,14 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
             return;
         }
         let (uri, uris) = (&waiting.uri, &mut self.watching.uris);
-        let refusal = match waiting.is_wanted {
-            true if uri.len() > MAX_SUBSCRIBED_URI => Some("the URI is too long for a subscription"),
-            true if uris.len() >= MAX_WATCHED && !uris.contains(uri) => Some("too many subscriptions"),
-            _ => None,
+        let refusal = if !waiting.is_wanted {
+            None
+        } else if uri.len() > MAX_SUBSCRIBED_URI {
+            Some("the URI is too long for a subscription")
+        } else if uris.len() >= MAX_WATCHED && !uris.contains(uri) {
+            Some("too many subscriptions")
+        } else {
+            None
         };
         if let Some(why) = refusal {
             self.watching.answer(waiting, Err(RequestError::NotAvailable(why)));

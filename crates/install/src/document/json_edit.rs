@@ -47,9 +47,9 @@ pub(crate) fn insert(
     let path: Vec<&str> = missing.iter().copied().chain([name]).collect();
     let (key, value) = (path[0], nested(&path[1..], value));
     let (text, padding) = if object.members.is_empty() {
-        insert_first(&file, &object, depth, (key, &value))
+        insert_first(&file, &object, depth, key, &value)
     } else {
-        (insert_last(&file, &object, depth, (key, &value)), String::new())
+        (insert_last(&file, &object, depth, key, &value), String::new())
     };
     Ok(Edited { text, origin: Origin { depth, padding, ..Origin::default() } })
 }
@@ -161,7 +161,7 @@ fn replaced(text: &str, member: &Member, value: &str) -> String {
 }
 
 /// Inserts a member behind the last one of an object.
-fn insert_last(file: &Blanked<'_>, object: &Object, depth: usize, (key, value): (&str, &Value)) -> String {
+fn insert_last(file: &Blanked<'_>, object: &Object, depth: usize, key: &str, value: &Value) -> String {
     let last = object.members.last().expect("the object has members");
     let comma = file.comma_after(last.value.end);
     let at = file.after_comments_of_line(comma.map_or(last.value.end, |comma| comma + 1));
@@ -185,7 +185,7 @@ fn insert_last(file: &Blanked<'_>, object: &Object, depth: usize, (key, value): 
 }
 
 /// Inserts a member into an empty object. Returns the white space before the bracket as well.
-fn insert_first(file: &Blanked<'_>, object: &Object, depth: usize, (key, value): (&str, &Value)) -> (String, String) {
+fn insert_first(file: &Blanked<'_>, object: &Object, depth: usize, key: &str, value: &Value) -> (String, String) {
     let close = object.span.end - 1;
     let at = file.after_comments(object.span.start + 1..close);
     let indent = line_indent(file.text, object.span.start);

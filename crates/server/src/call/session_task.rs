@@ -12,7 +12,7 @@ use crate::call::ended;
 use crate::call::session_queue::SessionQueue;
 use crate::records::cancel::Cancel;
 use crate::records::overload;
-use crate::records::task_store::TaskUpdate;
+use crate::records::task_update::TaskUpdate;
 use crate::records::task_writer::TaskWriter;
 use protomcp_session::{RequestKey, TaskOutcome, TaskState};
 

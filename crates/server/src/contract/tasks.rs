@@ -6,7 +6,8 @@ use protomcp_types::CallToolResult;
 
 use crate::records::node::NodeId;
 use crate::records::task_record::{TaskKey, TaskRecord};
-use crate::records::task_store::{TaskStore, TaskUpdate};
+use crate::records::task_store::TaskStore;
+use crate::records::task_update::TaskUpdate;
 use protomcp_fair::Owner;
 use protomcp_session::{SessionId, TaskEra, TaskOptions, TaskState};
 

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::records::task_record::{TaskKey, TaskRecord};
-use crate::records::task_store::TaskUpdate;
+use crate::records::task_update::TaskUpdate;
 use protomcp_fair::{Owner, holder_of_most};
 
 /// The bounds of a table.

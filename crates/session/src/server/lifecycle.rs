@@ -21,7 +21,7 @@ use crate::pending::{Era, OnSuccess};
 use crate::request::ServerRequest;
 use crate::server::handshake::Lifecycle;
 use crate::server::{Inbound, IncomingCall, Session, encode};
-use crate::subscriptions::Topic;
+use crate::topic::Topic;
 
 impl Session {
     /// A request of the stateful revisions. `progress_token` comes from its `_meta`.

@@ -11,8 +11,8 @@ use crate::list_changed::List;
 use crate::pending::{Era, OnSuccess, RequestKey};
 use crate::server::listener::Listener;
 use crate::server::{Session, encode};
-use crate::subscriptions::Topic;
 use crate::task_view::TaskView;
+use crate::topic::Topic;
 
 impl Session {
     /// The number of requests of one connection that may listen at once.

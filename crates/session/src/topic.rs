@@ -1,0 +1,10 @@
+//! The kinds of subscriptions.
+
+/// The kinds of subscriptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Topic {
+    /// By URI.
+    Resource,
+    /// By id. Only requests listen for tasks.
+    Task,
+}
