@@ -55,8 +55,8 @@ fn the_blocks_of_the_readme_run() {
     for block in ["$ pmcp call", "$ pmcp init", "$ pmcp test", "$ pmcp install", "```json entry"] {
         assert!(README.contains(block), "{block}");
     }
-    // Only the build of the command is left out.
-    assert_eq!(README.matches(" not-run\n").count(), 1);
+    // Only the build of the command and the scripts of a clone are left out.
+    assert_eq!(README.matches(" not-run\n").count(), 2);
     let (_sandbox, folder) = book(README);
     passes("run", &[Path::new("--pmcp"), pmcp(), Path::new("--book"), &folder]);
 }
