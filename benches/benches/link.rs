@@ -33,7 +33,7 @@ fn driver_one_at_a_time(bencher: Bencher<'_, '_>) {
 
 /// 64 calls in flight at once, all of them answered.
 #[divan::bench(sample_size = 20)]
-fn driver_64_at_once(bencher: Bencher<'_, '_>) {
+fn driver_64_in_flight(bencher: Bencher<'_, '_>) {
     let (runtime, link) = connected();
     bencher.counter(ItemsCount::new(BURST)).bench_local(|| call(&runtime, &link, BURST));
 }

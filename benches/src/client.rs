@@ -79,7 +79,7 @@ impl Client {
     /// # Errors
     ///
     /// If the server closes its output.
-    pub fn many_at_once(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
+    pub fn many_in_flight(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
         let start = Instant::now();
         let (mut sent, mut answered) = (0, 0);
         let mut lines = String::new();

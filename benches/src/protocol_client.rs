@@ -126,7 +126,7 @@ impl<R: Read, W: Write> ProtocolClient<R, W> {
     /// # Errors
     ///
     /// If the server closes its end.
-    pub fn many_at_once(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
+    pub fn many_in_flight(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
         let start = Instant::now();
         let (mut sent, mut answered) = (0, 0);
         let mut requests = Vec::new();

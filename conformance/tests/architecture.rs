@@ -39,7 +39,7 @@ const IMPURE: &[&str] = &["tokio", "mio", "notify", "hyper"];
 const LONGEST: usize = 450;
 
 #[test]
-fn dependencies_are_those_of_the_document() {
+fn dependencies_match_the_document() {
     let mut manifests = BTreeMap::new();
     for (package, dependencies) in edges() {
         let normal = dependencies.into_iter().filter(|(_, kind)| kind != "dev").map(|(dependency, _)| dependency);

@@ -169,7 +169,7 @@ fn a_wrong_setting_is_named_with_its_place() {
 }
 
 #[test]
-fn the_file_of_the_user_counts_after_the_one_beside_the_tool() {
+fn the_file_of_the_user_counts_after_the_one_next_to_the_tool() {
     let sandbox = sandbox("call-timeout = \"250ms\"\n");
     let folder = sandbox.path("settings/pmcp");
     fs::create_dir_all(&folder).expect("the sandbox can be written");

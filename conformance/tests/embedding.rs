@@ -58,7 +58,7 @@ fn an_embedding_program_serves_stdio_with_a_layer() {
 }
 
 #[test]
-fn an_axum_application_serves_a_tool_file_beside_other_routes() {
+fn an_axum_application_serves_a_tool_file_among_other_routes() {
     let sandbox = Sandbox::new();
     let file = sandbox.write("tools.py", TOOLS);
     let mut app =

@@ -142,7 +142,7 @@ fn each_example_does_what_it_shows() {
     tools_are_found_in_a_folder();
     hidden_tools_come_and_go_with_results();
     a_layer_calls_again_when_it_may();
-    structured_content_comes_beside_the_text();
+    structured_content_comes_with_the_text();
 }
 
 fn the_first_tools_are_called_and_report_progress() {
@@ -364,7 +364,7 @@ fn a_layer_calls_again_when_it_may() {
     assert!(is_refused(&visit.given[1], "NOT_FOUND"), "{}", visit.given[1]);
 }
 
-fn structured_content_comes_beside_the_text() {
+fn structured_content_comes_with_the_text() {
     let script = json!([{"call": "forecast", "with": {"city": "Ulm"}}]);
     let python = visit(Language::Python, "structured.py", &script);
     assert_eq!(text(&python.given[0]), "21 degrees in Ulm");

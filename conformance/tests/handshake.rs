@@ -46,7 +46,7 @@ fn the_tool_process_inherits_environment_and_working_directory() {
 
 /// Item 21.
 #[test]
-fn the_completion_signal_ends_the_handshake_at_once() {
+fn the_completion_signal_ends_the_handshake_immediately() {
     // The fastest of several: a busy machine slows some down, but a bridge that waits is never fast.
     let fastest = (0..6).map(|_| open_with_signal()).min().expect("several rounds");
     judge("from the completion signal to the session", fastest, SILENCE);

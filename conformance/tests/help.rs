@@ -121,7 +121,7 @@ fn compare(name: &str, text: &str) {
 
 /// Item 91.
 #[test]
-fn the_help_of_every_command_is_that_of_the_snapshot() {
+fn the_help_of_every_command_matches_the_snapshot() {
     let sandbox = Sandbox::new();
     let mut text = transcript(&sandbox, &["--help"]);
     let mut left: Vec<Vec<String>> = commands(&text).into_iter().map(|name| vec![name]).collect();
@@ -155,7 +155,7 @@ fn a_command_line_without_a_command_shows_one_screen() {
 
 /// Item 91.
 #[test]
-fn errors_are_those_of_the_snapshot() {
+fn errors_match_the_snapshot() {
     let sandbox = files();
     let text: String = MISTAKES.iter().map(|words| transcript(&sandbox, words)).collect();
     compare("errors.txt", &text);

@@ -45,7 +45,7 @@ fn use_tools(host: &Host, language: &str) {
 }
 
 #[test]
-fn a_new_project_runs_at_once() {
+fn a_new_project_runs_immediately() {
     let node = new_node();
     for (language, file, others) in [
         ("python", "tools.py", "tests/tools.yaml, .gitignore, README.md"),

@@ -115,7 +115,7 @@ fn the_tools_of_other_servers_are_found_and_their_policy_holds() {
 
 /// The scopes of a tool are asked for, whichever way it is called.
 #[test]
-fn scopes_are_those_of_the_tool_behind() {
+fn scopes_come_from_the_named_tool() {
     let mut issuer = Issuer::start();
     let flags = ["--transport", "http", "--lazy-tools", "--oauth-issuer", issuer.url(), "--oauth-tool-scope"];
     let web = Web::start("py/basics.py", &[&flags[..], &["add=deploy"]].concat());

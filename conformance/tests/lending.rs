@@ -298,7 +298,7 @@ fn the_lent_sdk_is_compiled_once() {
 }
 
 #[test]
-fn files_that_start_at_once_share_the_sdk() {
+fn files_that_start_together_share_the_sdk() {
     let shared = Sandbox::new();
     let caches = shared.path("caches");
     let start = || {

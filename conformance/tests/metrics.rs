@@ -121,7 +121,7 @@ fn a_crash_and_what_comes_after_it_are_counted() {
 }
 
 #[test]
-fn metrics_beside_the_server_require_its_authentication() {
+fn metrics_on_the_servers_port_require_its_authentication() {
     let flags = ["--transport", "http", "--metrics", "--auth", "token:MY_TOKEN"];
     let web = Web::start_with("py/basics.py", &flags, &[("MY_TOKEN", "s3cret")]);
     assert_eq!(web.send("GET", "/metrics", &[], "").status, 401);

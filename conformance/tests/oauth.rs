@@ -205,7 +205,7 @@ fn an_https_issuer_is_used_only_if_the_system_trusts_it() {
 }
 
 #[test]
-fn missing_keys_are_reported_at_once_and_grant_no_access() {
+fn missing_keys_are_reported_immediately_and_grant_no_access() {
     let mut issuer = Issuer::start();
     let flags = ["--oauth-jwks", &format!("{}/nothing", issuer.url())];
     let web = start(&issuer, &flags, &[]);

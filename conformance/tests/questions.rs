@@ -37,7 +37,7 @@ fn sampling_requests_have_blocks_and_the_answer_returns() {
 
 /// Item 85.
 #[test]
-fn a_host_without_a_model_makes_the_python_handler_fail_at_once() {
+fn a_host_without_a_model_fails_the_python_handler_immediately() {
     let host = session(&json!({}));
     let begun = Instant::now();
     let told = host.text("ask", &json!({"text": "hi"}));

@@ -142,7 +142,7 @@ fn a_client_resolves_the_references_of_a_server() {
 }
 
 #[test]
-fn a_server_without_the_registry_has_schemas_of_its_own() {
+fn a_server_without_the_registry_has_its_own_schemas() {
     let registry = Registry::start();
     let (_host, url) = registry.serve(&[]);
     let call = ["call", &url, "find", "query=x", "--registry", &registry.flag];

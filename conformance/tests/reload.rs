@@ -285,7 +285,7 @@ fn ten_saves(gap: Duration) {
 
 /// Item 72.
 #[test]
-fn two_saves_reload_at_once_and_a_third_within_a_second_waits() {
+fn two_saves_reload_immediately_and_a_third_in_a_second_waits() {
     let mut scene = Scene::with_tools("dev", "./relay", &["--hot-reload=swap"], vec![tool("slow")]);
     let mut fastest = Duration::MAX;
     for _ in 0..3 {
@@ -409,7 +409,7 @@ fn tools_hidden_by_a_workflow_return_with_a_fresh_process() {
 
 /// Item 76.
 #[test]
-fn run_does_not_watch_and_dev_beside_it_does() {
+fn run_does_not_watch_and_dev_on_the_same_file_does() {
     let sandbox = Sandbox::new();
     sandbox.copy("py/versioned.py");
     let start = |command: &str| {

@@ -46,7 +46,7 @@ fn the_largest_result_passes_and_a_larger_one_names_the_limit() {
 }
 
 #[test]
-fn many_calls_run_at_once() {
+fn many_calls_run_concurrently() {
     let (host, _sandbox) = start(&everything_tool(), &[]);
     let arguments = json!({});
     // Each of these reports progress when it begins, and goes on until it is cancelled.

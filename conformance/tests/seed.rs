@@ -171,7 +171,7 @@ const ROWS: Rows = &[
     ("a panic stays in its call", &[("crates/typed/tests/typed/outputs.rs", "a_failure_is_a_result_with_its_details")]),
     (
         "permits and a deadline for each tool",
-        &[("crates/typed/tests/typed/layers.rs", "a_tool_has_a_deadline_and_permits_of_its_own")],
+        &[("crates/typed/tests/typed/layers.rs", "a_tool_has_its_own_deadline_and_permits")],
     ),
 ];
 

@@ -97,7 +97,7 @@ async fn levels(session: &mut Session, rows: u64) -> Vec<String> {
 }
 
 #[test]
-fn each_session_gets_the_log_messages_of_its_own_level() {
+fn each_session_gets_the_log_messages_of_its_level() {
     with_bridge(Bridge::command(Command::new(sdk_example("logs"))), async |bridge| {
         let levels_of =
             [("debug", vec!["debug", "warning", "info"]), ("info", vec!["warning", "info"]), ("error", vec![])];

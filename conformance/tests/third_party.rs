@@ -52,7 +52,7 @@ fn its_progress_and_its_cancellation_work() {
 
 /// Items 100, 48.
 #[test]
-fn its_calls_run_at_once_when_the_command_line_says_they_may() {
+fn its_calls_run_concurrently_when_the_command_line_says_so() {
     let sandbox = Sandbox::new();
     sandbox.copy("third_party");
     let host = sandbox.pmcp(&["run", "tools.js", "--max-concurrent-calls", "8"]).start();

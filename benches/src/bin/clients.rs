@@ -118,7 +118,7 @@ fn over_stdio<'a>(
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut client = Client::new(command)?;
     client.handshake()?;
-    client.many_at_once(calls / 10 + 1, 64)?;
+    client.many_in_flight(calls / 10 + 1, 64)?;
     let figures = all.entry((name, 1)).or_default();
     let before = cpu(client.pid());
     let mut samples = client.one_at_a_time(calls)?;
@@ -127,7 +127,7 @@ fn over_stdio<'a>(
     figures.burst.push(samples.iter().sum::<Duration>() / u32::try_from(samples.len())?);
     let figures = all.entry((name, 64)).or_default();
     let before = cpu(client.pid());
-    let took = client.many_at_once(calls, 64)?;
+    let took = client.many_in_flight(calls, 64)?;
     let count = u32::try_from(calls)?;
     figures.burst.push(took / count);
     figures.cpu_many.push(cpu(client.pid()).saturating_sub(before) / count);

@@ -102,7 +102,7 @@ fn listen(programs: &Programs) -> Outcome<WebServer> {
 
 fn measure<R: Read, W: Write>(pid: u32, mut client: ProtocolClient<R, W>, calls: usize, row: &mut Row) -> Outcome<()> {
     let count = u32::try_from(calls)?;
-    client.many_at_once(calls / 10 + 1, WIDTH)?;
+    client.many_in_flight(calls / 10 + 1, WIDTH)?;
     let (before, bytes) = (cpu(pid), client.bytes());
     let mut samples = client.one_at_a_time(calls)?;
     row.figures.cpu_single.push(cpu(pid).saturating_sub(before) / count);
@@ -111,7 +111,7 @@ fn measure<R: Read, W: Write>(pid: u32, mut client: ProtocolClient<R, W>, calls:
     row.figures.p50.push_share(&samples, 0.5);
     row.figures.p99.push_share(&samples, 0.99);
     let before = cpu(pid);
-    let took = client.many_at_once(calls, WIDTH)?;
+    let took = client.many_in_flight(calls, WIDTH)?;
     row.figures.burst.push(took / count);
     row.figures.cpu_many.push(cpu(pid).saturating_sub(before) / count);
     Ok(())

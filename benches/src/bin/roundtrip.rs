@@ -97,9 +97,9 @@ fn round(calls: usize, client: &mut Client, figures: &mut Figures) -> Outcome<()
     figures.p99.push_share(&samples, 0.99);
 
     let many = calls * 10;
-    client.many_at_once(many / 4, WIDTH)?;
+    client.many_in_flight(many / 4, WIDTH)?;
     let before = cpu(client.pid());
-    let took = client.many_at_once(many, WIDTH)?;
+    let took = client.many_in_flight(many, WIDTH)?;
     figures.cpu_many.push(each(cpu(client.pid()).saturating_sub(before), many));
     figures.burst.push(each(took, many));
     Ok(())

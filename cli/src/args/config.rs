@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, Command, Subcommand};
 
 use crate::args::refusal::refuse;
-use crate::args::settings::{Names, Origin, Settings, file_beside, flags, long, tool_file, variable_of};
+use crate::args::settings::{Names, Origin, Settings, file_next_to, flags, long, tool_file, variable_of};
 use crate::args::settings_file::FILE;
 use crate::args::upstream_config::check_readable;
 use crate::exit::Failure;
@@ -103,7 +103,7 @@ fn row(name: &str, id: &str, plain: &ArgMatches, all: &ArgMatches, settings: &Se
 /// The file that counts.
 fn head(command: &Command, matches: &ArgMatches) -> String {
     let verb = command.get_name();
-    match tool_file(command, matches).map(|tool| file_beside(&tool)) {
+    match tool_file(command, matches).map(|tool| file_next_to(&tool)) {
         Some(path) if path.exists() => format!("# pmcp {verb}, with {}\n", path.display()),
         Some(path) => format!("# pmcp {verb}; there is no {}\n", path.display()),
         None => format!("# pmcp {verb}\n"),

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_registry_may_have_an_address_of_its_own() {
+    fn a_registry_may_have_its_own_address() {
         let read = |text: &str| text.parse::<Registry>().map(|read| (read.host.to_string(), read.address));
         assert_eq!(read("buf.build"), Ok(("buf.build".to_owned(), None)));
         let address = Some("127.0.0.1:8443".parse().unwrap());

@@ -74,7 +74,7 @@ impl Settings {
         let command = grammar.find_subcommand(verb).expect("the command was parsed");
         let tool = tool_file(command, matches);
         let in_file = match &tool {
-            Some(tool) => settings_file::read(&file_beside(tool), verb, &Names::of(grammar))?,
+            Some(tool) => settings_file::read(&file_next_to(tool), verb, &Names::of(grammar))?,
             None => Vec::new(),
         };
         let mut of_user = match user_file(&variable) {
@@ -178,7 +178,7 @@ pub(super) fn variable_of(flag: &str) -> String {
 }
 
 /// The file with the settings of a tool file: beside it, or in the directory of a project.
-pub(super) fn file_beside(tool: &Path) -> PathBuf {
+pub(super) fn file_next_to(tool: &Path) -> PathBuf {
     if tool.is_dir() { tool.join(FILE) } else { tool.with_file_name(FILE) }
 }
 

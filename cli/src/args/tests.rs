@@ -107,7 +107,7 @@ fn defaults_are_the_documented_ones() {
 }
 
 #[test]
-fn what_a_host_may_say_at_once_is_bounded_as_asked() {
+fn the_messages_of_a_host_are_bounded_as_requested() {
     let options = options("run FILE --max-line 2K --max-pending 7");
     assert_eq!(options.tool.limits.max_pending, 7);
     assert!(matches!(options.endpoint, Endpoint::Stdio(StdioOptions { max_line: 2048, .. })));

@@ -42,7 +42,7 @@ fn a_linked_tool_file_finds_its_modules() {
 }
 
 #[test]
-fn a_module_beside_the_target_of_a_link_is_watched() {
+fn a_module_next_to_the_target_of_a_link_is_watched() {
     let sandbox = Sandbox::new();
     for folder in ["here", "there"] {
         fs::create_dir(sandbox.path(folder)).expect("the sandbox can be written");

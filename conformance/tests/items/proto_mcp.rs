@@ -9,7 +9,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "1",
         "the 23 messages and the service have the fields of version 1.0",
         &[
-            (GENERATED, "the_messages_are_those_of_version_1_0"),
+            (GENERATED, "the_messages_match_version_1_0"),
             (GENERATED, "the_service_has_the_five_calls_of_version_1_0"),
             (GENERATED, "the_committed_code_is_generated_from_the_proto_file"),
             (BUF, "the_messages_of_version_1_0_do_not_change"),
@@ -42,7 +42,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         "6",
         "single bytes, and many frames at once",
         &[
-            (FRAMES, "frames_arrive_in_single_bytes_and_many_at_once"),
+            (FRAMES, "frames_arrive_in_single_bytes_and_many_together"),
             (FRAMES, "any_split_of_a_stream_gives_the_same_messages"),
         ],
     ),
@@ -81,7 +81,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
         &[
             ("crates/bufmcp/src/version.rs", "clients_and_servers_agree_as_the_matrix_says"),
             (OPENING, "versions_and_encodings_are_negotiated"),
-            (OPENING, "a_refused_version_comes_with_those_of_the_server"),
+            (OPENING, "a_refused_version_comes_with_the_versions_of_the_server"),
             (CLIENT, "a_refused_version_is_followed_by_an_older_one"),
             (CLIENT, "a_server_with_another_major_is_left"),
         ],

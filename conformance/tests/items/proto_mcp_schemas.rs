@@ -169,7 +169,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         "limits of rate",
         &[
             ("crates/bufmcp/src/rate_limit.rs", "calls_come_back_one_by_one"),
-            ("crates/bufmcp/src/rate_limit.rs", "all_tools_together_have_a_limit_of_their_own"),
+            ("crates/bufmcp/src/rate_limit.rs", "all_tools_together_have_their_own_limit"),
             ("crates/bufmcp/src/rate_limit.rs", "what_is_over_is_forgotten"),
             (CALLS, "too_many_calls_of_one_tool_are_refused"),
         ],
@@ -235,7 +235,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (BUF, "sets_of_either_compiler_give_the_same_json_schemas"),
         ],
     ),
-    ("73", "recursive messages", &[(CONVERSION_REFERENCES, "recursion_becomes_a_message_of_its_own")]),
+    ("73", "recursive messages", &[(CONVERSION_REFERENCES, "recursion_becomes_its_own_message")]),
     (
         "74",
         "a client of JSON-RPC in front of a server of proto-mcp",
@@ -268,7 +268,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
     (
         "78",
         "the steps of a call are measured, and none costs out of proportion",
-        &[(CLAIMS, "each_step_of_a_call_is_measured_beside_its_peer")],
+        &[(CLAIMS, "each_step_of_a_call_is_measured_next_to_its_peer")],
     ),
     ("79", "each claim has a verdict", &[(CLAIMS, "each_claim_has_figures_and_the_verdict_of_them")]),
     (

@@ -59,7 +59,11 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
             (QUESTIONS, "a_question_fails_when_its_client_does_not_come_back_in_time"),
         ],
     ),
-    ("M8", "requests at once are answered independently", &[(REQUESTS, "requests_at_once_are_answered_independently")]),
+    (
+        "M8",
+        "requests at once are answered independently",
+        &[(REQUESTS, "concurrent_requests_are_answered_independently")],
+    ),
     (
         "M9",
         "one GET stream of a session; 406 for who accepts no events",
@@ -73,7 +77,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "resuming: opening event, retry, only the same stream, unknown ids",
         &[
             (RESUME, "a_client_that_reconnects_gets_missed_and_new_events"),
-            (RESUME, "only_the_events_of_its_own_stream_come_again"),
+            (RESUME, "only_the_events_of_the_same_stream_come_again"),
             (RESUME, "a_handler_may_close_the_stream_until_it_is_done"),
             (RESUME, "an_unknown_event_is_a_bad_request"),
             (RESUME, "a_client_that_reconnects_too_late_gets_an_error"),
@@ -224,7 +228,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
         "cancelling before, during and after",
         &[
             (CANCEL, "a_cancelled_call_is_never_answered"),
-            (CANCEL, "its_id_is_free_at_once_and_not_confused_with_the_old_one"),
+            (CANCEL, "its_id_is_free_immediately_and_not_confused_with_the_old_one"),
             (CANCEL, "what_cancels_nothing_is_ignored"),
         ],
     ),

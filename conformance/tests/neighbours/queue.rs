@@ -197,7 +197,7 @@ fn one_call_that_asks_stops_no_other_call_of_the_published_sdk() {
 }
 
 #[test]
-fn unanswered_requests_leave_room_for_those_of_others() {
+fn unanswered_requests_leave_capacity_for_others() {
     let neighbours = Neighbours::start(&Setup { turn: ASKING, ..Setup::DEFAULT });
     let able = json!({"elicitation": {}, "roots": {}});
     neighbours

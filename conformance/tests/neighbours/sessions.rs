@@ -132,7 +132,7 @@ fn listening_again_and_again_leaves_nothing_behind() {
 }
 
 #[test]
-fn events_of_one_caller_are_not_given_up_for_those_of_another() {
+fn events_of_one_caller_are_not_dropped_for_another() {
     Neighbours::start(&Setup::default()).suffer(keep_large_events).serves();
     Neighbours::start(&Setup::default()).suffer(keep_many_events).serves();
 }

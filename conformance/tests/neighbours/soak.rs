@@ -87,7 +87,7 @@ fn minutes() -> u64 {
 
 #[test]
 #[ignore = "minutes of all processors, in the long tier alone"]
-fn all_attacks_at_once_stop_no_other() {
+fn all_attacks_together_stop_no_other() {
     let flags = ["--metrics", "--max-sessions", "1000"];
     let neighbours = Neighbours::start(&Setup { flags: &flags, turn: TOOL, ..Setup::default() });
     let time = Duration::from_secs(60 * minutes());

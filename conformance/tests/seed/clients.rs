@@ -76,7 +76,7 @@ pub(crate) const CLIENTS: Rows = &[
     (
         "cancelling returns at once and the server is told",
         &[
-            (SESSIONS, "a_cancelled_call_returns_at_once_and_the_server_is_notified"),
+            (SESSIONS, "a_cancelled_call_returns_immediately_and_notifies_the_server"),
             (CALLS, "a_dropped_call_is_cancelled_at_the_server"),
             (HTTP, "a_dropped_call_is_cancelled_over_http"),
         ],

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_manifest_is_that_of_the_file_or_directory() {
+    fn the_nearest_manifest_is_found_from_a_file_or_directory() {
         let project = tempfile::tempdir().unwrap();
         let root = project.path();
         assert_eq!(CargoProject::of(root), None);

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn all_tools_together_have_a_limit_of_their_own() {
+    fn all_tools_together_have_their_own_limit() {
         let now = Instant::now();
         let limit = |calls| Some(RateLimit { calls, per: SECOND });
         let mut limiter = RateLimiter::new(RateLimits { per_tool: limit(2), per_principal: limit(3) });

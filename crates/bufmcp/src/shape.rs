@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_are_those_of_the_proto_files() {
+    fn shapes_match_the_proto_files() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
         let set = protox::compile(["buf/mcp/v1/mcp.proto"], [folder]).expect("the proto file compiles");
         let mut compared = BTreeSet::new();

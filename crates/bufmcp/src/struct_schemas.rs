@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_descriptor_set_is_that_of_the_compiler() {
+    fn the_descriptor_set_matches_the_compiler() {
         let mut set = protox::compile(["google/protobuf/struct.proto"], ["."]).expect("it is built into the compiler");
         set.file.iter_mut().for_each(|file| file.source_code_info = None);
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/gen/struct.binpb");

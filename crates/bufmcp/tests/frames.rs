@@ -93,7 +93,7 @@ fn an_announced_size_costs_no_memory() {
 }
 
 #[test]
-fn frames_arrive_in_single_bytes_and_many_at_once() {
+fn frames_arrive_in_single_bytes_and_many_together() {
     let messages: Vec<_> = (1..=100).map(initialize).collect();
     let mut bytes = Vec::new();
     for message in &messages {

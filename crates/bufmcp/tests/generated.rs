@@ -57,7 +57,7 @@ fn the_committed_code_is_generated_from_the_proto_file() {
 }
 
 #[test]
-fn the_messages_are_those_of_version_1_0() {
+fn the_messages_match_version_1_0() {
     let file = &own_file(&descriptors()).clone();
     let mut described = String::from("\n");
     for message in file.message_type.iter().filter(|message| message.name() != "ListChanged") {

@@ -93,7 +93,7 @@ pub(crate) enum Check {
     /// Every schema has a type.
     TypeMissing,
     /// No schema has both `type` and `anyOf`.
-    TypeBesideAnyOf,
+    TypeNextToAnyOf,
     /// Values of `enum` are text.
     EnumStrings,
     /// No other formats are used.

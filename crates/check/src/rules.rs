@@ -103,7 +103,7 @@ fn about_input(check: &Check, input: &Value) -> Option<Fault> {
             *null_is_allowed && types.len() == 2 && types.contains(&Value::from("null"))
         }),
         Check::TypeMissing => schemas::type_missing(input),
-        Check::TypeBesideAnyOf => schemas::type_beside_any_of(input),
+        Check::TypeNextToAnyOf => schemas::type_next_to_any_of(input),
         Check::EnumStrings => schemas::enum_strings(input),
         Check::Formats { known } => schemas::formats(known, input),
         Check::OpenObject => schemas::open_object(input),

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shapes_are_those_of_the_proto_file() {
+    fn shapes_match_the_proto_file() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
         let set = protox::compile(["protomcp.proto"], [folder]).expect("the proto file compiles");
         let compared = compare(&set.file[0], "Envelope", &ENVELOPE);

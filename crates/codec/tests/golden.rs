@@ -64,7 +64,7 @@ fn a_raw_result_of_the_published_sdk_is_its_text() {
 }
 
 #[test]
-fn our_chunks_are_those_of_the_published_sdk() {
+fn our_chunks_equal_the_chunks_of_the_published_sdk() {
     let text = Bytes::from("[{\"type\":\"text\",\"text\":\"héllo\"}]");
     let mut encoder = Encoder::new(Limits::default());
     let mut bytes = Vec::new();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::conversion::{convert, verdict};
 
 #[test]
-fn recursion_becomes_a_message_of_its_own() {
+fn recursion_becomes_its_own_message() {
     let schema = json!({
         "type": "object",
         "properties": {"tree": {"$ref": "#/$defs/node"}, "self": {"$ref": "#"}},

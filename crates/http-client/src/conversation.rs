@@ -27,7 +27,7 @@ const MAX_INBOX: usize = 64;
 const UPKEEP_SLOTS: usize = 64;
 
 /// The room that messages need beside the longest one: what a connection reads at once.
-const READ_AT_ONCE: usize = 1024 * 1024;
+const ONE_READ: usize = 1024 * 1024;
 
 /// Shared by the halves of a transport and its tasks.
 pub(crate) struct Conversation {
@@ -86,7 +86,7 @@ impl Conversation {
     pub(crate) fn new(client: HttpClient, limits: Limits) -> (Arc<Self>, mpsc::Receiver<Delivered>) {
         let (inbox, messages) = mpsc::channel(MAX_INBOX);
         // One message at a time can grow to its full length whatever the others hold.
-        let shared = limits.max_buffered.saturating_sub(limits.max_message).max(READ_AT_ONCE);
+        let shared = limits.max_buffered.saturating_sub(limits.max_message).max(ONE_READ);
         let room = Room::new(shared);
         let slots = Semaphore::new(limits.max_concurrent_requests.clamp(1, Semaphore::MAX_PERMITS));
         let upkeep_slots = Semaphore::new(UPKEEP_SLOTS);

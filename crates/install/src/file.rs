@@ -88,7 +88,7 @@ impl ConfigFile {
     pub(crate) fn back_up(&self) -> Result<(), FileError> {
         let backup = self.backup();
         match &self.text {
-            Some(text) if !backup.exists() => self.write_beside(&backup, text),
+            Some(text) if !backup.exists() => self.write_next_to(&backup, text),
             _ => Ok(()),
         }
     }
@@ -106,7 +106,7 @@ impl ConfigFile {
     pub(crate) fn replace(&self, text: &str) -> Result<Vec<PathBuf>, FileError> {
         self.check_writable()?;
         let made = make_directories(&self.path)?;
-        self.write_beside(&self.path, text)?;
+        self.write_next_to(&self.path, text)?;
         Ok(made)
     }
 
@@ -134,7 +134,7 @@ impl ConfigFile {
     }
 
     /// Writes a file in this file's directory, with this file's owner and permissions.
-    fn write_beside(&self, target: &Path, text: &str) -> Result<(), FileError> {
+    fn write_next_to(&self, target: &Path, text: &str) -> Result<(), FileError> {
         let draft = beside(&self.path, &format!(".pmcp-{}", std::process::id()));
         let written = self.draft(&draft, text).and_then(|()| {
             self.check_unchanged()?;

@@ -184,7 +184,7 @@ fn variables_name_other_directories() {
 }
 
 #[test]
-fn projects_have_files_of_their_own() {
+fn projects_have_their_own_files() {
     let file = |id: &str, environment: &Environment, directory: &str| {
         host(id).expect(id).files(environment, &Scope::Project(directory.into())).into_iter().next()
     };

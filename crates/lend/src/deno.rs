@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn the_import_map_is_that_of_the_sdk() {
+    fn the_import_map_matches_the_sdk() {
         assert_eq!(import_map(Path::new("/c d")), "--import-map=/c d/import_map.json");
         assert_eq!(entry(Path::new("/c d")), r#""protomcp": "file:///c%20d/modules/protomcp/src/index.js""#);
     }

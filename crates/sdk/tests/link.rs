@@ -102,7 +102,7 @@ async fn a_panic_stays_in_its_call() {
 }
 
 #[tokio::test]
-async fn sixty_four_calls_run_at_once() {
+async fn sixty_four_calls_run_concurrently() {
     let (running, all) = (Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
     let gate = Arc::clone(&all);
     let registry = registry([Tool::new("meet", "Waits for 63 others").handler(move || {

@@ -156,7 +156,7 @@ fn a_file_is_read_from_where_its_owner_left_it() {
 }
 
 #[test]
-fn nothing_in_and_nowhere_to_go_ends_at_once() {
+fn nothing_in_and_nowhere_to_go_ends_immediately() {
     finish(spawn(Stdio::null(), Stdio::null()));
     let child = spawn(Stdio::null(), Stdio::piped());
     let output = child.wait_with_output().unwrap();

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_so_many_and_the_same_one_again() {
+    fn subscriptions_are_bounded_and_a_repeated_one_is_free() {
         let wanted = Subscriptions::new(2);
         let subscribes = |uri| wanted.subscribe(1, uri).is_some();
         assert!(subscribes("a") && subscribes("b") && subscribes("a"));

@@ -156,7 +156,7 @@ fn a_change_is_empty_only_if_all_its_parts_are() {
 }
 
 #[test]
-fn a_clone_is_a_list_of_its_own() {
+fn a_clone_is_a_separate_list() {
     let mut list = list(&[("a", 1), ("b", 1)]);
     list.apply(&Command::disable(vec!["b"])).unwrap();
     let before = list.clone();

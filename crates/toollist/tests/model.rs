@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn a_session_of_its_own_behaves_like_a_list_of_its_own(tools in tools(), messages in vec(message(), 1..12)) {
+    fn a_selection_behaves_like_a_separate_list(tools in tools(), messages in vec(message(), 1..12)) {
         let mut alone = ToolList::new();
         alone.register(tools.clone());
         let shared = alone.clone();

@@ -366,7 +366,7 @@ steps:
     }
 
     #[test]
-    fn questions_and_changes_are_those_of_their_call() {
+    fn questions_and_changes_belong_to_their_call() {
         let question = json!({"id": "q", "method": "elicitation/create", "params": {"message": "Who?"}});
         let changed = json!({"method": "notifications/tools/list_changed"});
         let made = of(&[

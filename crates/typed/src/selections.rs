@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_has_a_selection_of_its_own_once_it_differs() {
+    fn a_session_has_its_own_selection_once_it_differs() {
         let (mut selections, tools) = (Selections::default(), names(&["a", "b", "c"]));
         let (one, other) = (SessionId::new(1), SessionId::new(2));
         selections.define(BTreeSet::from(["c".to_owned()])).unwrap();

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_is_named_beside_what_is_there() {
+    fn a_related_task_is_added_to_the_existing_meta() {
         assert_eq!(with_related_task(None, "t").as_str(), r#"{"io.modelcontextprotocol/related-task":{"taskId":"t"}}"#);
         let meta = RawJson::parse(r#"{"a":1,"io.modelcontextprotocol/related-task":{}}"#).unwrap();
         assert_eq!(

@@ -219,7 +219,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(200);
 
     #[test]
-    fn watchers_share_a_queue_and_hear_of_their_own_directories() {
+    fn watchers_share_a_queue_and_hear_only_their_directories() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let [a, b] = ["a", "b"].map(|name| root.join(name));

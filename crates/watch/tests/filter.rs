@@ -5,7 +5,7 @@ use std::path::Path;
 use protomcp_watch::{Filter, Watch};
 
 #[test]
-fn sources_beside_the_entry_are_wanted() {
+fn sources_next_to_the_entry_are_wanted() {
     let cases: [(&str, &[&str], &[&str]); 8] = [
         (
             "tools.py",

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_and_description_are_those_of_mcp() {
+    fn roles_and_description_match_mcp() {
         let mut wire = response("assistant", "x");
         wire.description = "what it is".into();
         wire.metadata_json = r#"{"a":1}"#.into();

@@ -137,7 +137,7 @@ def test_a_module_does_not_hide_the_name_it_shares(name: str) -> None:
     assert done.stdout.startswith(f"{expected} <module")
 
 
-def test_the_names_are_those_of_the_package() -> None:
+def test_the_names_match_the_package() -> None:
     assert set(protomcp.__all__) <= set(dir(protomcp))
     with pytest.raises(AttributeError, match="module 'protomcp' has no attribute 'nothing'"):
         _ = protomcp.nothing  # type: ignore[attr-defined]

@@ -76,7 +76,7 @@ async fn the_tables_of_tokens_come_from_captured_lists() {
 
 /// The relations hold on any machine and in any build: what is cached is not fetched, and what is loaded is not loaded again.
 #[tokio::test]
-async fn each_step_of_a_call_is_measured_beside_its_peer() {
+async fn each_step_of_a_call_is_measured_next_to_its_peer() {
     let times = registry::measure().await.expect("times");
     let fetched = times.first.iter().map(|(_, time)| *time).min().expect("a first time");
     assert!(times.cached.0 * 10 < fetched, "{:?} in memory, {fetched:?} from the registry", times.cached.0);

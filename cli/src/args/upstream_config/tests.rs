@@ -102,7 +102,7 @@ fn only_environment_variables_are_filled_in() {
 }
 
 #[test]
-fn the_file_is_that_of_hosts() {
+fn the_file_has_the_format_of_hosts() {
     let entries = parsed(
         r#"{"mcpServers": {
             "my files": {"command": "npx", "args": ["-y", "files", "${HOME:-/root}"], "env": {"A": "${TOKEN}"}, "cwd": "/tmp"},

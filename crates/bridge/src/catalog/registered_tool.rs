@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_broken_schema_is_kept_beside_the_one_in_its_place() {
+    fn a_broken_schema_is_kept_with_the_one_in_its_place() {
         let wire = ToolDefinition {
             name: "a".into(),
             input_schema_json: "{".into(),

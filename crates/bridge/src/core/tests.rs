@@ -239,7 +239,7 @@ fn a_slow_start_holds_calls_for_a_bounded_time() {
 }
 
 #[test]
-fn swap_starts_beside_and_lets_the_old_one_finish() {
+fn swap_starts_the_new_process_and_lets_the_old_one_finish() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.check(Input::Changed, "start 2");
     rig.started(2, "list a,b,c; release 2; changed everyone; report reloaded; await 1");
@@ -331,7 +331,7 @@ fn a_restart_with_other_tools_is_announced() {
 }
 
 #[test]
-fn a_crash_while_a_reload_waits_starts_the_new_code_at_once() {
+fn a_crash_while_a_reload_waits_starts_the_new_code_immediately() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.exited(1, 1, "hold; report crash; start 2");

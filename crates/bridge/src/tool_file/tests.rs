@@ -161,7 +161,7 @@ fn variables_and_the_runtime_flag_override_it() {
 }
 
 #[test]
-fn the_environment_beside_or_above_the_file_is_used() {
+fn the_environment_next_to_or_above_the_file_is_used() {
     let project = tempfile::tempdir().unwrap();
     let (linked, real) = (project.path().join("linked"), project.path().join("real"));
     std::fs::create_dir_all(real.join("in")).unwrap();

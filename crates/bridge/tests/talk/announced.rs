@@ -89,7 +89,7 @@ async fn a_reload_in_place_keeps_a_process_with_the_same_list() {
 }
 
 #[tokio::test]
-async fn a_schema_is_advertised_at_once_if_always_matched() {
+async fn a_schema_is_advertised_immediately_if_always_matched() {
     for (features, shown) in [(&["structured-content"][..], true), (&[], false)] {
         let (stage, mut tool) = Stage::silent(|builder| builder).await;
         tool.send("", info(features, 0)).await;

@@ -72,7 +72,7 @@ async fn displaced(hosts: &mut [JsonPeer]) -> Value {
 }
 
 #[tokio::test]
-async fn cancelled_calls_leave_the_queue_at_once() {
+async fn cancelled_calls_leave_the_queue_immediately() {
     let (stage, mut tool) = one_at_a_time().await;
     let (hosts, running) = fill(&stage, &mut tool).await;
     drop(hosts);
@@ -141,7 +141,7 @@ async fn handler_ends(tool: &mut Tool) -> String {
 }
 
 #[tokio::test]
-async fn parked_calls_give_way_to_another_user_at_once() {
+async fn parked_calls_are_withdrawn_for_another_user_immediately() {
     let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], |builder| builder.max_concurrent_calls(64)).await;
     let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.host_as("bob", "{}").await);
     let parked = park(&mut ann, &mut tool, 64).await;

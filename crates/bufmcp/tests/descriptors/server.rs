@@ -146,12 +146,12 @@ async fn results_are_messages_of_the_output() {
 }
 
 #[tokio::test]
-async fn the_json_of_a_message_that_says_less_is_beside_it() {
+async fn the_json_of_a_message_that_says_less_is_sent_with_it() {
     let spy = Spy::with(json!([search()]));
     let client = open(&spy).await;
     let tool = only_tool(&client).await;
     let call = || client.call_tool(request("web_search", Some(pack(&tool, &json!({"query": "x"})))), None);
-    for (answer, is_beside) in [(json!({"hits": 5, "urls": ["a"]}), false), (json!({"hits": 0, "urls": []}), true)] {
+    for (answer, is_sent) in [(json!({"hits": 5, "urls": ["a"]}), false), (json!({"hits": 0, "urls": []}), true)] {
         *spy.answer.lock().unwrap() = answer.clone();
         let Some(call_tool_response::Result::Success(result)) = call().await.unwrap().result else { panic!() };
         let Some(Content::Data(any)) = &result.content[0].content else { panic!("{result:?}") };
@@ -160,7 +160,7 @@ async fn the_json_of_a_message_that_says_less_is_beside_it() {
             Some(Content::Text(text)) if block.mime_type == "application/json" => Some(text),
             _ => None,
         });
-        assert_eq!(json.is_some(), is_beside, "{result:?}");
+        assert_eq!(json.is_some(), is_sent, "{result:?}");
         assert!(json.is_none_or(|json| serde_json::from_str::<Value>(json).unwrap() == answer));
     }
 }

@@ -82,7 +82,7 @@ fn versions_and_encodings_are_negotiated() {
 }
 
 #[test]
-fn a_refused_version_comes_with_those_of_the_server() {
+fn a_refused_version_comes_with_the_versions_of_the_server() {
     let mut table = Table::new(config());
     table.send(1, initialize(|request| request.protocol_version = "2.0.0".into()));
     let (_, Payload::ErrorResponse(error)) = table.answer() else { panic!("not an error") };

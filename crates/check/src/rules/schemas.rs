@@ -112,7 +112,7 @@ fn is_condition(pointer: &str) -> bool {
     parts.next().is_some_and(|part| ["allOf", "not", "if", "then", "else", "propertyNames"].contains(&part))
 }
 
-pub(super) fn type_beside_any_of(input: &Value) -> Option<Fault> {
+pub(super) fn type_next_to_any_of(input: &Value) -> Option<Fault> {
     first(input, "move the type into the branches", |_, schema| {
         let has_both = schema.get("type").is_some() && schema.get("anyOf").is_some();
         has_both.then(|| "it has both type and anyOf".to_owned())

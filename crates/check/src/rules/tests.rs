@@ -212,7 +212,7 @@ fn value(check: &Check) -> Option<(Case, Case)> {
             parameter(json!({"type": "string", "not": {"const": "a"}})),
             parameter(json!({"anyOf": [{"type": "string"}]})),
         ),
-        Check::TypeBesideAnyOf => {
+        Check::TypeNextToAnyOf => {
             (parameter(json!({"anyOf": [{"type": "string"}]})), parameter(json!({"type": "string", "anyOf": []})))
         }
         Check::EnumStrings => (parameter(json!({"enum": ["a"]})), parameter(json!({"enum": ["a", 1]}))),

@@ -90,7 +90,7 @@ fn a_session_is_awaited_and_says_why_it_has_ended() {
 
 /// `go session.CallTool(ctx, "slow", …)`, `cancel()`: "the client call returns immediately … it does not wait"
 #[test]
-fn a_cancelled_call_returns_at_once_and_the_server_is_notified() {
+fn a_cancelled_call_returns_immediately_and_notifies_the_server() {
     run_paused(async {
         let (session, mut peer) = Peer::open(Client::new("h", "1")).await;
         let start = Instant::now();

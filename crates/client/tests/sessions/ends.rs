@@ -112,7 +112,7 @@ fn a_silent_server_is_given_up() {
 }
 
 #[test]
-fn an_unreadable_answer_fails_its_call_at_once() {
+fn an_unreadable_answer_fails_its_call_immediately() {
     run_paused(async {
         let (session, mut script) = Script::open(Mode::Stateless, client()).await;
         let call = tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future());

@@ -50,7 +50,7 @@ fn short(effect: &Effect) -> String {
 }
 
 #[test]
-fn a_save_starts_the_next_version_beside_the_present_one() {
+fn a_save_starts_the_next_version_while_the_present_one_runs() {
     play(4, &[(0, "save", "start 2"), (900, "ready 2", "switch 1 to 2, reloaded"), (950, "end 1", "")]);
 }
 

@@ -63,7 +63,7 @@ fn one_era_needs_one_session() {
 }
 
 #[test]
-fn a_chosen_era_is_that_of_all_clients() {
+fn a_chosen_era_applies_to_all_clients() {
     for (mode, told) in
         [(Mode::StatefulFirst, "stateful"), (Mode::Stateful, "stateful"), (Mode::Stateless, "stateless")]
     {

@@ -172,7 +172,7 @@ fn an_abandoned_subscription_can_be_made_again() {
 }
 
 #[test]
-fn the_roots_of_one_user_are_not_those_of_all() {
+fn the_roots_of_one_user_are_not_shared_with_all() {
     run(async {
         let backend = Backend::new();
         let upstream = backend.upstream("server").mode(Mode::Stateful).sharing(Sharing::Shared);

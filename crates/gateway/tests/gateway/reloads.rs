@@ -245,7 +245,7 @@ fn running_calls_finish_in_the_old_version() {
 }
 
 #[test]
-fn a_question_is_that_of_a_call_of_its_version() {
+fn a_question_belongs_to_a_call_of_its_version() {
     everywhere(async |stage| {
         let asking = stage.start("ask");
         pause(1).await;
@@ -277,7 +277,7 @@ fn a_version_that_does_not_start_changes_nothing() {
 }
 
 #[test]
-fn levels_and_subscriptions_are_those_of_the_old_version() {
+fn levels_and_subscriptions_come_from_the_old_version() {
     everywhere(async |stage| {
         stage.session.subscribe("test:a").await.unwrap();
         stage.session.set_level(Level::Debug).await.unwrap();
@@ -298,7 +298,7 @@ fn levels_and_subscriptions_are_those_of_the_old_version() {
 }
 
 #[test]
-fn a_save_ends_an_outage_at_once() {
+fn a_save_ends_an_outage_immediately() {
     everywhere(async |stage| {
         assert_eq!(stage.call("version").await, "v1");
         stage.program.save(&stage.gateway, Version::Works(2));

@@ -10,7 +10,7 @@ use protomcp_testing::until;
 use crate::stage::{Backend, Stage, call, client, connect, gateway, run};
 
 #[test]
-fn sessions_end_with_those_of_their_clients() {
+fn sessions_close_with_the_sessions_of_their_clients() {
     run(async {
         let stage = Stage::open(client(), (Mode::Stateful, Mode::Stateful), Sharing::PerSession).await;
         let open = || stage.backend.registry.sessions().count();

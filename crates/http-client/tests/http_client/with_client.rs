@@ -43,7 +43,7 @@ async fn calls_work_in_every_revision() {
 }
 
 #[tokio::test]
-async fn many_calls_at_once_get_their_answers() {
+async fn many_concurrent_calls_get_their_answers() {
     let server = OwnServer::new().await;
     for mode in [Mode::Stateful, Mode::Stateless] {
         let session = client().mode(mode).connect(transport(&server.url)).await.unwrap();

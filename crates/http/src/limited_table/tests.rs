@@ -88,7 +88,7 @@ fn an_entry_has_ten_seconds_to_be_established() {
 }
 
 #[test]
-fn an_entry_is_looked_at_once_a_minute() {
+fn an_entry_is_examined_once_a_minute() {
     const COUNT: usize = 1000;
     let looks = Cell::new(0);
     let mut table = LimitedTable::new(COUNT);

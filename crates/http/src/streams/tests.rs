@@ -73,7 +73,7 @@ impl Game {
 }
 
 #[test]
-fn answers_alone_are_taken_at_once_when_all_are_there() {
+fn answers_alone_are_taken_together_when_all_are_there() {
     let mut game = Game::new();
     let stream_ref = game.open(&[1, 2]).unwrap();
     assert_eq!(game.first(stream_ref), First::Pending);
@@ -167,7 +167,7 @@ fn a_late_client_cannot_be_asked_but_may_take_the_answer() {
 }
 
 #[test]
-fn without_resuming_a_broken_connection_is_a_loss_at_once() {
+fn without_resuming_a_broken_connection_is_a_loss_immediately() {
     let mut game = Game::new();
     let (json, events) = (game.open(&[1]).unwrap(), game.open(&[2]).unwrap());
     game.0.stream(events);

@@ -127,7 +127,7 @@ async fn a_connection_that_says_nothing_is_closed() {
 }
 
 #[tokio::test]
-async fn hundreds_of_requests_at_once_are_all_answered() {
+async fn hundreds_of_concurrent_requests_are_all_answered() {
     let stage = Stage::local().await;
     let host = Arc::new(stage.host.hello("2025-11-25").await);
     let calls: Vec<_> = (0..300u64)

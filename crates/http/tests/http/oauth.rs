@@ -163,7 +163,7 @@ async fn a_call_that_needs_more_scopes_names_them() {
 }
 
 #[tokio::test]
-async fn beside_secrets_either_is_enough() {
+async fn with_secrets_either_is_enough() {
     let stage = Stage::new(config().require(Credential::token("s3cret")).require(Credential::api_key("k3y"))).await;
     let hello = initialize("2025-11-25", "{}");
     let secret = bearer(&stage.host, "s3cret").with("x-api-key", "k3y");

@@ -60,7 +60,7 @@ async fn log_messages_of_a_call_leave_by_its_stream() {
 }
 
 #[tokio::test]
-async fn requests_at_once_are_answered_independently() {
+async fn concurrent_requests_are_answered_independently() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     let slow = host.clone();

@@ -44,7 +44,7 @@ async fn events_are_replayed_after_their_stream_has_ended() {
 }
 
 #[tokio::test]
-async fn only_the_events_of_its_own_stream_come_again() {
+async fn only_the_events_of_the_same_stream_come_again() {
     let stage = Stage::local().await;
     let host = stage.host.hello("2025-11-25").await;
     let mut listening = host.get().await;

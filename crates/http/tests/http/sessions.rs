@@ -134,7 +134,7 @@ async fn a_session_that_is_not_used_is_closed() {
 }
 
 #[tokio::test]
-async fn the_service_can_be_mounted_beside_other_pages() {
+async fn the_service_can_be_mounted_among_other_pages() {
     let stage = Stage::local().await;
     let app = axum::Router::new()
         .route("/", axum::routing::get(|| async { "front page" }))

@@ -56,7 +56,7 @@ fn damaged_and_missing_files_are_replaced() {
 }
 
 #[test]
-fn many_programs_can_start_at_once() {
+fn many_programs_can_start_concurrently() {
     let (_folder, cache) = cache();
     thread::scope(|scope| {
         for _ in 0..8 {

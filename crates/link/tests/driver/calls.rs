@@ -67,7 +67,7 @@ async fn a_dropped_call_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_dropped_at_once_never_reaches_the_process() {
+async fn a_call_dropped_immediately_never_reaches_the_process() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     {
         let call = pin!(link.call(ListPromptsRequest {}, SECOND));
@@ -206,7 +206,7 @@ async fn a_reload_is_asked_for_and_ends_in_an_event() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn interrupting_fails_tool_calls_at_once() {
+async fn interrupting_fails_tool_calls_immediately() {
     let (link, _events, mut peer) = connected(Config::default(), 4096).await;
     let (answer, ()) = join!(link.call_tool(CallToolRequest::default(), SECOND, Options::default()), async {
         let id = peer.reads("call_tool").await;

@@ -179,7 +179,7 @@ fn interrupting_fails_the_tool_calls_in_flight_and_nothing_else() {
 }
 
 #[test]
-fn too_many_unanswered_calls_are_refused_at_once() {
+fn too_many_unanswered_calls_are_refused_immediately() {
     let mut talk = Talk::ready_with(Config { max_pending: 2, ..Config::default() });
     let first = talk.call(SECOND);
     talk.call(SECOND);

@@ -41,7 +41,7 @@ fn an_answer_with_too_many_entries_fails_its_call_only() {
 }
 
 #[test]
-fn a_first_list_that_is_refused_ends_the_handshake_at_once() {
+fn a_first_list_that_is_refused_ends_the_handshake_immediately() {
     let config = Config { limits: Limits { max_frame: 100_000, ..Limits::default() }, ..Config::default() };
     for (entries, why) in [
         (MANY, "a tool_list of 40004 bytes has more than 16384 entries"),

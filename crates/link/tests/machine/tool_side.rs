@@ -15,7 +15,7 @@ fn tool() -> Talk {
 }
 
 #[test]
-fn the_tool_side_answers_requests_at_once() {
+fn the_tool_side_answers_requests_immediately() {
     let mut talk = tool();
     talk.hears("req-0", ListToolsRequest {});
     talk.connection.reply("req-0", tools(&["a"]).into());

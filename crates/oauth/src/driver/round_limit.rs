@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn three_at_once_and_one_a_minute() {
+    fn three_immediately_and_one_a_minute() {
         let (mut limit, start) = (RoundLimit::default(), Instant::now());
         let mut at = |seconds: u64| limit.take(start + Duration::from_secs(seconds));
         assert_eq!([at(0), at(0), at(1), at(2), at(59)], [true, true, true, false, false]);

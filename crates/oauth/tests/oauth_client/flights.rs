@@ -35,7 +35,7 @@ async fn a_request_signs_in_and_carries_its_token() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_at_once_share_one_sign_in_and_one_refresh() {
+async fn concurrent_requests_share_one_sign_in_and_one_refresh() {
     let world = World::start().await;
     let client = world.client();
     let outcomes = join_all((0..20).map(|_| world.call(&client))).await;
@@ -96,7 +96,7 @@ async fn a_refused_token_of_no_length_costs_one_sign_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_outcome_is_that_of_all_that_waited() {
+async fn all_that_waited_get_the_same_outcome() {
     let world = World::start().await;
     let mut answer = world.issuer_script();
     world.issuer.on(move |request| match request.target.as_str() {

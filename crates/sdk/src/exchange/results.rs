@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn large_fields_go_beside_the_envelope_and_lose_nothing() {
+    fn large_fields_go_outside_the_envelope_and_lose_nothing() {
         let large = CallToolResponse { result_json: "[1,2]".into(), ..Default::default() };
         let failed = CallToolResponse { is_error: true, ..large.clone() };
         let both = CallToolResponse { structured_content_json: r#"{"a":1}"#.into(), ..large.clone() };

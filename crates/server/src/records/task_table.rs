@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_has_room_of_its_own() {
+    fn each_key_has_its_own_capacity() {
         let (mut table, now) = (TaskTable::new(TaskBounds { of_one: 1, ..MANY }), Instant::now());
         assert!(table.insert(record(1, 1), now).is_some() && table.insert(record(2, 2), now).is_some());
         assert!(table.insert(record(3, 1), now).is_none());

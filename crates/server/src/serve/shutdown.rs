@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_connection_is_over_at_once() {
+    fn a_broken_connection_is_over_immediately() {
         let mut shutdown = check(&[(0, Drain)]);
         shutdown.abort();
         assert!(shutdown.is_over() && shutdown.deadline().is_none());

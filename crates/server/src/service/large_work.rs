@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_that_of_the_work() {
+    async fn a_panic_of_the_work_reaches_its_caller() {
         let worker = LargeWork::default().worker(Owner::Local);
         let work = worker.run(|| panic!("on purpose"));
         let caught = std::panic::AssertUnwindSafe(work).catch_unwind().await;

@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sole_owner_is_that_of_all_sessions() {
+    fn the_sole_owner_owns_all_sessions() {
         let mut open = OpenSessions::default();
         let owner = |name: &str| Owner::Principal(name.into());
         let session = |name| OpenSession { owner: owner(name), queue: SessionQueue::closed() };

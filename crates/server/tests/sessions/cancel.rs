@@ -19,7 +19,7 @@ fn a_cancelled_call_is_never_answered() {
 }
 
 #[test]
-fn its_id_is_free_at_once_and_not_confused_with_the_old_one() {
+fn its_id_is_free_immediately_and_not_confused_with_the_old_one() {
     check(&[
         "→ hello",
         r#"→ {"id":1,"method":"tools/call","params":{"name":"sleep 10"}}"#,

@@ -98,7 +98,7 @@ const TOOLS_CHANGED: &str = r#"← {"method":"notifications/tools/list_changed"}
 const UPDATED: &str = r#"← {"method":"notifications/resources/updated","params":{"uri":"file:///known"}}"#;
 
 #[test]
-fn sessions_of_another_server_are_notified_as_those_of_this_one() {
+fn sessions_of_another_server_are_notified_as_well() {
     run_paused(async {
         let (shared, a, b) = servers();
         let (mut one, mut two) = (a.connect(), b.connect());

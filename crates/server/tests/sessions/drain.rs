@@ -202,14 +202,14 @@ fn shutting_down_takes_no_new_work_and_finishes_the_old() {
 }
 
 #[test]
-fn an_idle_session_ends_at_once() {
+fn an_idle_session_ends_immediately() {
     check(&["→ hello", "· 1ms", "shut down", "← end"]);
     check(&["→ end", "← end"]);
     check(&["shut down", "← end"]);
 }
 
 #[test]
-fn a_host_that_is_gone_ends_everything_at_once() {
+fn a_host_that_is_gone_ends_everything_immediately() {
     play(Limits::default(), async |stage| {
         let mut host = stage.connect();
         host.steps(&["→ hello"]).await;

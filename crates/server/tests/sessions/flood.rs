@@ -109,6 +109,6 @@ fn a_ping_is_answered_while_calls_flood_log_messages() {
 }
 
 #[test]
-fn a_ping_is_answered_while_calls_of_its_own_task_flood() {
+fn a_ping_is_answered_while_inline_calls_flood() {
     check("log", true);
 }

@@ -63,7 +63,7 @@ fn the_list_has_three_tools() {
 }
 
 #[test]
-fn a_call_is_that_of_the_tool_behind() {
+fn a_call_runs_the_named_tool() {
     check(&[
         "→ hello",
         r#"→ {"id":1,"method":"tools/call","params":{"name":"call_tool","arguments":{"name":"echo","arguments":{ "z": 9007199254740993 }}}}"#,

@@ -6,7 +6,7 @@ use protomcp_types::{Level, RawJson};
 use super::transcript::{call, check_with, full, play};
 
 #[test]
-fn requests_beyond_the_limit_are_refused_at_once() {
+fn requests_beyond_the_limit_are_refused_immediately() {
     check_with(
         Limits { max_pending: 2, ..Limits::default() },
         &[

@@ -157,7 +157,7 @@ fn what_concerns_the_session_belongs_to_no_request() {
 }
 
 #[test]
-fn a_question_that_cannot_reach_the_host_fails_at_once() {
+fn a_question_that_cannot_reach_the_host_fails_immediately() {
     play(Limits::default(), async |stage| {
         let notes = Arc::default();
         let hello = initialize("2025-11-25").replace(r#""capabilities":{}"#, r#""capabilities":{"roots":{}}"#);

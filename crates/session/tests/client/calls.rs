@@ -259,7 +259,7 @@ fn endless_times_are_cut() {
 }
 
 #[test]
-fn limits_of_zero_fail_at_once_and_never_spin() {
+fn limits_of_zero_fail_immediately_and_never_spin() {
     let none = Duration::ZERO;
     let zero = |limits: &mut ClientLimits| {
         *limits = ClientLimits {

@@ -98,7 +98,7 @@ async fn an_impostor_that_neither_answers_nor_obeys_is_killed() {
 }
 
 #[tokio::test]
-async fn a_command_that_no_system_takes_is_an_error_of_its_own() {
+async fn a_command_that_no_system_takes_has_its_own_error() {
     for guardian in both() {
         let command = shell("exit 0").arg("x".repeat(8 * 1024 * 1024)).guardian(guardian);
         let error = Process::spawn(&command, StopPolicy::default()).await.unwrap_err();

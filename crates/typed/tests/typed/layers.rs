@@ -84,7 +84,7 @@ fn a_layer_does_not_hide_sessions_and_notifications() {
 }
 
 #[test]
-fn a_tool_has_a_deadline_and_permits_of_its_own() {
+fn a_tool_has_its_own_deadline_and_permits() {
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let busy = {
         let (running, most) = (Arc::clone(&running), Arc::clone(&most));

@@ -92,7 +92,7 @@ async fn a_server_that_sends_pings_and_does_not_read_is_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_so_many_pongs_wait_and_the_newest_is_among_them() {
+async fn waiting_pongs_are_bounded_and_the_newest_is_among_them() {
     let mut client = Client::open().await;
     let mut raw = client.socket.into_inner();
     let count = 5000;

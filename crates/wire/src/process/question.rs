@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_the_bridge_are_those_of_the_client() {
+    fn answers_of_the_bridge_equal_the_answers_of_the_client() {
         let result = CreateMessageResult {
             role: Role::Assistant,
             content: ContentBlock::text("4").to_raw(),

@@ -19,7 +19,7 @@ fn a_reload_waits_for_calls_for_the_time_of_a_call() {
 }
 
 #[test]
-fn a_failed_reload_beside_calls_keeps_the_old_process() {
+fn a_failed_reload_during_calls_keeps_the_old_process() {
     let mut rig = Rig::new(ReloadMode::Graceful);
     rig.check(Input::Changed, "hold; await 1");
     rig.elapse(1000, "name calls of 1");

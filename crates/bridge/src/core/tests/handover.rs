@@ -92,7 +92,7 @@ fn a_save_during_the_handover_waits_for_its_end() {
 }
 
 #[test]
-fn a_process_without_a_state_is_replaced_at_once() {
+fn a_process_without_a_state_is_replaced_immediately() {
     let mut rig = Rig::new(ReloadMode::Swap);
     rig.check(Input::Changed, "start 2");
     rig.check(Input::Prepared(generation(2)), "hand over nothing");

@@ -37,7 +37,7 @@ fn starts(saves: &[u64], reload: u64) -> Vec<u64> {
 }
 
 #[test]
-fn two_quick_saves_are_served_at_once_and_the_last_one_always() {
+fn two_quick_saves_are_served_immediately_and_the_last_always() {
     let every = |gap: u64, count: u64| (1..=count).map(|n| n * gap).collect::<Vec<_>>();
     for (saves, reload, expected) in [
         (vec![0], 10, vec![0]),

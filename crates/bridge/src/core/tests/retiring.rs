@@ -81,7 +81,7 @@ fn overdue_tasks_end_oldest_first_when_a_slot_is_needed() {
 }
 
 #[test]
-fn a_slot_that_is_already_overdue_is_freed_at_once() {
+fn a_slot_that_is_already_overdue_is_freed_immediately() {
     let mut rig = crowded();
     rig.now += Duration::from_secs(301);
     rig.check(Input::Changed, "name calls of 1,2,3,4; report cut short after 300s; cut short 1");

@@ -58,7 +58,7 @@ fn an_event_weighs_what_it_keeps_alive() {
 }
 
 #[test]
-fn the_owner_is_waited_for_beyond_so_many_bytes() {
+fn the_owner_is_waited_for_beyond_a_number_of_bytes() {
     for (bytes, keeps) in [(EVENT_BYTES, true), (EVENT_BYTES + 1, false)] {
         let (mut event_sender, mut owner) = EventSender::new();
         event_sender.push(notified(bytes));

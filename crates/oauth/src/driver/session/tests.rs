@@ -155,7 +155,7 @@ fn another_token_is_another_context() {
 }
 
 #[test]
-fn a_user_who_declines_is_not_asked_again_at_once() {
+fn a_user_who_declines_is_not_asked_again_immediately() {
     let (mut session, start) = (session(None), Instant::now());
     let declined = AuthorizationError::Refused { code: "access_denied".to_owned(), description: None };
     let unsent = challenge(1, None, "Bearer", None);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_does_not_depend_on_that_of_the_list() {
+    fn the_order_does_not_depend_on_the_order_of_the_list() {
         let (tools, reversed): (Vec<_>, Vec<_>) = (tools(), tools().into_iter().rev().collect());
         for question in ["file", "create", "repository issue", "a"] {
             let names = |tools: &[Texts]| -> Vec<String> {
