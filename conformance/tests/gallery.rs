@@ -300,7 +300,7 @@ fn middleware_of_each_sdk_runs_around_calls() {
     let check = |visit: &Visit, who: &str| {
         assert_eq!(text(&visit.given[0]), "paid 5 €", "{who}");
         assert!(is_refused(&visit.given[1], "REJECTED"), "{who}: {}", visit.given[1]);
-        assert_eq!(text(&visit.given[1]), "rejected by middleware \"limits\": at most 100 at once", "{who}");
+        assert_eq!(text(&visit.given[1]), "rejected by middleware \"limits\": at most 100 at a time", "{who}");
     };
     both("middleware.py", "middleware", &script, check);
     check(&visit(Language::OwnRust, "interception", &script), "own Rust");

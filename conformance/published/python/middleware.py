@@ -11,7 +11,7 @@ from protomcp import middleware, tool
 @middleware("limits", priority=10)
 def limits(phase, tool_name, args_json, result_json, is_error):
     if phase == "before" and json.loads(args_json).get("amount", 0) > 100:
-        return {"reject": True, "reject_reason": "at most 100 at once"}
+        return {"reject": True, "reject_reason": "at most 100 at a time"}
     return {}
 
 

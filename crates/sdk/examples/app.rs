@@ -1,6 +1,6 @@
-//! A page beside the results of a tool (MCP Apps): `pmcp dev crates/sdk/examples/app.rs`. A host that shows apps fills the
-//! page, a chart, with each result, and the controls of the page call a tool that the model does not see. Other hosts get
-//! the text.
+//! A page next to the results of a tool (MCP Apps): `pmcp dev crates/sdk/examples/app.rs`. A host that shows apps fills
+//! the page, a chart, with each result, and the controls of the page call a tool that the model does not see. Other
+//! hosts get the text.
 
 use std::path::PathBuf;
 
@@ -62,9 +62,9 @@ pub(crate) fn weather(page: PathBuf) -> Result<Registry, DefinitionError> {
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A built program may have its page beside it.
-    let beside = std::env::current_exe()?.with_file_name("app.html");
+    // A built program may have its page next to it.
+    let next_to_it = std::env::current_exe()?.with_file_name("app.html");
     let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/app.html");
-    let registry = weather(if beside.is_file() { beside } else { sources.into() })?;
+    let registry = weather(if next_to_it.is_file() { next_to_it } else { sources.into() })?;
     Ok(protomcp_sdk::run(registry.server()).await?)
 }

@@ -27,7 +27,7 @@ fn with_currency(arguments: &RawJson) -> Verdict {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let limits = Middleware::new("limits", 10).before(async |call| match call.argument::<u64>("amount") {
-        Some(101..) => Verdict::Reject("at most 100 at once".into()),
+        Some(101..) => Verdict::Reject("at most 100 at a time".into()),
         _ => Verdict::Continue,
     });
     let currency = Middleware::new("currency", 20)

@@ -38,7 +38,7 @@ async fn count(context: Context, args: Count) -> String {
     format!("counted to {}", args.to)
 }
 
-/// Learns at once that it is cancelled.
+/// Learns immediately that it is cancelled.
 async fn wait(context: Context, args: Wait) -> Result<&'static str, String> {
     let time = Duration::try_from_secs_f64(args.seconds).map_err(|error| error.to_string())?;
     tokio::select! {

@@ -21,7 +21,7 @@ use protomcp_types::{JsonObject, RawJson};
 ///
 /// let limits = Middleware::new("limits", 10).before(async |call| {
 ///     let amount = call.argument::<u64>("amount").unwrap_or_default();
-///     if amount > 100 { Verdict::Reject("at most 100 at once".into()) } else { Verdict::Continue }
+///     if amount > 100 { Verdict::Reject("at most 100 at a time".into()) } else { Verdict::Continue }
 /// });
 /// let config = Config { middleware: vec![limits], ..Config::default() };
 /// ```

@@ -49,7 +49,7 @@ async fn calls_of_a_harness_pass_through_its_middleware() {
         .before(move |call| {
             outer();
             let verdict = match call.argument::<u64>("amount") {
-                Some(amount) if amount > 100 => Verdict::Reject("at most 100 at once".into()),
+                Some(amount) if amount > 100 => Verdict::Reject("at most 100 at a time".into()),
                 Some(7) => Verdict::Replace(RawJson::parse(r#"{"amount":8}"#).expect("it is JSON")),
                 _ => Verdict::Continue,
             };
@@ -70,7 +70,7 @@ async fn calls_of_a_harness_pass_through_its_middleware() {
             let note = format!("{} of {}", if result.is_error { "failure" } else { "receipt" }, call.tool);
             async move { Some(RawJson::text(&note)) }
         });
-    // The order is that of the priorities, not of the list.
+    // The order is the order of the priorities, not of the list.
     let harness = start(&registry, Config { middleware: vec![receipts, limits], ..Config::default() }).await;
 
     let result = harness.call("pay", r#"{"amount":7}"#).await.expect("it has a result");
@@ -78,7 +78,7 @@ async fn calls_of_a_harness_pass_through_its_middleware() {
     assert_eq!(std::mem::take(&mut *seen.lock().expect("no panic")), ["outer", "inner", "inner after", "outer after"]);
 
     let refused = harness.call("pay", r#"{"amount":101}"#).await.expect("it has a result");
-    assert!(refused.is_error && text(&refused).contains("at most 100 at once"), "{}", text(&refused));
+    assert!(refused.is_error && text(&refused).contains("at most 100 at a time"), "{}", text(&refused));
     assert_eq!(std::mem::take(&mut *seen.lock().expect("no panic")), ["outer"]);
     assert_eq!(paid.load(Ordering::SeqCst), 1, "the tool has not run");
 

@@ -1,4 +1,4 @@
-"""A page beside the results of a tool (MCP Apps): pmcp dev app.py. Other hosts get the text.
+"""A page next to the results of a tool (MCP Apps): pmcp dev app.py. Other hosts get the text.
 
 A host that shows apps fills the page, a chart, with each result; the controls of the page call a tool that the model
 does not see. A save of app.html shows without a new process.

@@ -12,7 +12,7 @@ from protomcp import middleware, tool
 @middleware("limits", priority=10)
 def limits(phase: str, tool_name: str, args_json: str, result_json: str, is_error: bool) -> dict[str, object]:
     if phase == "before" and json.loads(args_json).get("amount", 0) > 100:
-        return {"reject": True, "reject_reason": "at most 100 at once"}
+        return {"reject": True, "reject_reason": "at most 100 at a time"}
     return {}
 
 

@@ -8,7 +8,7 @@ import { z } from "zod";
 middleware({
   name: "limits",
   priority: 10,
-  before: ({ args }) => (Number(args.amount) > 100 ? { reject: "at most 100 at once" } : undefined),
+  before: ({ args }) => (Number(args.amount) > 100 ? { reject: "at most 100 at a time" } : undefined),
 });
 
 middleware({

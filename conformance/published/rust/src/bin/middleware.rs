@@ -19,7 +19,7 @@ async fn main() {
         let amount = serde_json::from_str::<Value>(arguments).ok().and_then(|given| given["amount"].as_i64());
         if phase == "before" && amount.is_some_and(|amount| amount > 100) {
             let mut refusal = answer("reject", "true");
-            refusal.extend(answer("reject_reason", "at most 100 at once"));
+            refusal.extend(answer("reject_reason", "at most 100 at a time"));
             return refusal;
         }
         HashMap::new()
