@@ -19,7 +19,7 @@ impl LeftOut {
     }
 }
 
-/// Permits so many lines a second, and counts the others. The default is one line.
+/// Permits a number of lines a second, and counts the others. The default is one line.
 #[derive(Debug)]
 pub struct LogRate {
     most: u32,

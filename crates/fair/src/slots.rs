@@ -133,7 +133,7 @@ struct Waiting<'a, K: Copy + Eq + Hash> {
 }
 
 impl<K: Copy + Eq + Hash> SlotQueue<K> {
-    /// This many slots, and at most so many requests that wait for one, each for this long.
+    /// This many slots, and at most this many requests that wait for one, each for this long.
     #[must_use]
     pub fn new(capacity: usize, max_waiting: usize, max_wait: Duration) -> Self {
         let state = State { slots: FairSlots::new(capacity, max_waiting), waiting: HashMap::new() };

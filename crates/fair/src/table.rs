@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 
-/// Entries with their owners. The rank of an entry says how early it yields among those of its owner: the lowest is first,
-/// and of two with one rank the earlier entry.
+/// Entries with their owners. The rank of an entry says how early it yields among the entries of its owner: the lowest
+/// is first, and of two with one rank the earlier entry.
 ///
 /// Between owners, an entry of the largest yields: even one in use if that owner has at least two entries more than the owner
 /// of the new one, so that an owner with few is never refused because another has many. Between owners with about as many,

@@ -20,7 +20,7 @@ pub(crate) struct Connections {
     pub(crate) config: ListenerConfig,
     /// Open requests may finish; new ones are refused.
     pub(crate) stop: CancellationToken,
-    /// Connections end at once.
+    /// Connections end immediately.
     pub(crate) abort: CancellationToken,
     pub(crate) slots: Arc<Slots>,
     /// Bounds the descriptors of connections, including those that have lost their slot.
@@ -50,7 +50,7 @@ impl Connections {
         }
     }
 
-    /// Ends the connections: gracefully at first, and at once after the drain timeout.
+    /// Ends the connections: gracefully at first, and immediately after the drain timeout.
     pub(crate) async fn drain(&self, tasks: &TaskTracker) {
         self.stop.cancel();
         self.log.write_now();

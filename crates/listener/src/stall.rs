@@ -38,7 +38,7 @@ impl Stall {
         }
     }
 
-    /// Resolves when the client has taken nothing for so long, although bytes wait for it.
+    /// Resolves when the client has taken nothing for this long, although bytes wait for it.
     pub(crate) async fn lasts(&self, timeout: Duration) {
         loop {
             let since = *self.since();

@@ -25,8 +25,8 @@ pub struct UpgradeLease {
 }
 
 impl UpgradeLease {
-    /// Resolves when the connection has to end at once: it has lost its slot to another address, or the drain timeout
-    /// of the listener is over. The holder then drops the connection.
+    /// Resolves when the connection has to end immediately: it has lost its slot to another address, or the drain
+    /// timeout of the listener is over. The holder then drops the connection.
     pub async fn closed(&self) {
         self.closed.cancelled().await;
     }

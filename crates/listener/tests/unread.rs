@@ -22,7 +22,7 @@ const SOON: Duration = Duration::from_millis(100);
 /// The beginning of HTTP/2 (RFC 9113, section 3.4), with settings that change nothing.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// Answers at once, and counts the requests.
+/// Answers immediately, and counts the requests.
 #[derive(Clone, Default)]
 struct Hello(Arc<AtomicUsize>);
 
@@ -68,7 +68,7 @@ fn listen(write_timeout: Duration) -> (Listener, SocketAddr) {
     (Listener::from_sockets([socket]).with_config(config), address)
 }
 
-/// Sends bytes, and then those of each number, until the connection ends.
+/// Sends bytes, and then the bytes of each number, until the connection ends.
 async fn flood(address: SocketAddr, first: &[u8], next: impl Fn(u32) -> Vec<u8>) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();

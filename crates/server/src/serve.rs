@@ -1,4 +1,4 @@
-//! Serves a service to any number of clients at once.
+//! Serves a service to any number of clients concurrently.
 //!
 //! `Server` starts one task per connection (`serve/drive.rs`), which owns the session and both ends of the transport,
 //! and one task per call (`serve/call.rs`) unless the calls run inline. `ServerHandle` (`state/handle.rs`) sends
@@ -75,7 +75,7 @@ impl<S: Service> Server<S> {
         Server(Parts { sessions, service, observers, definitions, targets, sending, inline_calls })
     }
 
-    /// Registers an observer of the sessions, beside those that are registered already.
+    /// Registers an observer of the sessions, in addition to those that are registered already.
     #[must_use]
     pub fn observe(mut self, observer: Arc<impl SessionObserver>) -> Self {
         self.0.observers.add(observer);
@@ -136,7 +136,7 @@ impl<S: Service> Server<S> {
     ///
     /// At the end no new requests are taken; running ones may finish within [`Limits::drain_timeout`] and their
     /// answers are written. The others are then cancelled, and what they answer within [`Limits::cancel_grace`] is
-    /// written, too; what is left is answered with −32603. Dropping the future cancels everything at once. Must be
+    /// written, too; what is left is answered with −32603. Dropping the future cancels everything immediately. Must be
     /// polled inside a tokio runtime with timers. The future borrows nothing, so that it can be spawned.
     ///
     /// # Errors
@@ -144,7 +144,7 @@ impl<S: Service> Server<S> {
     pub fn serve<T: Transport>(&self, transport: T) -> impl Future<Output = Result<(), ServeError>> + Send + use<S, T> {
         let server = self.clone();
         async move {
-            // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
+            // The work happens in its own task: in the future of `block_on`, I/O is twice as slow.
             match AbortOnDropHandle::new(tokio::spawn(server.serve_inline(transport))).await {
                 Ok(outcome) => outcome,
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

@@ -21,9 +21,9 @@ use protomcp_session::{ServerRequest, ServerResult};
 
 /// Answers requests.
 ///
-/// Several calls run at once. When the client cancels one, its [`Context`] is cancelled, and after a grace period the
-/// future is dropped; in both cases no answer is sent. When the session ends, the context is cancelled as well, and an
-/// answer within the grace period is sent.
+/// Several calls run concurrently. When the client cancels one, its [`Context`] is cancelled, and after a grace period
+/// the future is dropped; in both cases no answer is sent. When the session ends, the context is cancelled as well, and
+/// an answer within the grace period is sent.
 pub trait Service: Send + Sync + 'static {
     /// Answers one request.
     fn call(
@@ -33,8 +33,8 @@ pub trait Service: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ServerResult, ErrorObject>> + Send;
 }
 
-/// Wraps a service. A layer can wrap any number of services; each gets a state of its own unless the layer shares one.
-/// A layer of tower becomes one of these in `layer::tower::TowerLayer`, with the feature `tower`.
+/// Wraps a service. A layer can wrap any number of services; each gets its own state unless the layer shares one. A
+/// layer of tower becomes one of these in `layer::tower::TowerLayer`, with the feature `tower`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a layer of a server",
     note = "a layer of tower is one in `protomcp_server::layer::tower::TowerLayer::new(…)`, with the feature `tower`",

@@ -1,5 +1,5 @@
 //! Standard input and output as hosts really hand them over: pipes, sockets, files, a terminal. The server is
-//! `examples/echo_server.rs`, as a process of its own.
+//! `examples/echo_server.rs`, as a separate process.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -68,7 +68,7 @@ fn converse(mut input: impl Write + Send + 'static, output: impl Read, close: im
     assert!(lines.next().unwrap().contains(r#""protocolVersion":"2025-11-25""#));
     input.write_all(COUNT.as_bytes()).unwrap();
     assert_eq!(lines.next().unwrap(), DONE);
-    // The host writes from a thread of its own: what it sends is more than the buffers hold.
+    // The host writes from a separate thread: what it sends is more than the buffers hold.
     let writing = thread::spawn(move || {
         input.write_all(echo.as_bytes()).unwrap();
         drop(input);

@@ -27,7 +27,7 @@ pub enum AskError {
     /// The client took too long, and the request was cancelled.
     #[error("the client did not answer within {0:?}")]
     TimedOut(Duration),
-    /// The client has not answered so many questions that it gets no more.
+    /// The client has not answered too many questions, and it gets no more.
     #[error("too many questions wait for the client's answer")]
     TooMany,
     /// Without a session, only calls of tools, prompts and reads of resources may ask (MCP 2026-07-28,

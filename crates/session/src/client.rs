@@ -95,8 +95,8 @@ impl ClientConnection {
         connection
     }
 
-    /// Sends a request, at once or as soon as the connection is open. `id` is of the caller's choice, and never used
-    /// twice.
+    /// Sends a request, immediately or as soon as the connection is open. `id` is of the caller's choice, and never
+    /// used twice.
     pub fn call(&mut self, now: Instant, id: CallId, request: OutgoingCall) {
         if self.calls.len() >= self.config.limits.max_pending && self.closed().is_none() {
             self.events.push_back(ClientEvent::Answer { call: id, outcome: Err(RequestError::TooMany), rounds: 0 });

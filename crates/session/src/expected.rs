@@ -1,6 +1,7 @@
 //! The names to which requests are going to subscribe, and the changes of them until then.
 //!
-//! A service may report a change at once after it has accepted a subscription, which is before the request is answered.
+//! A service may report a change immediately after it has accepted a subscription, which is before the request is
+//! answered.
 
 use std::collections::HashMap;
 

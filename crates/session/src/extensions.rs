@@ -1,10 +1,10 @@
-//! The facts that a transport knows about a request beside its text.
+//! The facts that a transport knows about a request in addition to its text.
 
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// The facts that a transport knows about a request beside its text, found by their type; see
+/// The facts that a transport knows about a request in addition to its text, found by their type; see
 /// `Context::extension` of the server. Over HTTP that is the head of the request, as
 /// `http::request::Parts`. Cloning is cheap.
 ///
@@ -36,7 +36,7 @@ impl Extensions {
         self.0.iter().find_map(|known| known.downcast_ref())
     }
 
-    /// These values without those of this type.
+    /// These values without the ones of this type.
     pub fn without<T: Any>(&self) -> Self {
         Self(self.0.iter().filter(|known| !known.is::<T>()).cloned().collect())
     }

@@ -89,8 +89,8 @@ impl ServerInfo {
 /// The bounds of a session and of all sessions together, and their timeouts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests that are running or whose answer is kept for the client. One more is answered with −32603 at once. Lists,
-    /// and requests about tasks, have room for [`Limits::CONTROL_ROOM`] more: calls do not keep them out.
+    /// Requests that are running or whose answer is kept for the client. One more is answered with −32603 immediately.
+    /// Lists, and requests about tasks, have room for [`Limits::CONTROL_ROOM`] more: calls do not keep them out.
     pub max_pending: usize,
     /// Messages that are kept for the client: not written yet, or held back until their batch is complete. At this many
     /// the session stops reading until some are written.
@@ -109,7 +109,7 @@ pub struct Limits {
     /// for each and shared in the same way. In place of an answer that finds no room the client gets a short error;
     /// progress and log messages that find none are dropped as beyond [`Limits::max_notices`], and questions fail.
     pub max_outbound_bytes: usize,
-    /// Questions that a client has not answered. One more fails at once.
+    /// Questions that a client has not answered. One more fails immediately.
     pub max_questions: usize,
     /// The time for which a client may take to answer a question, which may need a person; see `Context::ask`.
     pub ask_timeout: Duration,
@@ -135,21 +135,22 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The bytes that a request is taken to need beside its text while it runs: its context, its task, and the entries
-    /// in the tables of its session. Memory of the handler does not count.
+    /// The bytes that a request is taken to need in addition to its text while it runs: its context, its task, and the
+    /// entries in the tables of its session. Memory of the handler does not count.
     pub const REQUEST_OVERHEAD: usize = 8 * 1024;
 
     /// The time after which a request that found no room may be sent again, where nothing better is known.
     pub const RETRY_AFTER: Duration = Duration::from_secs(1);
 
-    /// The bytes that a subscription to a resource is taken to need beside its URI, and one to a task beside its id.
+    /// The bytes that a subscription to a resource is taken to need in addition to its URI, and one to a task in
+    /// addition to its id.
     pub const SUBSCRIPTION_OVERHEAD: usize = 512;
 
     /// The requests beyond [`Limits::max_pending`] that a session takes if they need no turn of a tool
     /// ([`ServerRequest::extra_room`](crate::ServerRequest::extra_room)).
     pub const CONTROL_ROOM: usize = 64;
 
-    /// The bytes that a message is taken to need beside its text while it waits to be sent.
+    /// The bytes that a message is taken to need in addition to its text while it waits to be sent.
     pub const MESSAGE_OVERHEAD: usize = 256;
 }
 

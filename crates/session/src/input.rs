@@ -1,4 +1,4 @@
-//! Several questions for the client at once, its answers by key, and the state of a handler that keeps it with the
+//! Several questions for the client together, its answers by key, and the state of a handler that keeps it with the
 //! client.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use protomcp_types::{ClientMethod, JsonBuf, JsonObject, RawJson, RequiredCapabil
 
 use crate::ask_error::AskError;
 
-/// Several questions for the client, each under a key of its own; see `Context::ask_all` of the server.
+/// Several questions for the client, each under its own key; see `Context::ask_all` of the server.
 ///
 /// ```
 /// use protomcp_session::InputRequests;

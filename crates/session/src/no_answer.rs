@@ -1,16 +1,16 @@
 //! Facts about the answers to a client's requests that only its transport knows.
 
-/// The reason why a request has no answer of the server, beside an error that the transport has made in place of one.
-/// A transport returns it among the `Extensions` of that message.
+/// The reason why a request has no answer of the server, in addition to an error that the transport has made in place
+/// of one. A transport returns it among the `Extensions` of that message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum NoAnswer {
     /// The HTTP status of a response without a JSON-RPC answer.
     Status(u16),
-    /// The session is not known to the server (404): a handshake begins another one. The request was not executed.
-    /// In an error without an id it concerns no request: the stream of the session has ended, and a ping shows whether
-    /// the session has. Beside an [`HttpStatus`] it is a guess: some servers reply with 400 or 410 to a session that they
-    /// have forgotten, and reply so to other requests, too. Such a request is repeated once.
+    /// The session is not known to the server (404): a handshake begins another one. The request was not executed. In
+    /// an error without an id it concerns no request: the stream of the session has ended, and a ping shows whether the
+    /// session has. Together with an [`HttpStatus`] it is a guess: some servers reply with 400 or 410 to a session that
+    /// they have forgotten, and reply so to other requests, too. Such a request is repeated once.
     SessionLost,
     /// The request was not sent: the server cannot be reached, or a header field cannot be sent. It was not executed.
     NotSent,

@@ -183,7 +183,7 @@ impl ServerRequest {
     /// The parameters of the request, as a client sends them. Arguments are shared, not copied.
     ///
     /// # Panics
-    /// If the parameters do not serialize as an object; those of MCP do.
+    /// If the parameters do not serialize as an object; the ones of MCP do.
     #[must_use]
     pub fn into_params(self) -> Params {
         match self {

@@ -102,7 +102,7 @@ pub struct IncomingCall {
 }
 
 impl Session {
-    /// A server's end. At most `max_pending` requests wait for their reply at once.
+    /// A server's end. At most `max_pending` requests wait for their reply concurrently.
     #[must_use]
     pub fn server(info: Arc<ServerInfo>, max_pending: usize) -> Self {
         Self {

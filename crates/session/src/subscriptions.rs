@@ -198,7 +198,7 @@ fn cost(name: &str) -> usize {
 }
 
 impl Open {
-    /// True if there is room for so many bytes more.
+    /// True if there is room for this many bytes more.
     fn grow(&mut self, bytes: usize) -> bool {
         self.room.as_mut().is_none_or(|room| room.grow(bytes).is_ok())
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The bounds of tasks: those of sessions together, and as many without a session.
+/// The bounds of tasks: the tasks of sessions together, and as many without a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TaskLimits {
     /// Tasks, ended ones included until their time is up. For one more the oldest of the caller with most of them is

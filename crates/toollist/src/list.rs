@@ -14,7 +14,7 @@ use crate::selection::Selection;
 
 /// Registered tools and their visibility. Sorted by name throughout, so equal states look equal to a client.
 ///
-/// The number of tools has no bound of its own: each registration replaces the previous one, and it arrives in one
+/// The number of tools has no separate bound: each registration replaces the previous one, and it arrives in one
 /// envelope, whose size the link bounds.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ToolList<N, D> {
@@ -41,7 +41,7 @@ impl<N, D> ToolList<N, D> {
         Self { registered: Arc::from([]), selection: Selection::open() }
     }
 
-    /// The base selection, for sessions without one of their own.
+    /// The base selection, for sessions without their own.
     pub fn selection(&self) -> &Selection<N> {
         &self.selection
     }

@@ -1,15 +1,14 @@
-//! Connections on which each request has a stream of its own, as over Streamable HTTP.
+//! Connections on which each request has its own stream, as over Streamable HTTP.
 
 use std::fmt;
 use std::sync::Arc;
 
 use protomcp_types::{ProtocolVersion, RequestId};
 
-/// The streams of a [`Sink`](crate::Sink) that carries the messages of each request on a stream of its own.
+/// The streams of a [`Sink`](crate::Sink) that carries the messages of each request on its own stream.
 ///
 /// Such a stream can be closed or lost while the connection continues, and the messages that belong to no request
-/// (unsolicited ones) need a stream of their own. The client sees the end of a request's messages by the end of its
-/// stream.
+/// (unsolicited ones) need their own stream. The client sees the end of a request's messages by the end of its stream.
 pub trait Delivery: Send {
     /// A handshake has agreed on this revision. Called before the answer to `initialize` is sent.
     fn negotiated(&mut self, version: ProtocolVersion);

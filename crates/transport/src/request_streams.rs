@@ -1,4 +1,4 @@
-//! A client's connections on which each request has an exchange of its own, as over Streamable HTTP.
+//! A client's connections on which each request has its own exchange, as over Streamable HTTP.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use protomcp_types::{ProtocolVersion, RequestId};
 
-/// The exchanges of a [`Sink`](crate::Sink) that sends each message of a client in a request of its own.
+/// The exchanges of a [`Sink`](crate::Sink) that sends each message of a client in its own request.
 ///
 /// The client names the header fields and the ends that a stream of messages does not carry. Effects begin with the
 /// next [`Sink::flush`](crate::Sink::flush).

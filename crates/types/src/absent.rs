@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// For `deserialize_with`, beside `default`: null is the default, too.
+/// For `deserialize_with`, together with `default`: null is the default, too.
 ///
 /// # Errors
 /// If the value is neither null nor a `T`.

@@ -22,7 +22,7 @@ pub struct CacheHint {
 pub enum CacheScope {
     /// All, including those between client and server: the answer is the same for all callers.
     Public,
-    /// Only that of the caller.
+    /// Only the cache of the caller.
     #[default]
     Private,
 }

@@ -109,7 +109,7 @@ impl Message {
         out.put(b"}");
     }
 
-    /// The JSON text in a buffer of its own; for tests and logs.
+    /// The JSON text in a new buffer; for tests and logs.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = Vec::new();

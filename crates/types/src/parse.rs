@@ -56,7 +56,7 @@ impl Incoming {
     /// [`Malformed`] for text that is not JSON, not UTF-8, not a JSON-RPC 2.0 message, an empty batch, or nested deeper
     /// than [`MAX_DEPTH`].
     pub fn parse(line: &Bytes) -> Result<Self, Malformed> {
-        // Checking UTF-8 for the whole line at once is much faster than string by string.
+        // Checking UTF-8 for the whole line in one pass is much faster than string by string.
         let text = std::str::from_utf8(line).map_err(Malformed::unreadable)?;
         let shape: Shape<'_> = serde_json::from_str(text).map_err(Malformed::unreadable)?;
         let deep = deeper_than(line, MAX_DEPTH);
@@ -129,7 +129,7 @@ enum ParamsShape<'a> {
 }
 
 impl Envelope<'_> {
-    /// Without the members that are null beside the one that makes the message: some programs write all of them. A
+    /// Without the members that are null next to the one that makes the message: some programs write all of them. A
     /// result alone may be null.
     fn without_nulls(mut self) -> Self {
         let is_value = |raw: &&RawValue| raw.get() != "null";
@@ -152,7 +152,7 @@ impl Envelope<'_> {
         let (has_method, has_outcome) = (self.method.is_some(), self.result.is_some() || self.error.is_some());
         self.read(id, line, deep).map_err(|why| Malformed {
             // A reply to a bad response carries no id: the id is one of ours, and the sender would take a reply with it
-            // for the answer to a request of its own.
+            // for the answer to a request that it has sent.
             id: readable.clone().filter(|_| has_method || !has_outcome),
             answers: readable.filter(|_| has_outcome || !has_method),
             error: ErrorObject::invalid_request(format!("invalid request: {why}")),

@@ -1,4 +1,4 @@
-//! MCP Apps: pages of a server that a host shows beside the results of tools (extension [`UI_EXTENSION`], 2026-01-26).
+//! MCP Apps: pages of a server that a host shows next to the results of tools (extension [`UI_EXTENSION`], 2026-01-26).
 //!
 //! The members `ui` of the `_meta` of tools and resources, and the capability of a client that shows pages.
 
@@ -61,7 +61,7 @@ pub struct UiResource {
     /// The abilities of the browser that the page asks for. Hosts may refuse them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permissions: Option<UiPermissions>,
-    /// An origin of its own for the page, in the form that the host prescribes.
+    /// A dedicated origin for the page, in the form that the host prescribes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
     /// Asks for a border and a background, or for none; `None`: the host decides.

@@ -83,8 +83,8 @@ impl UriTemplate {
     ///
     /// * `{x}` is one or more characters other than `/`, `?` and `#`; `{+x}` one or more of any. Several names in one
     ///   expression are separated by commas.
-    /// * The other operators begin with a character of their own, and may be absent: `{#x}`, `{.x}`, `{/x}`, `{;x}`,
-    ///   `{?x}`, `{&x}`. Named values, those of `;`, `?` and `&`, come in the order of the template, and each may be
+    /// * The other operators begin with their own character, and may be absent: `{#x}`, `{.x}`, `{/x}`, `{;x}`, `{?x}`,
+    ///   `{&x}`. Named values, the values of `;`, `?` and `&`, come in the order of the template, and each may be
     ///   absent.
     /// * `{x*}` takes all values of the operator: the raw value of `{/x*}` in `/a/b` is `a/b`.
     /// * If there are several ways to divide a text, the earlier variable takes as much as possible; but an expression

@@ -78,7 +78,7 @@ fn a_removed_call_leaves_nothing_behind() {
 fn a_full_queue_takes_the_newest_call_of_the_largest_holder() {
     let mut queue = FairQueue::new(4);
     push(&mut queue, &["a1", "a2", "a3", "b1"]);
-    // a has three: one of its own would change nothing.
+    // a has three: to remove one of them would change nothing.
     assert_eq!(push_one(&mut queue, "a9", 4), Pushed::Full(4));
     let Pushed::InPlaceOf(_, displaced, held) = push_one(&mut queue, "c1", 5) else { panic!("a has more") };
     assert_eq!((displaced, held, queue.len()), (2, 3, 4));

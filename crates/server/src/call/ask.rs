@@ -24,8 +24,8 @@ use protomcp_session::{AskError, InputRequest};
 /// with a session, `ping`.
 ///
 /// [`Context::ask`] asks the client of a call, [`SessionHandle::ask`](crate::SessionHandle::ask) the client of a
-/// session. [`IntoFuture::into_future`] sends the request at once and returns the future of the answer, for example to
-/// spawn it. Dropping that future cancels the request.
+/// session. [`IntoFuture::into_future`] sends the request immediately and returns the future of the answer, for example
+/// to spawn it. Dropping that future cancels the request.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,8 +41,8 @@ use protomcp_session::{AskError, InputRequest};
 /// ```
 ///
 /// # Errors
-/// At once if the client does not declare the capability for it or owes too many answers; if it refuses or takes too
-/// long; and if the call is cancelled or the session ends. A stateless call that then fails is answered with the
+/// Immediately if the client does not declare the capability for it or owes too many answers; if it refuses or takes
+/// too long; and if the call is cancelled or the session ends. A stateless call that then fails is answered with the
 /// capability that the client would have to declare.
 #[must_use = "the request is sent by `.await`"]
 pub struct Ask<M> {
@@ -87,7 +87,7 @@ impl<M: ClientMethod> Ask<M> {
     }
 
     /// Sets the key by which the client of a stateless call tells questions apart. Otherwise the key follows from the
-    /// kind of question and its place among those of its kind, such as `elicitation-1`. With a session it means
+    /// kind of question and its place among the questions of its kind, such as `elicitation-1`. With a session it means
     /// nothing.
     ///
     /// A client may send answers along before it is asked. They count when a question with their key comes.

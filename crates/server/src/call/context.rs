@@ -151,8 +151,8 @@ impl Context {
         self.0.info.stateless.is_some()
     }
 
-    /// The id of the request, as the client chose it. The retry of a stateless request has another id; this is that of
-    /// the first request.
+    /// The id of the request, as the client chose it. The retry of a stateless request has another id; this is the id
+    /// of the first request.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
         &self.0.info.key.id
@@ -176,14 +176,14 @@ impl Context {
         &self.0.info.client.capabilities
     }
 
-    /// True if the host of the client shows pages of MCP Apps beside the results of tools.
+    /// True if the host of the client shows pages of MCP Apps next to the results of tools.
     #[must_use]
     pub fn shows_apps(&self) -> bool {
         self.capabilities().shows_apps()
     }
 
-    /// The facts that the transport knows about the request beside its text. Over HTTP that is the head of the HTTP
-    /// request, as `http::request::Parts`: headers, URI, and in its extensions the address and the identity of the
+    /// The facts that the transport knows about the request in addition to its text. Over HTTP that is the head of the
+    /// HTTP request, as `http::request::Parts`: headers, URI, and in its extensions the address and the identity of the
     /// peer.
     #[must_use]
     pub fn extension<T: Any>(&self) -> Option<&T> {

@@ -9,7 +9,7 @@ tokio::task_local! {
     static CURRENT: Context;
 }
 
-/// Runs a call: events that it logs are those of this call.
+/// Runs a call: events that it logs belong to this call.
 #[cfg(feature = "tracing-layer")]
 pub(crate) fn within<F: Future>(context: Context, call: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(context, call)

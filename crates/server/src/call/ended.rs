@@ -36,7 +36,7 @@ impl Ended {
     }
 }
 
-/// A short error in place of an answer of so many bytes.
+/// A short error in place of an answer of this many bytes.
 pub(crate) fn in_place_of(
     answer: &Result<ServerResult, ErrorObject>,
     bytes: usize,
@@ -107,6 +107,6 @@ fn message_weight(message: &Message) -> usize {
     }
 }
 
-/// An answer of so many bytes is sent without room: an error in its place would not be shorter. How many there can be
+/// An answer of this many bytes is sent without room: an error in its place would not be shorter. How many there can be
 /// is bounded by the requests in flight.
 const SHORT: usize = 1024;

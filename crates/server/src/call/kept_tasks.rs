@@ -1,4 +1,4 @@
-//! The tasks that this process has begun: their calls and receivers, beside the records in the store.
+//! The tasks that this process has begun: their calls and receivers, in addition to the records in the store.
 //!
 //! A running task is its call; requests about it go to the call, and each change is written to the store. An ended task
 //! is its record. An entry stays until the time of the task is up, and then both are removed.
@@ -81,7 +81,7 @@ impl KeptTasks {
         let writer = TaskWriter { store, key: key.clone(), owner, node: self.node.clone() };
         let record = writer.record(state.clone(), None);
         let (made, call) = make(&state, writer);
-        // Before the store has it, which may evict it at once for a task that begins at the same time.
+        // Before the store has it, which may evict it immediately for a task that begins at the same time.
         self.entries().insert(id.clone(), Entry { key, until: now + options.ttl, call, known });
         let evicted = self.store.insert(record);
         self.evict(evicted.as_deref().unwrap_or_default());

@@ -1,7 +1,7 @@
 //! The way back from a running call to its client.
 //!
-//! Each kind of call has one: the queue of its session, a task of that session, the rounds of a stateless call, or that
-//! of a front outside of this crate. A [`Context`](crate::Context) knows no more of its client than this.
+//! Each kind of call has one: the queue of its session, a task of that session, the rounds of a stateless call, or the
+//! outlet of a front outside of this crate. A [`Context`](crate::Context) knows no more of its client than this.
 
 mod in_session;
 

@@ -34,7 +34,7 @@ pub(crate) enum SessionEvent {
     Done(RequestKey, Ended),
     /// The call of a member with this number has ended, and its answer is written.
     Answered(u64),
-    /// A notification of a call before its answer: progress, or a log message of its own.
+    /// A notification of a call before its answer: progress, or its log message.
     CallNotification(RequestKey, Notice),
     /// A log message of a call, or of the server.
     Log(Option<RequestKey>, Level, Notice),

@@ -88,7 +88,7 @@ impl SessionTask {
         Some(AskGuard { during, task: Arc::clone(self) })
     }
 
-    /// Marks the parameters of a message as those of the task.
+    /// Marks the parameters of a message as parameters of the task.
     pub(crate) fn mark(&self, params: Params) -> Params {
         meta::of_task(params, &self.id)
     }
@@ -120,7 +120,7 @@ impl SessionTask {
         }
     }
 
-    /// Ends the task, with a result of so many bytes or else with `short`.
+    /// Ends the task, with a result of this many bytes or else with `short`.
     fn end_as(
         &self,
         bytes: usize,

@@ -1,4 +1,4 @@
-//! Admits calls of tools up to a number at once: of the whole server, of each principal, and of each tool.
+//! Admits calls of tools up to a number of concurrent ones: of the whole server, of each principal, and of each tool.
 //!
 //! `Admission` is a value that counts; `AdmissionLayer` asks it before each call, and tells it of the end. Calls count from
 //! their arrival to their end, while they wait for their turn, too. No other request counts: lists, pings and cancellations

@@ -4,13 +4,13 @@
 //! A list with all schemas is sent to the model in every conversation; three definitions are a few hundred tokens, and
 //! only the schemas that a task needs are read. [`Server::lazy_tools`](crate::Server::lazy_tools) adds this layer.
 //!
-//! - `call_tool` becomes the call of the tool that it names, with the same `_meta`, task and context, before the service
-//!   sees it. The result is that of the tool, unchanged; the service checks the arguments as those of a direct call.
+//! - `call_tool` becomes the call of the tool that it names, with the same `_meta`, task and context, before the
+//!   service sees it. The result is the tool's, unchanged; the service checks the arguments as in a direct call.
 //! - A tool can still be called by its own name. A tool whose name is one of the three is called with `call_tool`.
-//! - The tools that a search finds are those of `tools/list`, as the same client would read it.
+//! - The tools that a search finds are the tools of `tools/list`, as the same client would read it.
 //! - A change of the list behind is not announced: the three stay the same.
-//! - A host that shows MCP Apps sees the tools of apps beside the three, because it knows their pages by the list alone. The
-//!   model neither finds nor calls tools that are for pages.
+//! - A host that shows MCP Apps sees the tools of apps in addition to the three, because it knows their pages by the
+//!   list alone. The model neither finds nor calls tools that are for pages.
 
 mod arguments;
 pub(crate) mod definitions;

@@ -9,8 +9,8 @@ use crate::call::context::Context;
 use crate::service::{Layer, Service};
 use protomcp_session::{ServerRequest, ServerResult};
 
-/// Passes at most `max` requests at once, in the order in which they came. The number of waiting requests is bounded by
-/// [`crate::Limits::max_pending`] of each session.
+/// Passes at most `max` requests concurrently, in the order in which they came. The number of waiting requests is
+/// bounded by [`crate::Limits::max_pending`] of each session.
 #[derive(Debug, Clone, Copy)]
 pub struct LimitLayer {
     max: usize,
@@ -24,7 +24,7 @@ pub struct Limit<S> {
 }
 
 impl LimitLayer {
-    /// At most `max` at once, at least one.
+    /// At most `max` concurrently, at least one.
     #[must_use]
     pub fn new(max: usize) -> Self {
         Self { max: max.clamp(1, Semaphore::MAX_PERMITS) }

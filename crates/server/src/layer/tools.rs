@@ -125,8 +125,8 @@ impl<S> WithToolPolicy<S> {
         }
     }
 
-    /// Those of the definitions that the policy allows. One without a name cannot be called, and is left out. `is_whole`:
-    /// there are no others.
+    /// The ones among the definitions that the policy allows. One without a name cannot be called, and is left out.
+    /// `is_whole`: there are no others.
     fn allowed(&self, tools: &RawJson, is_whole: bool) -> Result<RawJson, ErrorObject> {
         let tools: Vec<RawJson> =
             tools.to().map_err(|error| ErrorObject::internal(format!("the list of tools cannot be read: {error}")))?;

@@ -1,7 +1,7 @@
 //! The number of requests that listen to each resource.
 //!
 //! A server notifies its service of the first request that listens to a resource, and of the end of the last. A
-//! [`ListenerStore`] counts them; [`MemoryListeners`], the default, counts those of one process.
+//! [`ListenerStore`] counts them; [`MemoryListeners`], the default, counts the listeners of one process.
 
 use std::collections::HashMap;
 use std::fmt;

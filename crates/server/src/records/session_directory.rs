@@ -22,10 +22,10 @@ pub struct SessionRecord {
     pub owner: Owner,
 }
 
-/// Knows the open sessions of several processes, and reaches those of other processes.
+/// Knows the open sessions of several processes, and reaches the sessions of other processes.
 ///
 /// A server calls all methods while it serves clients, so they must not block: a directory in another process needs a
-/// queue. A notice that it receives from another process goes to the sessions of its own process with
+/// queue. A notice that it receives from another process goes to the sessions of its process with
 /// [`ServerHandle::deliver`](crate::ServerHandle::deliver).
 ///
 /// Notices may be lost: clients ask for lists, resources and tasks themselves.
@@ -37,7 +37,7 @@ pub trait SessionDirectory: fmt::Debug + Send + Sync + 'static {
     fn remove(&self, session: &SessionRecord);
 
     /// Sends a notice to the sessions of other processes. The audience is everyone or an owner, because the ids of
-    /// sessions are those of one process; the sessions of this process have the notice already.
+    /// sessions are unique in one process only; the sessions of this process have the notice already.
     fn notify(&self, audience: Audience, notice: SessionNotice<'_>);
 }
 

@@ -10,9 +10,9 @@ use crate::records::task_store::TaskStore;
 
 /// The stores of a server. By default all of them are in the memory of this process, and no other process sees them.
 ///
-/// Several processes that serve the same clients share stores of their own, and also the keys that sign states
-/// ([`RequestStateKeys::shared`](crate::RequestStateKeys::shared)). Calls, connections and the receivers of answers stay
-/// in the process that began them.
+/// Several processes that serve the same clients share their own stores, and also the keys that sign states
+/// ([`RequestStateKeys::shared`](crate::RequestStateKeys::shared)). Calls, connections and the receivers of answers
+/// stay in the process that began them.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -12,7 +12,7 @@ use protomcp_session::{SessionId, TaskState, TaskView};
 pub enum TaskKey {
     /// The requests of one session, of this process.
     Session(NodeId, SessionId),
-    /// Requests without a session, of this principal; `None`: those of no principal.
+    /// Requests without a session, of this principal; `None`: the requests of no principal.
     Principal(Option<std::sync::Arc<str>>),
 }
 

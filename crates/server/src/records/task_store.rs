@@ -39,7 +39,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     fn remove(&self, id: &str);
 }
 
-/// Keeps records in memory, within [`TaskLimits`]: those of sessions together, and as many without a session.
+/// Keeps records in memory, within [`TaskLimits`]: the records of sessions together, and as many without a session.
 #[derive(Debug)]
 pub struct MemoryTaskStore {
     sessions: Mutex<TaskTable>,

@@ -33,7 +33,7 @@ impl TaskWriter {
         let _nothing_is_evicted = self.store.update(self.record(state.clone(), questions));
     }
 
-    /// Writes the end, with a result of so many bytes.
+    /// Writes the end, with a result of this many bytes.
     pub(crate) fn end(&self, state: &TaskState, size: usize) -> TaskUpdate {
         self.store.update(TaskRecord { size, ..self.record(state.clone(), None) })
     }

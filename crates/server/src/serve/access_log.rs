@@ -18,7 +18,7 @@ use crate::serve::peer::Peer;
 use protomcp_fair::Owner;
 use protomcp_session::{CallerIdentity, CallerKey, Extensions, ServerRequest, ServerResult, SessionId};
 
-/// The target of the lines of the access log, among those of `tracing`; see
+/// The target of the lines of the access log, among the targets of `tracing`; see
 /// [`ServerHandle::log_access`](crate::ServerHandle::log_access).
 pub const ACCESS_TARGET: &str = "protomcp::access";
 
@@ -87,7 +87,7 @@ struct Line {
 }
 
 impl Access {
-    /// A request that has arrived, with this target. `session`: that of the connection, if it has one.
+    /// A request that has arrived, with this target. `session`: the session of the connection, if it has one.
     pub(super) fn begin(
         request: &Request,
         target: &RequestTarget,

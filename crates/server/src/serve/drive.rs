@@ -88,11 +88,11 @@ struct Calls {
     running: HashMap<u64, Context>,
     /// Requests of the stateless revision.
     stateless: StatelessRequests,
-    /// Calls of the session that run in this task; `None` when each has a task of its own.
+    /// Calls of the session that run in this task; `None` when each has its own task.
     inline: Option<InlineCalls>,
     /// Keep requests listening to resources.
     listening: HashMap<u64, ListenGuard>,
-    /// Those of the access log.
+    /// The requests of the access log.
     logged: OpenAccesses,
 }
 
@@ -273,7 +273,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             }
             Step::Time => self.time(),
         };
-        // A connection that cannot be written ends at once, with all of its calls.
+        // A connection that cannot be written ends immediately, with all of its calls.
         done.inspect_err(|_| self.shutdown.abort())
     }
 }

@@ -34,7 +34,7 @@ use protomcp_session::{
     CallerKey, ClientInfo, Extensions, ListChangedDebounce, Session, SessionId, SessionView, Subscriptions, Topic,
 };
 
-/// A member of a server, until it is dropped: what the server announces, logs and asks beside any call.
+/// A member of a server, until it is dropped: what the server announces, logs and asks outside any call.
 ///
 /// Notices that are not taken wait within the bounds of a session ([`Limits`](crate::Limits)): changes of one list or
 /// of one resource are one notice, and log messages and questions beyond the bounds are dropped. A resource to which a
@@ -96,7 +96,7 @@ pub struct MemberQuestion {
 /// The facts about a call of a member, for [`Server::call`](crate::Server::call).
 #[derive(Debug, Clone)]
 pub struct CallFacts {
-    /// The client of the call; at first that of the member.
+    /// The client of the call; at first the client of the member.
     pub client: Arc<ClientInfo>,
     /// The caller, for limits and state that belong to callers; at first the member. Its conversation is the session of
     /// the call; a [`Conversation::Connection`](crate::Conversation) is none. The bytes of the request count for its owner.
@@ -151,7 +151,7 @@ impl<S: Service> Server<S> {
 }
 
 impl Membership {
-    /// The facts about a call with this id, which are those of the member.
+    /// The facts about a call with this id, which are the member's.
     #[must_use]
     pub fn facts(&self, id: RequestId) -> CallFacts {
         CallFacts {

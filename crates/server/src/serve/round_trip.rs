@@ -76,7 +76,8 @@ impl RoundTrip {
     }
 }
 
-/// The reason to refuse a request whose call is not here; `gone`: that of one whose call is in no other process either.
+/// The reason to refuse a request whose call is not here; `gone`: the reason for one whose call is in no other process
+/// either.
 fn find(sessions: &ServerHandle, number: u128, gone: ErrorObject) -> Refusal {
     let (directory, own) = (Arc::clone(sessions.parked_directory()), sessions.node().clone());
     Box::pin(async move {

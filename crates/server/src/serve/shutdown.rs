@@ -9,7 +9,7 @@
 //! Calls that run out of time are cancelled first and have their grace: an answer that comes within it is written,
 //! because only the call knows how far it came. A call that does not answer even then is answered with an error.
 //!
-//! A connection that breaks is over at once.
+//! A connection that breaks is over immediately.
 
 use std::time::{Duration, Instant};
 
@@ -135,7 +135,7 @@ mod tests {
 
     enum Step {
         Drain,
-        /// Polls with so much unwritten.
+        /// Polls with this much unwritten.
         Poll(usize, Due),
         /// True if the end is settled while calls run, and a notice is due.
         Settled(bool, bool, bool),

@@ -2,7 +2,7 @@
 //!
 //! The messages that answer it are polled out of [`Replies`], which drives the call and writes its replies. Nothing is
 //! spawned for a request that came alone, is answered by one message and was not cancelled. A connection that carries
-//! many requests, and a session beside them, polls the replies to each ([`Carrier`]).
+//! many requests, and a session in addition to them, polls the replies to each ([`Carrier`]).
 
 mod call;
 mod listener;
@@ -32,8 +32,8 @@ use protomcp_session::{Attempt, Extensions, ServerResult, SessionId, StatelessMe
 
 /// The messages that answer one request: notifications, then the answer.
 ///
-/// Dropping it cancels the request: a call that runs then gets its grace ([`Limits::cancel_grace`](crate::Limits)) in a
-/// task of its own.
+/// Dropping it cancels the request: a call that runs then gets its grace ([`Limits::cancel_grace`](crate::Limits)) in
+/// its own task.
 pub struct Replies {
     driver: Driver,
     /// The line of the access log, until the answer.

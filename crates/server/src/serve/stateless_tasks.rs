@@ -2,7 +2,7 @@
 //! `io.modelcontextprotocol/tasks`).
 //!
 //! A running task is queried and answered in its call, an ended one in its record. The store may have to ask another
-//! process for a record, so answers are futures; those of the local store are ready at once.
+//! process for a record, so answers are futures; the ones of the local store are ready immediately.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,7 +71,7 @@ pub(super) fn retain_known(
     }
 }
 
-/// Those of these ids that belong to tasks that the peer began.
+/// The ones among these ids that belong to tasks that the peer began.
 fn known(sessions: &ServerHandle, peer: &Peer, ids: Vec<String>) -> StoreFuture<'static, Vec<String>> {
     let (sessions, key) = (sessions.clone(), key(peer));
     Box::pin(async move {

@@ -1,5 +1,5 @@
 //! Calls handlers that keep their state with the client again, in a session: the request stays open, so the questions
-//! are sent at once, and the handler is called again with the answers. One handler serves both eras.
+//! are sent immediately, and the handler is called again with the answers. One handler serves both eras.
 
 use protomcp_types::{CallToolResult, ErrorObject};
 

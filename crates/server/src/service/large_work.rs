@@ -1,4 +1,4 @@
-//! Work on large values: on threads of its own, a few pieces at a time, and users in turn.
+//! Work on large values: on separate threads, a few pieces at a time, and users in turn.
 //!
 //! The conversion or the check of some MiB takes longer than all other steps of a request together. On the threads of
 //! connections it would delay everyone; on any number of threads it would take the processors of all others.

@@ -9,8 +9,8 @@ use protomcp_types::{Level, Notification};
 
 use protomcp_session::{SessionId, SessionView};
 
-/// Observes the sessions of a server. Register one with [`crate::Server::observe`]; a [`crate::Handler`] has methods of
-/// its own for this and needs no observer.
+/// Observes the sessions of a server. Register one with [`crate::Server::observe`]; a [`crate::Handler`] has its own
+/// methods for this and needs no observer.
 ///
 /// The methods run in the task of the session and must not block.
 ///

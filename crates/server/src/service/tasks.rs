@@ -123,7 +123,7 @@ impl Tasks {
     }
 
     /// Answers `tasks/get`, `tasks/result`, `tasks/list` and `tasks/cancel`. A server does this for the tasks of a
-    /// [`Handler`](crate::Handler::tasks); a service of its own does it here, and registers the tasks with
+    /// [`Handler`](crate::Handler::tasks); a separate service does it here, and registers the tasks with
     /// [`Server::observe`](crate::Server::observe).
     ///
     /// # Errors

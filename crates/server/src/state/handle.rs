@@ -194,8 +194,8 @@ impl ServerHandle {
         self.notify(audience, SessionNotice::ListChanged(List::Prompts));
     }
 
-    /// Tells the clients that have subscribed to a resource, or listen for it, that it has changed. Those of one in
-    /// quick succession are told together when a client does not keep up.
+    /// Tells the clients that have subscribed to a resource, or listen for it, that it has changed. The changes of one
+    /// in quick succession are told together when a client does not keep up.
     pub fn resource_updated(&self, uri: &str) {
         self.notify(Audience::Everyone, SessionNotice::ResourceUpdated(uri));
     }
@@ -248,7 +248,7 @@ impl ServerHandle {
         self.notify(audience, SessionNotice::Log { level, logger, data });
     }
 
-    /// Sends a notice to the sessions of its audience, those of other processes included
+    /// Sends a notice to the sessions of its audience, the sessions of other processes included
     /// ([`SessionDirectory`](crate::SessionDirectory)).
     fn notify(&self, audience: Audience, notice: SessionNotice<'_>) {
         self.deliver(&audience, notice);

@@ -75,7 +75,7 @@ fn check(tool: &str, inline_calls: bool) {
             longest = longest.max(sent.elapsed());
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        println!("{tool}: a ping took {longest:?} at most, beside {reports} reports");
+        println!("{tool}: a ping took {longest:?} at most, during {reports} reports");
         assert!(longest < judged(PROMISE), "{tool}: a ping took {longest:?}");
         assert!(reports > 1_000, "{tool}: there were only {reports} reports");
         // The client has not said anything for long enough: timers are looked at, too.

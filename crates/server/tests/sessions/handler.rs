@@ -58,10 +58,10 @@ impl Handler for Tools {
             "echo" => {
                 return Ok(CallToolResult::text("echo").with_structured(call.arguments_or_empty()));
             }
-            // A result of so many bytes.
+            // A result of this many bytes.
             "big" => return Ok(CallToolResult::text("x".repeat(number() as usize))),
             "fail" => return Ok(CallToolResult::error("it did not work")),
-            // Counts to so many, without a break.
+            // Counts to this number, without a break.
             "count" => (1..=number()).for_each(|step| context.progress(&Progress::new(step))),
             // Reports everything that must not arrive.
             "stumble" => {
@@ -94,7 +94,7 @@ impl Handler for Tools {
                 return Ok(CallToolResult::error("stopped"));
             }
             "panic" => panic!("no such luck"),
-            // Changes the list, then answers after so many milliseconds.
+            // Changes the list, then answers after this many milliseconds.
             "change" => {
                 self.sessions.tools_changed(Audience::Everyone);
                 sleep(Duration::from_millis(argument.parse().unwrap_or(0))).await;
@@ -105,7 +105,7 @@ impl Handler for Tools {
                 self.sessions.prompts_changed(Audience::Everyone);
                 self.sessions.tools_changed(Audience::Everyone);
             }
-            // Changes a resource so many times.
+            // Changes a resource this many times.
             "touch" => (0..number()).for_each(|_| self.sessions.resource_updated("file:///known")),
             // Asks the host, and says what it has answered.
             "sample" => {
@@ -125,7 +125,7 @@ impl Handler for Tools {
                 let limit = Duration::from_millis(number() as u64);
                 return Ok(said(context.ask::<Ping>(&Ping {}).timeout(limit).await));
             }
-            // Asks under a key, so many times one after the other.
+            // Asks under a key, this many times one after the other.
             "name" => {
                 let mut names = Vec::new();
                 for _ in 0..number() {
@@ -138,7 +138,7 @@ impl Handler for Tools {
                 }
                 return Ok(CallToolResult::text(names.join("+")));
             }
-            // Asks everything at once.
+            // Asks everything together.
             "ask-all" => {
                 let message = PromptMessage::new(Role::User, RawJson::text("hi"));
                 let questions = InputRequests::new()
@@ -154,7 +154,7 @@ impl Handler for Tools {
                 let roots = answers.to::<ListRoots>("roots").unwrap().roots.len();
                 return Ok(CallToolResult::text(format!("{form:?} {model} {roots}")));
             }
-            // Reports progress so many times while it waits for an answer.
+            // Reports progress this many times while it waits for an answer.
             "ask-and-report" => {
                 let report = async { (1..=number()).for_each(|step| context.progress(&Progress::new(step))) };
                 let asking = context.ask::<ListRoots>(&ListRoots::default()).into_future();
@@ -175,7 +175,7 @@ impl Handler for Tools {
                 context.cancelled().await;
                 self.closed.fetch_add(100, Ordering::SeqCst);
             }
-            // Goes on as a task if it can: works for so many milliseconds, asks so many names, fails.
+            // Goes on as a task if it can: works for this many milliseconds, asks this many names, fails.
             "task" | "task-names" | "task-required" | "task-fails" | "task-error" => {
                 let is_task = context.continue_as_task(TaskOptions::default());
                 context.progress(&Progress::new(1));
@@ -232,14 +232,14 @@ impl Handler for Tools {
                     late.send_replace(context.ask::<Ping>(&Ping {}).await.err());
                 });
             }
-            // Asks so many times at once, and counts the questions that were too many.
+            // Asks this many times concurrently, and counts the questions that were too many.
             "ask-often" => {
                 let ask = |_| context.ask::<Ping>(&Ping {}).timeout(Duration::from_millis(100)).into_future();
                 let answers = futures_util::future::join_all((0..number()).map(ask)).await;
                 let refused = answers.iter().filter(|answer| **answer == Err(AskError::TooMany)).count();
                 return Ok(CallToolResult::text(format!("{refused} too many")));
             }
-            // Changes the list of its own session only.
+            // Changes the list of its session only.
             "change-mine" => self.sessions.tools_changed(Audience::Session(context.session())),
             "log" => {
                 for level in Level::ALL {

@@ -4,7 +4,7 @@
 //! → {…}        the host sends this line, whatever it is
 //! ← {…}        the next line of the server is this one, to the byte
 //! ← [{…},{…}]  or this array, with its elements in any order
-//! · 10ms       nothing comes for so long
+//! · 10ms       nothing comes for this long
 //! → hello      the host shakes hands, by default in 2025-11-25 (or `→ hello 2025-03-26`,
 //!              or with capabilities: `→ hello 2025-03-26 {"roots":{}}`)
 //! → end        the host closes its end
@@ -101,7 +101,7 @@ impl Stage {
         self.connect_with(1 << 20)
     }
 
-    /// The host's pipe holds so many bytes that it has not read.
+    /// The host's pipe holds this many bytes that it has not read.
     pub(crate) fn connect_with(&self, pipe: usize) -> Host {
         self.connect_over(pipe, None)
     }

@@ -10,7 +10,7 @@ pub struct ClientConfig {
     /// The name and version of the client.
     pub implementation: Implementation,
     /// The capabilities of the client in the revisions with a handshake. Requests of the server that need any other are
-    /// refused. Those of the stateless revision follow from them.
+    /// refused. The capabilities of the stateless revision follow from them.
     pub capabilities: ClientCapabilities,
     /// The eras that may be used.
     pub mode: Mode,
@@ -44,7 +44,7 @@ pub enum Channel {
     /// All messages share one stream, as over stdio.
     #[default]
     Shared,
-    /// Each request has an exchange of its own, as over Streamable HTTP.
+    /// Each request has its own exchange, as over Streamable HTTP.
     Exchanges,
 }
 
@@ -65,9 +65,9 @@ pub struct ClientLimits {
     /// The time for which a call may take in all after the server has made a task of it. Until then a poll that fails or
     /// has no answer is repeated.
     pub task_timeout: Duration,
-    /// Requests without an answer. One more fails at once.
+    /// Requests without an answer. One more fails immediately.
     pub max_pending: usize,
-    /// Bytes that wait because the server does not read them. A request beyond them fails at once with
+    /// Bytes that wait because the server does not read them. A request beyond them fails immediately with
     /// [`TooMany`](crate::RequestError::TooMany). A transport in memory counts messages instead.
     pub max_unwritten: usize,
     /// Requests of the server that are being answered. One more is refused with −32603.

@@ -45,7 +45,7 @@ pub enum RequestError {
     /// The revision of the connection does not have the request.
     #[error("{0}")]
     NotAvailable(&'static str),
-    /// A layer of the client has failed, with an error of its own in words.
+    /// A layer of the client has failed, with its own error in words.
     #[error("a layer of the client failed: {0}")]
     Layer(String),
     /// The connection is over.

@@ -31,7 +31,7 @@ pub enum Transmit {
 /// The facts about a request that its message does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RequestFacts {
-    /// Header fields beside those that follow from the message, for transports that have them.
+    /// Header fields in addition to those that follow from the message, for transports that have them.
     pub fields: Vec<(String, String)>,
     /// The caller that the request is sent for, for transports on which callers take turns.
     pub caller: Option<Arc<CallerKey>>,

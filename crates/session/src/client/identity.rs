@@ -19,7 +19,7 @@ impl Identity {
     }
 
     /// Adds the members that every stateless request carries (MCP 2026-07-28, basic). A request of a proxy brings the
-    /// identity, the capabilities and the log level of its own client; those stay.
+    /// identity, the capabilities and the log level of its client; those stay.
     pub(super) fn describe(&self, params: Params, version: &str, level: Option<Level>) -> Params {
         with_meta(params, |meta| {
             meta.insert(meta::PROTOCOL_VERSION, RawJson::text(version));
@@ -59,7 +59,7 @@ fn with_meta(params: Params, change: impl FnOnce(&mut JsonObject)) -> Params {
     members.into()
 }
 
-/// The capabilities without those of sessions, and with tasks, which every client of ours understands.
+/// The capabilities without the ones of sessions, and with tasks, which every client of ours understands.
 fn stateless(capabilities: &ClientCapabilities) -> ClientCapabilities {
     let mut all = ClientCapabilities::new();
     for name in capabilities.names() {

@@ -70,7 +70,7 @@ impl Listening {
     }
 }
 
-/// A stream that lasts so long has not failed. Proxies end streams after 30 s and more.
+/// A stream that lasts this long has not failed. Proxies end streams after 30 s and more.
 const LONG_LIVED: Duration = Duration::from_secs(10);
 /// The pause after a failure that a caller was told.
 pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);

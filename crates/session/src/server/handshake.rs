@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::client_info::ClientInfo;
 
-/// The progress of the handshake. Requests of the stateless revision come and go beside it.
+/// The progress of the handshake. Requests of the stateless revision come and go independently of it.
 #[derive(Debug)]
 pub(super) enum Lifecycle {
     Fresh,

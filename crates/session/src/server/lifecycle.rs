@@ -116,7 +116,7 @@ impl Session {
                 Lifecycle::Ready(_) => Inbound::Ignored("initialized twice"),
             },
             // MCP 2025-11-25, basic/utilities/cancellation: unknown, finished and malformed ones are ignored.
-            // `initialize` is answered at once, so it can never be cancelled. The stateless revision has the same
+            // `initialize` is answered immediately, so it can never be cancelled. The stateless revision has the same
             // notification for the same purpose.
             method::CANCELLED => match notification.params.member("requestId").and_then(RequestId::from_raw) {
                 Some(id) => match self.pending.cancel(&id) {

@@ -15,7 +15,7 @@ use crate::task_view::TaskView;
 use crate::topic::Topic;
 
 impl Session {
-    /// The number of requests of one connection that may listen at once.
+    /// The number of requests of one connection that may listen concurrently.
     pub const MAX_LISTENERS: usize = 64;
 
     /// A request wants to listen. It is notified of nothing until [`Session::begin_listening`].
@@ -87,9 +87,9 @@ impl Session {
             .collect()
     }
 
-    /// The notifications of a changed resource, or of a task in this state; a task that no longer exists has none. Each has
-    /// the id of the request that listens, and that of the session has none. `None`: no request listens, or an earlier
-    /// notification is not written.
+    /// The notifications of a changed resource, or of a task in this state; a task that no longer exists has none. Each
+    /// has the id of the request that listens, and the notification of the session has none. `None`: no request
+    /// listens, or an earlier notification is not written.
     pub fn update_notices(
         &self,
         topic: Topic,

@@ -33,7 +33,7 @@ pub struct Stateless {
 
 /// The effect of a stateless request without a fault.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "most requests are calls, and the value is taken apart at once")]
+#[expect(clippy::large_enum_variant, reason = "most requests are calls, and the value is taken apart immediately")]
 pub enum StatelessRequest {
     /// It is answered with this result.
     Discovered(JsonBuf),

@@ -11,7 +11,7 @@ use crate::server::encode::plain;
 use crate::task_view::TaskOptions;
 
 impl TaskState {
-    /// The task as JSON, for [`TaskState::from_json`]. A result that is not that of a tool call is read again as a
+    /// The task as JSON, for [`TaskState::from_json`]. A result that does not come from a tool call is read again as a
     /// [`ServerResult::Body`].
     #[must_use]
     pub fn to_json(&self) -> JsonBuf {

@@ -43,7 +43,7 @@ impl LongLine {
         self.is_over || (self.id.is_some() && (self.has_method || self.has_outcome))
     }
 
-    /// The id for which the sender awaits a reply, and that of the request which the line is to answer, as in
+    /// The id for which the sender awaits a reply, and the id of the request which the line is to answer, as in
     /// [`Malformed`](protomcp_types::Malformed).
     pub(super) fn ids(&self) -> (Option<RequestId>, Option<RequestId>) {
         let is_request = self.has_method || !self.has_outcome;

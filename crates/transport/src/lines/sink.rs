@@ -29,7 +29,7 @@ pub struct LinesSink<W> {
     written: usize,
     /// The bytes written in all.
     total: u64,
-    /// Bytes of messages, each until so much is written in all.
+    /// Bytes of messages, each until this much is written in all.
     rooms: VecDeque<(u64, Reservation)>,
     /// True if the writer may hold something back.
     unflushed: bool,

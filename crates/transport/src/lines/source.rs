@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use crate::lines::long_line::LongLine;
 use crate::transport::{Received, Source, TransportError};
 
-/// The least that is read at once. Lines share the buffer they were read into, so a slow call keeps this much.
+/// The least that is read in one read. Lines share the buffer they were read into, so a slow call keeps this much.
 const CHUNK: usize = 16 * 1024;
 
 /// The most bytes of a line of other text that are passed on.
@@ -164,8 +164,8 @@ impl<R> LinesSource<R> {
         }
     }
 
-    /// Gives up a line that is already too long, with bounded memory: what was read of it is dropped at once. It is refused
-    /// when its request is known.
+    /// Gives up a line that is already too long, with bounded memory: what was read of it is dropped immediately. It is
+    /// refused when its request is known.
     fn too_long(&mut self) -> Option<Received> {
         let mut long = match self.long.take() {
             None if self.buffer.len() <= self.max_line => return None,
@@ -291,7 +291,7 @@ mod tests {
             (MARK.to_owned(), vec![]),
             ("\u{f000}\n".to_owned(), vec![false]),
         ] {
-            // Byte by byte, and all at once.
+            // Byte by byte, and all together.
             for size in [1, text.len()] {
                 let (mut sender, receiver) = tokio::io::duplex(size);
                 let bytes = text.clone().into_bytes();

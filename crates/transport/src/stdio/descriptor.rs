@@ -14,11 +14,11 @@ use super::{Reader, StdioReader, StdioWriter, Writer};
 /// A descriptor of our own for what a shared one refers to, by how it can be used.
 #[derive(Debug)]
 enum Way {
-    /// A pipe with a description of its own.
+    /// A pipe with its own description.
     Pipe(OwnedFd),
     /// A socket whose description is shared.
     Socket(OwnedFd),
-    /// A terminal with a description of its own.
+    /// A terminal with its own description.
     Terminal(OwnedFd),
     /// Anything, shared, that may block.
     Blocking(OwnedFd),

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::mpsc;
 use tokio_util::sync::PollSender;
 
-/// The bytes that go over at once.
+/// The bytes that go over in one chunk.
 const CHUNK: usize = 64 * 1024;
 
 /// The number of chunks that may be on their way.

@@ -155,7 +155,7 @@ impl Graph {
     fn value(&mut self, operator: Operator, of: &Variable, variable: usize, next: Id) -> Id {
         let parameter = operator == Operator::Parameter;
         if of.modifier == Modifier::Explode {
-            // Names of its own come with the values.
+            // Its own names come with the values.
             return self.add(Gap::of(of, variable, if parameter { SEGMENT } else { b"#" }, 1, next));
         }
         let gap = self.add(Gap::of(of, variable, if parameter { b"/?#;" } else { b"&#" }, 0, next));

@@ -54,7 +54,7 @@ impl Context {
         async move { answers.await?.pop().ok_or(AskError::Gone) }.boxed()
     }
 
-    /// Asks several things at once, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The client of a
+    /// Asks several questions together, within [`Limits::ask_timeout`](crate::Limits::ask_timeout). The client of a
     /// stateless request is asked all of them in one answer.
     ///
     /// # Errors
@@ -80,8 +80,8 @@ impl Context {
     }
 
     /// Holds the questions of this call back until the guard is dropped, so that the client of a stateless request is
-    /// asked all of them in one answer. Unlike those of [`Context::ask_all`] they have an answer and an error each. The
-    /// client of a session is asked at once.
+    /// asked all of them in one answer. Unlike the questions of [`Context::ask_all`] they have an answer and an error
+    /// each. The client of a session is asked immediately.
     ///
     /// ```
     /// use std::future::IntoFuture;
@@ -110,7 +110,7 @@ impl Context {
     /// [`Context::answers`].
     ///
     /// For servers of several processes; within one, [`Context::ask`] is simpler. With a session the questions are
-    /// sent at once, and the handler is called again in this process, at most 32 times. Requests other than
+    /// sent immediately, and the handler is called again in this process, at most 32 times. Requests other than
     /// calls of tools, prompts and reads of resources cannot be answered like this and fail with the error.
     ///
     /// ```
@@ -175,9 +175,9 @@ impl Context {
 
     /// Continues a stateless call of a tool as a task, if client and server know the extension for it
     /// ([`ServerCapabilities::with_task_extension`](protomcp_types::ServerCapabilities::with_task_extension)): the
-    /// request is answered with the task at once, and the later result of the handler is the task's result. Questions
-    /// are asked and answered through the task; log messages are dropped, and of progress only the message is kept, as
-    /// the status message of the task. A call that is a task already stays one, with its options.
+    /// request is answered with the task immediately, and the later result of the handler is the task's result.
+    /// Questions are asked and answered through the task; log messages are dropped, and of progress only the message is
+    /// kept, as the status message of the task. A call that is a task already stays one, with its options.
     ///
     /// `false`: the client waits for the result. A tool that takes too long for that refuses with
     /// [`Context::task_required_error`].

@@ -18,7 +18,7 @@ pub(crate) trait TaskNotifier: fmt::Debug + Send + Sync {
     /// Writes a task that has changed to the store. Called under its lock, in the order of its changes.
     fn write(&self, task: &TaskState, questions: Option<JsonBuf>);
 
-    /// Writes a task that has ended with a result of so many bytes. Returns false if there is no room for it.
+    /// Writes a task that has ended with a result of this many bytes. Returns false if there is no room for it.
     fn end(&self, task: &TaskState, size: usize) -> bool;
 
     /// Notifies the clients that listen for the task.

@@ -92,7 +92,7 @@ impl Outlet for SessionTask {
     }
 }
 
-/// Sends a question beside the request that waits for the task, if one does.
+/// Sends a question with the request that waits for the task, if one does.
 fn ask_in_task(
     task: &Arc<SessionTask>,
     asked: InputRequest,

@@ -8,7 +8,7 @@ use protomcp_schema::ErrorMeta;
 use protomcp_session::Limits;
 use protomcp_types::{CallToolResult, ErrorObject};
 
-/// The most calls at once, those that wait for their turn included. `None`: there is no such limit.
+/// The most concurrent calls, those that wait for their turn included. `None`: there is no such limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AdmissionLimits {
     /// Of the whole server. A principal without any call is admitted beyond it, so that others cannot lock it out.
@@ -22,11 +22,11 @@ pub struct AdmissionLimits {
 /// The calls that a limit counts together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AdmissionScope {
-    /// Those of the whole server.
+    /// The calls of the whole server.
     Server,
-    /// Those of one principal.
+    /// The calls of one principal.
     Principal,
-    /// Those of one tool.
+    /// The calls of one tool.
     Tool,
 }
 
@@ -146,7 +146,7 @@ impl Holders {
         self.owners.get(owner).copied().unwrap_or_default()
     }
 
-    /// The number of calls, if there are so many that this owner has no room.
+    /// The number of calls, if they leave no room for this owner.
     fn full(&self, most: Option<usize>, owner: &Owner) -> Option<usize> {
         let is_full = self.calls >= most? && self.of(owner) > 0;
         is_full.then_some(self.calls)

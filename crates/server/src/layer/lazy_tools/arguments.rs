@@ -5,7 +5,7 @@ use protomcp_types::{CallTool, JsonObject, Kind, RawJson};
 
 use crate::layer::lazy_tools::meta_tool::{MAX_DESCRIBED, MAX_RESULTS};
 
-/// Those of `search_tools`.
+/// The arguments of `search_tools`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Search {
     /// Without a word: all tools are listed.
@@ -14,7 +14,7 @@ pub(super) struct Search {
     pub(super) after: String,
 }
 
-/// Those of `call_tool`.
+/// The arguments of `call_tool`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Passed {
     pub(super) name: String,
@@ -33,7 +33,7 @@ impl Search {
     }
 }
 
-/// Those of `describe_tools`: names, each once.
+/// The arguments of `describe_tools`: names, each once.
 pub(super) fn names(call: &CallTool) -> Result<Vec<String>, String> {
     let mut members = members(call, &["names"])?;
     let names = present(&mut members, "names").and_then(|names| names.to::<Vec<String>>().ok());

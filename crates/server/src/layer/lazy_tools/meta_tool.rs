@@ -17,7 +17,7 @@ pub(super) const CALL: &str = "call_tool";
 /// The most tools that one search returns.
 pub(super) const MAX_RESULTS: usize = 100;
 
-/// The most tools that are described at once.
+/// The most tools that one request describes.
 pub(super) const MAX_DESCRIBED: usize = 20;
 
 /// The texts are for models and are sent in each conversation: every word costs.

@@ -64,7 +64,7 @@ fn fields(tool: &Texts) -> [Field; 4] {
     ]
 }
 
-/// The weight of a word in a tool: that of its best field.
+/// The weight of a word in a tool: the weight of its best field.
 fn weight(word: &str, fields: &[Field]) -> u64 {
     let best = |field: &Field| {
         let likeness: Option<Likeness> = field.words.iter().filter_map(|found| likeness(word, found)).max();
@@ -88,7 +88,7 @@ mod tests {
             tool("list_issues", "List the issues of a repository.", "owner repo state"),
             tool("create_repository", "Create a new repository.", "name private"),
             tool("read_file", "Read a file from disk.", "path"),
-            tool("read_multiple_files", "Read several files at once.", "paths"),
+            tool("read_multiple_files", "Read several files together.", "paths"),
             tool("move_file", "Move or rename a file.", "source destination"),
             tool("search", "Search the web.", "query"),
             tool("getWeather", "The forecast for a city.", "city units"),

@@ -132,7 +132,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     /// Ends all requests that listen: each is answered.
     pub(super) fn end_listening(&mut self) -> Result<(), TransportError> {
         self.calls.listening.clear();
-        // The end of a stream of its own shows the end of its request.
+        // A separate stream shows the end of its request by its own end.
         let is_single_stream = self.connection.sink.delivery().is_none();
         for (id, answer) in self.session.end_listening() {
             if is_single_stream {

@@ -154,7 +154,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         }
     }
 
-    /// Sends the answer to a message that was answered at once.
+    /// Sends the answer to a message that was answered immediately.
     pub(super) fn reply(&mut self, answer: Message) -> Result<(), TransportError> {
         let id = match &answer {
             Message::Response(Response { id, .. }) => id.clone(),

@@ -1,6 +1,6 @@
 //! The replies to one call of the stateless revision: its notifications, then its answer, as values.
 //!
-//! The call is polled here, by the future of its request. It moves into a task of its own when its request is answered
+//! The call is polled here, by the future of its request. It moves into its own task when its request is answered
 //! first: when the call is parked, or continues as a task of MCP. On a connection whose calls have tasks it begins in
 //! one.
 
@@ -53,7 +53,7 @@ pub(super) struct CallReplies {
     queue: Arc<SessionQueue>,
     events: mpsc::UnboundedReceiver<Box<SessionEvent>>,
     context: Context,
-    /// `None`: it has ended, or runs in a task of its own.
+    /// `None`: it has ended, or runs in its own task.
     call: Option<Running>,
     /// The outcome, until everything before it is sent.
     ended: Option<Ended>,
@@ -273,7 +273,7 @@ impl CallReplies {
         self.spawn();
     }
 
-    /// From here on the call runs in a task of its own.
+    /// From here on the call runs in its own task.
     fn spawn(&mut self) {
         if let Some(call) = self.call.take() {
             tokio::spawn(call.map(|(context, outcome)| context.finish(outcome)));

@@ -25,7 +25,7 @@ pub(crate) struct StatelessParts {
 pub(crate) struct Carrier {
     /// Stands for the request where others have their session.
     pub(crate) session: SessionId,
-    /// True if the call runs in a task of its own from its beginning.
+    /// True if the call runs in its own task from its beginning.
     pub(crate) spawns: bool,
     /// Counts a request that came alone for its owner.
     _open: Option<OpenRequest>,
