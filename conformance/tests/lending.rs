@@ -204,20 +204,20 @@ fn a_file_without_an_sdk_is_told_the_way_to_one() {
 fn a_module_that_is_not_the_sdk_of_the_file_is_named() {
     let newer = "from protomcp import AsyncContext, tool\n";
     let concurrent = PYTHON.replace("@tool(", "@tool(concurrent=True, description=");
-    for (file, text, beside, expected) in [
-        ("tools.py", newer, None, "with --sdk bundled it runs with that of pmcp"),
-        ("tools.py", &concurrent, None, "with --sdk bundled it runs with that of pmcp"),
+    for (file, text, module, expected) in [
+        ("tools.py", newer, None, "with --sdk bundled it runs with the SDK of pmcp"),
+        ("tools.py", &concurrent, None, "with --sdk bundled it runs with the SDK of pmcp"),
         ("tools.py", PYTHON, Some("protomcp.py"), "a file protomcp.py hides the SDK"),
     ] {
         let sandbox = Sandbox::new();
         sandbox.write(file, text);
-        if let Some(name) = beside {
+        if let Some(name) = module {
             sandbox.write(name, "");
         }
         // The Python of the sandbox has the published SDK.
         let output = sandbox.pmcp(&["call", file, "add", "a=2", "b=3"]).command().output().expect("pmcp starts");
         let stderr = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && stderr.contains(expected), "{beside:?}: {stderr}");
+        assert!(!output.status.success() && stderr.contains(expected), "{module:?}: {stderr}");
     }
 }
 

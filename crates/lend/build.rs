@@ -23,7 +23,7 @@ mod embed {
 
     pub(crate) fn write() {
         let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo names the crate"));
-        // A copy of the folder inside the crate, if it was packaged, and otherwise that of the repository.
+        // A copy of the folder inside the crate, if it was packaged, and otherwise the folder of the repository.
         let sdks = [own.join("sdk"), own.join("../../sdk")].into_iter().find(|folder| folder.is_dir());
         let sdks = sdks.expect("the SDKs are in sdk/ or ../../sdk/").canonicalize().expect("a folder has a path");
 

@@ -1,4 +1,4 @@
-//! The tools of a file inside an axum application, beside its other routes; saving the file reloads them.
+//! The tools of a file inside an axum application, together with its other routes; saving the file reloads them.
 //!
 //! `cargo run -p protomcp-bridge --example embedded_in_axum -- tools.py`
 

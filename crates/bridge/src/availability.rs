@@ -12,8 +12,8 @@ use crate::dispatcher::serving::Serving;
 pub struct Availability(pub(crate) Vec<watch::Receiver<Serving>>);
 
 impl Availability {
-    /// False after every tool process has failed too often to be restarted, or the bridge has ended: calls fail at once.
-    /// True otherwise, also during a start, a restart and a reload, when calls wait.
+    /// False after every tool process has failed too often to be restarted, or the bridge has ended: calls fail
+    /// immediately. True otherwise, also during a start, a restart and a reload, when calls wait.
     #[must_use]
     pub fn is_available(&self) -> bool {
         self.0.iter().any(|worker| !matches!(*worker.borrow(), Serving::Down(_)))

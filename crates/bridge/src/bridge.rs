@@ -22,7 +22,7 @@ use crate::tool_file::ToolFile;
 /// One tool process, or several of one kind, as one MCP server. Sessions outlive the process: clients see the changes of a reload or a restart,
 /// and otherwise nothing of it.
 ///
-/// Dropping it kills the tool process at once; [`shutdown`](Self::shutdown) stops it gracefully.
+/// Dropping it kills the tool process immediately; [`shutdown`](Self::shutdown) stops it gracefully.
 #[derive(Debug)]
 pub struct Bridge {
     pub(crate) server: Server<Router<Backend>>,
@@ -49,7 +49,7 @@ impl Bridge {
     }
 
     /// Serves one client until it disconnects or [`drain`](Self::drain) is called. Any number of clients may be served
-    /// at once.
+    /// concurrently.
     ///
     /// # Errors
     /// If the connection fails.

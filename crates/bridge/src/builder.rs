@@ -251,7 +251,8 @@ impl Builder {
         self
     }
 
-    /// Sets the most unanswered requests of one session. A further one is answered with −32603 at once. Default 1024.
+    /// Sets the most unanswered requests of one session. A further one is answered with −32603 immediately. Default
+    /// 1024.
     #[must_use]
     pub fn max_pending(mut self, requests: usize) -> Self {
         self.limits.max_pending = requests.max(1);
@@ -288,7 +289,7 @@ impl Builder {
         self
     }
 
-    /// Sets a variable in the environment of the tool process, which otherwise inherits that of this one.
+    /// Sets a variable in the environment of the tool process, which otherwise inherits the environment of this one.
     #[must_use]
     pub fn env(self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         let (name, value) = (name.into(), value.into());
@@ -296,7 +297,7 @@ impl Builder {
     }
 
     /// Sets the description that the bridge gives of itself. Default: `protomcp` and the version of this crate. Its
-    /// capabilities are always those of a bridge.
+    /// capabilities are always a bridge's.
     #[must_use]
     pub fn info(mut self, info: ServerInfo) -> Self {
         self.info = info;

@@ -46,7 +46,7 @@ pub(crate) struct Calls {
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) inputs: mpsc::Sender<Message>,
     pub(crate) timeout: Duration,
-    /// `None`: that of the process in service.
+    /// `None`: the policy of the process in service.
     pub(crate) arguments: Option<ArgumentPolicy>,
     pub(crate) settings: SettingNames,
     pub(crate) metrics: Arc<Metrics>,
@@ -88,8 +88,8 @@ impl Calls {
         }
         if let Ok(CallAnswer::Task(task)) = answer {
             permit.detach();
-            // It has become a task for the client already, if it may. Tasks have a time of their own, and are cancelled
-            // when it ends.
+            // It has become a task for the client already, if it may. Tasks have their own time, and are cancelled when
+            // it ends.
             if context.continue_as_task(TASK_TERMS) {
                 time = Deadline::new(LONGEST_TASK);
             }

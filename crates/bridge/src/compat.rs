@@ -1,6 +1,6 @@
 //! Workarounds for published SDKs, which can be deleted once those are no longer in use.
 //!
-//! A process that announces itself with `SdkInfo` needs none of them. The link has one more of its own,
+//! A process that announces itself with `SdkInfo` needs none of them. The link itself has one more,
 //! `two_reader_workaround`.
 
 pub(crate) mod busy_probe;

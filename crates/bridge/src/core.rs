@@ -22,7 +22,7 @@
 //! so does a third one within a second (`pace`).
 //!
 //! Invariants: one process serves, at most one starts, and at most [`Limits::max_retiring`] finish their calls; there
-//! are never two reloads at once (a change that arrives during one is remembered, once; a start that takes long is
+//! are never two concurrent reloads (a change that arrives during one is remembered, once; a start that takes long is
 //! given up for it); a change of the files fails no call, except in immediate mode; the list becomes empty only if a
 //! process registers nothing.
 

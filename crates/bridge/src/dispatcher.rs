@@ -276,7 +276,7 @@ impl Dispatcher {
         Failure::Down { why: why.text(self.sessions.sole_owner().is_some()) }
     }
 
-    /// Reports when this process has no call in flight; at once if it has none.
+    /// Reports when this process has no call in flight; immediately if it has none.
     pub(crate) fn await_idle(&self, generation: Generation) {
         let mut state = self.lock();
         if state.scheduler.in_flight(generation) == 0 {

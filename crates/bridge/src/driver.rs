@@ -395,7 +395,7 @@ impl Driver {
         }
     }
 
-    /// Sends a request of the process to a client, in a task of its own.
+    /// Sends a request of the process to a client, in its own task.
     fn ask(&mut self, generation: Generation, question: Question) {
         let Some(process) = self.processes.get(&generation).cloned() else { return };
         if let Some(work) = self.questions.take(process, question) {
@@ -408,8 +408,8 @@ impl Driver {
         self.processes.remove(&generation);
     }
 
-    /// Stops all processes at once (close, SIGTERM, SIGKILL) and waits for each. The end of a start is awaited, too; it
-    /// removes its socket and its process.
+    /// Stops all processes concurrently (close, SIGTERM, SIGKILL) and waits for each. The end of a start is awaited,
+    /// too; it removes its socket and its process.
     async fn shut_down(mut self) {
         self.dispatcher.close();
         self.snapshot.close();

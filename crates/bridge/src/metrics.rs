@@ -22,7 +22,7 @@ mod histogram;
 
 pub(crate) use self::histogram::Histogram;
 
-/// The most tools with counters of their own.
+/// The most tools with their own counters.
 const MAX_TOOLS: usize = 200;
 
 /// The name under which all others are counted.
@@ -130,7 +130,7 @@ impl Metrics {
     #[cold]
     fn make(&self, tool: &str) -> Arc<ToolMetrics> {
         let name = if self.tools.load().len() < MAX_TOOLS { tool } else { OTHERS };
-        // Two first calls at once both use the entry that one of them makes.
+        // Two concurrent first calls both use the entry that one of them makes.
         self.tools.rcu(|tools| {
             let mut tools = BTreeMap::clone(tools);
             tools.entry(name.into()).or_default();

@@ -110,7 +110,7 @@ fn string(text: &str, quote: &str) -> (usize, bool) {
     (text.len(), is_one_line)
 }
 
-/// The statements at the beginning of lines, and those of `try` and `except`.
+/// The statements at the beginning of lines, and the statements of `try` and `except`.
 fn statements(code: &str) -> impl Iterator<Item = &str> {
     let mut is_tried = false;
     let lines = code.lines().filter(move |line| {

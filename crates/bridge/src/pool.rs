@@ -1,7 +1,7 @@
 //! The tool processes behind one list of tools, and the one that a request goes to.
 //!
-//! Each worker is a whole bridge behind the server: a core, a driver and a dispatcher of its own, with the same
-//! sessions. So a worker crashes, restarts and reloads as a single process does. The pool only chooses.
+//! Each worker is a whole bridge behind the server: its own core, driver and dispatcher, with the same sessions. So a
+//! worker crashes, restarts and reloads as a single process does. The pool only chooses.
 
 pub(crate) mod affinity;
 mod assignment;
@@ -63,9 +63,9 @@ impl Pool {
         }
     }
 
-    /// The worker for a request that needs an entry of these lists beside the tools, or a tool: it `knows` the entry, or its
-    /// process has still to send one of the lists, unless that is so for no worker. During a reload only the first ones
-    /// have the new list.
+    /// The worker for a request that needs an entry of one of these lists other than tools, or a tool: it `knows` the
+    /// entry, or its process has still to send one of the lists, unless that is so for no worker. During a reload only
+    /// the first ones have the new list.
     ///
     /// # Errors
     /// If its tool process did not start.

@@ -76,8 +76,8 @@ mod tests {
         fs::remove_file(environment(&inner.join(".venv"))).unwrap();
         let unused = format!("{}/.venv is not used, because its bin/python does not exist", inner.display());
         assert_eq!(found(), Found { python: Some(above), unused: Some(unused) });
-        let beside = environment(&inner.join(".venv"));
-        assert_eq!(found(), Found { python: Some(beside), unused: None });
+        let inner_one = environment(&inner.join(".venv"));
+        assert_eq!(found(), Found { python: Some(inner_one), unused: None });
     }
 
     #[test]

@@ -48,8 +48,8 @@ impl PythonFile {
     }
 }
 
-/// True for `run(`, and for that of the SDK or its runner. A file that calls it by another name is run by the bootstrap,
-/// which sees that.
+/// True for `run(`, and for `run` of the SDK or its runner. A file that calls it by another name is run by the
+/// bootstrap, which sees that.
 fn calls_runner(text: &str) -> bool {
     let is_of_another = text.lines().any(imports_another_run);
     text.match_indices("run").any(|(at, word)| {

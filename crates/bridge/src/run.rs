@@ -33,7 +33,7 @@ impl RunHandle {
         self.0.reload.notify_one();
     }
 
-    /// Drains: running calls finish, then the bridge ends. A second time it ends at once.
+    /// Drains: running calls finish, then the bridge ends. A second time it ends immediately.
     pub fn stop(&self) {
         self.0.stops.send_modify(|stops| *stops = stops.saturating_add(1));
     }

@@ -126,7 +126,7 @@ pub(crate) struct ShownTools {
 }
 
 impl ShownTools {
-    /// Those of the snapshot before the first start.
+    /// The tools of the snapshot before the first start.
     pub(crate) fn new(snapshot: Arc<Snapshot>) -> Self {
         Self { snapshot, is_first: true }
     }

@@ -112,7 +112,7 @@ impl ToolFile {
         !self.path.is_dir() || CargoProject::of(&self.path).is_some()
     }
 
-    /// The files of the program: the sources beside the file, or those of its Cargo project.
+    /// The files of the program: the sources next to the file, or the sources of its Cargo project.
     pub fn watch(&self) -> Watch {
         match CargoProject::of(&self.path) {
             Some(project) => {
@@ -123,14 +123,14 @@ impl ToolFile {
         }
     }
 
-    /// The sources beside the target of a link, without the target itself, which [`watch`](Self::watch) follows: interpreters
-    /// look for modules there. `None` for a file, and for a link to one among the files of `watch`.
+    /// The sources next to the target of a link, without the target itself, which [`watch`](Self::watch) follows:
+    /// interpreters look for modules there. `None` for a file, and for a link to one among the files of `watch`.
     pub fn watch_target(&self) -> Option<Watch> {
         let watch = self.watch();
         let (target, root) = (self.path.canonicalize().ok()?, watch.root.canonicalize().ok()?);
         let is_elsewhere = !target.starts_with(root) && CargoProject::of(&self.path).is_none();
         let directory = target.parent().filter(|_| is_elsewhere)?;
-        Some(Watch::directory(directory, Filter::beside(&target)))
+        Some(Watch::directory(directory, Filter::next_to(&target)))
     }
 
     /// The extension of the files to watch; `None` if the file has none.

@@ -131,9 +131,9 @@ pub(crate) enum Check {
     },
     /// A tool with an output schema sends structured content.
     StructuredMissing,
-    /// Structured content has a text beside it.
+    /// Structured content comes with a text.
     TextMissing,
-    /// Beside structured content there is nothing that only the content has.
+    /// The content has nothing that the structured content lacks.
     ContentHidden,
     /// An error of a tool with an output schema has structured content that matches it, or there is no such schema.
     ErrorStructured,

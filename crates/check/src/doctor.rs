@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// The longest path of a socket on Linux, in bytes, with its end.
 const SOCKET_PATH: usize = 107;
-/// The watches that a project of usual size needs, with those of an editor beside it.
+/// The watches that a project of usual size needs, including the watches of an editor.
 const WATCHES: u64 = 8192;
 /// The descriptors that a tool with some connections needs.
 const OPEN_FILES: u64 = 256;
@@ -89,7 +89,7 @@ pub enum Sdk {
     Found(String),
     /// None, and the bridge lends one.
     Lent,
-    /// That of another project: the file is an MCP server by itself.
+    /// The SDK of another project: the file is an MCP server by itself.
     Other,
     /// None.
     Missing {
@@ -344,8 +344,8 @@ fn watches(allowed: u64, needed: u64) -> Diagnosis {
 fn instances(allowed: u64) -> Diagnosis {
     let fix = "sudo sysctl fs.inotify.max_user_instances=512, or use --poll 1s";
     match allowed {
-        0..16 => doubtful("watchers", format!("{allowed} programs may watch files at once"), fix),
-        _ => good("watchers", format!("{allowed} programs may watch files at once")),
+        0..16 => doubtful("watchers", format!("{allowed} programs may watch files concurrently"), fix),
+        _ => good("watchers", format!("{allowed} programs may watch files concurrently")),
     }
 }
 

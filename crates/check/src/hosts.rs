@@ -165,8 +165,8 @@ impl HostSelection {
         self.0.is_empty()
     }
 
-    /// The rules that apply: those of the hosts, of the APIs behind them, and of MCP itself. Without hosts: those of all
-    /// hosts that cost more than one tool.
+    /// The rules that apply: the rules of the hosts, of the APIs behind them, and of MCP itself. Without hosts: the
+    /// rules of all hosts that cost more than one tool.
     pub(crate) fn rules(&self) -> impl Iterator<Item = &'static HostRule> {
         let apis = |id: &String| hosts().iter().find(|host| host.id == *id).map(|host| host.apis.clone());
         let behind: Vec<String> = self.0.iter().filter_map(apis).flatten().collect();

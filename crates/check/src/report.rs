@@ -1,4 +1,4 @@
-//! The report of `pmcp validate`: its own rules, those of hosts, and the tokens of each tool.
+//! The report of `pmcp validate`: its own rules, the rules of hosts, and the tokens of each tool.
 //!
 //! The lines and members of the rules that it has always had stay as they were (protomcp wire 5.3); findings of hosts and
 //! tokens follow them.
@@ -41,7 +41,7 @@ pub struct ToolStatus {
 pub struct Report {
     /// The tools in their order.
     pub tools: Vec<ToolStatus>,
-    /// The errors, those of the definitions themselves first. Without any, the tools pass.
+    /// The errors, the errors of the definitions themselves first. Without any, the tools pass.
     pub errors: Vec<Issue>,
     /// The findings about hosts, the worst first. Those that are errors are among the errors, too.
     pub findings: Vec<Finding>,

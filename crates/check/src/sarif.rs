@@ -1,4 +1,4 @@
-//! The report as SARIF 2.1.0, which code scanning services show beside the changed files.
+//! The report as SARIF 2.1.0, which code scanning services show next to the changed files.
 
 use std::fmt::Write;
 

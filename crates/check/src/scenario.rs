@@ -1,7 +1,7 @@
 //! Scenarios: steps with a server, and what is expected of each, as a value read from YAML.
 //!
 //! `run` carries a scenario out over a session; everything that decides (variables, comparisons, reports) is a pure
-//! function beside it. `docs/scenarios.md` describes the format.
+//! function next to it. `docs/scenarios.md` describes the format.
 
 mod difference;
 mod duration_text;
@@ -44,7 +44,7 @@ pub struct Scenario {
     /// Words by which scenarios are chosen.
     #[serde(default, deserialize_with = "null_as_default")]
     pub tags: Vec<String>,
-    /// The time of each step that has none of its own.
+    /// The time of each step that does not set one.
     #[serde(default = "usual", deserialize_with = "timeout")]
     pub timeout: Duration,
     /// The roots of the client at the beginning. `None`: it offers none.

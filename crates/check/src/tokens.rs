@@ -1,6 +1,6 @@
 //! An estimate of the tokens that a definition or a result costs.
 //!
-//! Each model has a tokenizer of its own, and several are not published. A quarter of the bytes is close enough to compare
+//! Each model has its own tokenizer, and several are not published. A quarter of the bytes is close enough to compare
 //! tools with each other.
 
 /// The method of [`tokens`], for people.

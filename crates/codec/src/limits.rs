@@ -12,7 +12,7 @@ pub struct Limits {
     /// Default 256 MiB.
     pub max_payload: u64,
     /// The most bytes of one oversized frame or payload that are skipped. Beyond it the stream is abandoned: waiting
-    /// for so many bytes would cost more than a new tool process.
+    /// for that many bytes would cost more than a new tool process.
     ///
     /// Default 4 GiB, more than a length prefix can express, so only a raw payload can exceed it.
     pub max_skip: u64,

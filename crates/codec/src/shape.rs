@@ -24,7 +24,7 @@ static PLAIN: Shape = Shape { lists: &[], inner: &[] };
 static NAMES: Shape = Shape { lists: &[1], inner: &[] };
 /// A list of plain messages.
 static ITEMS: Shape = Shape { lists: &[1], inner: &[(1, &PLAIN)] };
-/// The same, with an error beside it.
+/// The same, with an error next to it.
 static ITEMS_OR_ERROR: Shape = Shape { lists: &[1], inner: &[(1, &PLAIN), (100, &PLAIN)] };
 static NAMES_OR_ERROR: Shape = Shape { lists: &[1], inner: &[(100, &PLAIN)] };
 static CALL_RESULT: Shape = Shape { lists: &[3, 4], inner: &[(5, &PLAIN)] };

@@ -178,13 +178,13 @@ impl Varint {
     }
 }
 
-/// The longest request id that is kept, in bytes. Ours have a dozen, those of SDKs up to 36.
+/// The longest request id that is kept, in bytes. Ours have a dozen, the ids of SDKs up to 36.
 const MAX_ID: u64 = 256;
 
 /// Field number of `request_id` in the envelope.
 const REQUEST_ID: u32 = 14;
 
-/// Field number of `context` in the envelope, the only message in it beside the oneof.
+/// Field number of `context` in the envelope, the only message in it outside the oneof.
 const CONTEXT: u32 = 103;
 
 /// Field number of `raw_header` in the envelope.

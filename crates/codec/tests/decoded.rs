@@ -62,7 +62,7 @@ fn taken<T>(act: impl FnOnce() -> T) -> (T, usize, usize) {
     (outcome, (most - before).cast_unsigned(), (after - before).max(0).cast_unsigned())
 }
 
-/// So many times the same entry in field `number` of a member of the envelope.
+/// The same entry a number of times in field `number` of a member of the envelope.
 fn list(member: u32, number: u32, entry: &[u8], count: usize) -> Vec<u8> {
     inside(member, &inside(number, entry).repeat(count))
 }

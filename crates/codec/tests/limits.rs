@@ -58,7 +58,7 @@ fn question() -> Envelope {
 fn a_frame_of_200_mib_is_skipped_in_little_memory() {
     let size = 200 << 20;
     let mut reader = Reader::new();
-    // Field 6, `call_result`, of the whole size but the six bytes of the id behind it and the six of its own head.
+    // Field 6, `call_result`, of the whole size but the six bytes of the id behind it and the six of its head.
     reader.read(&u32::try_from(size).unwrap().to_be_bytes());
     let mut head = vec![0x32];
     prost::encoding::encode_varint(size as u64 - 11, &mut head);

@@ -1,5 +1,5 @@
 //! The tests of this crate: each module is one topic, and all are one program, so that they are linked once.
-//! `decoded` is a program beside it, because its allocator counts.
+//! `decoded` is a separate program, because its allocator counts.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -58,7 +58,7 @@ pub fn servers(text: &str, format: Format, keys: &[&str]) -> Result<Vec<(String,
 }
 
 /// The JSON of a text that may have comments, and commas after the last member: both become white space, so that the
-/// positions are those of the text.
+/// positions are the positions in the text.
 ///
 /// # Errors
 ///

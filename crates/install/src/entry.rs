@@ -13,7 +13,7 @@ pub enum Server {
         program: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Environment variables beside those that the host passes on.
+        /// Environment variables in addition to those that the host passes on.
         env: Vec<(String, String)>,
     },
     /// A server over Streamable HTTP.

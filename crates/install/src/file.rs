@@ -1,8 +1,8 @@
 //! Reads and replaces files of others.
 //!
-//! A file is replaced as a whole: the new text is written beside it and renamed over it, so that no reader sees half of it.
-//! A link is followed, so that it stays a link. Owner and permissions stay. A file that changed since it was read is not
-//! replaced.
+//! A file is replaced as a whole: the new text is written next to it and renamed over it, so that no reader sees half
+//! of it. A link is followed, so that it stays a link. Owner and permissions stay. A file that changed since it was
+//! read is not replaced.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -81,7 +81,7 @@ impl ConfigFile {
 
     /// The copy of the file before the first change.
     pub(crate) fn backup(&self) -> PathBuf {
-        beside(&self.path, ".pmcp-backup")
+        sibling(&self.path, ".pmcp-backup")
     }
 
     /// Copies the file, unless there is a copy already.
@@ -135,7 +135,7 @@ impl ConfigFile {
 
     /// Writes a file in this file's directory, with this file's owner and permissions.
     fn write_next_to(&self, target: &Path, text: &str) -> Result<(), FileError> {
-        let draft = beside(&self.path, &format!(".pmcp-{}", std::process::id()));
+        let draft = sibling(&self.path, &format!(".pmcp-{}", std::process::id()));
         let written = self.draft(&draft, text).and_then(|()| {
             self.check_unchanged()?;
             fs::rename(&draft, target).map_err(FileError::io("replace", target))
@@ -159,7 +159,7 @@ impl ConfigFile {
     }
 }
 
-/// The lock that some hosts hold while they write: a directory beside the file.
+/// The lock that some hosts hold while they write: a directory next to the file.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock(PathBuf);
 
@@ -167,7 +167,7 @@ impl DirectoryLock {
     /// Waits for the lock, no longer than five seconds.
     pub(crate) fn take(path: &Path) -> Result<Option<Self>, FileError> {
         let path = behind_links(path);
-        let lock = beside(&path, ".lock");
+        let lock = sibling(&path, ".lock");
         let started = Instant::now();
         loop {
             match fs::create_dir(&lock) {
@@ -242,7 +242,7 @@ fn behind_links(path: &Path) -> PathBuf {
     path
 }
 
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
     path.with_file_name(name)

@@ -58,7 +58,7 @@ pub(crate) enum Part {
 pub enum Scope {
     /// That for all projects of the user.
     User,
-    /// That of a project in this directory.
+    /// The file of a project in this directory.
     Project(String),
 }
 

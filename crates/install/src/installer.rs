@@ -167,8 +167,8 @@ impl Installer {
     ///
     /// # Errors
     ///
-    /// Those of [`prepare`](Self::prepare), and the file cannot be written or was changed by another program at the same
-    /// moment.
+    /// The errors of [`prepare`](Self::prepare), and the file cannot be written or was changed by another program at
+    /// the same moment.
     pub fn apply(&self, host: &Host, scope: &Scope, action: &Action) -> Result<Edit, InstallError> {
         let path = self.path(host, scope)?;
         let lock = self.environment.resolve(LOCK).ok_or(InstallError::NoFile(host.label))?;

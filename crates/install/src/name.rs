@@ -8,7 +8,7 @@ const LONGEST: usize = 16;
 /// The longest name that is accepted if the user chooses one.
 const LIMIT: usize = 64;
 
-/// Names with a meaning of their own in some host.
+/// Names with a special meaning in some host.
 const RESERVED: &[&str] = &["workspace", "computer-use", "claude-in-chrome"];
 
 /// A name that some host refuses.
@@ -31,7 +31,7 @@ pub fn name_for(text: &str) -> String {
 ///
 /// # Errors
 ///
-/// The name is empty, too long, has other characters, or has a meaning of its own in some host.
+/// The name is empty, too long, has other characters, or has a special meaning in some host.
 pub fn check_name(name: &str) -> Result<(), InvalidName> {
     let invalid = |reason| Err(InvalidName { name: name.to_owned(), reason });
     if name.is_empty() || name.len() > LIMIT {

@@ -160,7 +160,7 @@ fn a_broken_file_is_left_alone_and_its_mistake_named() {
         ("gemini", "{\"a\": 1,}", "line 1, column 9: there is a comma before this bracket"),
         ("vscode", "{\n  \"a\": /* ", "line 2, column 8: this comment has no end"),
         ("codex", "a = 1\nb = = 2\n", "line 2, column 5: "),
-        ("codex", "mcp_servers = { a = { command = \"x\" } }\n", "mcp_servers has no place for a table of its own"),
+        ("codex", "mcp_servers = { a = { command = \"x\" } }\n", "mcp_servers cannot hold a separate table"),
     ] {
         let user = User::new();
         let path = user.write(id, text);
@@ -211,7 +211,7 @@ fn changes_of_others_stay() {
     let path = user.write("claude-code", "{\n  \"numStartups\": 3\n}\n");
     user.install("claude-code", "tools").expect("it fits");
     user.install("claude-code", "more").expect("it fits");
-    // The host writes its state, in a layout of its own, and the user adds a server.
+    // The host writes its state, in its own layout, and the user adds a server.
     let mut state: serde_json::Value = serde_json::from_str(&read(&path)).expect("it is JSON");
     state["numStartups"] = 4.into();
     state["mcpServers"]["theirs"] = serde_json::json!({"command": "npx"});

@@ -24,7 +24,7 @@ pub struct Bundles {
 }
 
 impl Bundles {
-    /// Those of this repository, as they were when this crate was built.
+    /// The SDKs of this repository, as they were when this crate was built.
     #[cfg(feature = "bundled")]
     pub const OWN: Self = Self { python: PYTHON, node: NODE };
 }

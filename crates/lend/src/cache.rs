@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::bundle::Bundle;
 use crate::error::LendError;
 
-/// The folder of compiled files beside those of Python.
+/// The folder of compiled files, next to the files of Python.
 const COMPILED: &str = "__pycache__";
 
 /// Versions of an SDK that are kept; with one more, the oldest is deleted.
@@ -128,7 +128,7 @@ fn has(path: &Path, bytes: &[u8], buffer: &mut Vec<u8>) -> bool {
     file.take(most).read_to_end(buffer).is_ok() && *buffer == bytes
 }
 
-/// Writes a file beside, and renames it.
+/// Writes a file under a temporary name, and renames it.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), LendError> {
     static WRITTEN: AtomicU64 = AtomicU64::new(0);
     let folder = path.parent().expect("a file is in a folder");

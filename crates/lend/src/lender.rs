@@ -44,7 +44,7 @@ impl Lender {
     /// less than a millisecond. `present` is the present value of a variable.
     ///
     /// # Errors
-    /// See [`LendError`]. With [`SdkSource::Auto`] the interpreter may still have an SDK of its own.
+    /// See [`LendError`]. With [`SdkSource::Auto`] the interpreter may still have its own SDK.
     pub fn lend(
         &self,
         runtime: Runtime,

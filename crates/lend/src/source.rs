@@ -9,7 +9,7 @@ pub enum SdkSource {
     /// The one that is installed for the file, and otherwise the bundled one.
     #[default]
     Auto,
-    /// The bundled one, even if another is installed. A module of that name beside the file still comes first.
+    /// The bundled one, even if another is installed. A module of that name next to the file still comes first.
     Bundled,
     /// The one that is installed. Nothing is lent.
     Installed,
@@ -29,7 +29,7 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// The runtime of JavaScript that a program is: Node, unless its name is that of another one.
+    /// The runtime of JavaScript that a program is: Node, unless its name is the name of another one.
     #[must_use]
     pub fn of_javascript(program: &OsStr) -> Self {
         match Path::new(program).file_stem().and_then(OsStr::to_str) {

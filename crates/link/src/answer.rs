@@ -1,4 +1,4 @@
-//! An answer as received: a message, possibly with its large fields beside it.
+//! An answer as received: a message, possibly with its large fields next to it.
 //!
 //! A large field stays compressed until the caller asks for it, so inflating a hundred megabytes happens in the
 //! caller's task and never blocks the link.

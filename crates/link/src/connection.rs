@@ -99,7 +99,7 @@ impl Connection {
         self.call_with(now, call, Envelope::new("", request), timeout);
     }
 
-    /// Sends a request like [`call`](Self::call), with the other fields of its envelope. The id is that of the call. An
+    /// Sends a request like [`call`](Self::call), with the other fields of its envelope. The id is the call's. An
     /// envelope without a message is not sent and has no answer.
     pub fn call_with(&mut self, now: Instant, call: CallId, mut envelope: Envelope, timeout: Duration) {
         if let Some(error) = self.refusal() {
@@ -174,8 +174,8 @@ impl Connection {
     }
 
     /// Sends a ping when the process has been silent for [`Config::ping_interval`], for one that answers pings at any
-    /// time. If nothing arrives within [`Config::ping_timeout`] more, the link closes with [`Closed::Silent`]. While the
-    /// process works on requests, [`Notice::Silent`] follows instead, once. Handshakes have times of their own.
+    /// time. If nothing arrives within [`Config::ping_timeout`] more, the link closes with [`Closed::Silent`]. While
+    /// the process works on requests, [`Notice::Silent`] follows instead, once. Handshakes have their own time limits.
     pub fn keep_alive(&mut self, now: Instant) {
         self.liveness.begin(now);
     }
@@ -228,7 +228,7 @@ impl Connection {
         self.decoder.want()
     }
 
-    /// True if the owner should continue to read. False while so many replies wait to be written
+    /// True if the owner should continue to read. False while as many replies wait to be written
     /// ([`Config::max_unwritten`]) that a peer which sends only requests would exhaust memory.
     pub fn may_read(&self) -> bool {
         self.outbox.replies() < self.config.max_unwritten

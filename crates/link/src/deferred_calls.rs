@@ -1,6 +1,6 @@
 //! Requests that wait for the end of a handshake.
 //!
-//! They are encoded at once, so that their size counts and a request that is too large fails immediately.
+//! They are encoded immediately, so that their size counts and a request that is too large fails immediately.
 
 use std::collections::VecDeque;
 

@@ -65,7 +65,7 @@ where
 /// before anything is written in return. Events that `filter` returns go to the owner.
 ///
 /// The filter runs on the link's own task, so it must neither wait nor panic. Answers and progress do not pass through
-/// it, since they have receivers of their own.
+/// it, since they have their own receivers.
 ///
 /// # Panics
 /// Like [`drive`].
@@ -163,7 +163,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     async fn run(mut self) {
         let mut timer = pin!(tokio::time::sleep(IDLE));
         poll_fn(|cx| self.poll(cx, timer.as_mut())).await;
-        // Frames that are ready, such as the last cancellations, are sent if the socket accepts them at once.
+        // Frames that are ready, such as the last cancellations, are sent if the socket accepts them immediately.
         poll_fn(|cx| Poll::Ready(self.write(cx))).await;
         let Self { io, commands, event_sender, waiting, .. } = self;
         // In this order: the peer sees the end of its input, late callers fail, and the owner is notified.

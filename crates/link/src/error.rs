@@ -28,7 +28,7 @@ pub enum CallError {
         size: u64,
         /// The exceeded limit, in bytes.
         limit: u64,
-        /// It is the limit of a frame, and not that of a whole answer.
+        /// It is the limit of a frame, and not the limit of a whole answer.
         is_of_frame: bool,
     },
     /// The lists in the answer have more entries than this side accepts. It was not decoded; the link stays open.

@@ -102,7 +102,7 @@ impl Options {
     /// Called when the process answers the call with a task, before later messages of the process are handled. The
     /// answer itself may reach the caller much later, since its task must be woken first.
     ///
-    /// The listener runs on the link's own task, like that of [`Options::on_progress`].
+    /// The listener runs on the link's own task, like the listener of [`Options::on_progress`].
     pub fn on_task(mut self, listener: impl FnOnce() + Send + 'static) -> Self {
         self.listeners.on_task = Some(Box::new(listener));
         self

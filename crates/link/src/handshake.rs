@@ -27,7 +27,7 @@ use crate::event::{Handshake, Middleware, Phase};
 pub(crate) enum Registration {
     /// The registration belongs to the handshake.
     Noted,
-    /// No handshake is open: the registration joins those of the last one.
+    /// No handshake is open: the registration joins the registrations of the last one.
     Late(Middleware),
     /// There are too many registrations, or the name is too long.
     Refused,

@@ -1,6 +1,6 @@
 //! A unix socket that wakes its driver only for incoming bytes.
 //!
-//! tokio's own stream registers for both directions at once. On a unix socket the system then reports room for writing
+//! tokio's own stream registers for both directions together. On a unix socket the system then reports room for writing
 //! each time the peer has read, so every call woke the driver twice more than needed. This type registers for reading;
 //! it registers for writing only while a write finds no room.
 

@@ -1,5 +1,5 @@
 //! The tests of this crate: each module is one topic, and all are one program, so that they are linked once.
-//! `memory` is a program beside it, because it reads the memory of its process.
+//! `memory` is a separate program, because it reads the memory of its process.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,4 +1,4 @@
-//! The vectors of the envelope protocol: bytes beside JSON, for any implementation (`conformance/vectors/README.md`).
+//! The vectors of the envelope protocol: bytes next to JSON, for any implementation (`conformance/vectors/README.md`).
 
 mod conversation;
 mod form;
@@ -119,7 +119,7 @@ fn envelopes_are_read_and_written() {
         kinds.insert(envelope.name());
         assert_eq!(form.json("Envelope", &envelope), vector["envelope"], "{name}");
         if !vector["read_only"].as_bool().unwrap_or_default() {
-            // The order of fields is free, so the bytes of this writer are compared in that of their numbers.
+            // The order of fields is free, so the bytes of this writer are compared in the order of their numbers.
             assert_eq!(form.canonical(&envelope), bytes, "{name}");
             assert_eq!(envelope.encoded_len(), bytes.len(), "{name}");
         }

@@ -24,8 +24,8 @@ pub(crate) struct Describer {
 }
 
 impl Describer {
-    /// Describes a violated keyword of a schema, in a line for each unknown member and one for anything else, but no more
-    /// than so many.
+    /// Describes a violated keyword of a schema, in a line for each unknown member and one for anything else, but no
+    /// more than `most`.
     pub(crate) fn describe(
         &self,
         schema: &Value,
@@ -36,7 +36,7 @@ impl Describer {
         match error.kind() {
             ValidationErrorKind::AdditionalProperties { unexpected }
             | ValidationErrorKind::UnevaluatedProperties { unexpected } => unknown(schema, unexpected, most),
-            // An object that allows no members: the path is that of the object.
+            // An object that allows no members: the path is the path of the object.
             ValidationErrorKind::FalseSchema if schema.is_object() && value.is_object() => {
                 let members = value.as_object().into_iter().flatten().take(most);
                 let members: Vec<String> = members.map(|(name, _)| name.clone()).collect();
@@ -78,7 +78,7 @@ impl Describer {
         format!("must not match {}{}", begin(schema), self.got(value))
     }
 
-    /// Describes a value that fits more than one schema of those of which it must fit one.
+    /// Describes a value that fits more than one schema of several of which it must fit one.
     pub(crate) fn ambiguous(&self, value: &Value) -> String {
         format!("matches more than one of the allowed forms{}", self.got(value))
     }
@@ -156,7 +156,7 @@ fn described(schema: &Value, name: &str) -> String {
     }
 }
 
-/// The member that is probably the missing one under a wrong name. Where unknown members are faults of their own, the
+/// The member that is probably the missing one under a wrong name. Where unknown members are separate faults, the
 /// description of that fault says so.
 fn misspelt(schema: &Value, value: &Value, name: &str) -> String {
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) || name.len() < SHORTEST {

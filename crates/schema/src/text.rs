@@ -13,7 +13,7 @@ pub(crate) fn begin(text: &(impl fmt::Display + ?Sized)) -> String {
     beginning.into()
 }
 
-/// A text that takes no more than so many bytes, and fails at more.
+/// A text that takes no more than this many bytes, and fails at more.
 pub(crate) struct Beginning {
     text: String,
     most: usize,

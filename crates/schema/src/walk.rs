@@ -1,9 +1,9 @@
 //! Finds the faults of a value that does not match its schema, in a bounded number of steps.
 //!
-//! A list of all errors cannot explain a value: it holds the errors of each branch of each union, with those of the
-//! unions inside it, so that a value of 300 bytes can have gigabytes of them. The walk compares each value with each schema
-//! once. It goes into a branch of a union only if the surface of the value, which is the value and the members next to it,
-//! does not tell the branch apart: a tree of tagged nodes is walked along its tags.
+//! A list of all errors cannot explain a value: it holds the errors of each branch of each union, with the errors of
+//! the unions inside it, so that a value of 300 bytes can have gigabytes of them. The walk compares each value with
+//! each schema once. It goes into a branch of a union only if the surface of the value, which is the value and the
+//! members next to it, does not tell the branch apart: a tree of tagged nodes is walked along its tags.
 //!
 //! The library judges single keywords. The walk knows the keywords that apply schemas to parts of a value; where it meets
 //! one that it does not know, it claims nothing.
@@ -87,7 +87,7 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk of no more than so many comparisons.
+    /// A walk of no more than this many comparisons.
     pub(crate) fn new(root: &'a Value, draft: Draft, steps: usize) -> Self {
         Self {
             draft,
@@ -110,7 +110,7 @@ impl<'a> Walk<'a> {
         self.steps
     }
 
-    /// The lines that describe a fault, no more than so many.
+    /// The lines that describe a fault, no more than `most`.
     pub(crate) fn describe(&mut self, fault: Fault<'_, 'a>, quote: Quote, most: usize) -> Vec<String> {
         let describer = Describer { quote };
         let Some(first) = fault.assertion() else { return Vec::new() };
@@ -167,7 +167,7 @@ impl<'a> Walk<'a> {
         };
         let refers = schema.contains_key("$ref");
         if refers && matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7) {
-            // Earlier drafts ignore what stands beside a reference.
+            // Earlier drafts ignore what stands next to a reference.
             self.refer(pair, schema, &mut found);
             return found.build();
         }

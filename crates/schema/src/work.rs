@@ -35,8 +35,8 @@ const IN_PLACE: [&str; 13] = [
     "contentSchema",
 ];
 
-/// The comparisons that one member or element of a value can take, at most: those of each schema that applies to it, and
-/// again of each for what is inside of it.
+/// The comparisons that one member or element of a value can take, at most: the comparisons of each schema that applies
+/// to it, and again of each for what is inside of it.
 ///
 /// # Errors
 /// If they are too many, or cannot be counted, in words.

@@ -1,8 +1,8 @@
 //! Runs a command under supervision: `cargo run --example watch_over -- sh -c 'echo hello; sleep 100'`.
 //!
 //! Prints what the command does. Ctrl-C stops it politely, a second one kills it; and if this program itself is killed
-//! with SIGKILL, nothing of the command stays behind (with `--no-guardian`, only the command itself dies then). The exit
-//! code is that of the command.
+//! with SIGKILL, nothing of the command stays behind (with `--no-guardian`, only the command itself dies then). The
+//! exit code is the exit code of the command.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 

@@ -173,7 +173,7 @@ pub enum Guardian {
     /// Another program that begins with [`run_if_requested`](crate::guardian::run_if_requested), such as `pmcp`.
     /// A name without a slash is looked up in `PATH`.
     Program(PathBuf),
-    /// No guardian: a process group of its own and, on Linux, the parent-death signal.
+    /// No guardian: a separate process group and, on Linux, the parent-death signal.
     ///
     /// Two cases remain: when the bridge is killed with SIGKILL, only the direct child dies with it; when the process
     /// is stopped, its descendants in other process groups survive.

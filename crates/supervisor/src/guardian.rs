@@ -4,8 +4,8 @@
 //! therefore executes its own program once more, as a guardian, and the guardian starts the tool process. The guardian
 //!
 //! - leads its own session, so a terminal's Ctrl-C reaches neither it nor the tool process;
-//! - is the subreaper of everything below it: a descendant stays a descendant even in a session of its own or after a
-//!   double fork;
+//! - is the subreaper of everything below it: a descendant stays a descendant even in its own session or after a double
+//!   fork;
 //! - holds one end of a socket whose other end only the bridge has. The end of that stream, for any reason, means that
 //!   the bridge is gone: the guardian stops and kills every descendant, and exits;
 //! - reports the start and the exact end of the tool process through the same socket, and sends the signals that the
@@ -19,7 +19,7 @@
 //! and every process with the path of the socket in its environment.
 //!
 //! It does not reach processes that others start on the tool's behalf (`systemd-run`, `docker`), processes of other
-//! users (`sudo`) unless it runs as root, and, if bridge and guardian are killed at once, the descendants of the tool
+//! users (`sudo`) unless it runs as root, and, if bridge and guardian are killed together, the descendants of the tool
 //! process. It exits 10 s after it has killed everything even if the kernel still holds a process, which then ends when
 //! the kernel releases it.
 
@@ -36,7 +36,7 @@ mod socket_cleanup;
 
 static OFFERED: AtomicBool = AtomicBool::new(false);
 
-/// Runs as a guardian and exits, if this process was started as one; otherwise returns at once.
+/// Runs as a guardian and exits, if this process was started as one; otherwise returns immediately.
 ///
 /// Call it first in `main`, before any thread, runtime or open file: a guardian must be small, and it closes every
 /// descriptor it inherited. The call also makes [`Guardian::CurrentExe`](crate::command::Guardian::CurrentExe) the

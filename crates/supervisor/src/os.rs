@@ -107,7 +107,7 @@ mod linux {
         while rustix::io::read(children, &mut buffer).is_ok_and(|count| count > 0) {}
     }
 
-    /// Closes the inherited descriptors from `first` to `last`. Only for a guardian, before it opens any of its own.
+    /// Closes the inherited descriptors from `first` to `last`. Only for a guardian, before it opens descriptors itself.
     pub(crate) fn close_descriptors(first: u32, last: u32) {
         if first > last {
             return;

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// Longer times are cut, so that they can be added to any moment.
 pub(crate) const LONGEST: Duration = Duration::from_secs(10 * 366 * 24 * 3600);
 
-/// The timeouts between the steps of a stop. Those of more than ten years are cut.
+/// The timeouts between the steps of a stop. Timeouts of more than ten years are cut.
 ///
 /// The steps are: close the link, SIGTERM to the group, SIGKILL to everything. See
 /// [`Lifecycle`](crate::lifecycle::Lifecycle).

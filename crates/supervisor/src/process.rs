@@ -16,7 +16,7 @@ use crate::policy::StopPolicy;
 
 /// A running process and its descendants.
 ///
-/// Dropping it kills them all at once, without a runtime. With a guardian the drop waits until they are gone
+/// Dropping it kills them all immediately, without a runtime. With a guardian the drop waits until they are gone
 /// (milliseconds, at most half a second); without one it only sends the signals.
 #[derive(Debug)]
 pub struct Process {
@@ -71,13 +71,13 @@ impl Process {
         self.pipes.take()
     }
 
-    /// Begins a stop: [`Event::CloseLink`], then SIGTERM, then SIGKILL. Returns at once; [`Event::Exited`] follows.
+    /// Begins a stop: [`Event::CloseLink`], then SIGTERM, then SIGKILL. Returns immediately; [`Event::Exited`] follows.
     /// Further calls have no effect.
     pub fn stop(&self) {
         self.raise(DesiredState::Stop);
     }
 
-    /// Kills the process and its descendants, without waiting. Returns at once; [`Event::Exited`] follows.
+    /// Kills the process and its descendants, without waiting. Returns immediately; [`Event::Exited`] follows.
     pub fn kill(&self) {
         self.kill_handle.kill();
         self.raise(DesiredState::Kill);

@@ -85,7 +85,7 @@ impl Restart {
         self.due = None;
     }
 
-    /// The cause may have been fixed, by a save for example: resets all failures, so the next start may be at once.
+    /// The cause may have been fixed, by a save for example: resets all failures, so the next start may be immediate.
     pub fn retry(&mut self) {
         self.failures = 0;
         self.due = None;

@@ -1,4 +1,4 @@
-//! Prints what changes beside a file: `cargo run -p protomcp-watch --example watch -- tools.py`.
+//! Prints what changes next to a file: `cargo run -p protomcp-watch --example watch -- tools.py`.
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
 use protomcp_watch::{Watch, WatchError, Watcher};

@@ -14,7 +14,7 @@ const SOURCES: [&str; 41] = [
     "scala", "swift", "ts", "tsx", "v", "vb", "zig",
 ];
 
-/// Those of files that say how a program is built or started, and not its language.
+/// The names of files that say how a program is built or started, and not its language.
 const MANIFESTS: [&str; 5] = ["csproj", "fsproj", "mod", "sh", "toml"];
 
 /// The extensions of programs that another program runs.
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// The root of the watch, and those of the files that it selects.
+    /// The root of the watch, and the roots of the files that it selects.
     fn watched(words: &str, current: &Path, is_project: bool, files: &[&str]) -> Option<(PathBuf, Vec<String>)> {
         let words: Vec<OsString> = words.split(' ').map(OsString::from).collect();
         let watch = of_command(&words, current, is_project)?;

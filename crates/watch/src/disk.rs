@@ -196,7 +196,7 @@ mod tests {
             fs::write(&path, "new").unwrap();
             assert!(is_newer(&path, moment), "round {round}");
             let elapsed = SystemTime::now().duration_since(moment).unwrap();
-            assert!(elapsed < Duration::from_secs(3600), "the clock is that of files: {elapsed:?}");
+            assert!(elapsed < Duration::from_secs(3600), "the clock is the clock of files: {elapsed:?}");
         }
     }
 

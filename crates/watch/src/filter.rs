@@ -32,18 +32,18 @@ impl Filter {
         Self::default()
     }
 
-    /// Selects the files of a program that starts at `entry`: files of the same language beside it, and the file
+    /// Selects the files of a program that starts at `entry`: files of the same language next to it, and the file
     /// itself.
     ///
     /// Some languages mix several extensions (TypeScript and JavaScript; Rust with its manifests); for all others it is
     /// the extension of the file itself. Data files are left out on purpose: tools write them, and a tool that restarts
-    /// because of its own output never rests.
+    /// because of its output never rests.
     pub fn source(entry: &Path) -> Self {
         Self::new().always(entry).family_of(entry)
     }
 
     /// Selects the other files of a program that starts at `entry`, for an entry that is watched where it is named.
-    pub fn beside(entry: &Path) -> Self {
+    pub fn next_to(entry: &Path) -> Self {
         Self { except: Some(entry.to_owned()), ..Self::new().family_of(entry) }
     }
 
@@ -137,7 +137,7 @@ impl Filter {
         self.always = files;
     }
 
-    /// By-products of editors need no list: their extension is not that of a source file (`4913`, `tools.py~`,
+    /// By-products of editors need no list: their extension is not the extension of a source file (`4913`, `tools.py~`,
     /// `tools.py.swp`, `tools.py.tmp~`, `tools.py___jb_tmp___`), or the name is hidden (`.#tools.py`, `.tools.py`), or
     /// both.
     fn is_source(&self, file: &Path) -> bool {

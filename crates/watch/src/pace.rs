@@ -28,7 +28,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The time at which the next reload may begin; `None`: at once, as before the first one.
+    /// The time at which the next reload may begin; `None`: immediately, as before the first one.
     #[must_use]
     pub fn ready_at(&self) -> Option<Instant> {
         // The instant is at least one `REFILL` after another one, so the subtraction has a result.

@@ -34,7 +34,7 @@ pub(crate) struct Tree {
     directories: BTreeMap<PathBuf, Directory>,
     /// Named files that are in no entered directory.
     elsewhere: BTreeMap<PathBuf, Option<Stamp>>,
-    /// Those of them with an announced directory.
+    /// The ones among them with an announced directory.
     elsewhere_watched: BTreeSet<PathBuf>,
     files: usize,
     bounds: Bounds,

@@ -10,7 +10,7 @@ use crate::filter::Filter;
 ///
 /// The operations of one save are a millisecond or two apart, also when an editor writes a new file and renames it over
 /// the old one, so 30 ms keep a save in one batch with a wide margin. They are the largest part of the product's
-/// promise from save to announced tool list (45 ms beside the tool process's own start).
+/// promise from save to announced tool list (45 ms in addition to the tool process's own start).
 pub const DEFAULT_DEBOUNCE: Duration = Duration::from_millis(30);
 
 /// The longest delay of a change while others arrive: long enough for a formatter that runs after the save, short

@@ -10,7 +10,7 @@ use protomcp_watch::{Batch, Debounce, MAX_PATHS};
 const QUIET: u64 = 30;
 const AT_MOST: u64 = 300;
 
-/// A path pushed at so many milliseconds.
+/// A path pushed at this many milliseconds.
 type Push = (u64, &'static str);
 
 #[test]

@@ -29,7 +29,7 @@ fn sources_next_to_the_entry_are_wanted() {
 
 #[test]
 fn an_entry_that_is_watched_elsewhere_is_not_wanted() {
-    let filter = Filter::beside(&at("tools.py"));
+    let filter = Filter::next_to(&at("tools.py"));
     assert!(filter.wants(&at("lib.py")) && filter.wants(&at("a/tools.py")));
     assert!(!filter.wants(&at("tools.py")) && !filter.wants(&at("lib.json")));
 }

@@ -304,7 +304,7 @@ both_ways! {
         while !bench.batch().await.paths.contains(&bench.path("sentinel.py")) {
             batches += 1;
         }
-        // A batch grows for so long, and a burst that takes long, on a busy machine, has more of them.
+        // A batch grows for a limited time, and a burst that takes long, on a busy machine, has more of them.
         assert!(batches <= begun.elapsed().as_millis() / DEFAULT_MAX_DELAY.as_millis(), "{batches} batches");
     }
 
@@ -363,8 +363,8 @@ both_ways! {
         });
         let real = elsewhere.join("two/real.py");
         let real = real.to_str().expect("text");
-        // Only the target counts there, not what lies beside it.
-        fs::write(elsewhere.join("two/other.py"), "beside").expect("writable");
+        // Only the target counts there, not what lies next to it.
+        fs::write(elsewhere.join("two/other.py"), "other").expect("writable");
         fs::write(real, "changed").expect("writable");
         assert!(!bench.reported(&[real]).await.contains(&elsewhere.join("two/other.py")));
         // Replaced by renaming, as editors do.

@@ -73,7 +73,7 @@ fn from_array(text: &Bytes) -> RawJson {
     }
 }
 
-/// An object is accepted as a lone block, or as a result with a content array of its own.
+/// An object is accepted as a lone block, or as a result with its own content array.
 fn from_object(text: &Bytes) -> RawJson {
     #[derive(serde::Deserialize)]
     struct Result<'a> {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use protomcp_types::meta::may_have;
 use protomcp_types::{JsonObject, Kind, RawJson};
 
-/// The `_meta` of a request for the process: without the progress token, which has a field of its own or means nothing.
+/// The `_meta` of a request for the process: without the progress token, which has its own field or means nothing.
 /// Empty if nothing is left.
 #[must_use]
 pub fn to_envelope(meta: Option<RawJson>) -> Bytes {

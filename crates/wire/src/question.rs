@@ -37,7 +37,7 @@ pub fn sampling(request: SamplingRequest) -> Result<CreateMessage, String> {
     Ok(question)
 }
 
-/// The members of a request to a model that have no fields of their own in the envelope.
+/// The members of a request to a model without a field in the envelope.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct MoreParams {

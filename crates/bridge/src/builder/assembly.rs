@@ -52,8 +52,9 @@ struct Launched {
 }
 
 impl Builder {
-    /// Starts the tool processes without waiting for them. Clients can be served at once: the handshake is answered, and
-    /// requests that need the tools wait for them. Must be called inside a tokio runtime with I/O and timers.
+    /// Starts the tool processes without waiting for them. Clients can be served immediately: the handshake is
+    /// answered, and requests that need the tools wait for them. Must be called inside a tokio runtime with I/O and
+    /// timers.
     pub fn launch(mut self) -> (Bridge, Starting) {
         for warning in &self.process.launch.warnings {
             tracing::warn!("{warning}");
@@ -95,7 +96,7 @@ impl Builder {
         changes.extend(watched.into_iter().map(|watched| tokio::spawn(watched.run(receivers.clone()))));
         let pool = Pool::new(workers, self.pool.affinity, front.sessions.clone());
         let backend = Backend { info, pool, tasks: Tasks::new(front.sessions.clone()) };
-        // A call of the bridge only waits for the tool process, so it needs no task of its own.
+        // A call of the bridge only waits for the tool process, so it needs no separate task.
         let server = Server::with_sessions(front.sessions, backend).inline_calls();
         let bridge = Bridge { server, metrics, availability, snapshot, inputs, stop: front.stop, runs, changes };
         (bridge, Starting(starting))

@@ -11,8 +11,8 @@ use crate::catalog::tool::Tool;
 use crate::diagnostics::failure::Failure;
 
 impl Calls {
-    /// The arguments of a call as the process gets them. Large ones are checked on a thread of their own, in turn with
-    /// those of other owners.
+    /// The arguments of a call as the process gets them. Large ones are checked on their own thread, in turn with the
+    /// arguments of other owners.
     ///
     /// # Errors
     /// If they do not match, or cannot be checked in time, and the policy is to reject them.
@@ -29,7 +29,7 @@ impl Calls {
         match timeout(time, worker.run(check)).await {
             Ok(admitted) => admitted,
             Err(_) if policy == ArgumentPolicy::Reject => {
-                let why = Mismatch::new(format!("they cannot be checked within {time:?}; send less at once"));
+                let why = Mismatch::new(format!("they cannot be checked within {time:?}; send less in one call"));
                 Err(Failure::InvalidArguments { tool: tool.name().as_str().into(), why })
             }
             Err(_) => {

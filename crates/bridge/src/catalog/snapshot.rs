@@ -53,7 +53,7 @@ impl Snapshot {
         same(&self.base, &other.base) && own.all(|session| same(self.view(*session), other.view(*session)))
     }
 
-    /// The tools of a session without a selection of its own.
+    /// The tools of a session without its own selection.
     pub(crate) fn base(&self) -> &View {
         &self.base
     }

@@ -247,7 +247,7 @@ fn object_schema(text: &Bytes) -> Result<RawJson, String> {
         RawJson::parse_as::<Typed<'_>>(text).map_err(|error| format!("it is not a JSON object: {error}"))?;
     match typed.kind.map(RawValue::get) {
         Some(r#""object""#) if raw.as_bytes().starts_with(b"{") => Ok(raw),
-        // A union at the top level has no type of its own; MCP requires one, and arguments are always an object.
+        // A union at the top level has no type; MCP requires one, and arguments are always an object.
         None if raw.as_bytes().starts_with(b"{") => Ok(with_type(&raw)),
         _ => Err("its type is not \"object\"".into()),
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use protomcp_supervisor::Command;
 
-/// The names of the program are not those of the file, and the frames of the program are in no traceback.
+/// The names of the program are not the file's, and the frames of the program are in no traceback.
 const PYTHON_BOOTSTRAP: &str = "\
 def start():
     import os, sys

@@ -58,7 +58,7 @@ impl Core {
     }
 
     pub(super) fn hand_over(&mut self, from: Option<Generation>, fx: &mut Vec<Effect>) {
-        // Calls are held until the start has ended, which has a limit of its own from here on.
+        // Calls are held until the start has ended, which has its own limit from here on.
         if self.newest.handover == Handover::Awaited {
             self.hold_until = None;
         }

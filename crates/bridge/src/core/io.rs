@@ -24,9 +24,9 @@ pub enum ReloadMode {
     /// Calls in flight finish; later calls wait for the new code.
     #[default]
     Graceful,
-    /// The new process starts at once beside the old one, which finishes its calls and ends.
+    /// The new process starts immediately. The old one finishes its calls and ends.
     Swap,
-    /// Calls in flight fail at once, as retryable, and the new process starts.
+    /// Calls in flight fail immediately, as retryable, and the new process starts.
     Immediate,
 }
 
@@ -53,9 +53,9 @@ pub(crate) enum Input {
     Listed(Generation, Vec<ToolDefinition>),
     /// A process registered another middleware.
     Intercepts(Generation, Middleware),
-    /// A process reported a change of these lists beside tools.
+    /// A process reported a change of these lists other than tools.
     Renewed(Generation, &'static [Kind]),
-    /// A process has sent one of its lists beside tools, or will not (`None`).
+    /// A process has sent one of its lists other than tools, or will not (`None`).
     Catalogued(Generation, Kind, Option<Listed>),
     /// A process that took calls has ended.
     Exited(Generation, Exit),

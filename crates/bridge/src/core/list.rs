@@ -1,7 +1,7 @@
 //! The tool list of the current process, as each session sees it.
 //!
-//! There is one base list; a session gets a selection of its own once one of its calls has changed its view. A change
-//! for all is applied to the base and to every such selection.
+//! There is one base list; a session gets its own selection once one of its calls has changed its view. A change for
+//! all is applied to the base and to every such selection.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -224,7 +224,7 @@ impl List {
         }
     }
 
-    /// The tools that the session, or a session without a selection of its own, may call; sorted.
+    /// The tools that the session, or a session without its own selection, may call; sorted.
     pub(crate) fn active_names(&self, session: Option<SessionId>) -> Vec<String> {
         self.tools.view(self.selection(session)).map(|(name, _)| name.to_string()).collect()
     }

@@ -1,7 +1,7 @@
 //! The core as a table of inputs and effects.
 //!
 //! A script is a list of inputs; each is followed by its effects, in a short form. Published lists are written as the
-//! names that a session without a selection of its own sees.
+//! names that a session without its own selection sees.
 
 mod catalog;
 mod draining;

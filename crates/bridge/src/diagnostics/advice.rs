@@ -23,12 +23,12 @@ const SPOKEN: [(&str, &str); 7] = [
     ("tsx: not found", WITHOUT_TSX),
     (
         "Unknown file extension \".ts\"",
-        "this Node does not read TypeScript: unset PROTOMCP_NODE and run `npm install tsx` beside the file, or set it to \
+        "this Node does not read TypeScript: unset PROTOMCP_NODE and run `npm install tsx` next to the file, or set it to \
          Node 22.18 or later",
     ),
     (
         "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX",
-        "Node by itself runs TypeScript whose types can be erased: for the rest run `npm install tsx` beside the file",
+        "Node by itself runs TypeScript whose types can be erased: for the rest run `npm install tsx` next to the file",
     ),
     ("ended without using protomcp", "an MCP server with another SDK is served as a command: pmcp dev -- python FILE"),
     (
@@ -43,7 +43,7 @@ pub(crate) const AS_COMMAND: &str =
 
 /// The remedy for a Node that does not read TypeScript.
 pub(crate) const WITHOUT_TSX: &str = "this Node does not read TypeScript without tsx, and nothing is downloaded for it: \
-                                      run `npm install tsx` beside the file, use Node 22.18 or later, or set \
+                                      run `npm install tsx` next to the file, use Node 22.18 or later, or set \
                                       PROTOMCP_NODE to a runtime that reads TypeScript";
 
 /// Programs that the extension of a file chooses, and the remedy if one is missing.
@@ -60,7 +60,7 @@ const PROGRAMS: [(&str, &str); 6] = [
     ("cargo", "files of a Cargo project run with it: install Rust"),
 ];
 
-/// Functions of the SDK for Python, and the keyword arguments that those of the published one refuse.
+/// Functions of the SDK for Python, and the keyword arguments that the functions of the published one refuse.
 const KEYWORDS: [(&str, &[&str]); 8] = [
     ("tool", &["annotations", "app", "concurrent", "icons", "input_schema", "meta", "name", "task_required"]),
     ("prompt", &["icons", "meta", "name", "title"]),
@@ -90,11 +90,12 @@ impl MissingSdk {
     pub(crate) fn install(self) -> &'static str {
         match self {
             Self::Python => {
-                "this Python has no SDK: with --sdk auto it borrows that of pmcp; PROTOMCP_PYTHON names another Python"
+                "this Python has no SDK: with --sdk auto it borrows the SDK of pmcp; PROTOMCP_PYTHON names another \
+                 Python"
             }
-            Self::Node => "Node finds no SDK beside or above the file: with --sdk auto it borrows that of pmcp",
+            Self::Node => "Node finds no SDK next to or above the file: with --sdk auto it borrows the SDK of pmcp",
             Self::Deno => {
-                "Deno finds no SDK: name protomcp in the imports of its configuration, or let it borrow that of pmcp with \
+                "Deno finds no SDK: name protomcp in the imports of its configuration, or let it borrow the SDK of pmcp with \
                  --sdk auto"
             }
         }
@@ -104,12 +105,12 @@ impl MissingSdk {
     pub(crate) fn cannot_borrow(self) -> &'static str {
         match self {
             Self::Python => {
-                "this Python has no SDK, and ignores PYTHONPATH, which names that of pmcp: start it with -s -P in place of \
+                "this Python has no SDK, and ignores PYTHONPATH, which names the SDK of pmcp: start it with -s -P in place of \
                  -I, and without -E, or install the SDK for it"
             }
             Self::Node => {
-                "this program finds no SDK, and ignores NODE_OPTIONS, which names that of pmcp: set PROTOMCP_NODE to Node \
-                 20 or later, or install the SDK beside the file"
+                "this program finds no SDK, and ignores NODE_OPTIONS, which names the SDK of pmcp: set PROTOMCP_NODE to Node \
+                 20 or later, or install the SDK next to the file"
             }
             Self::Deno => self.install(),
         }
@@ -130,7 +131,7 @@ pub(crate) fn other_sdk(lines: &[String], is_lent: bool) -> Option<&'static str>
         let is_refusal = refusing(line).is_some_and(|function| !is_defined_by_caller(function, &lines[..at]));
         (is_installed || is_node || is_refusal).then_some(
             "the SDK that is installed is another one, or an older one, than the file is written for: with --sdk bundled it \
-             runs with that of pmcp",
+             runs with the SDK of pmcp",
         )
     })
 }
@@ -168,7 +169,7 @@ pub(crate) fn after_exit(lines: &[String]) -> Option<&'static str> {
 pub(crate) fn not_found(program: &OsStr) -> Option<&'static str> {
     let name = program.to_str()?;
     let known = PROGRAMS.iter().find(|(known, _)| *known == name).map(|(_, remedy)| *remedy);
-    known.or_else(|| name.contains(' ').then_some("the name is that of one program, without arguments"))
+    known.or_else(|| name.contains(' ').then_some("the name stands for one program, without arguments"))
 }
 
 /// The remedy for a program that cannot be run, if an environment variable has chosen it.

@@ -1,7 +1,7 @@
-//! The reason of a failure: in our words, and in those of the tool process.
+//! The reason of a failure: in our words, and in the words of the tool process.
 //!
-//! Our words are for every client. Those of the process are for its author, in the log, and for clients only while all
-//! of them are one owner.
+//! Our words are for every client. The words of the process are for its author, in the log, and for clients only while
+//! all of them are one owner.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl Cause {
         self
     }
 
-    /// The process gave a reason of its own.
+    /// The process gave its own reason.
     pub(crate) fn reported(what: &str, reason: &str) -> Self {
         Self { reason: format!(": {reason}"), ..Self::from(what) }
     }

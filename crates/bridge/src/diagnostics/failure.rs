@@ -139,7 +139,7 @@ impl Failure {
                 "fix the tool file; a reload starts it again (save it under `pmcp dev`, or send SIGHUP)"
             }
             Self::Overloaded { .. } | Self::Waited { .. } => "try again later",
-            Self::Displaced { .. } => "send fewer calls at once, and try again later",
+            Self::Displaced { .. } => "send fewer calls concurrently, and try again later",
             Self::Unusable { .. } => "unexpected message from the SDK; please report it",
             Self::InvalidArguments { .. } => "correct the arguments and retry",
             Self::InvalidStructured { .. } => "return an object as structured content",
@@ -197,7 +197,7 @@ impl Failure {
         CallToolResult::error(text).with_meta(self.meta(names))
     }
 
-    /// The error of a task without a session. Its data are those of the `_meta` of a result.
+    /// The error of a task without a session. Its data are the same as the `_meta` of a result.
     pub(crate) fn into_error(self, names: SettingNames) -> ErrorObject {
         ErrorObject::internal(self.to_string()).with_data(self.meta(names))
     }

@@ -37,7 +37,7 @@ pub(crate) enum Report {
         /// The process that was starting.
         generation: Generation,
     },
-    /// Calls did not end in time for a graceful reload, which continues beside them.
+    /// Calls did not end in time for a graceful reload, which continues while they run.
     NotDrained {
         /// The time that it has waited.
         after: Duration,
@@ -96,7 +96,7 @@ pub(crate) enum Report {
     ListNotReceived,
     /// A definition of the process is invalid.
     Definition(String),
-    /// The same, for a definition beside tools.
+    /// The same, for a definition other than a tool.
     Catalog(String),
 }
 
@@ -182,7 +182,7 @@ impl fmt::Display for Report {
             ),
             Self::NotDrained { after } => write!(
                 f,
-                "calls are still running {after:?} after the files changed; the new version starts beside them"
+                "calls are still running {after:?} after the files changed; the new version starts while they run"
             ),
             Self::NotHandedOver { after } => write!(
                 f,

@@ -1,7 +1,7 @@
 //! Settings that a suggestion names.
 
-/// A setting whose value made a call fail. A program with names of its own for settings, such as flags, shows those:
-/// see [`Builder::setting_names`](crate::Builder::setting_names).
+/// A setting whose value made a call fail. A program with its own names for settings, such as flags, shows those: see
+/// [`Builder::setting_names`](crate::Builder::setting_names).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Setting {

@@ -116,7 +116,7 @@ impl fmt::Display for NotSpawned {
 }
 
 impl Error for NotSpawned {
-    /// That of the failure, whose own words are in the text already.
+    /// The source of the failure, whose own words are in the text already.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.source()
     }

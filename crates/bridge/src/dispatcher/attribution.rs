@@ -126,7 +126,7 @@ impl Attribution {
         }
         match running.next() {
             None => Recipient::Call(call, one.context.clone()),
-            // Requests without a session may be those of different clients.
+            // Requests without a session may come from different clients.
             Some(_) if one.session == SessionId::STATELESS => Recipient::Anyone,
             Some((_, other))
                 if other.session == one.session && running.all(|(_, caller)| caller.session == one.session) =>
@@ -138,8 +138,8 @@ impl Attribution {
     }
 
     /// The session whose tool list is changed by a message for this call, or for no call; `None`: the list of all.
-    /// [`SessionId::STATELESS`], which has no list of its own, if the call has ended or if the running calls belong to
-    /// no session: then no list changes (MCP 2026-07-28, server/tools).
+    /// [`SessionId::STATELESS`], which has no list, if the call has ended or if the running calls belong to no session:
+    /// then no list changes (MCP 2026-07-28, server/tools).
     pub(crate) fn list_scope(&self, generation: Generation, for_call: &str) -> Option<SessionId> {
         if !for_call.is_empty() {
             let call = CallId::from_wire(for_call);

@@ -40,8 +40,8 @@ impl Dispatcher {
 
 impl State {
     /// Notifies the question of each process that is the next to be withdrawn. Called after every change that may
-    /// select another one. The other questions sleep: a process may ask hundreds of times at once, and every end of a
-    /// question is a change.
+    /// select another one. The other questions sleep: a process may ask hundreds of questions concurrently, and every
+    /// end of a question is a change.
     pub(super) fn notify_next_questions(&self) {
         if self.scheduler.owners() == 0 || self.open_questions.is_empty() {
             return;

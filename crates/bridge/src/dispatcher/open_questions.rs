@@ -1,12 +1,12 @@
 //! Calls that wait for an answer of their client while other callers wait for their slots: a value.
 //!
 //! A handler that has asked its client something keeps its slot in the process, since only the process knows how much
-//! it can do beside. A client that does not answer must not keep slots from others. So while calls of other owners wait
-//! and no slot is free, questions are withdrawn, one after the other, and their handlers end:
+//! it can do concurrently. A client that does not answer must not keep slots from others. So while calls of other
+//! owners wait and no slot is free, questions are withdrawn, one after the other, and their handlers end:
 //!
-//! * at once, as long as questions of one owner hold more than half of the slots;
+//! * immediately, as long as questions of one owner hold more than half of the slots;
 //! * otherwise after [`GRACE`], the oldest first;
-//! * at once, for a call of which a question was withdrawn before.
+//! * immediately, for a call of which a question was withdrawn before.
 //!
 //! An owner that is alone may leave its questions open until they time out.
 

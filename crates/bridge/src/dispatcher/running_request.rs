@@ -1,4 +1,4 @@
-//! Requests of clients to a process beside calls. They take no turns, but the process may send messages for them.
+//! Requests of clients to a process other than calls. They take no turns, but the process may send messages for them.
 
 use std::sync::Arc;
 

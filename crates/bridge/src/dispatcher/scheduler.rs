@@ -21,7 +21,7 @@ use crate::generation::Generation;
 enum Target {
     /// Calls wait.
     Paused,
-    /// This process, with this many at once.
+    /// This process, with this many concurrent calls.
     Open(Generation, usize),
     /// Calls are refused.
     Down(Cause),
@@ -40,14 +40,14 @@ pub(crate) enum Slot {
 #[derive(Debug, Clone, Copy, Default)]
 struct Load {
     taken: usize,
-    beside: usize,
+    detached: usize,
     /// Calls that were given up, and whose handlers may still run.
     given_up: usize,
 }
 
 impl Load {
     fn in_flight(self) -> usize {
-        self.taken + self.beside
+        self.taken + self.detached
     }
 }
 
@@ -131,9 +131,9 @@ impl<W> Scheduler<W> {
     /// A call on this process continues as a task. Returns its slot from now on.
     pub(crate) fn detach(&mut self, generation: Generation) -> Slot {
         match self.loads.get_mut(&generation) {
-            Some(load) if load.taken > 0 && load.beside < MAX_DETACHED => {
+            Some(load) if load.taken > 0 && load.detached < MAX_DETACHED => {
                 load.taken -= 1;
-                load.beside += 1;
+                load.detached += 1;
                 Slot::Detached
             }
             Some(_) | None => Slot::Occupied,
@@ -163,7 +163,7 @@ impl<W> Scheduler<W> {
         }
     }
 
-    /// Sends calls to this process, at most `limit` at once.
+    /// Sends calls to this process, at most `limit` concurrently.
     pub(crate) fn open(&mut self, generation: Generation, limit: usize) {
         self.target = Target::Open(generation, limit.max(1));
     }
@@ -225,7 +225,7 @@ impl<W> Scheduler<W> {
         let Some(load) = self.loads.get_mut(&generation) else { return false };
         let count = match slot {
             Slot::Occupied => &mut load.taken,
-            Slot::Detached => &mut load.beside,
+            Slot::Detached => &mut load.detached,
         };
         *count = count.saturating_sub(1);
         load.given_up += usize::from(given_up);

@@ -50,7 +50,7 @@ pub(crate) struct ProcessSettings {
     pub(crate) launch: Launch,
     /// The prefix of each line that the process prints.
     pub(crate) name: String,
-    /// The most calls at once; `None` for the number that the process announces, or the usual one.
+    /// The most concurrent calls; `None` for the number that the process announces, or the usual one.
     pub(crate) concurrency: Option<usize>,
     pub(crate) socket: Option<PathBuf>,
     pub(crate) link: Config,
@@ -166,7 +166,7 @@ impl Launcher {
         let Connected { connection, events, pending, registered } = match joined {
             Ok(joined) => joined,
             Err(error) => {
-                // The next process must not start beside this one.
+                // The next process must not start while this one runs.
                 child.process.kill();
                 ended(&child.exit).await;
                 return Err(match error {
@@ -188,7 +188,7 @@ impl Launcher {
         Ok(Started { process: NewProcess { process, events, pending }, registered })
     }
 
-    /// Logs the origin of the SDK, unless it is that of the process before.
+    /// Logs the origin of the SDK, unless it is the same as for the process before.
     fn note_origin(&self, origin: &'static str) {
         let before = mem::replace(&mut *self.origin.lock().unwrap_or_else(PoisonError::into_inner), origin);
         if before != origin {
@@ -293,7 +293,8 @@ async fn ended(exit: &watch::Receiver<Option<Exit>>) -> Exit {
     }
 }
 
-/// The state of the process before, the handshake, the tool list control right after it, and the lists beside tools.
+/// The state of the process before, the handshake, the tool list control right after it, and the lists other than
+/// tools.
 async fn register(
     link: &Link,
     events: &mut mpsc::Receiver<Event>,

@@ -1,4 +1,4 @@
-//! Requests the lists beside tools from a tool process.
+//! Requests the lists other than tools from a tool process.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::pin;

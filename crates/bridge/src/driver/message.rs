@@ -9,7 +9,7 @@ use crate::core::io::Input;
 use crate::diagnostics::start_error::StartError;
 use crate::process::tool_process::ToolProcess;
 
-/// Open requests for the lists beside tools; dropping them withdraws them.
+/// Open requests for the lists other than tools; dropping them withdraws them.
 pub(crate) type PendingLists = JoinSet<Result<Listed, Closed>>;
 
 /// An input and its attachment.

@@ -15,7 +15,7 @@ const PAGE_FILES: [&str; 6] = ["css", "htm", "html", "js", "mjs", "svg"];
 #[derive(Debug)]
 pub(crate) struct Watched {
     watch: Watch,
-    /// The files of the program, if those of pages are watched with them.
+    /// The files of the program, if files of pages are watched with them.
     program: Option<Filter>,
 }
 
@@ -34,7 +34,7 @@ impl Watched {
         Self { watch, program: None }
     }
 
-    /// The files of a program, and those of pages beside them.
+    /// The files of a program, and the files of pages in addition to them.
     pub(crate) fn with_pages(mut watch: Watch) -> Self {
         let program = watch.filter.clone();
         watch.filter = watch.filter.extensions(PAGE_FILES);
@@ -46,8 +46,8 @@ impl Watched {
         Self { watch: self.watch.from_now(), ..self }
     }
 
-    /// Watches until the bridge has ended. The first scan may take a while in a large folder, so it happens on a blocking
-    /// thread, beside the start of the tool process.
+    /// Watches until the bridge has ended. The first scan may take a while in a large folder, so it happens on a
+    /// blocking thread, concurrently with the start of the tool process.
     pub(crate) async fn run(self, receivers: Receivers) {
         let Self { watch, program } = self;
         let (watcher, mut batches) = match tokio::task::spawn_blocking(|| Watcher::spawn(watch)).await {

@@ -54,7 +54,7 @@ fn names(names: Vec<String>) -> Vec<ToolName> {
     fit.into_iter().filter_map(|name| ToolName::new(name).ok()).collect()
 }
 
-/// The lists beside tools that have changed, according to the process.
+/// The lists other than tools that have changed, according to the process.
 pub(crate) fn renewed(message: &Msg) -> &'static [Kind] {
     match message {
         Msg::ResourceListChanged(_) => &[Kind::Resources, Kind::Templates],
@@ -76,7 +76,7 @@ pub(crate) fn refused(reason: &str, count: u64) {
 pub(crate) struct PendingRegistration {
     /// The announced features of the process.
     pub(crate) sdk: SdkFeatures,
-    /// Its lists beside tools that have changed since.
+    /// Its lists other than tools that have changed since.
     pub(crate) renewed: Vec<Kind>,
     /// Its last tools since the handshake, if it has sent any.
     pub(crate) relisted: Option<Vec<ToolDefinition>>,

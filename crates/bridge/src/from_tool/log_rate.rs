@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use protomcp_envelope::LogMessage;
 
-/// Messages that are accepted at once.
+/// Messages that are accepted in one burst.
 const MESSAGES: f64 = 4096.0;
 /// Messages that are accepted each second in the long run.
 const MESSAGES_PER_SECOND: f64 = 1000.0;
-/// Bytes that are accepted at once.
+/// Bytes that are accepted in one burst.
 const BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 /// Bytes that are accepted each second in the long run.
 const BYTES_PER_SECOND: f64 = 4.0 * 1024.0 * 1024.0;

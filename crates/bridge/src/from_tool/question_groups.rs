@@ -1,4 +1,4 @@
-//! Questions that are asked together: those of one request, held until the last of them has arrived.
+//! Questions that are asked together: the questions of one request, held until the last of them has arrived.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

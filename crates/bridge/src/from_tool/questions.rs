@@ -1,7 +1,7 @@
 //! Requests of the tool process to clients: sampling, roots and elicitation.
 //!
 //! A question goes to the client whose call it belongs to, and is withdrawn when that call ends. Without a call it goes
-//! to the only client that can answer it. In every other case the process gets an error with the reason at once; it
+//! to the only client that can answer it. In every other case the process gets an error with the reason immediately; it
 //! never waits for an answer that cannot come.
 
 use std::future::poll_fn;
@@ -23,7 +23,7 @@ use crate::from_tool::url_elicitations::UrlElicitations;
 use crate::process::tool_process::ToolProcess;
 
 /// The most questions of all processes without an answer, shared by owners as in a [`Budget`]: a lone owner has 256,
-/// and there is always room for an owner with few. Each session has a lower limit of its own
+/// and there is always room for an owner with few. Each session has its own lower limit
 /// ([`protomcp_server::Limits::max_questions`]). A further question is refused.
 const OPEN_QUESTIONS: usize = 320;
 
@@ -97,7 +97,7 @@ enum Unanswered {
 
 impl Asked {
     /// `Err` if the message is not a question.
-    #[expect(clippy::result_large_err, reason = "it is read on at once; a box would cost each message an allocation")]
+    #[expect(clippy::result_large_err, reason = "it is processed immediately; a box would cost an allocation")]
     pub(crate) fn read(message: Msg) -> Result<Self, Msg> {
         match message {
             Msg::SamplingRequest(request) => Ok(Self::Sampling(request)),
@@ -129,7 +129,7 @@ impl Questions {
     }
 
     /// Takes a question. Returns the work for it: to ask it, with its group, or to wait for the end of its request;
-    /// `None` if it waits for others, or if the process got an error at once.
+    /// `None` if it waits for others, or if the process got an error immediately.
     pub(crate) fn take(&self, process: Arc<ToolProcess>, question: Question) -> Option<Work> {
         let slot = self.admit(&process, &question)?;
         let for_call = question.for_call.clone();

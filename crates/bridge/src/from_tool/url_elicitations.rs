@@ -1,7 +1,7 @@
 //! URL elicitations and their sessions, so that the client is notified when one is complete.
 //!
-//! A process names an elicitation by an id of its own, often long after the call that began it. Only the session that
-//! was asked is notified; unknown ids are ignored.
+//! A process names an elicitation by its own id, often long after the call that began it. Only the session that was
+//! asked is notified; unknown ids are ignored.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! Resources, prompts and completion: requests of clients to a tool process beside calls.
+//! Resources, prompts and completion: requests of clients to a tool process other than calls.
 //!
 //! These requests change nothing, so they wait neither for a turn nor for the end of a reload: they go to the process
 //! in service, and again to its successor if it is replaced before it answers. While a process has still to send its

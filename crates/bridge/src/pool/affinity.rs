@@ -7,7 +7,7 @@ pub enum WorkerAffinity {
     /// Requests without a session (MCP 2026-07-28) stay with a process by their owner: the principal, or the address.
     #[default]
     Session,
-    /// Each call goes to the process with the fewest calls. The list is that of the first process, and tools change it
+    /// Each call goes to the process with the fewest calls. The list comes from the first process, and tools change it
     /// for no session.
     None,
 }

@@ -4,7 +4,7 @@
 
 use protomcp_envelope::{BridgeInfo, SdkInfo};
 
-/// The most calls at once that a process may announce.
+/// The most concurrent calls that a process may announce.
 const CALLS_MAX: u32 = 1024;
 /// The extensions of the protocol that the bridge understands, by their names in the proto file.
 const FEATURES: [&str; 15] = [
@@ -31,7 +31,7 @@ const FEATURES: [&str; 15] = [
 pub(crate) struct SdkFeatures {
     /// It knows the extensions of the protocol.
     pub(crate) announced: bool,
-    /// The number of calls that it handles at once, if announced.
+    /// The number of calls that it handles concurrently, if announced.
     pub(crate) calls: Option<usize>,
     /// A reload request makes it read its files again.
     pub(crate) reloads_in_place: bool,
@@ -45,7 +45,7 @@ pub(crate) struct SdkFeatures {
     pub(crate) wants_context: bool,
     /// It answers pings at any time.
     pub(crate) answers_pings: bool,
-    /// It hands its state over to its successor, and takes over that of its predecessor.
+    /// It hands its state over to its successor, and takes over the state of its predecessor.
     pub(crate) hands_over: bool,
     /// Its SDK is the one that was lent.
     pub(crate) is_lent: bool,

@@ -80,7 +80,7 @@ impl ToolProcess {
         &self.connection.link
     }
 
-    /// The number of calls that it takes at once.
+    /// The number of calls that it takes concurrently.
     pub(crate) fn concurrency(&self) -> usize {
         self.concurrency
     }

@@ -35,7 +35,7 @@ async fn only_a_process_that_announces_itself_is_answered() {
 
 #[tokio::test]
 async fn the_process_announces_its_concurrency_unless_configured() {
-    for (announced, asked, at_once) in [(0, None, 3), (2, None, 2), (2, Some(1), 1)] {
+    for (announced, asked, concurrent) in [(0, None, 3), (2, None, 2), (2, Some(1), 1)] {
         let (stage, mut tool) = Stage::silent(|builder| match asked {
             Some(calls) => builder.max_concurrent_calls(calls),
             None => builder,
@@ -48,12 +48,12 @@ async fn the_process_announces_its_concurrency_unless_configured() {
             host.call("a").await;
         }
         let mut calls = Vec::new();
-        for _ in 0..at_once {
+        for _ in 0..concurrent {
             calls.push(tool.call().await.0);
         }
         tool.hears_nothing().await;
         tool.result(&calls[0], "one").await;
-        if at_once < 3 {
+        if concurrent < 3 {
             tool.call().await;
         }
     }

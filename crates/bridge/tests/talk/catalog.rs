@@ -1,4 +1,4 @@
-//! Requests of clients beside calls, across reloads.
+//! Requests of clients other than calls, across reloads.
 
 use std::time::Duration;
 
@@ -69,8 +69,8 @@ async fn a_read_waits_neither_for_a_turn_nor_for_a_reload() {
     // One call is running, one waits for its turn, and the reload waits for the first.
     let id = read(&mut host).await;
     let question = asked(&mut tool).await;
-    answer(&mut tool, &question, "at once").await;
-    assert_eq!(host.answer(id).await["result"]["contents"][0]["text"], "at once");
+    answer(&mut tool, &question, "immediately").await;
+    assert_eq!(host.answer(id).await["result"]["contents"][0]["text"], "immediately");
     tool.result(&call, "done").await;
     assert_eq!(host.text(running).await, "done");
 }

@@ -145,7 +145,7 @@ async fn parked_calls_are_withdrawn_for_another_user_immediately() {
     let (stage, mut tool) = Stage::with(vec![Tool::definition("a")], |builder| builder.max_concurrent_calls(64)).await;
     let (mut ann, mut bob) = (stage.stranger_as("ann"), stage.host_as("bob", "{}").await);
     let parked = park(&mut ann, &mut tool, 64).await;
-    // The oldest question is withdrawn at once; the next one only if its handler has not ended after a while.
+    // The oldest question is withdrawn immediately; the next one only if its handler has not ended after a while.
     let _clock = StoppedClock::new();
     let id = bob.call("a").await;
     assert_eq!(handler_ends(&mut tool).await, parked[0], "the oldest");
@@ -174,7 +174,7 @@ async fn a_parked_call_holds_a_single_handler_for_seconds_only() {
         clock.advance(Duration::from_secs(4)).await;
         tool.hears_nothing().await;
         clock.advance(Duration::from_secs(1)).await;
-        // The call asks once more, and is withdrawn at once.
+        // The call asks once more, and is withdrawn immediately.
         let envelope = tool.request().await;
         assert!(matches!(envelope.msg, Some(Msg::SamplingResponse(_))), "{envelope:?}");
         ask(&mut tool, &envelope.request_id).await;

@@ -140,7 +140,7 @@ async fn log_messages_precede_the_answer_of_a_stateless_request() {
     for round in 0..100 {
         let id = host.request("tools/call", params.clone()).await;
         let (call, _) = tool.call().await;
-        // In one piece, as from a process that does not wait in between: both are read at once.
+        // In one piece, as from a process that does not wait in between: both are read together.
         let mut bytes = Vec::new();
         let named = if round % 2 == 0 { String::new() } else { call.clone() };
         let said = Envelope { for_call: named, ..Envelope::new("", log("error", "", &round.to_string())) };

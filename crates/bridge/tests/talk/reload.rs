@@ -131,7 +131,7 @@ async fn messages_of_earlier_versions_belong_to_their_own_calls() {
     assert_eq!(text_of(&mut two, last).await, "three");
 }
 
-/// A task of a client that knows tasks, with a time of its own.
+/// A task of a client that knows tasks, with its own time.
 async fn begins_task(host: &mut JsonPeer, tool: &mut Tool) -> Value {
     let id = host.request("tools/call", json!({"name": "a", "arguments": {}, "task": {}})).await;
     let task = host.until(id).await.0["result"]["task"]["taskId"].take();

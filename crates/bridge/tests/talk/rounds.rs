@@ -170,7 +170,7 @@ async fn a_group_without_its_last_question_ends_with_its_request() {
         assert_eq!(answer.error, "the request that asks is over");
     }
     assert_eq!(host.text(call).await, "done");
-    // With a session all of a group are sent at once.
+    // With a session all of a group are sent together.
     let call = host.call("greet").await;
     let (id, _) = tool.call().await;
     group(&mut tool, &id, "a", "", form()).await;

@@ -113,8 +113,8 @@ async fn a_plain_result_of_the_process_can_answer_a_task() {
     let mut host = stage.host("{}").await;
     let good = begin(&mut host, json!({})).await;
     let (call, _) = tool.call().await;
-    tool.result(&call, "at once").await;
-    assert_eq!(about(&mut host, "tasks/result", &good).await["result"]["content"][0]["text"], "at once");
+    tool.result(&call, "immediately").await;
+    assert_eq!(about(&mut host, "tasks/result", &good).await["result"]["content"][0]["text"], "immediately");
     let bad = begin(&mut host, json!({})).await;
     let (call, _) = tool.call().await;
     let failed = CallToolResponse { is_error: true, result_json: r#""no""#.into(), ..CallToolResponse::default() };

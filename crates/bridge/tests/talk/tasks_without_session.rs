@@ -154,7 +154,7 @@ async fn until_ended(host: &mut JsonPeer, task: &Value) -> Value {
 async fn a_question_right_after_a_new_task_belongs_to_the_task() {
     let (stage, mut tool) = stage(|builder| builder).await;
     let mut host = stage.stranger();
-    // The order of the two messages depends on timing, so many rounds are needed.
+    // The order of the two messages depends on timing, therefore many rounds are needed.
     for round in 0..50 {
         let id = ask(&mut host, true, "tools/call", json!({"name": "slow"})).await;
         // The previous task was cancelled, and the bridge may still be sending this.

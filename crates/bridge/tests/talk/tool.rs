@@ -52,7 +52,7 @@ impl Tool {
         self.registers(&request.request_id, tools).await;
     }
 
-    /// Answers the requests after the handshake: it has nothing beside tools.
+    /// Answers the requests after the handshake: it has nothing but tools.
     pub(crate) async fn has_nothing_else(&mut self) {
         for _ in 0..3 {
             let envelope = self.next().await;

@@ -154,13 +154,13 @@ async fn a_task_does_not_delay_other_calls() {
                 asked += 1;
             }
             Some(Msg::CallTool(_)) => {
-                tool.result(&envelope.request_id, "beside the task").await;
+                tool.result(&envelope.request_id, "during the task").await;
                 served = true;
             }
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(host.text(second).await, "beside the task");
+    assert_eq!(host.text(second).await, "during the task");
     // A reload still waits for it.
     stage.reload().await;
     let status = tool.request().await;
@@ -239,7 +239,7 @@ async fn a_call_and_its_middleware_share_one_time() {
 async fn middleware_registered_before_the_process_serves_runs_too() {
     let (stage, mut tool) = Stage::silent(|builder| builder).await;
     tool.handshake(vec![Tool::definition("a")]).await;
-    // The lists beside tools are asked for, and not answered yet.
+    // The lists other than tools are asked for, and not answered yet.
     tool.send("", RegisterMiddlewareRequest { name: "late".into(), priority: 1 }).await;
     let mut questions = Vec::new();
     loop {

@@ -44,7 +44,7 @@ pub(super) fn collisions<'a>(check: &Check, set: &'a ToolSet) -> Vec<(&'a str, F
             name = name.to_lowercase();
         }
         match seen.get(&name) {
-            // The same definition twice is a fault of its own.
+            // The same definition twice is a separate fault.
             Some(earlier) if *earlier == tool.name => {}
             Some(earlier) => {
                 let issue = format!("it becomes \"{name}\", as \"{earlier}\" does");

@@ -33,12 +33,13 @@ pub(super) fn fault(check: &Check, tool: &ToolDefinition, result: &Value) -> Opt
         Check::StructuredMissing => {
             let is_missing = tool.output().is_some() && structured.is_none() && !is_error;
             let fix = "return structured content, or leave the output schema out";
-            is_missing.then(|| Fault::new("/structuredContent", "it is missing beside an output schema", fix))
+            is_missing
+                .then(|| Fault::new("/structuredContent", "it is missing although the tool has an output schema", fix))
         }
         Check::TextMissing => {
             let fix = "return the JSON of the structured content as a text, too";
             let is_missing = structured.is_some() && texts.is_empty();
-            is_missing.then(|| Fault::new("/content", "there is no text beside the structured content", fix))
+            is_missing.then(|| Fault::new("/content", "there is no text next to the structured content", fix))
         }
         Check::ContentHidden => {
             structured?;

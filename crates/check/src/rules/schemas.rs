@@ -105,7 +105,7 @@ pub(super) fn type_missing(input: &Value) -> Option<Fault> {
     })
 }
 
-/// True for schemas that say something about a value beside its own schema.
+/// True for schemas that say something about a value in addition to its own schema.
 fn is_condition(pointer: &str) -> bool {
     let is_index = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     let mut parts = pointer.rsplit('/').filter(|part| !is_index(part));

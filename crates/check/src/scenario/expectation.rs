@@ -13,7 +13,7 @@ use crate::scenario::variables::filled;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectation {
-    /// The texts of the content, one after the other, each on lines of its own.
+    /// The texts of the content, one after the other, each on its own lines.
     #[serde(default)]
     text: Option<Matcher>,
     /// The tool reports an error: true, or its text.

@@ -76,7 +76,7 @@ impl Question {
 }
 
 impl Questions {
-    /// The client, which answers questions with those of the steps.
+    /// The client, which answers questions with the answers of the steps.
     #[must_use]
     pub(super) fn answered_by(&self, client: Client) -> Client {
         let (forms, models) = (self.clone(), self.clone());
@@ -211,7 +211,7 @@ mod tests {
             questions.expect(expected.into_iter().map(question).collect());
             let _answered = questions.fill_in(&form);
             assert_eq!(questions.differences(), [difference]);
-            assert!(questions.differences().is_empty(), "they are those of one step");
+            assert!(questions.differences().is_empty(), "they belong to one step");
         }
     }
 

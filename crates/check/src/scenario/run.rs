@@ -20,7 +20,7 @@ use crate::trace::{Direction, Trace, TraceEntry};
 /// The most pages of a list.
 const MAX_PAGES: usize = 1000;
 
-/// Runs a scenario. `trace` records the session, and `questions` are those of its client.
+/// Runs a scenario. `trace` records the session, and `questions` are the questions to its client.
 pub async fn run(
     scenario: &Scenario,
     name: &str,

@@ -113,7 +113,7 @@ fn handle(peer: &Arc<Peer>, envelope: Envelope, answers: &mut Vec<u8>) {
             let with_result = bridge.features.iter().any(|feature| feature == "raw-with-result");
             peer.with_result.store(with_result, Ordering::Relaxed);
         }
-        // It has tools only. Saying so at once keeps the bridge from waiting for an answer.
+        // It has tools only. Saying so immediately keeps the bridge from waiting for an answer.
         Some(Msg::ListResourcesRequest(_)) => push(answers, &id, ResourceListResponse::default()),
         Some(Msg::ListResourceTemplatesRequest(_)) => push(answers, &id, ResourceTemplateListResponse::default()),
         Some(Msg::ListPromptsRequest(_)) => push(answers, &id, PromptListResponse::default()),
@@ -123,7 +123,7 @@ fn handle(peer: &Arc<Peer>, envelope: Envelope, answers: &mut Vec<u8>) {
 }
 
 impl Peer {
-    /// Runs a tool on a thread of its own.
+    /// Runs a tool on its own thread.
     fn spawn(
         self: &Arc<Self>,
         id: String,
@@ -138,7 +138,7 @@ impl Peer {
         });
     }
 
-    /// Appends the answer to a call, in its envelope or beside it.
+    /// Appends the answer to a call, in its envelope or next to it.
     fn answer(&self, id: &str, result: CallToolResponse, frames: &mut Vec<u8>) {
         let sideband = Sideband { with_result: self.with_result.load(Ordering::Relaxed), ..self.sideband.clone() };
         if let Err(error) = encoder().encode_result(id, result, &sideband, frames) {

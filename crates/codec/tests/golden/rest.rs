@@ -220,7 +220,7 @@ pub(super) fn messages(new: bool) -> Vec<Msg> {
     ]
 }
 
-/// The fields beside the message that the published SDK does not have.
+/// The fields next to the message that the published SDK does not have.
 pub(super) fn surroundings() -> Envelope {
     let principal = Principal {
         subject: text("Principal.subject"),

@@ -30,7 +30,7 @@ pub struct BundleManifest {
 pub struct BundleSetting {
     /// The name of the variable.
     pub variable: String,
-    /// The text beside the field.
+    /// The text next to the field.
     pub description: String,
 }
 

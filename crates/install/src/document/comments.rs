@@ -1,7 +1,7 @@
 //! Finds what JSON does not know, comments and commas after the last member, and blanks it.
 //!
-//! A blanked text has spaces in these places and the same length, so that a parser of JSON reads it and its positions are
-//! those of the file.
+//! A blanked text has spaces in these places and the same length, so that a parser of JSON reads it and its positions
+//! are the positions in the file.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) struct Blanked<'a> {
     pub(crate) code: String,
     /// Without comments and trailing commas: JSON, if the file is right.
     pub(crate) json: String,
-    /// The comments. That of a line ends before the end of the line.
+    /// The comments. A comment of a line ends before the end of the line.
     pub(crate) comments: Vec<Range<usize>>,
 }
 

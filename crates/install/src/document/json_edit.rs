@@ -218,7 +218,7 @@ fn remove_member(file: &Blanked<'_>, object: &Object, key: &str) -> String {
     text
 }
 
-/// The layout of members that begin on lines of their own with this indentation, at this depth.
+/// The layout of members that begin on separate lines with this indentation, at this depth.
 fn lines(text: &str, indent: &str, depth: usize) -> Layout {
     let unit = match indent.len().checked_div(depth) {
         _ if indent.starts_with('\t') => "\t",

@@ -1,7 +1,7 @@
 //! Insertion and removal of tables in the text of TOML.
 //!
-//! A server is a table with a header of its own at the end of the file. The parser says where things are; the text is
-//! never written by it.
+//! A server is a table with its own header at the end of the file. The parser says where things are; the text is never
+//! written by it.
 
 use serde_json::Map;
 use toml_edit::{Document, Item, Table, TableLike};
@@ -30,7 +30,7 @@ pub(crate) fn insert(text: &str, keys: &[&str], name: &str, value: &Value) -> Re
     }
     let edited = format!("{text}{padding}{block}");
     if !contents(&edited).is_ok_and(|contents| has(&contents, keys, name)) {
-        return Err(EditError::Unsupported(format!("{} has no place for a table of its own", keys.join("."))));
+        return Err(EditError::Unsupported(format!("{} cannot hold a separate table", keys.join("."))));
     }
     Ok(Edited { text: edited, origin: Origin { depth: keys.len(), padding, ..Origin::default() } })
 }
@@ -178,7 +178,7 @@ fn key(name: &str) -> String {
     if is_bare { name.to_owned() } else { string(name) }
 }
 
-/// A basic string, whose escapes are those of JSON; it also escapes DEL.
+/// A basic string, whose escapes are the escapes of JSON; it also escapes DEL.
 fn string(text: &str) -> String {
     quoted(text).replace('\u{7f}', "\\u007F")
 }

@@ -1,4 +1,4 @@
-// The hook of `register.mjs` for a Node that runs hooks on a thread of their own.
+// The hook of `register.mjs` for a Node that runs hooks on a separate thread.
 let own, isFirst;
 
 export function initialize(data) {

@@ -1,4 +1,4 @@
-// Makes `import "protomcp"` find the SDK beside this file where Node finds no other one; with `?bundled` in any case.
+// Makes `import "protomcp"` find the SDK next to this file where Node finds no other one; with `?bundled` in any case.
 import { readFileSync } from "node:fs";
 import * as modules from "node:module";
 import { fileURLToPath } from "node:url";

@@ -117,7 +117,8 @@ impl Connection {
         }
     }
 
-    /// Every registration is acknowledged at once, a late one too: the SDK blocks until then (wire contract, rule R2).
+    /// Every registration is acknowledged immediately, a late one too: the SDK blocks until then (wire contract, rule
+    /// R2).
     fn handle_registration(&mut self, now: Instant, id: &str, request: RegisterMiddlewareRequest) {
         let RegisterMiddlewareRequest { name, priority } = request;
         let success = match self.handshake.register(now, Middleware { name, priority }) {

@@ -28,7 +28,7 @@ type Waiting<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 pub(super) struct EventSender {
     queue: mpsc::Sender<Event>,
     backlog: VecDeque<Event>,
-    /// The bytes sent to the owner since its queue was last empty, and those of the backlog.
+    /// The bytes sent to the owner since its queue was last empty, and the bytes of the backlog.
     bytes: usize,
     catching_up: Option<Waiting<()>>,
     owner_left: Waiting<()>,
@@ -65,7 +65,7 @@ impl EventSender {
             let emptied = self.catching_up.get_or_insert_with(|| {
                 let queue = queue.clone();
                 Box::pin(async move {
-                    // Permits for the whole capacity mean an empty queue; they are returned at once. An error means
+                    // Permits for the whole capacity mean an empty queue; they are returned immediately. An error means
                     // that the owner dropped its end, which `poll_owner_left` reports.
                     let _permits = queue.reserve_many(EVENTS).await.ok();
                 })

@@ -63,7 +63,7 @@ async fn a_dropped_call_is_cancelled() {
     let then = Instant::now();
     waiting.abort();
     assert_eq!(peer.reads("cancel").await, id);
-    assert_eq!(then.elapsed(), Duration::ZERO, "at once, and not because its time was over");
+    assert_eq!(then.elapsed(), Duration::ZERO, "immediately, and not because its time was over");
 }
 
 #[tokio::test(start_paused = true)]

@@ -98,7 +98,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Peer<IO> {
     }
 }
 
-/// Fails if the future takes longer than any test waits; with paused time it passes at once.
+/// Fails if the future takes longer than any test waits; with paused time it passes immediately.
 pub(crate) async fn soon<F: Future>(future: F) -> F::Output {
     in_time(future).await.expect("it is over in time")
 }

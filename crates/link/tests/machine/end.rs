@@ -107,7 +107,7 @@ impl End {
         self.connection.cancel(*id);
     }
 
-    /// Up to so many bytes of the wire are read.
+    /// Up to this many bytes of the wire are read.
     pub(crate) fn carry(&mut self, now: Instant, bytes: usize) {
         if !self.connection.may_read() {
             return;

@@ -1,4 +1,4 @@
-//! Frames that cannot be taken end what they belong to, at once, and nothing else.
+//! Frames that cannot be taken end what they belong to, immediately, and nothing else.
 
 use protomcp_codec::Limits;
 use protomcp_envelope::{

@@ -198,7 +198,7 @@ impl World {
         self.tool.check(self.now);
     }
 
-    /// Moves what was written to the wires. The tool process writes at once; the bridge's bytes wait now and then.
+    /// Moves what was written to the wires. The tool process writes immediately; the bridge's bytes wait now and then.
     fn transmit(&mut self) {
         let mut bytes = Vec::new();
         while self.tool.connection.poll_transmit(&mut bytes) {}

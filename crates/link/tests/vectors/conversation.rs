@@ -1,4 +1,4 @@
-//! Whole conversations: the bytes of the process go in, those of the bridge come out.
+//! Whole conversations: the bytes of the process go in, the bytes of the bridge come out.
 
 use std::time::{Duration, Instant};
 

@@ -42,7 +42,7 @@ pub(crate) enum Fault<'f, 'a> {
     Values(&'f [Assertion<'a>]),
     /// The value fits a schema that it must not fit: the schema with the keyword `not`.
     Forbidden(&'f Assertion<'a>),
-    /// The value fits more than one schema of those of which it must fit one.
+    /// The value fits more than one schema of several of which it must fit one.
     Ambiguous(&'f Assertion<'a>),
 }
 
@@ -79,7 +79,7 @@ impl<'a> Found<'a> {
         !self.is_incomplete
     }
 
-    /// Calls `each` with the faults in order, those of the nearest branch for a union, until it returns false.
+    /// Calls `each` with the faults in order, the faults of the nearest branch for a union, until it returns false.
     pub(crate) fn visit<'f>(&'f self, each: &mut impl FnMut(Fault<'f, 'a>) -> bool) -> bool {
         self.items.iter().all(|item| match item {
             Item::Assertion(assertion) => each(Fault::Assertion(assertion)),

@@ -38,7 +38,7 @@ const ASSERTIONS: [&str; 22] = [
 /// looks at the value itself.
 const UNKNOWN: [&str; 4] = ["contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties"];
 
-/// Keywords that evaluate members beside `properties` and `patternProperties`.
+/// Keywords that evaluate members in addition to `properties` and `patternProperties`.
 const EVALUATING: [&str; 9] = [
     "$ref",
     "$dynamicRef",
@@ -104,7 +104,7 @@ impl Assertions {
         Self { draft, validators: HashMap::new() }
     }
 
-    /// The assertions of a schema, without those of the schemas that it applies. `None` if it has none.
+    /// The assertions of a schema, without the assertions of the schemas that it applies. `None` if it has none.
     pub(super) fn of(&mut self, schema: &Value) -> Option<Asserting> {
         let key = ptr::from_ref(schema);
         if !self.validators.contains_key(&key) {

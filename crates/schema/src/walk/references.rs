@@ -11,7 +11,7 @@ const DATA: [&str; 5] = ["const", "enum", "default", "examples", "example"];
 
 /// The parts of a schema that others refer to.
 pub(crate) struct References<'a> {
-    /// The whole, and the parts that are documents of their own, with their names.
+    /// The whole, and the parts that are separate documents, with their names.
     documents: Vec<(&'a str, &'a Value)>,
     /// The parts with a name in their document.
     anchors: HashMap<&'a str, Vec<&'a Value>>,
@@ -81,7 +81,7 @@ impl<'a> References<'a> {
     }
 }
 
-/// The last segment of an identifier: those of one document are relative or not.
+/// The last segment of an identifier: the names in one document are relative or not.
 fn last(name: &str) -> &str {
     let name = name.split('#').next().unwrap_or_default().trim_end_matches('/');
     name.rsplit('/').next().unwrap_or_default()

@@ -7,7 +7,7 @@ use crate::explain::explain;
 use crate::quote::Quote;
 use crate::walk::{MAX_STEPS, Walk};
 
-/// A tree of so many nodes below one another, whose innermost fits no branch.
+/// A tree of this many nodes below one another, whose innermost fits no branch.
 fn tree(depth: usize, node: impl Fn(&Value) -> Value) -> Value {
     (0..depth).fold(json!({"op": 7}), |inner, _| node(&inner))
 }

@@ -76,7 +76,7 @@ pub(crate) fn end_all(children: &OwnedFd, mut ended: impl FnMut(Pid, Status)) {
 /// The time in which killed processes must vanish after the last one was found.
 const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
-/// The processes found below a process, and the number of those of other users.
+/// The processes found below a process, and the number of processes of other users.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) all: Vec<Pid>,

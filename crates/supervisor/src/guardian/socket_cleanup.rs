@@ -1,7 +1,7 @@
 //! Removes the socket file of a process if the bridge was killed before it could.
 //!
-//! The name may belong to another socket by then: the next generation's, or that of another program with the same path.
-//! So the file is removed only if it is the original one, a socket, and has no listener.
+//! The name may belong to another socket by then: the next generation's, or the socket of another program with the same
+//! path. So the file is removed only if it is the original one, a socket, and has no listener.
 
 use std::ffi::OsStr;
 use std::fs;

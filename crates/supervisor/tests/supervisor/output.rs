@@ -35,7 +35,7 @@ async fn the_end_carries_the_last_twenty_lines_of_stderr() {
 
 #[tokio::test]
 async fn a_survivor_that_holds_the_outputs_does_not_hold_up_the_end() {
-    // Without a guardian a process in a session of its own survives, and keeps the pipes open.
+    // Without a guardian a process in its own session survives, and keeps the pipes open.
     let script = "setsid sh -c 'echo $$ > \"$PID\"; exec sleep 1000' & while [ ! -s \"$PID\" ]; do :; done; echo done";
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");

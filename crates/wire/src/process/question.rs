@@ -9,7 +9,7 @@ use protomcp_types::{
     CreateMessage, Elicit, ElicitWay, ErrorObject, JsonBuf, JsonObject, ListRoots, Method, RawJson, Root,
 };
 
-/// The members of a sampling request that have fields of their own, or no place in a question.
+/// The members of a sampling request that have their own fields, or no place in a question.
 const SAMPLING: [&str; 5] = ["messages", "modelPreferences", "systemPrompt", "maxTokens", "_meta"];
 
 /// A question with these parameters.

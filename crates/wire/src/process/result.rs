@@ -49,7 +49,7 @@ pub fn tool_error(error: &ErrorObject) -> proto::ToolError {
 /// The contents of a resource.
 ///
 /// # Errors
-/// A text for the author, when contents are not those of MCP, or not base64.
+/// A text for the author, when contents are not contents of MCP, or not base64.
 pub fn resource(result: ReadResourceResult) -> Result<proto::ReadResourceResponse, String> {
     let metadata_json = result.meta.map(RawJson::into_bytes).unwrap_or_default();
     let contents = result.contents.into_iter().map(|body| content(&JsonObject::from_raw(&body.into_raw())));

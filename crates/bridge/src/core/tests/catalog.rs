@@ -18,7 +18,7 @@ fn prompts(names: &[&str]) -> Listed {
     Listed::Prompts(names.iter().map(|name| PromptDefinition { name: (*name).into(), ..Default::default() }).collect())
 }
 
-/// A process with the usual tools that has sent these lists beside them.
+/// A process with the usual tools that has sent these lists in addition to them.
 fn with(catalog: Vec<Listed>) -> Registration {
     Registration { catalog, ..registered(&definitions(&NAMES)) }
 }

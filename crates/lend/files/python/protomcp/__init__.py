@@ -1,6 +1,6 @@
 """Stands at the end of the search path, and gives way to every other `protomcp` that this interpreter can import.
 
-Without one it loads the SDK that `pmcp` keeps beside this folder. It is read by any version of Python 3.
+Without one it loads the SDK that `pmcp` keeps next to this folder. It is read by any version of Python 3.
 """
 
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Makes a link lead elsewhere, at once as deployments do.
+/// Makes a link lead elsewhere, immediately as deployments do.
 fn lead(link: &Path, target: &str) {
     let next = link.with_file_name("next");
     std::os::unix::fs::symlink(target, &next).unwrap();
