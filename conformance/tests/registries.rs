@@ -125,11 +125,11 @@ fn a_client_resolves_the_references_of_a_server() {
     registry.sandbox.write("mode", "down");
     assert!(!asking(&registry.flag, "one", token).contains("warn"));
     assert_eq!(registry.seen().len(), 2, "the schema was on disk");
-    // Without the registry the schema is that of the server.
-    let fallback = "the schema is that of the server, and not of the registry";
+    // Without the registry the schema is the server's.
+    let fallback = "the schema is the server's, and not the registry's";
     assert!(asking(&registry.flag, "empty", token).contains(fallback));
     registry.sandbox.write("mode", "token:s3cret");
-    // The same without a token, and with that of another registry.
+    // The same without a token, and with the token of another registry.
     for token in [None, Some("s3cret@other.test")] {
         let log = asking(&registry.flag, "empty", token);
         assert!(log.contains(fallback) && !log.contains("s3cret"), "{token:?}: {log}");

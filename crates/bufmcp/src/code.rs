@@ -1,5 +1,5 @@
-//! The codes of errors. Those of JSON-RPC mean the same here; the others are from proto-mcp 1.0 or, from −32010 on, for
-//! cases that it leaves to servers.
+//! The codes of errors. The codes of JSON-RPC mean the same here; the others are from proto-mcp 1.0 or, from −32010 on,
+//! for cases that it leaves to servers.
 
 /// The bytes of a frame are not a message.
 pub const PARSE_ERROR: i32 = -32700;

@@ -1,4 +1,4 @@
-//! Schemas with descriptors: a message of its own for each tool.
+//! Schemas with descriptors: a separate message for each tool.
 //!
 //! A tool with JSON Schemas gets messages that are made of them; a tool of a server of proto-mcp brings its descriptors or
 //! names them. Both are kept by definition, so that a call costs a look-up.
@@ -31,7 +31,7 @@ use crate::metadata::{BSR_REF, INPUT_TYPE, OUTPUT_SCHEMA, OUTPUT_TYPE, SCHEMA_ER
 use crate::schemas::{SchemaError, ToolMessages, ToolSchemas, Unresolved};
 use crate::struct_schemas::StructMessages;
 
-/// Gives each tool a message of its own.
+/// Gives each tool its own message.
 ///
 /// - A tool with JSON Schemas gets messages with the rules of its schemas. A schema that no message expresses, such as one
 ///   that takes any key, stays a `google.protobuf.Struct`; the tool's metadata lists the losses.
@@ -39,7 +39,7 @@ use crate::struct_schemas::StructMessages;
 /// - With a resolver (feature `registry`), references are looked up in a schema registry when they are first needed.
 ///
 /// With the feature `validation`, arguments are checked against the rules before a call leaves or reaches a server. The
-/// rules of other parties are evaluated on threads of their own, with a limit on their time.
+/// rules of other parties are evaluated on separate threads, with a limit on their time.
 ///
 /// At most 1,024 definitions of 64 MiB are kept, and as many of them loaded as fit into about 256 MiB, those that were used last. A
 /// tool with rules takes 3 MiB and more.

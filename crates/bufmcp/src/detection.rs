@@ -122,7 +122,8 @@ const WORDS: &[(&str, Detection)] = &[
 mod tests {
     use super::*;
 
-    /// Checks the meaning of the whole, and that of each shorter beginning: undecided until it is decided for good.
+    /// Checks the meaning of the whole, and the meaning of each shorter beginning: undecided until it is decided for
+    /// good.
     fn check(bytes: &[u8], expected: Detection) {
         assert_eq!(Detection::of(bytes), expected, "{bytes:02x?}");
         let first = (0..=bytes.len()).find(|end| Detection::of(&bytes[..*end]) != Detection::Undecided);

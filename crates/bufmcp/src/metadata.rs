@@ -3,7 +3,7 @@
 /// Of tools: the full names of the messages.
 pub(crate) const INPUT_TYPE: &str = "input_type";
 pub(crate) const OUTPUT_TYPE: &str = "output_type";
-/// Of tools: the reference, beside an inline schema.
+/// Of tools: the reference, next to an inline schema.
 pub(crate) const BSR_REF: &str = "bsr_ref";
 /// Of tools: the JSON Schemas, where the messages say less than they do.
 pub(crate) const INPUT_SCHEMA: &str = "input_schema";

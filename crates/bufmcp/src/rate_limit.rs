@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// So many calls in such a time, spread evenly or all at once.
+/// A number of calls in a period, spread evenly or all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     /// The calls; at least 1.

@@ -12,11 +12,11 @@ use crate::message::{ListToolsRequest, McpMessage};
 /// The field numbers of `ListToolsRequest` that a peer uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Numbering {
-    /// Those of version 1.0.
+    /// The numbers of version 1.0.
     #[default]
     Standard,
-    /// Those of the Go implementation that names itself `proto-mcp-go`: `query` 1, `bsr_refs` 2, `include_schemas` 3,
-    /// `cursor` 4.
+    /// The numbers of the Go implementation that names itself `proto-mcp-go`: `query` 1, `bsr_refs` 2,
+    /// `include_schemas` 3, `cursor` 4.
     Reference,
 }
 

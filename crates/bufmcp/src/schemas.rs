@@ -46,9 +46,9 @@ pub trait ToolSchemas: Send + Sync + 'static {
 
 /// The input message and the output message of one tool.
 ///
-/// Conversions of arguments validate: what they return satisfies the rules of its message, if these are known. Conversions
-/// are called on a thread that serves others, too: one that may take long happens on a thread of its own, with a limit on
-/// its time.
+/// Conversions of arguments validate: what they return satisfies the rules of its message, if these are known.
+/// Conversions are called on a thread that serves others, too: one that may take long happens on its own thread, with a
+/// limit on its time.
 pub trait ToolMessages: Send + Sync + 'static {
     /// The names of the messages.
     fn names(&self) -> &MessageNames;

@@ -29,7 +29,7 @@ pub(crate) struct PageRoom {
 }
 
 impl PageRoom {
-    /// An empty page, for a client that wants at most so many entries; 0: any number.
+    /// An empty page, for a client that wants at most this many entries; 0: any number.
     pub(crate) fn new(limits: PageLimits, wanted: u32) -> Self {
         let wanted = if wanted == 0 { limits.entries } else { limits.entries.min(wanted as usize) };
         Self { limits: PageLimits { entries: wanted.max(1), ..limits }, entries: 0, bytes: 0 }

@@ -49,7 +49,7 @@ pub struct BinaryServer<S> {
 }
 
 impl<S: Service> BinaryServer<S> {
-    /// Serves this server, with the schemas of [`StructSchemas`]. Name, version and features are those of the server.
+    /// Serves this server, with the schemas of [`StructSchemas`]. Name, version and features are the server's.
     #[must_use]
     pub fn new(server: Server<S>) -> Self {
         let info = server.handle().info();
@@ -121,9 +121,9 @@ impl<S: Service> BinaryServer<S> {
         &self.shared.session
     }
 
-    /// Serves one client until it closes its end, the server shuts down, or the connection breaks. At the end requests in
-    /// flight have [`SessionLimits::drain_timeout`](crate::SessionLimits::drain_timeout). Must be called inside a tokio
-    /// runtime with timers. Dropping the future cancels everything at once.
+    /// Serves one client until it closes its end, the server shuts down, or the connection breaks. At the end requests
+    /// in flight have [`SessionLimits::drain_timeout`](crate::SessionLimits::drain_timeout). Must be called inside a
+    /// tokio runtime with timers. Dropping the future cancels everything immediately.
     ///
     /// # Errors
     /// If the stream fails or ends inside a frame, or the client does not keep to the protocol.
@@ -132,7 +132,7 @@ impl<S: Service> BinaryServer<S> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        // The work happens in a task of its own: in the future of `block_on`, I/O is twice as slow.
+        // The work happens in its own task: in the future of `block_on`, I/O is twice as slow.
         let driver = Driver::new(self.server.clone(), Arc::new(self.shared.clone()), peer);
         let mut task = JoinSet::new();
         task.spawn(driver.run(reader, writer));

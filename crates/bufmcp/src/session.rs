@@ -108,7 +108,7 @@ impl BinarySession {
         self.proceed(now, message, None)
     }
 
-    /// Takes a message with the rights of its own token, if it has a verified one.
+    /// Takes a message with the rights of its token, if it has a verified one.
     fn proceed(&mut self, now: Instant, message: McpMessage, grant: Option<&Grant>) -> Option<BinaryInbound> {
         let id = message.id;
         let call = match message.payload {

@@ -65,7 +65,7 @@ impl StructMessages {
         Some(Self::new(input, json(OUTPUT_SCHEMA)))
     }
 
-    /// Says why the tool has no message of its own, as a JSON array of losses.
+    /// Says why the tool does not have its own message, as a JSON array of losses.
     #[cfg(feature = "descriptors")]
     pub(crate) fn with_losses(mut self, losses: String) -> Self {
         self.losses = Some(losses);
@@ -100,7 +100,7 @@ pub(crate) fn well_known_to_json(data: &Any) -> Result<Converted<RawJson>, Schem
     json.map(Converted::exact)
 }
 
-/// Converts a value of this many bytes: at once if it is small, otherwise on a thread of its own.
+/// Converts a value of this many bytes: immediately if it is small, otherwise on its own thread.
 pub(crate) fn convert<'a, T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
@@ -113,7 +113,7 @@ pub(crate) fn convert<'a, T: Send + 'static>(
         .boxed()
 }
 
-/// The arguments or results that are converted at once, on the thread of the caller, in bytes.
+/// The arguments or results that are converted immediately, on the thread of the caller, in bytes.
 pub(crate) const QUICK: usize = 32 << 10;
 
 impl ToolMessages for StructMessages {

@@ -1,4 +1,4 @@
-//! Tools with messages of their own: on the wire, before the handler, behind references, and for a client of MCP.
+//! Tools with their own messages: on the wire, before the handler, behind references, and for a client of MCP.
 
 mod client;
 mod registry;

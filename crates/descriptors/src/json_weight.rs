@@ -31,7 +31,7 @@ pub(crate) fn check_json_values(message: &MessageDescriptor, json: &str, limit: 
         }
     }
     check("values", count, limit)?;
-    // Most messages cannot have so many paths, whatever their texts are.
+    // Most messages cannot have this many paths, whatever their texts are.
     if count + in_texts <= limit {
         return Ok(());
     }

@@ -15,7 +15,7 @@ use crate::schema_error::SchemaError;
 use crate::weight::Weight;
 use crate::wide_numbers::{first_lost, wide_integers};
 
-/// The prefix of a type URL that has none of its own.
+/// The prefix of a type URL that has no prefix.
 const TYPE_URL_PREFIX: &str = "type.googleapis.com/";
 
 /// A message of a [`Schema`](crate::Schema). Cloning is cheap.

@@ -1,8 +1,8 @@
 //! The rules of `buf.validate`, by the library `prost-protovalidate`.
 //!
-//! The library finds rules that a schema defines itself only in encoded descriptors, so it gets the whole pool of such a
-//! schema; it builds another one of it, which takes megabytes. It is not trusted not to panic on rules of a peer, and has no
-//! limit of its own on the cost of an expression.
+//! The library finds rules that a schema defines itself only in encoded descriptors, so it gets the whole pool of such
+//! a schema; it builds another one of it, which takes megabytes. It is not trusted not to panic on rules of a peer, and
+//! has no limit on the cost of an expression.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};

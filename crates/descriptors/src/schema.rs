@@ -1,6 +1,6 @@
 //! A descriptor set of a peer or a registry, loaded.
 //!
-//! Each set has a pool of its own, so two versions of one package do not meet. The bytes are kept as they came: the rules
+//! Each set has its own pool, so two versions of one package do not meet. The bytes are kept as they came: the rules
 //! of validation are extensions, which decoding into generated types would drop.
 
 use std::collections::BTreeSet;
@@ -104,7 +104,7 @@ impl Schema {
         &self.0.pool
     }
 
-    /// True if the schema defines options of its own, or brings its own definition of the rules.
+    /// True if the schema defines its own options, or brings its own definition of the rules.
     #[cfg(feature = "validation")]
     pub(crate) fn has_extensions(&self) -> bool {
         let brings_rules = Fields::new(&self.0.bytes)

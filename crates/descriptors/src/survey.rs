@@ -2,7 +2,7 @@
 //!
 //! The library that decodes it panics on some sets and needs memory out of proportion for others. The survey reads the
 //! bytes once, allocates only names of files, and refuses sets that exceed a limit, miss an import, import in a circle,
-//! or use a syntax that the library does not read. Field numbers are those of `google/protobuf/descriptor.proto`.
+//! or use a syntax that the library does not read. Field numbers are from `google/protobuf/descriptor.proto`.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use prost::Message as _;
 use prost_reflect::{DescriptorPool, MessageDescriptor, ReflectMessage};
 
-/// The files whose messages have a form of their own in JSON. Those of a peer are ignored: a message that only bears the
+/// The files whose messages have a special form in JSON. The files of a peer are ignored: a message that only bears the
 /// name of one would be read by rules that do not fit it.
 const FIXED: &[&str] = &[
     "google/protobuf/any.proto",

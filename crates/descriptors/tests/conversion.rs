@@ -22,7 +22,7 @@ fn field(property: &Value) -> (String, Verdict) {
     (lines[1..lines.len() - 1].join(" "), verdict(&converted))
 }
 
-/// The worst loss, but for those of optional values: [`values_that_are_missing_ones_are_reported`].
+/// The worst loss, but for the losses of optional values: [`values_that_are_missing_ones_are_reported`].
 pub(crate) fn verdict(converted: &Converted) -> Verdict {
     let losses = converted.report().losses().iter().filter(|loss| !is_of_presence(loss));
     losses.map(|loss| loss.verdict).max().unwrap_or(Lossless)

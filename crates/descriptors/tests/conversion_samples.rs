@@ -1,7 +1,7 @@
 //! Converted schemas against the originals: what a JSON Schema accepts its message accepts, what it refuses the message
 //! refuses or the report names, and the schema that is made from the message agrees.
 //!
-//! The schemas are generated, or those of the lists in `tests/samples`. `MCP_TOOL_LISTS` names a folder with captured
+//! The schemas are generated, or come from the lists in `tests/samples`. `MCP_TOOL_LISTS` names a folder with captured
 //! results of `tools/list`, which are not part of the project; the test of their schemas is ignored, and runs with
 //! `--ignored`.
 

@@ -330,7 +330,7 @@ fn a_tool_that_names_no_types_gets_the_obvious_ones() {
     let loaded = schema(SEARCH);
     let input = loaded.default_input().expect("one message ends in Request");
     assert_eq!(input.full_name(), "acme.tools.v1.WebSearchRequest");
-    let output = loaded.default_output(&input).expect("the response is beside it");
+    let output = loaded.default_output(&input).expect("the response is next to it");
     assert_eq!(output.full_name(), "acme.tools.v1.WebSearchResponse");
     let only = schema("syntax = \"proto3\"; package p; message Only { message Inner {} }");
     assert_eq!(only.default_input().expect("one message").full_name(), "p.Only");

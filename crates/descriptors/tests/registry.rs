@@ -15,7 +15,7 @@ use stand_in::{APIS, Fault, StandIn, TOKEN, host, one_message};
 
 const COMMIT: &str = "0123456789abcdef0123456789abcdef";
 
-/// Times that make everything stale at once.
+/// Times that make everything stale immediately.
 const NEVER_FRESH: CacheTimes = CacheTimes {
     fresh: Duration::ZERO,
     stale: Duration::from_secs(600),
@@ -200,7 +200,7 @@ async fn an_old_schema_serves_while_the_registry_fails() {
     assert_eq!(cause(&strict, "main").await, Cause::Unavailable, "it ends");
 }
 
-/// Times by which a schema is old at once, and a failure is remembered.
+/// Times by which a schema is old immediately, and a failure is remembered.
 const OLD: CacheTimes = CacheTimes { unavailable: Duration::from_secs(600), ..NEVER_FRESH };
 
 #[tokio::test]
@@ -220,7 +220,7 @@ async fn an_old_schema_on_disk_serves_and_the_failure_is_remembered() {
         for _ in 0..3 {
             assert_eq!(field(&restarted, "main").await, "query", "{fault:?}");
         }
-        assert_eq!(registry.seen().len(), asked, "{fault:?}: the registry is not asked again at once");
+        assert_eq!(registry.seen().len(), asked, "{fault:?}: the registry is not asked again immediately");
     }
 }
 

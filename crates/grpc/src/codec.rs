@@ -48,7 +48,7 @@ impl<E, D: BareMessage> Decoder for Bounded<E, D> {
     }
 }
 
-/// Any message, without bounds of its own: for the small ones of gRPC's services.
+/// Any message, without its own bounds: for the small ones of gRPC's services.
 pub(crate) struct Plain<T>(pub(crate) PhantomData<fn() -> T>);
 
 impl<T: Message + 'static> Encoder for Plain<T> {

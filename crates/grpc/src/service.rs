@@ -20,7 +20,7 @@ use crate::status;
 /// `buf.mcp.v1.MCPService`, with health checks, for
 /// [`Routes::with_protocol`](protomcp_http::Routes::with_protocol). Cloning is cheap.
 ///
-/// Each call is a request of its own, and one of MCP 2026-07-28 for the server behind. `Initialize` is optional.
+/// Each call is a separate request, and one of MCP 2026-07-28 for the server behind. `Initialize` is optional.
 #[derive(Debug, Clone)]
 pub struct GrpcService(Arc<Services>);
 

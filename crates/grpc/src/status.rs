@@ -1,6 +1,6 @@
 //! Failures as statuses of gRPC, and back.
 //!
-//! The failure of a tool call has a message of its own. Every other one of a request that was read is a status, whose
+//! The failure of a tool call has its own message. Every other one of a request that was read is a status, whose
 //! details hold the error of proto-mcp: a `google.rpc.Status` with an `ErrorResponse` inside it.
 
 use bytes::Bytes;

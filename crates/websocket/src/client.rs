@@ -105,7 +105,7 @@ where
     type Reader = ReadHalf<DuplexStream>;
     type Writer = WriteHalf<DuplexStream>;
 
-    /// Opens a connection. A task of its own carries its messages until either end closes it.
+    /// Opens a connection. A separate task carries its messages until either end closes it.
     async fn connect(&self) -> io::Result<(Self::Reader, Self::Writer)> {
         let request = self.request().map_err(io::Error::other)?;
         let (reader, writer) = self.way.connect().await?;

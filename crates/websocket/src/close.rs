@@ -32,7 +32,7 @@ pub enum WebSocketError {
         /// The name of the setting that raises it ([`FrameLimits::setting`](protomcp_bufmcp::FrameLimits::setting)).
         setting: Option<&'static str>,
     },
-    /// The bytes of the peer have no room beside those of others; it was told so (1013).
+    /// The bytes of the peer exceed the capacity that the bytes of others leave; it was told so (1013).
     #[error("there is no room for the messages of the peer")]
     Overloaded,
     /// The peer has not answered pings.

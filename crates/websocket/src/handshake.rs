@@ -78,8 +78,8 @@ pub(crate) fn respond(head: &Parts, is_listed: bool) -> Result<Response<()>, Ref
     Ok(response)
 }
 
-/// A browser shows all messages of a connection to the page that opens it, whatever its origin (RFC 6455, section 10.2).
-/// So pages of other origins have to be listed, those of the local machine included.
+/// A browser shows all messages of a connection to the page that opens it, whatever its origin (RFC 6455, section
+/// 10.2). So pages of other origins have to be listed, the pages of the local machine included.
 fn check_page(head: &Parts, is_listed: bool) -> Result<(), Refused> {
     let Some(origin) = head.headers.get(header::ORIGIN) else { return Ok(()) };
     let own = head.headers.get(header::HOST).map(HeaderValue::as_bytes);

@@ -1,4 +1,4 @@
-//! WebSocket beside Streamable HTTP, on its port.
+//! WebSocket together with Streamable HTTP, on its port.
 
 use std::future::{Future, pending};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::handshake::{self, Refused};
 use crate::options::WebSocketOptions;
 use crate::serve::serve;
 
-/// The paths of proto-mcp over WebSocket: those of Streamable HTTP.
+/// The paths of proto-mcp over WebSocket: the paths of Streamable HTTP.
 const PATHS: [&str; 2] = ["/", "/mcp"];
 
 /// proto-mcp over WebSocket, for [`Routes::with_protocol`](protomcp_http::Routes::with_protocol): at `/` and `/mcp`, over
@@ -39,8 +39,9 @@ impl<S: Service> WebSockets<S> {
         Self { server, options: WebSocketOptions::default(), conversations: places(MAX_CONVERSATIONS) }
     }
 
-    /// Sets the most conversations at once. Default 10,000. One principal, or else one address, may have four times as many
-    /// as stay free; a handshake beyond that is refused with 503. One connection of HTTP/2 may carry many conversations.
+    /// Sets the most concurrent conversations. Default 10,000. One principal, or else one address, may have four times
+    /// as many as stay free; a handshake beyond that is refused with 503. One connection of HTTP/2 may carry many
+    /// conversations.
     #[must_use]
     pub fn with_max_conversations(mut self, max: usize) -> Self {
         self.conversations = places(max);
@@ -184,7 +185,7 @@ fn places(max: usize) -> Budget {
     Budget::new(max.saturating_add(1))
 }
 
-/// The most conversations at once.
+/// The most concurrent conversations.
 const MAX_CONVERSATIONS: usize = 10_000;
 
 /// No conversation may be begun now.

@@ -239,7 +239,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
         Ok(None)
     }
 
-    /// The library has a pong of at most so many bytes for the peer. Of pongs without room in its buffer it keeps the
+    /// The library has a pong of at most this many bytes for the peer. Of pongs without room in its buffer it keeps the
     /// newest (RFC 6455, section 5.5.3).
     fn owe_pong(&mut self, bytes: usize) -> Result<(), WebSocketError> {
         self.begin_sending();
@@ -253,7 +253,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
         self.count(bytes)
     }
 
-    /// So many bytes wait until the peer takes them.
+    /// This many bytes wait until the peer takes them.
     fn count(&self, bytes: usize) -> Result<(), WebSocketError> {
         self.counts.waiting.take(bytes).map_err(|_| WebSocketError::Overloaded)
     }

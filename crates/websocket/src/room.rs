@@ -16,7 +16,7 @@ const FREE: usize = 16 << 10;
 /// The bytes of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
-    /// Those of a message that arrives.
+    /// The bytes of a message that arrives.
     pub(crate) arriving: Room,
     /// Those that the peer has not taken.
     pub(crate) waiting: Room,
@@ -43,7 +43,7 @@ impl Counts {
 pub(crate) struct Tally(Arc<AtomicUsize>);
 
 impl Tally {
-    /// So many bytes more.
+    /// This many bytes more.
     fn add(&self, bytes: usize) {
         self.0.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -79,12 +79,12 @@ impl Room {
         self.keep(0);
     }
 
-    /// So many bytes were not of the message.
+    /// This many bytes were not of the message.
     pub(crate) fn give_back(&self, bytes: usize) {
         self.lessen(|before| before.saturating_sub(bytes));
     }
 
-    /// All but so many bytes are gone.
+    /// All but this many bytes are gone.
     pub(crate) fn keep(&self, bytes: usize) {
         self.lessen(|before| before.min(bytes));
     }
@@ -98,7 +98,7 @@ impl Room {
         }
     }
 
-    /// So many bytes more.
+    /// This many bytes more.
     ///
     /// # Errors
     /// If they have no room.

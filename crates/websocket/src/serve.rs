@@ -20,9 +20,9 @@ use crate::room::{Counted, Counts};
 /// Serves a client over a connection that has become one of WebSocket: each binary message is one message of proto-mcp,
 /// with its length prefix or without, and is answered in its form.
 ///
-/// Ends when the client closes the connection, which cancels its requests, when the server shuts down, or when `revoked`
-/// resolves: the client may no longer use the connection then, and is told so (1008). Must be called inside a tokio
-/// runtime with timers. Dropping the future cancels everything at once.
+/// Ends when the client closes the connection, which cancels its requests, when the server shuts down, or when
+/// `revoked` resolves: the client may no longer use the connection then, and is told so (1008). Must be called inside a
+/// tokio runtime with timers. Dropping the future cancels everything immediately.
 ///
 /// # Errors
 /// If the connection fails, or the client does not keep to the protocol. It has been told why, if it can be reached.
@@ -111,7 +111,8 @@ async fn drain<S: Service>(server: &BinaryServer<S>) -> Duration {
     time
 }
 
-/// Waits for the connection; the conversation runs beside it, and leaves its outcome. `overdue` counts from its end.
+/// Waits for the connection; the conversation runs concurrently with it, and leaves its outcome. `overdue` counts from
+/// its end.
 async fn both<R, C>(
     mut running: Pin<&mut R>,
     mut conversation: Pin<&mut C>,

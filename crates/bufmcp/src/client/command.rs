@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::client::connect::Connect;
 
-/// A program that is a server. Each stream starts a process of its own.
+/// A program that is a server. Each stream starts its own process.
 #[derive(Debug, Clone)]
 pub struct CommandServer {
     command: Command,

@@ -1,7 +1,7 @@
 //! Opens a conversation with a server at an address or of a command: in proto-mcp, or in JSON-RPC where the server does
 //! not answer in proto-mcp (the principle of graceful degradation of version 1.0).
 //!
-//! Bytes that a server did not understand cannot be taken back, so JSON-RPC gets a stream of its own.
+//! Bytes that a server did not understand cannot be taken back, so JSON-RPC gets its own stream.
 
 use std::future::Future;
 use std::io;

@@ -55,7 +55,7 @@ pub enum BinaryCloseReason {
     #[error("the server refused the connection: {} ({})", .0.message, .0.code)]
     Refused(Fault),
     /// The server has chosen a version that does not go with the client's.
-    #[error("the server chose version {0:?}, which does not go with that of the client")]
+    #[error("the server chose version {0:?}, which does not go with the client's")]
     UnsupportedVersion(String),
     /// The server has not answered the first request in time.
     #[error("the server did not open the connection within {0:?}")]

@@ -18,7 +18,7 @@ impl BinaryClient {
     pub fn into_transport(self, schemas: Arc<dyn ToolSchemas>) -> Memory {
         let (near, far) = memory::pair();
         let handler = BinaryBackend::until_closed(self.clone(), schemas);
-        // The bounds on requests are those of the conversation, which its callers share.
+        // The bounds on requests are the conversation's, which its callers share.
         let limits = Limits { max_pending: MAX_PENDING, ..Limits::default() };
         let server = Server::with_sessions(ServerHandle::new(handler.info(), limits), handler);
         tokio::spawn(async move {

@@ -49,7 +49,7 @@ impl BinaryClient {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        // As many commands as callers wait: the driver takes them at once.
+        // As many commands as callers wait: the driver takes them immediately.
         let (commands, receiver) = mpsc::unbounded_channel();
         let (status, mut opened) = watch::channel(Status::Opening);
         let (changed, changes) = watch::channel(Changed::default());

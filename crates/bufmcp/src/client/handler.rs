@@ -20,7 +20,7 @@ use crate::message::{CallToolRequest, ListToolsRequest, Tool, tool::SchemaSource
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{SchemaError, ToolSchemas};
 
-/// The handler of an MCP server whose tools and resources are those of a server of proto-mcp.
+/// The handler of an MCP server whose tools and resources come from a server of proto-mcp.
 ///
 /// Tools are listed with JSON Schemas, arguments become messages, and results become content again. A tool whose schema
 /// cannot be had is left out of lists, and the log says why.
@@ -85,7 +85,7 @@ impl BinaryBackend {
             if let Some(SchemaSource::BsrRef(_)) = tool.schema_source
                 && let Err(why) = self.schemas.of_proto(tool).await
             {
-                tracing::warn!(tool = tool.name, "the schema is that of the server, and not of the registry: {why}");
+                tracing::warn!(tool = tool.name, "the schema is the server's, and not the registry's: {why}");
                 unresolved.push(index);
             }
         }

@@ -107,7 +107,7 @@ impl BinaryClientSession {
         session
     }
 
-    /// Sends a request, at once or as soon as the conversation has begun. Returns its number, for its answer.
+    /// Sends a request, immediately or as soon as the conversation has begun. Returns its number, for its answer.
     pub fn call(&mut self, now: Instant, request: Payload, timeout: Option<Duration>) -> u64 {
         self.call_for(&own_caller(), now, request, timeout)
     }

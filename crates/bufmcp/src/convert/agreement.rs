@@ -1,7 +1,7 @@
 //! A value of JSON, and the value that comes back from its message.
 //!
 //! Protobuf does not send empty lists, empty maps and null, and some messages hold numbers as doubles. Where a message
-//! does not say everything, the JSON itself travels beside it, and counts if it agrees with the message.
+//! does not say everything, the JSON itself travels with it, and counts if it agrees with the message.
 
 use protomcp_types::RawJson;
 use serde_json::{Map, Number, Value};
@@ -20,7 +20,7 @@ pub(crate) enum Agreement {
 }
 
 impl Agreement {
-    /// Compares a value with that of its message. Texts that are not JSON do not agree.
+    /// Compares a value with the value of its message. Texts that are not JSON do not agree.
     pub(crate) fn of(original: &RawJson, said: &RawJson) -> Self {
         if original.bytes() == said.bytes() {
             return Self::Exact;
@@ -33,7 +33,7 @@ impl Agreement {
 }
 
 impl Agreement {
-    /// As [`Agreement::of`]; large values are compared on a thread of their own.
+    /// As [`Agreement::of`]; large values are compared on their own thread.
     pub(crate) async fn of_any_size(original: &RawJson, said: &RawJson) -> Self {
         if original.len() <= QUICK {
             return Self::of(original, said);

@@ -1,4 +1,4 @@
-//! Tools, results and resources of proto-mcp as those of MCP: the way back.
+//! Tools, results and resources of proto-mcp converted back to MCP.
 
 use std::collections::BTreeMap;
 
@@ -123,7 +123,7 @@ impl Read {
     }
 }
 
-/// `_meta` of a result: that of the tool, and the places of numbers that the server could not pass on exactly.
+/// `_meta` of a result: the `_meta` of the tool, and the places of numbers that the server could not pass on exactly.
 fn result_meta(metadata: &BTreeMap<String, String>, is_exact: bool) -> Option<RawJson> {
     let meta = metadata.get(META).and_then(|text| RawJson::parse(text.clone()).ok());
     let Some(Ok(places)) =

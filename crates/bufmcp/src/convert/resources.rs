@@ -26,7 +26,7 @@ pub(crate) fn resource_to_proto(resource: &protomcp_types::Resource) -> message:
 /// The contents of a resource.
 ///
 /// # Errors
-/// If they are not those of MCP.
+/// If they are not contents of MCP.
 pub(crate) fn contents_to_proto(contents: &JsonBuf) -> Result<message::ResourceContent, Fault> {
     let malformed = || Fault::new(code::INTERNAL_ERROR, "the server has returned malformed contents");
     let object = JsonObject::from_raw(&contents.clone().into_raw()).map_err(|_| malformed())?;

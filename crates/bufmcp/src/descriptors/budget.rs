@@ -1,4 +1,4 @@
-//! Work on schemas and arguments that may take long: on threads of their own, within a time.
+//! Work on schemas and arguments that may take long: on separate threads, within a time.
 //!
 //! A thread cannot be stopped, so work that does not end keeps its place: the places are limited, and later work waits for
 //! one within its own time. One server has few of them, and one of its schemas fewer.
@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::schemas::{SchemaError, Unresolved};
 
-/// The most threads that evaluate rules at once.
+/// The most threads that evaluate rules concurrently.
 const THREADS: usize = 8;
 
 /// The part of the threads that one of several servers may use.
@@ -146,7 +146,7 @@ mod tests {
         let hostile = budget.for_server();
         let (end, ended) = mpsc::channel::<()>();
         let ended = Arc::new(std::sync::Mutex::new(ended));
-        // Each schema has a share of its own, and lists do without.
+        // Each schema has its own share, and lists do without.
         for _ in 0..4 {
             let schema = hostile.share();
             for _ in 0..2 {

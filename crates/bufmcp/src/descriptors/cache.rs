@@ -28,7 +28,7 @@ pub(super) struct Wanted {
     /// The name of the input; `None`: the one that follows from the schema.
     pub(super) input: Option<String>,
     pub(super) output: Option<String>,
-    /// The JSON Schema of results that have no message of their own.
+    /// The JSON Schema of results that have no message.
     pub(super) output_schema: Option<String>,
     /// The reference to the input.
     pub(super) bsr_ref: Option<String>,

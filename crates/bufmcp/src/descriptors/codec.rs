@@ -30,7 +30,7 @@ pub(super) struct Codec {
 }
 
 impl Codec {
-    /// Loads the rules of the messages, and compiles those of the input.
+    /// Loads the rules of the messages, and compiles the rules of the input.
     pub(super) fn new(schema: Schema, input: MessageType, output: Option<MessageType>, gaps: Option<Gaps>) -> Self {
         let validator = validator(&schema);
         if let Some(validator) = &validator {

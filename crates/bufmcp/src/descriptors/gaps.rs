@@ -25,7 +25,7 @@ impl Gaps {
         value.to_string()
     }
 
-    /// The depth is that of the value.
+    /// The depth is the value's.
     fn fill_value(&self, schema: &Value, value: &mut Value) {
         let Some(schema) = dereference(&self.0, schema) else { return };
         for part in schema.get("allOf").and_then(Value::as_array).into_iter().flatten() {

@@ -40,7 +40,7 @@ pub(super) struct Slot {
 type Cell = Arc<OnceCell<Arc<Codec>>>;
 
 impl Slot {
-    /// The place of a tool with a descriptor set of so many bytes. Nothing is loaded yet.
+    /// The place of a tool with a descriptor set of this many bytes. Nothing is loaded yet.
     pub(super) fn new(bytes: usize) -> Arc<Self> {
         let weight = bytes.saturating_mul(PER_BYTE).saturating_add(LEAST);
         Arc::new(Self { weight, used: AtomicU64::new(0), cell: Mutex::default() })

@@ -11,7 +11,7 @@ use crate::schemas::{MessageNames, ToolMessages};
 use crate::struct_schemas::StructMessages;
 use crate::well_known::STRUCT_NAME;
 
-/// The package of messages that are made of JSON Schemas. Each tool has a descriptor set of its own.
+/// The package of messages that are made of JSON Schemas. Each tool has its own descriptor set.
 const PACKAGE: &str = "tools.v1";
 
 /// The longest JSON Schemas that become messages, in bytes.
@@ -21,7 +21,7 @@ const MAX_SCHEMAS: usize = 1 << 20;
 const MAX_LOSSES: usize = 16;
 const MAX_TEXT: usize = 200;
 
-/// The messages of a tool: of its own, or `Struct` where its schema cannot become one.
+/// The messages of a tool: its own, or `Struct` where its schema cannot become one.
 pub(super) fn messages(
     name: &str,
     (input, output): (RawJson, Option<RawJson>),
@@ -37,7 +37,7 @@ pub(super) fn messages(
             Arc::new(of_converted(&converted, (input, output), limits).with_losses(listed(&losses)))
         }
         Err(reason) => {
-            tracing::debug!(tool = name, "a tool has no message of its own: {reason}");
+            tracing::debug!(tool = name, "a tool does not have its own message: {reason}");
             let losses = listed(&[whole(&reason)]).unwrap_or_default();
             Arc::new(StructMessages::new(input, output).with_losses(losses))
         }
@@ -63,7 +63,7 @@ fn of_converted(
     DescriptorMessages::new(names, descriptors, (input, output), limits)
 }
 
-/// The messages of both schemas, or of the input if those of the output cannot be had.
+/// The messages of both schemas, or of the input if the messages of the output are not available.
 fn convert(
     name: &str,
     input: &RawJson,

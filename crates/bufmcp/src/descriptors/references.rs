@@ -15,7 +15,7 @@ use crate::schemas::{SchemaError, ToolMessages, Unresolved};
 impl DescriptorSchemas {
     /// The messages behind a reference. `types` are the names that the tool gives to its input and its output.
     ///
-    /// A label of a registry may move, so the resolver is asked each time: it has a cache of its own, and one request for
+    /// A label of a registry may move, so the resolver is asked each time: it has its own cache, and one request for
     /// all who wait.
     pub(super) async fn referenced(
         &self,
@@ -50,7 +50,7 @@ pub(super) fn of_tool(tool: &Tool) -> Option<String> {
     member(tool, BSR_REF)
 }
 
-/// The name of its output, beside the reference.
+/// The name of its output, next to the reference.
 pub(super) fn output_type(tool: &Tool) -> Option<String> {
     member(tool, OUTPUT_TYPE)
 }

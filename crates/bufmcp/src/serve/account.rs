@@ -7,7 +7,7 @@ use crate::serve::peer::BinaryPeer;
 use crate::session::inbound::BinaryCall;
 
 /// The bytes of a connection that have not become requests yet, and those that the client has not read. Requests have
-/// reservations of their own.
+/// their own reservations.
 #[derive(Debug)]
 pub(super) struct Account {
     pub(super) inbound: Reservation,

@@ -176,7 +176,7 @@ impl Answers {
         if let Some(mut tool) = self.mcp.tool_definition(name)
             && let Ok(name) = ToolName::new(name)
         {
-            // The messages are those of the name in lists.
+            // The messages belong to the name in lists.
             tool.name = name;
             return Ok(Arc::new(tool));
         }

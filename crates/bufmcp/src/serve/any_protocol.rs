@@ -83,8 +83,8 @@ fn name(protocol: StreamProtocol) -> &'static str {
     }
 }
 
-/// Serves clients of proto-mcp, and clients of JSON-RPC with a server of their own: one that shows them three tools in
-/// place of the list, for example. Cloning is cheap.
+/// Serves clients of proto-mcp, and clients of JSON-RPC with their own server: one that shows them three tools in place
+/// of the list, for example. Cloning is cheap.
 #[derive(Debug)]
 pub struct AnyServer<S, J> {
     binary: BinaryServer<S>,

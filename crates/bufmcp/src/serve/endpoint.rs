@@ -138,7 +138,7 @@ impl BinaryEndpoint {
 }
 
 impl RequestKind {
-    /// The failure of a tool call has a response of its own.
+    /// The failure of a tool call has its own response.
     fn carry(self, fault: Fault) -> Result<Payload, Fault> {
         match self {
             Self::CallTool => Ok(self.failure(&fault)),

@@ -23,7 +23,8 @@ pub enum BinaryServeError {
     /// The client has stopped reading; the last answers could not be written.
     #[error("the client does not read its answers")]
     Stalled,
-    /// The messages of the client, or those that it does not read, have no room beside those of other clients.
+    /// The messages of the client, or those that it does not read, exceed the capacity that the messages of other
+    /// clients leave.
     #[error("there is no room for the messages of the client")]
     Overloaded,
 }

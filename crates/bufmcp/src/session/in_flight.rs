@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub(super) deadline: Instant,
     /// The time that it has in all.
     pub(super) timeout: Duration,
-    /// The facts about the bearer of its token, or of that of the conversation.
+    /// The facts about the bearer of its token, or of the token of the conversation.
     pub(super) known: Option<Extensions>,
 }
 

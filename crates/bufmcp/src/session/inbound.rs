@@ -32,7 +32,7 @@ pub enum BinaryCall {
 }
 
 impl BinaryCall {
-    /// The memory that it takes, about: its bytes, and those of the entries of its lists and maps.
+    /// The memory that it takes, about: its bytes, and the bytes of the entries of its lists and maps.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::ListTools(request) => request.encoded_len() + request.bsr_refs.len() * ENTRY,
@@ -51,7 +51,7 @@ pub(crate) fn metadata_weight(metadata: &BTreeMap<String, String>) -> usize {
     metadata.iter().map(|(key, value)| ENTRY + key.len() + value.len()).sum()
 }
 
-/// The memory of an entry beside its bytes: two texts, their allocations, and its place in the map.
+/// The memory of an entry in addition to its bytes: two texts, their allocations, and its place in the map.
 const ENTRY: usize = 160;
 
 /// A message that the caller has to act on.

@@ -1,4 +1,4 @@
-//! The two kinds of requests, by the message that carries their failure: a tool call has one of its own.
+//! The two kinds of requests, by the message that carries their failure: a tool call has its own.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

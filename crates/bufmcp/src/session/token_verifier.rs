@@ -1,4 +1,4 @@
-//! Tokens that are checked outside of the conversation: those of an authorization server.
+//! Tokens that are checked outside of the conversation: the tokens of an authorization server.
 
 use std::future::Future;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ pub struct Grant {
     pub permission: Option<Permission>,
     /// The end of the token; `None`: it has none.
     pub valid_until: Option<Instant>,
-    /// The facts about its bearer that handlers see in the requests for which it holds, in place of those of
+    /// The facts about its bearer that handlers see in the requests for which it holds, in place of
     /// [`BinaryPeer::known`](crate::BinaryPeer::known).
     pub known: Extensions,
 }

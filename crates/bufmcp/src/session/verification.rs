@@ -57,7 +57,7 @@ impl BinarySession {
         self.in_flight.get(request)?.known.as_ref()
     }
 
-    /// Checks that the token of a request permits it; for a request without one, that of the conversation.
+    /// Checks that the token of a request permits it; for a request without one, the token of the conversation.
     pub(super) fn permit(&self, now: Instant, own: Option<&Grant>, call: &BinaryCall) -> Result<(), Fault> {
         let Some(grant) = own.or(self.grant.as_ref()) else { return Ok(()) };
         if is_over(grant, now) {

@@ -136,7 +136,7 @@ async fn errors_keep_their_codes_on_the_way() {
     for (name, code) in [("t01", -32050), ("nothing", -32602)] {
         assert_eq!(session.call_tool(name, &json!({})).await.unwrap_err().code(), Some(code));
     }
-    // A Struct holds a double, and the JSON beside it the number.
+    // A Struct holds a double, and the JSON next to it the number.
     let wide = session.call_tool("t04", &json!({})).await.unwrap();
     assert_eq!(wide.structured_content.unwrap().as_str(), r#"{"exact":1,"big":9007199254740993}"#);
     assert!(wide.meta.is_none_or(|meta| !meta.as_str().contains("protomcp/inexact")));

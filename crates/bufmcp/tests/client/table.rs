@@ -270,7 +270,7 @@ fn requests_that_wait_have_their_time_and_their_bound() {
 
 #[test]
 fn frames_are_bounded() {
-    // Frames that the server does not read count, also those of requests that were given up.
+    // Frames that the server does not read count, also the frames of requests that were given up.
     let mut table = Table::open(BinaryClientConfig { max_in_flight: 20, ..config() });
     for _ in 0..21 {
         let id = table.call();

@@ -15,7 +15,7 @@ async fn a_tool_brings_a_complete_schema() {
     let types = [&tool.metadata["input_type"], &tool.metadata["output_type"]];
     assert_eq!(types, ["tools.v1.WebSearchRequest", "tools.v1.WebSearchResponse"]);
     assert!(!tool.metadata.contains_key("input_schema") && !tool.metadata.contains_key("bsr_ref"));
-    // The library has no files of its own here: all imports are in the set.
+    // The library has no built-in files here: all imports are in the set.
     let pool = DescriptorPool::decode(&inline(&tool)[..]).unwrap();
     let input = pool.get_message_by_name("tools.v1.WebSearchRequest").unwrap();
     assert_eq!(

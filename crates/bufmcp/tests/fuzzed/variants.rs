@@ -1,4 +1,4 @@
-//! Inputs that are like those of a corpus, and the same in every run.
+//! Inputs that are like the inputs of a corpus, and the same in every run.
 
 use std::fs;
 

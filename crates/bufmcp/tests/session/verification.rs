@@ -81,7 +81,7 @@ fn tokens_of_an_issuer_are_verified_outside() {
     let later = table.send_verified(6, with("y"), Ok(grant("ann", None)));
     let Some(BinaryInbound::Request(BinaryRequest { call: BinaryCall::CallTool(seen), .. })) = later else { panic!() };
     assert!(seen.metadata.is_empty(), "the token does not reach the tool");
-    // The rights of a call are those of its own token, and the next one has those of the conversation again.
+    // A call has the rights of its token, and the next one has the rights of the conversation again.
     let mut wider = grant("ann", None);
     wider.known = Extensions::default().with(Arc::new("ann with another scope".to_owned()));
     assert!(table.send_verified(16, with("wider"), Ok(wider)).is_some());

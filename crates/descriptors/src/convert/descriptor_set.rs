@@ -1,8 +1,8 @@
 //! A file as an encoded descriptor set, with its comments.
 //!
 //! The bytes are written here, because generated types have no room for the rules. The set imports
-//! `google/protobuf/struct.proto` where it is used. The rules are options by number, so the file that defines them is not
-//! imported: a validator knows it, and everything else need not. Field numbers are those of
+//! `google/protobuf/struct.proto` where it is used. The rules are options by number, so the file that defines them is
+//! not imported: a validator knows it, and everything else need not. Field numbers are from
 //! `google/protobuf/descriptor.proto`.
 
 use crate::convert::model::{FieldType, ProtoField, ProtoFile, ProtoMessage, Shape};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{folded, snake_case};
 
-/// A name for each key. A key that is a name of a field already keeps it; numbers tell the others apart. `true` stands for a
-/// field in a group of its own, see [`Shape::has_group`](super::model::Shape::has_group).
+/// A name for each key. A key that is a name of a field already keeps it; numbers tell the others apart. `true` stands
+/// for a field in its own group, see [`Shape::has_group`](super::model::Shape::has_group).
 ///
 /// Runtimes of protobuf look fields up by their names and by their JSON names, which are the keys, in one table, together
 /// with the names of groups: an optional field `id` makes the group `_id`. So the name of a field is not the key of

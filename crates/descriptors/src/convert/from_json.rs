@@ -27,7 +27,8 @@ const MAX_FIELDS: usize = 4096;
 /// The bytes of the rules of all fields of a tool, about.
 const MAX_RULES: usize = 512 << 10;
 
-/// The bytes of names, of pointers and of schemas behind references that a tool may take: each field has copies of its own.
+/// The bytes of names, of pointers and of schemas behind references that a tool may take: each field has its own
+/// copies.
 const MAX_COPIED: usize = 4 << 20;
 
 /// The keywords of an object with properties that its message expresses. Keys that no schema mentions are refused.
@@ -169,8 +170,8 @@ impl Converted {
         set
     }
 
-    /// True if a schema takes further keys, beside its properties or in place of them, which its message refuses. A
-    /// `google.protobuf.Struct` suits such a tool better.
+    /// True if a schema takes further keys, in addition to its properties or in place of them, which its message
+    /// refuses. A `google.protobuf.Struct` suits such a tool better.
     #[must_use]
     pub fn refuses_keys(&self) -> bool {
         self.is_open
@@ -333,7 +334,7 @@ impl<'a> Reading<'a> {
         self.is_too_large |= self.copied > MAX_COPIED;
     }
 
-    /// Makes the message of an object with properties. Its name is that of the place.
+    /// Makes the message of an object with properties. Its name is the name of the place.
     fn object(&mut self, schema: &Map<String, Value>, place: &Place) {
         let at = self.messages.len();
         let comment = description(schema);
@@ -379,7 +380,7 @@ impl<'a> Reading<'a> {
         ProtoField { name, json_name, number, shape: mapped.shape, rules: mapped.rules, comment }
     }
 
-    /// Names the fields, of which each is that of the property at its position.
+    /// Names the fields, each for the property at its position.
     fn name(&mut self, properties: &Map<String, Value>, fields: &mut [ProtoField], place: &Place) {
         let keys: Vec<(&str, bool)> =
             properties.keys().zip(&*fields).map(|(key, field)| (key.as_str(), field.shape.has_group())).collect();
@@ -391,7 +392,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// True for an object that takes keys beside its properties, by its own words or because it has no properties.
+/// True for an object that takes keys in addition to its properties, by its own words or because it has no properties.
 fn takes_keys(schema: &Map<String, Value>) -> bool {
     let has_keys = |keyword: &str| schema.get(keyword).and_then(Value::as_object).is_some_and(|list| !list.is_empty());
     let alternatives = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema.get(*keyword)?.as_array()).flatten();

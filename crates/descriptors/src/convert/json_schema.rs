@@ -1,8 +1,8 @@
 //! Messages as JSON Schemas (draft 2020-12).
 //!
-//! The schema describes the JSON form that this crate writes and reads, with 64-bit integers as numbers. Each message is a
-//! definition of its own, so recursion ends, and so is each enum with long names. A rule without a counterpart becomes a
-//! sentence of the description.
+//! The schema describes the JSON form that this crate writes and reads, with 64-bit integers as numbers. Each message
+//! is a separate definition, so recursion ends, and so is each enum with long names. A rule without a counterpart
+//! becomes a sentence of the description.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,7 +71,7 @@ fn refers(value: &Value, reference: &str) -> bool {
     }
 }
 
-/// The messages that are definitions, and those of them that are not written yet.
+/// The messages that are definitions, and the ones among them that are not written yet.
 #[derive(Default)]
 struct Writer {
     names: BTreeSet<String>,

@@ -1,7 +1,7 @@
 //! The keywords of JSON Schema that restrict values, by the kinds of values to which they apply.
 //!
 //! A conversion names the keywords that it has read; the others are reported, so that none is dropped in silence. The
-//! keywords are those of all drafts since draft 4. Annotations and unknown keywords restrict nothing.
+//! keywords are from all drafts since draft 4. Annotations and unknown keywords restrict nothing.
 
 use serde_json::{Map, Value};
 

@@ -117,7 +117,7 @@ impl Shape {
         }
     }
 
-    /// True for a scalar with presence, which is a group of its own: `_id` for a field `id`.
+    /// True for a scalar with presence, which is its own group: `_id` for a field `id`.
     pub(crate) fn has_group(&self) -> bool {
         matches!(self, Self::Optional(element) if !element.is_message())
     }

@@ -29,12 +29,12 @@ pub enum Verdict {
     Lossless,
     /// A rule is not checked, or checked differently.
     Lossy,
-    /// A part has no type of its own: it is any JSON value, object or list.
+    /// A part has no specific type: it is any JSON value, object or list.
     Fallback,
 }
 
 impl Report {
-    /// The losses of each message: those of its fields in the order of the schema, then those of their names.
+    /// The losses of each message: the losses of its fields in the order of the schema, then the losses of their names.
     #[must_use]
     pub fn losses(&self) -> &[Loss] {
         &self.losses

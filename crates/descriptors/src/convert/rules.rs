@@ -1,6 +1,6 @@
 //! Rules of `buf.validate` as values, for the text and the descriptors alike.
 //!
-//! Numbers are those of `buf/validate/validate.proto`. Each rule is encoded as a whole option of its own: protobuf merges
+//! Numbers are from `buf/validate/validate.proto`. Each rule is encoded as a separate whole option: protobuf merges
 //! them when they are read.
 
 use crate::convert::literal::quoted;

@@ -2,7 +2,7 @@
 //!
 //! One file for each version of a module, named by the digest of both. It holds the set as it came and the facts for
 //! asking again, and a digest over all of it: a file that is damaged, cut or of another format is deleted and fetched
-//! again. Files are written beside and renamed, readable by their owner only, and hold no credentials.
+//! again. Files are written under a temporary name and renamed, readable by their owner only, and hold no credentials.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -129,15 +129,15 @@ impl DiskCache {
         create_folder(&self.folder)?;
         // Other processes, perhaps in other containers with the same process ids, write into the same folder.
         let name = getrandom::u64().map_err(io::Error::other)?;
-        let beside = self.folder.join(format!("{name:016x}{UNFINISHED}"));
-        let mut file = private_file(&beside)?;
+        let draft = self.folder.join(format!("{name:016x}{UNFINISHED}"));
+        let mut file = private_file(&draft)?;
         let written = file
             .write_all(MAGIC)
             .and_then(|()| file.write_all(&Sha256::digest(&body)))
             .and_then(|()| file.write_all(&body));
-        let renamed = written.and_then(|()| fs::rename(&beside, self.path(key)));
+        let renamed = written.and_then(|()| fs::rename(&draft, self.path(key)));
         if renamed.is_err() {
-            let _ = fs::remove_file(&beside);
+            let _ = fs::remove_file(&draft);
         }
         renamed?;
         self.shrink()

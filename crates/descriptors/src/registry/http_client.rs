@@ -38,14 +38,15 @@ impl Endpoint {
         Self::default()
     }
 
-    /// Connects to an address instead of the registry's name, without a proxy. The certificate is still that of the name.
+    /// Connects to an address instead of the registry's name, without a proxy. The certificate is still checked for the
+    /// name.
     #[must_use]
     pub fn address(mut self, address: SocketAddr) -> Self {
         self.address = Some(address);
         self
     }
 
-    /// Trusts this certificate authority, in place of those of the system.
+    /// Trusts this certificate authority, in place of the system's.
     #[must_use]
     pub fn authority(mut self, certificate: CertificateDer<'static>) -> Self {
         self.authorities.push(certificate);

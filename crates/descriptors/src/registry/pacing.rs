@@ -31,7 +31,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(200);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Pacer {
-    /// A pacer for `burst` requests at once, and one more each `interval`.
+    /// A pacer for `burst` requests immediately, and one more each `interval`.
     #[must_use]
     pub fn new(burst: u32, interval: Duration) -> Self {
         Self { interval, burst: burst.max(1), restored: Duration::ZERO }

@@ -96,7 +96,7 @@ impl ServerCertVerifier for PinnedVerifier {
 fn public_key_info(certificate: &[u8]) -> Option<&[u8]> {
     let (_, certificate, _) = element(certificate)?;
     let (_, mut rest, _) = element(certificate)?;
-    // `version` is optional, and has a tag of its own.
+    // `version` is optional, and has its own tag.
     let (tag, _, behind) = element(rest)?;
     if tag == 0xa0 {
         rest = behind;

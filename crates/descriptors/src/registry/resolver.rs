@@ -1,6 +1,6 @@
 //! The driver of a registry's schemas: connections, tasks and the clock.
 //!
-//! A hit takes one short lock. A miss is fetched by a task of its own, so a caller that goes away stops nothing, and all
+//! A hit takes one short lock. A miss is fetched by its own task, so a caller that goes away stops nothing, and all
 //! callers of one version wait for the same task.
 
 use std::collections::{BTreeMap, HashMap};
@@ -129,7 +129,7 @@ impl Resolver {
                 },
             }
         };
-        // Without the lock: a runtime that ends drops the task at once, and the flight takes the lock.
+        // Without the lock: a runtime that ends drops the task immediately, and the flight takes the lock.
         if let Some((flight, fetch)) = flight {
             tokio::spawn(async move {
                 let outcome = flight.inner.fetch(&flight.key, fetch).await;

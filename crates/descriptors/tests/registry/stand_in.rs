@@ -55,7 +55,7 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     pub(crate) faults: VecDeque<Fault>,
-    /// The fault of every request that has none of its own.
+    /// The fault of every request that has no other.
     pub(crate) always: Option<Fault>,
     pub(crate) wants_token: bool,
     /// The commit behind every label.

@@ -106,7 +106,7 @@ async fn waiting_pongs_are_bounded_and_the_newest_is_among_them() {
         }
     };
     timeout(Duration::from_secs(20), reading).await.expect("the newest pong arrives");
-    // The buffer of the connection, that of the stream, and pings that were read while pongs were read.
+    // The buffer of the connection, the buffer of the stream, and pings that were read while pongs were read.
     assert!(pongs.len() < 192 << 10, "{}", pongs.len());
     // The conversation goes on.
     client.socket = WebSocketStream::from_raw_socket(raw, Role::Client, None).await;
@@ -114,7 +114,8 @@ async fn waiting_pongs_are_bounded_and_the_newest_is_among_them() {
     assert_eq!(McpMessage::decode(&client.message().await[4..]).unwrap().id, 2);
 }
 
-/// Up to about 1,250 pings are read at once: pongs of as many have room here and at the client, or they wait in the stream.
+/// Up to about 1,250 pings are read together: pongs of as many have room here and at the client, or they wait in the
+/// stream.
 #[tokio::test(start_paused = true)]
 async fn pings_whose_pongs_have_no_room_are_read_slowly() {
     let client = Client::new().await;

@@ -9,7 +9,7 @@ pub(in crate::serve) trait ServedMethod: Method<Result: DeserializeOwned + Send 
     /// A request with these parameters.
     fn request(params: Self::Params) -> ServerRequest;
 
-    /// The result; `None`: it is that of another method.
+    /// The result; `None`: it belongs to another method.
     fn result(result: ServerResult) -> Option<Self::Result>;
 }
 

@@ -36,7 +36,7 @@ fn word(lookup: &Lookup) -> &'static str {
 }
 
 /// Steps: `?` looks up, `+` completes with a schema, `=` with "not modified", `t` with a temporary failure, `f` with a
-/// final one, a number waits for so many seconds.
+/// final one, a number waits for that many seconds.
 fn play(version: &str, steps: &str) -> String {
     let (mut cache, mut now, mut seen) = (cache(), START, Vec::new());
     for step in steps.split(' ') {
