@@ -9,7 +9,7 @@ use ring::signature::{
 /// A signature algorithm. Algorithms with a shared secret (`HS256` …) and `none` are not supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "the names are those of RFC 7518")]
+#[expect(missing_docs, reason = "the names are from RFC 7518")]
 pub enum Algorithm {
     Rs256,
     Rs384,

@@ -94,8 +94,8 @@ impl HttpClient {
         Ok(response.into_body())
     }
 
-    /// Sends a request to a URL, which replaces that of the request, and returns the response of any status. Its body has
-    /// at most `limit` bytes, or one more for a longer one. Redirects are not followed.
+    /// Sends a request to a URL, which replaces the URL of the request, and returns the response of any status. Its
+    /// body has at most `limit` bytes, or one more for a longer one. Redirects are not followed.
     ///
     /// # Errors
     /// [`FetchError::NoResponse`] if there is no complete response in time.

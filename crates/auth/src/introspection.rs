@@ -200,7 +200,7 @@ impl Inner {
     }
 }
 
-/// A question to the issuer, in a task of its own, so that the end of one request affects no other. It always has an
+/// A question to the issuer, in its own task, so that the end of one request affects no other. It always has an
 /// outcome, even if its task is dropped.
 struct Question {
     inner: Arc<Inner>,

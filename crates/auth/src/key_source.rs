@@ -36,7 +36,7 @@ pub enum KeySource {
 
 /// The keys as they were last fetched. They are fetched again when a key is missing or when they are old.
 ///
-/// Each attempt to fetch them runs in a task of its own, so that the end of a request does not end the attempt.
+/// Each attempt to fetch them runs in its own task, so that the end of a request does not end the attempt.
 #[derive(Debug)]
 pub(crate) struct Keys {
     source: KeySource,

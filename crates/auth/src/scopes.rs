@@ -43,7 +43,7 @@ impl Scopes {
         self.0.extend(others.0.iter().cloned());
     }
 
-    /// Adds those of `others` that fit into a text of `max` bytes, and returns the number of those that do not.
+    /// Adds the scopes of `others` that fit into a text of `max` bytes, and returns the number of those that do not.
     pub fn add_within(&mut self, others: &Self, max: usize) -> usize {
         let mut length: usize = self.iter().map(|scope| scope.len() + 1).sum();
         let mut left_out = 0;

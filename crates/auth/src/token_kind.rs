@@ -33,7 +33,7 @@ pub(crate) fn is_of_another_kind(claims: &Map<String, Value>) -> bool {
         || ID_TOKEN.iter().any(|name| claims.contains_key(*name))
 }
 
-/// True if the claims are those of an access token, as far as they tell.
+/// True if the claims belong to an access token, as far as they tell.
 pub(crate) fn is_access_token(claims: &Map<String, Value>) -> bool {
     let has = |name: &&str| claims.contains_key(*name);
     let says = |name: &str, kind: &str| claims.get(name).and_then(Value::as_str) == Some(kind);

@@ -160,7 +160,7 @@ impl fmt::Display for Url {
     }
 }
 
-/// True for the names and addresses that are always those of this machine.
+/// True for the names and addresses that always belong to this machine.
 fn is_local(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address(host).is_some_and(|address| address.is_loopback())
 }

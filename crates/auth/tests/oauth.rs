@@ -1,4 +1,4 @@
-//! The resource server beside an authorization server on a real socket.
+//! The resource server with an authorization server on a real socket.
 
 mod introspection;
 mod issuer;

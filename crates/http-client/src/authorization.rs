@@ -1,4 +1,4 @@
-//! The requests of an OAuth client, over connections like those of a transport.
+//! The requests of an OAuth client, over connections like the connections of a transport.
 
 use std::time::Duration;
 

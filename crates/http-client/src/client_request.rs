@@ -46,9 +46,9 @@ pub(crate) enum Kind {
 /// The slots that a request may wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lane {
-    /// Those of calls and other requests of the caller.
+    /// The slots of calls and other requests of the caller.
     Calls,
-    /// Slots of their own: pings, handshakes and cancellations must not wait for calls.
+    /// Separate slots: pings, handshakes and cancellations must not wait for calls.
     Upkeep,
     /// None. A subscription is open for as long as it is wanted, and the client has two at most.
     Stream,

@@ -23,10 +23,10 @@ use crate::room::{Room, Taken};
 /// Messages that wait for the client.
 const MAX_INBOX: usize = 64;
 
-/// Pings, handshakes and cancellations at once.
+/// Pings, handshakes and cancellations that are open concurrently.
 const UPKEEP_SLOTS: usize = 64;
 
-/// The room that messages need beside the longest one: what a connection reads at once.
+/// The room that messages need in addition to the longest one: what a connection takes in one read.
 const ONE_READ: usize = 1024 * 1024;
 
 /// Shared by the halves of a transport and its tasks.
@@ -113,7 +113,7 @@ impl Conversation {
         });
     }
 
-    /// A request to the server's URL. The body is that of a POST.
+    /// A request to the server's URL. The body is the body of a POST.
     pub(crate) fn outgoing(&self, method: Method, headers: HeaderMap, body: Vec<Bytes>) -> Outgoing {
         let target = self.client.server.uri().clone();
         Outgoing { method, target, headers, body, taken: None, deadline: self.limits.head_timeout }

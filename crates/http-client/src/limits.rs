@@ -9,9 +9,9 @@ use crate::reconnect::Pace;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// The most requests that are open at once. Others wait, in order, and their time for an answer begins after that.
-    /// Default 64. Notifications, answers to requests of the server and subscription streams are not counted; pings,
-    /// handshakes and cancellations of tasks have 64 slots of their own.
+    /// The most requests that are open concurrently. Others wait, in order, and their time for an answer begins after
+    /// that. Default 64. Notifications, answers to requests of the server and subscription streams are not counted;
+    /// pings, handshakes and cancellations of tasks have 64 separate slots.
     pub max_concurrent_requests: usize,
     /// The longest message, in bytes. Default 64 MiB.
     pub max_message: usize,

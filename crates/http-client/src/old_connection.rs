@@ -1,4 +1,4 @@
-//! The transport of MCP 2024-11-05: one GET for all messages of the server, POSTs for those of the client.
+//! The transport of MCP 2024-11-05: one GET for all messages of the server, POSTs for the messages of the client.
 
 use http::Uri;
 use tokio_util::sync::CancellationToken;

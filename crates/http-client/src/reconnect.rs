@@ -58,7 +58,7 @@ impl Reconnect {
     }
 
     /// An event has come: the next attempts begin anew. An open response alone is not a reason, because a server that
-    /// ends each response at once would be asked for ever.
+    /// ends each response immediately would be asked for ever.
     pub(crate) fn progressed(&mut self) {
         (self.used, self.empty) = (0, 0);
     }

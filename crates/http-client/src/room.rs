@@ -26,7 +26,7 @@ pub(crate) struct Taken {
 }
 
 impl Room {
-    /// So many bytes for all messages but one.
+    /// This many bytes for all messages but one.
     pub(crate) fn new(bytes: usize) -> Self {
         let shared = Semaphore::new((bytes / UNIT).clamp(1, Semaphore::MAX_PERMITS));
         Self { shared: Arc::new(shared), exempt: Arc::new(Semaphore::new(1)) }

@@ -109,7 +109,7 @@ pub(crate) fn is_https(uri: &Uri) -> bool {
     uri.scheme() == Some(&Scheme::HTTPS)
 }
 
-/// The port of a URL, or that of its scheme.
+/// The port of a URL, or the default port of its scheme.
 pub(crate) fn port(uri: &Uri) -> u16 {
     uri.port_u16().unwrap_or(if is_https(uri) { 443 } else { 80 })
 }

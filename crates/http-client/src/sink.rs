@@ -19,7 +19,7 @@ use crate::request::{self, SessionFields};
 /// Messages without an answer that wait for those before them. Then [`Sink::flush`] waits.
 const MAX_CONTROL: usize = 64;
 
-/// The bytes that a message takes beside its body.
+/// The bytes that a message takes in addition to its body.
 const OVERHEAD: usize = 1024;
 
 /// The most requests for which header fields wait.
@@ -230,7 +230,7 @@ impl Sink for HttpSink {
         Ok(())
     }
 
-    /// In bytes, with those of requests whose cancellation waits, and some for each message.
+    /// In bytes, including the bytes of requests whose cancellation waits, and some for each message.
     fn unwritten(&self) -> usize {
         self.weight + usize::from(self.ending.is_some())
     }

@@ -29,7 +29,7 @@ pub struct HttpTransport {
     headers: HeaderMap,
     authorizer: Option<Arc<dyn Authorizer>>,
     limits: Limits,
-    /// `None`: those of the environment.
+    /// `None`: the proxies of the environment.
     proxies: Option<Arc<Proxies>>,
     #[cfg(feature = "tls")]
     tls: Tls,
@@ -82,7 +82,7 @@ impl HttpTransport {
         Ok(self)
     }
 
-    /// Authorizes every request; see [`Authorizer`]. Its fields replace those of [`header`](Self::header).
+    /// Authorizes every request; see [`Authorizer`]. Its fields replace the fields of [`header`](Self::header).
     #[must_use]
     pub fn authorizer(mut self, authorizer: Arc<dyn Authorizer>) -> Self {
         self.authorizer = Some(authorizer);
@@ -96,7 +96,7 @@ impl HttpTransport {
         self
     }
 
-    /// Reaches the server through this proxy, instead of those of `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`: an
+    /// Reaches the server through this proxy, instead of the proxies of `HTTPS_PROXY`, `HTTP_PROXY` and `ALL_PROXY`: an
     /// `http` or `https` URL, with credentials if the proxy wants some. Plain `http` to this machine has no proxy.
     ///
     /// # Errors
@@ -113,7 +113,7 @@ impl HttpTransport {
         self
     }
 
-    /// Replaces the certificates that are trusted, and that of the client.
+    /// Replaces the certificates that are trusted, and the certificate of the client.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls(mut self, tls: impl Into<Tls>) -> Self {

@@ -62,7 +62,7 @@ impl Admission {
         self.caller.identity.iter().fold(Extensions::default(), |known, identity| known.with(Arc::clone(identity)))
     }
 
-    /// The address that the request counts for: that of the client behind a trusted proxy.
+    /// The address that the request counts for: the address of the client behind a trusted proxy.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         self.caller.address

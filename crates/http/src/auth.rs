@@ -23,7 +23,7 @@ use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 pub(crate) async fn authenticate(config: &Config, parts: &mut Parts) -> Result<(), Refusal> {
     let shown = credential::check(&config.access.credentials, &parts.headers);
     match (&config.access.oauth, shown) {
-        // Without configured credentials every request passes that check, which is worth nothing beside tokens.
+        // Without configured credentials every request passes that check, which is worth nothing in addition to tokens.
         (Some(_), Ok(())) if !config.access.credentials.is_empty() => Ok(()),
         (Some(oauth), _) => match oauth.authenticate(&parts.headers, peer(parts)).await {
             Ok(identity) => {
@@ -161,7 +161,7 @@ pub(crate) fn metadata(config: &Config, parts: &Parts) -> Option<Response<Body>>
     }
 }
 
-/// True if the path is that of [`metadata`].
+/// True if the path is the path of [`metadata`].
 pub(crate) fn is_metadata(oauth: Option<&ResourceServer>, path: &str) -> bool {
     oauth.is_some_and(|oauth| oauth.metadata(path).is_some())
 }

@@ -89,7 +89,7 @@ pub(crate) async fn read<B: Body>(
 
 /// The part of a body that has arrived.
 ///
-/// A small one is kept in pieces until it is complete. A large one has memory of its own, see [`Region`]: pieces of many
+/// A small one is kept in pieces until it is complete. A large one has its own memory, see [`Region`]: pieces of many
 /// large bodies would leave as many bytes behind, because an allocator keeps what is free between others.
 #[derive(Default)]
 struct Text {
@@ -149,7 +149,7 @@ impl Text {
         Ok(room)
     }
 
-    /// Makes room for so many bytes that are reserved.
+    /// Makes room for this many bytes that are reserved.
     fn make_room(&mut self, more: usize) -> Result<(), OverBudget> {
         let no_memory = |_| OverBudget { bytes: more };
         match &mut self.region {

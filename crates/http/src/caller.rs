@@ -82,8 +82,8 @@ pub(crate) fn note_client(parts: &mut Parts, proxies: &[IpNetwork]) {
 pub struct PeerAddr(pub SocketAddr);
 
 /// The address that a request counts for when limits are shared by address, in its extensions: with
-/// [`Access::trusted_proxies`](crate::Access::trusted_proxies) that of the client behind the proxy. A server in front
-/// of this one may put it there itself.
+/// [`Access::trusted_proxies`](crate::Access::trusted_proxies) the address of the client behind the proxy. A server in
+/// front of this one may put it there itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClientAddr(pub IpAddr);
 

@@ -70,7 +70,7 @@ impl Config {
     }
 
     /// Requires a token in each request (OAuth 2.1), and binds sessions to its bearer. The extensions of each request
-    /// then hold the bearer as an [`Identity`](protomcp_auth::Identity). A handler reads the one of its own request:
+    /// then hold the bearer as an [`Identity`](protomcp_auth::Identity). A handler reads the identity of its request:
     ///
     /// ```
     /// use http::request::Parts;

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
 use crate::reply::{self, Body};
 
-/// Headers that pages may send, besides those of annotated arguments.
+/// Headers that pages may send, in addition to the headers of annotated arguments.
 const SENT: [&str; 9] = [
     "accept",
     "authorization",

@@ -183,7 +183,7 @@ impl HttpSession {
                 return false;
             }
             room.forget();
-            // Clients rarely send two messages at once, and an idle session keeps this room.
+            // Clients rarely send two messages concurrently, and an idle session keeps this room.
             state.inbox.reserve_exact(1);
             state.inbox.push_back(Posted { received, source });
             state.reader.take()

@@ -1,4 +1,5 @@
-//! The HTTP+SSE transport of MCP 2024-11-05: one GET for all messages of the server, POSTs for those of the client.
+//! The HTTP+SSE transport of MCP 2024-11-05: one GET for all messages of the server, POSTs for the messages of the
+//! client.
 //!
 //! The first event names the address for POSTs: the same path, with the session in the query. The session ends with its
 //! connection. Deprecated, but some clients support nothing else.

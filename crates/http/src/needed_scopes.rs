@@ -19,7 +19,7 @@ impl NeededScopes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Those of the request with this head.
+    /// The scopes of the request with this head.
     pub(crate) fn of(parts: &Parts) -> Scopes {
         parts.extensions.get::<Self>().map_or_else(Scopes::default, Self::get)
     }

@@ -20,7 +20,7 @@ impl IpNetwork {
     /// The addresses that share their first `prefix` bits with this one.
     ///
     /// # Errors
-    /// When the address does not have so many bits.
+    /// When the address does not have this many bits.
     pub fn new(address: IpAddr, prefix: u8) -> Result<Self, InvalidNetwork> {
         if prefix > bits(address) { Err(InvalidNetwork) } else { Ok(Self { address, prefix }) }
     }

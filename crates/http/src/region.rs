@@ -8,7 +8,7 @@ use memmap2::{MmapMut, MmapOptions};
 /// The address space of a body whose length is not announced. It grows beyond if longer bodies are allowed.
 pub(crate) const USUAL_LIMIT: usize = 64 * 1024 * 1024;
 
-/// Bytes in pages of their own, outside the allocator: a page takes memory when the first byte of it is written, and the
+/// Bytes in separate pages, outside the allocator: a page takes memory when the first byte of it is written, and the
 /// system has all of them back in the end.
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -17,7 +17,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Address space for so many bytes.
+    /// Address space for this many bytes.
     ///
     /// # Errors
     /// If the system has no more, or no more mappings.
@@ -29,7 +29,7 @@ impl Region {
         Ok(Self { pages, length: 0 })
     }
 
-    /// Makes room for so many bytes in all.
+    /// Makes room for this many bytes in all.
     ///
     /// # Errors
     /// See [`Region::new`].

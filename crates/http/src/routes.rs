@@ -61,7 +61,7 @@ impl Routes {
         Self(Arc::new(Inner { service: Some(service), ..Inner::default() }))
     }
 
-    /// Routes to probes and metrics only, for a port of their own.
+    /// Routes to probes and metrics only, for a separate port.
     #[must_use]
     pub fn monitoring() -> Self {
         Self(Arc::default())
@@ -75,7 +75,7 @@ impl Routes {
         self
     }
 
-    /// Adds `/metrics`, a page with the metrics of this registry. Beside a server the page requires the same
+    /// Adds `/metrics`, a page with the metrics of this registry. Together with a server the page requires the same
     /// authentication as the server; with [`Routes::monitoring`] it requires none.
     #[must_use]
     pub fn with_metrics(mut self, registry: impl Into<Arc<Registry>>) -> Self {

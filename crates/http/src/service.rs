@@ -31,7 +31,7 @@ use crate::{auth, cors, delete, get, http_sse, post, protocol_era};
 
 /// An MCP server over HTTP, as a [`tower_service::Service`] for any server based on [`http`]. Cloning is cheap.
 ///
-/// It ignores the path, except for that of the old transport and, with OAuth, that of the metadata
+/// It ignores the path, except for the path of the old transport and, with OAuth, the path of the metadata
 /// ([`ResourceServer::metadata_path`](protomcp_auth::ResourceServer::metadata_path)), so it can be mounted anywhere.
 #[derive(Clone)]
 pub struct StreamableHttp(Arc<Endpoint>);
@@ -115,7 +115,7 @@ impl StreamableHttp {
         if parts.method == Method::GET { Ok(()) } else { Err(Box::new(reply::not_allowed("GET"))) }
     }
 
-    /// True if a path is that of the OAuth metadata.
+    /// True if a path is the path of the OAuth metadata.
     pub(crate) fn is_metadata(&self, path: &str) -> bool {
         auth::is_metadata(self.0.config.access.oauth.as_ref(), path)
     }

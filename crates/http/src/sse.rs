@@ -84,7 +84,7 @@ pub(crate) fn json_array(messages: &[Message]) -> Vec<Bytes> {
 /// One message as an event.
 pub(crate) fn event(id: Option<&str>, message: &Message) -> Vec<Bytes> {
     let mut out = Pieces::of(message);
-    // Names and ids have line breaks of their own, so they do not go through `put`.
+    // Names and ids have their own line breaks, so they do not go through `put`.
     if let Some(id) = id {
         out.tail.extend_from_slice(b"id: ");
         out.tail.extend_from_slice(id.as_bytes());

@@ -258,7 +258,7 @@ mod tests {
         let mut replay = store.replay(EventKey { session, stream, number: after }, end);
         match replay.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(events) => events.map(|events| String::from_utf8(events.concat().concat()).unwrap()),
-            Poll::Pending => panic!("memory is ready at once"),
+            Poll::Pending => panic!("memory is ready immediately"),
         }
     }
 

@@ -29,7 +29,7 @@ const REST_TIME: Duration = Duration::from_secs(1);
 /// The handling of the rest of a body, by the head of its request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It disturbs no other request: from HTTP/2 on each has a stream of its own.
+    /// It disturbs no other request: from HTTP/2 on each has its own stream.
     Apart,
     /// It is on its way.
     Arriving,
@@ -263,7 +263,7 @@ mod tests {
         settle(Rest::Arriving, &mut Watched::new(body), StatusCode::UNAUTHORIZED).await
     }
 
-    const AT_ONCE: Duration = Duration::ZERO;
+    const IMMEDIATELY: Duration = Duration::ZERO;
     const SOON: Duration = Duration::from_millis(300);
 
     #[test]
@@ -303,28 +303,28 @@ mod tests {
             sender.send(Ok(vec![0; MAX_REST / 2].into())).unwrap();
         }
         drop(sender);
-        assert_eq!(refuse(body).await, (false, AT_ONCE), "the most that is read");
+        assert_eq!(refuse(body).await, (false, IMMEDIATELY), "the most that is read");
         let (sender, body) = channel(0);
         for size in [MAX_REST, 1] {
             sender.send(Ok(vec![0; size].into())).unwrap();
         }
-        assert_eq!(refuse(body).await, (true, AT_ONCE));
+        assert_eq!(refuse(body).await, (true, IMMEDIATELY));
         let (_sender, body) = channel(MAX_REST as u64 + 1);
-        assert_eq!(refuse(body).await, (true, AT_ONCE), "announced");
+        assert_eq!(refuse(body).await, (true, IMMEDIATELY), "announced");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_body_that_fails_closes_the_connection() {
         let (sender, body) = channel(0);
         sender.send(Err("broken")).unwrap();
-        assert_eq!(refuse(body).await, (true, AT_ONCE));
+        assert_eq!(refuse(body).await, (true, IMMEDIATELY));
         // The body has failed before the response, and ends then.
         let (sender, body) = channel(0);
         sender.send(Err("broken")).unwrap();
         drop(sender);
         let mut body = Watched::new(body);
         while poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await.is_some() {}
-        assert_eq!(settle(Rest::Arriving, &mut body, StatusCode::BAD_REQUEST).await, (true, AT_ONCE));
+        assert_eq!(settle(Rest::Arriving, &mut body, StatusCode::BAD_REQUEST).await, (true, IMMEDIATELY));
     }
 
     #[tokio::test(start_paused = true)]
@@ -338,7 +338,7 @@ mod tests {
             let (sender, body) = channel(5);
             sender.send(Ok(Bytes::from_static(b"12345"))).unwrap();
             let mut body = Watched::new(body);
-            assert_eq!(settle(rest, &mut body, status).await, (closes, AT_ONCE), "{rest:?} {status}");
+            assert_eq!(settle(rest, &mut body, status).await, (closes, IMMEDIATELY), "{rest:?} {status}");
             assert_eq!(body.body.pieces.len(), 1, "{rest:?} {status}");
         }
     }
@@ -352,7 +352,7 @@ mod tests {
             let mut body = Watched::new(body);
             while poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await.is_some() {}
             assert!(body.is_end_stream());
-            assert_eq!(settle(rest, &mut body, StatusCode::OK).await, (false, AT_ONCE));
+            assert_eq!(settle(rest, &mut body, StatusCode::OK).await, (false, IMMEDIATELY));
         }
     }
 

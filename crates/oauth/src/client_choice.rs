@@ -22,7 +22,7 @@ pub(crate) enum ClientChoice {
     Register(HttpRequest),
 }
 
-/// Chooses the client. `known` is that of earlier credentials of the same issuer.
+/// Chooses the client. `known` comes from earlier credentials of the same issuer.
 pub(crate) fn choose(
     config: &OAuthConfig,
     server: &ServerMetadata,

@@ -140,8 +140,8 @@ impl OAuthConfig {
     }
 
     /// Sends the client's secret, or the assertion that identifies it, to the issuer that the MCP server names, if no
-    /// [`issuer`](Self::issuer) is set. For MCP servers that are trusted with both: any other could name an issuer of its
-    /// own and collect them. By default such a grant is [`Unsupported`](crate::AuthorizationError::Unsupported), and the
+    /// [`issuer`](Self::issuer) is set. For MCP servers that are trusted with both: any other could name its own issuer
+    /// and collect them. By default such a grant is [`Unsupported`](crate::AuthorizationError::Unsupported), and the
     /// error says the issuer that the server names.
     #[must_use]
     pub fn trust_named_issuer(mut self) -> Self {
@@ -187,7 +187,7 @@ impl OAuthConfig {
     }
 
     /// True if these credentials were issued for this MCP server, by the configured issuer, to the configured client. A
-    /// store may hold those of another configuration, and a configured secret must not be sent to their issuer.
+    /// store may hold credentials of another configuration, and a configured secret must not be sent to their issuer.
     pub(crate) fn may_use(&self, credentials: &Credentials) -> bool {
         let is_same_client = match (&self.client, credentials.client.source) {
             (Some(client), ClientSource::Configured) => client.id == credentials.client.id,

@@ -30,7 +30,7 @@ pub(crate) struct Issuers {
 /// The outcome of a discovery.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Discovered {
-    /// None if the MCP server publishes no metadata, as those of 2025-03-26.
+    /// None if the MCP server publishes no metadata, as servers of 2025-03-26.
     pub(crate) resource: Option<ResourceMetadata>,
     pub(crate) server: ServerMetadata,
 }
@@ -149,8 +149,8 @@ impl Discovery {
         }
     }
 
-    /// Handles a document that says nothing. At a URL that was guessed for the MCP server it may be that of something else,
-    /// and another URL may have the right one.
+    /// Handles a document that says nothing. At a URL that was guessed for the MCP server it may belong to something
+    /// else, and another URL may have the right one.
     fn unusable(&mut self, error: AuthorizationError) -> Result<Step<Discovered>, AuthorizationError> {
         let is_guess = matches!(self.stage, Stage::Resource) && !self.is_at_named;
         if !is_guess {

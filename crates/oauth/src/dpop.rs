@@ -21,7 +21,7 @@ pub(crate) struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// The value of the `dpop` header. Each has an id of its own, so a proof must not be sent twice.
+    /// The value of the `dpop` header. Each has its own id, so a proof must not be sent twice.
     pub(crate) fn sign(&self, key: &Es256Key, now: SystemTime) -> String {
         let header = json!({"typ": "dpop+jwt", "jwk": key.public_jwk()});
         // Section 4.2: without query and fragment.

@@ -34,7 +34,7 @@ impl fmt::Debug for HttpRequest {
 /// The response to an [`HttpRequest`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpResponse {
-    /// The status, that of a redirect included.
+    /// The status, a redirect included.
     pub status: StatusCode,
     /// All header fields.
     pub headers: HeaderMap,

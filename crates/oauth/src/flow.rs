@@ -39,7 +39,7 @@ pub struct AuthorizationFlow {
     known: Vec<Credentials>,
     state: State,
     may_refresh: bool,
-    /// True if the rejected token is that of the last grant.
+    /// True if the rejected token came from the last grant.
     is_after_grant: bool,
     /// True once the authorization server has rejected the client that it had registered.
     is_client_rejected: bool,
@@ -83,8 +83,8 @@ impl AuthorizationFlow {
         Self { config, demand, known, state, may_refresh, is_after_grant, is_client_rejected }
     }
 
-    /// Begins with a challenge. `known` are the stored credentials of the MCP server, of all issuers. Those of another
-    /// issuer or client than the configured ones are not used.
+    /// Begins with a challenge. `known` are the stored credentials of the MCP server, of all issuers. Credentials of
+    /// another issuer or client than the configured ones are not used.
     #[must_use]
     pub fn challenged(
         config: Arc<OAuthConfig>,
@@ -127,7 +127,7 @@ impl AuthorizationFlow {
     }
 
     /// Begins with a token that is about to expire. If the authorization server rejects the refresh token, the outcome
-    /// is the old token without it. Fails if the credentials are those of another issuer or client than the configured
+    /// is the old token without it. Fails if the credentials belong to another issuer or client than the configured
     /// ones.
     #[must_use]
     pub fn due(config: Arc<OAuthConfig>, credentials: Credentials, now: SystemTime) -> (Self, FlowAction) {

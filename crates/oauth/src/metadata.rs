@@ -132,7 +132,7 @@ impl ResourceMetadata {
         let is_of_server = Url::parse(resource).is_ok_and(|resource| resource.contains(server));
         if !is_of_server {
             return Err(untrusted(format!(
-                "the metadata of {} is that of another resource, {}",
+                "the metadata of {} belongs to another resource, {}",
                 server.brief(),
                 brief_url(resource)
             )));

@@ -24,8 +24,8 @@ pub(crate) struct ScopeSources<'a> {
 }
 
 impl ScopeSources<'_> {
-    /// The scopes to ask for, at most [`MAX_SCOPES`]: those that are needed now before those of the past. None: the
-    /// parameter is left out, and the authorization server chooses.
+    /// The scopes to ask for, at most [`MAX_SCOPES`]: those that are needed now before the scopes of the past. None:
+    /// the parameter is left out, and the authorization server chooses.
     pub(crate) fn choose(&self) -> Option<Scopes> {
         let mut chosen = Scopes::default();
         let needed = self.challenge.or(self.configured).or(self.published);

@@ -70,7 +70,7 @@ impl Es256Key {
         json!({"kty": "EC", "crv": "P-256", "x": URL_SAFE_NO_PAD.encode(x), "y": URL_SAFE_NO_PAD.encode(y)})
     }
 
-    /// A signed token (RFC 7515) with these members beside `alg` in its header.
+    /// A signed token (RFC 7515) with these members in addition to `alg` in its header.
     pub(crate) fn sign(&self, mut header: Value, claims: &Value) -> String {
         header["alg"] = "ES256".into();
         let [header, claims] = [&header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));

@@ -53,7 +53,7 @@ pub(crate) enum ClientAuth {
 /// A request to a token endpoint.
 pub(crate) struct TokenRequest {
     pub(crate) endpoint: Url,
-    /// The parameters without those of the client's authentication.
+    /// The parameters without the parameters of the client's authentication.
     pub(crate) form: Vec<(&'static str, String)>,
     pub(crate) auth: ClientAuth,
     /// The key that the token is to be bound to.

@@ -97,7 +97,7 @@ impl<'a> Parser<'a> {
         text
     }
 
-    /// Skips credentials such as those of Negotiate: they end at a comma, and parameters do not.
+    /// Skips credentials such as the ones of Negotiate: they end at a comma, and parameters do not.
     fn skip_token68(&mut self) {
         let start = self.rest.trim_start_matches(is_blank);
         if start.len() == self.rest.len() {

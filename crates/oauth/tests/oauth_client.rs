@@ -1,4 +1,4 @@
-//! The OAuth client over real sockets, beside servers that misbehave: each test looks at the requests on the wire.
+//! The OAuth client over real sockets, against servers that misbehave: each test looks at the requests on the wire.
 
 mod flights;
 mod hostile;

@@ -44,7 +44,7 @@ pub struct Connector {
 #[derive(Clone)]
 struct Direct {
     tcp: HttpConnector,
-    /// The address in place of those of the names of servers.
+    /// The address in place of the addresses of the names of servers.
     address: Option<SocketAddr>,
     #[cfg(feature = "tls")]
     tls: Tls,
@@ -85,7 +85,7 @@ impl Connector {
         Self { direct, proxies, timeout }
     }
 
-    /// Replaces the certificates that are trusted, and that of the client.
+    /// Replaces the certificates that are trusted, and the certificate of the client.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls(mut self, tls: Tls) -> Self {
@@ -93,8 +93,8 @@ impl Connector {
         self
     }
 
-    /// Connects to this address whatever the name of the server; its certificate is still that of the name. Proxies are not
-    /// used.
+    /// Connects to this address whatever the name of the server; its certificate is still checked for the name. Proxies
+    /// are not used.
     #[must_use]
     pub fn address(mut self, address: SocketAddr) -> Self {
         self.direct.address = Some(address);

@@ -11,7 +11,7 @@ pub struct Proxies(Source);
 
 #[derive(Debug)]
 enum Source {
-    /// Those of the environment, as with curl, except for the local machine.
+    /// The proxies of the environment, as with curl, except for the local machine.
     Environment(Matcher),
     /// This one for everything.
     One(Matcher),
@@ -25,7 +25,7 @@ enum Source {
 pub struct ProxyError;
 
 impl Proxies {
-    /// Those of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, as with curl; none for this machine.
+    /// The proxies of `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, as with curl; none for this machine.
     #[must_use]
     pub fn from_environment() -> Self {
         Self(Source::Environment(Matcher::from_env()))

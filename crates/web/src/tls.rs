@@ -33,7 +33,7 @@ enum Source {
 
 #[derive(Clone, Default)]
 struct Parts {
-    /// Certificates of authorities that are trusted beside those of the system.
+    /// Certificates of authorities that are trusted in addition to the system's.
     roots: Vec<CertificateDer<'static>>,
     identity: Option<Arc<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>>,
 }

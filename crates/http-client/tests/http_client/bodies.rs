@@ -216,7 +216,7 @@ async fn bodies_that_do_not_fit_together_arrive_one_after_the_other() {
         vec![text(&head), text(start), Part::Wait(std::sync::Arc::clone(&waiting[request.index])), text(end)]
     })
     .await;
-    // The least room is that of one message and 1 MiB.
+    // The least capacity is one message and 1 MiB.
     let limits = quick().with_max_buffered(0);
     let mut peer = Peer::with(HttpTransport::new(&script.url()).unwrap().limits(limits));
     for id in 0..40 {

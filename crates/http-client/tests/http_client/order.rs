@@ -285,7 +285,7 @@ async fn requests_do_not_wait_for_messages_without_an_answer() {
     })
     .await;
     let mut peer = Peer::new(&script.url());
-    // More than the transport takes at once, so `flush` waits.
+    // More than the transport takes immediately, so `flush` waits.
     for _ in 0..100 {
         peer.sink.send(Message::notification("notifications/progress", params("{}")), None).unwrap();
     }

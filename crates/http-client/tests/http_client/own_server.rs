@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 
 use super::peer::{Peer, params, stateless};
 
-/// A server on a port of its own.
+/// A server on its own port.
 pub(crate) struct OwnServer {
     pub(crate) url: String,
     pub(crate) sessions: ServerHandle,

@@ -27,7 +27,7 @@ fn pem(label: &str, der: &[u8]) -> Vec<u8> {
     format!("{text}\n-----END {label}-----\n").into_bytes()
 }
 
-/// A server at `localhost` with a certificate of its own, and that certificate.
+/// A server at `localhost` with its own certificate, and that certificate.
 pub(crate) async fn server() -> (OwnServer, String, Vec<u8>) {
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new(["localhost".to_owned()]).unwrap().self_signed(&key).unwrap();

@@ -12,8 +12,9 @@ use crate::network::IpNetwork;
 /// programs and pages of this machine.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
-    /// Host names of the server besides those of the local machine: `example.com`, or `example.com:8443` for one port
-    /// only. `*` allows every name, which exposes a server on this machine to web pages of other sites (DNS rebinding).
+    /// Host names of the server other than the names of the local machine: `example.com`, or `example.com:8443` for one
+    /// port only. `*` allows every name, which exposes a server on this machine to web pages of other sites (DNS
+    /// rebinding).
     pub allowed_hosts: Vec<String>,
     /// Web pages that may use the server from a browser, such as `https://app.example.com`; `*` allows all. Pages of
     /// the local machine are never rejected, but get CORS headers only when they are listed here.
@@ -22,8 +23,8 @@ pub struct Access {
     pub rejection_hint: Option<RejectionHint>,
     /// Secrets that each request must carry: all of these.
     pub credentials: Vec<Credential>,
-    /// The issuers of tokens, and the scopes that a token needs. Beside `credentials` either is enough: a request with
-    /// all of those needs no token and no scopes.
+    /// The issuers of tokens, and the scopes that a token needs. With `credentials` as well, either is enough: a
+    /// request with all of those needs no token and no scopes.
     pub oauth: Option<ResourceServer>,
     /// Proxies whose `X-Forwarded-For` or `Forwarded` header names the client when limits are shared by address. A
     /// proxy must set one of the two itself; a request with two different addresses counts for the proxy.

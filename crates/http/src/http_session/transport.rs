@@ -110,7 +110,7 @@ impl Sink for SessionSink {
         Some(self)
     }
 
-    /// Each stream has a bound of its own, so that an unread one does not block the others.
+    /// Each stream has its own bound, so that an unread one does not block the others.
     async fn flush(&mut self) -> Result<(), TransportError> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Requests whose session does not accept them at once.
+//! Requests whose session does not accept them immediately.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

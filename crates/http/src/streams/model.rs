@@ -2,8 +2,9 @@
 //!
 //! The model numbers the messages of each stream as they are sent. In every history, an event that a client reads is
 //! the one with the next number of its stream; and when the client has fetched all that it can, it has read everything
-//! that was promised, once and in order. Only events that no client could fetch may be lost: those of a response that
-//! broke before it was a stream of events, and those that the store has dropped, and then the client gets an error.
+//! that was promised, once and in order. Only events that no client could fetch may be lost: the events of a response
+//! that broke before it was a stream of events, and those that the store has dropped, and then the client gets an
+//! error.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::task::{Context, Poll, Waker};
@@ -21,7 +22,7 @@ use crate::store::{EventKey, EventStore, MemoryStore};
 /// A step. An index selects one of the candidates.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// The client POSTs so many requests at once.
+    /// The client POSTs this many concurrent requests.
     Post(usize),
     /// A call reports progress.
     Report(Index),
@@ -269,7 +270,7 @@ impl World {
         }
     }
 
-    /// So many events reach the client.
+    /// This many events reach the client.
     fn arrive(&mut self, at: usize, count: usize) {
         for _ in 0..count {
             let connection = &mut self.connections[at];
@@ -311,7 +312,7 @@ impl World {
         let key = EventKey { session: "s", stream, number: last };
         let missed = match self.store.replay(key, end).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(missed) => missed,
-            Poll::Pending => unreachable!("memory is ready at once"),
+            Poll::Pending => unreachable!("memory is ready immediately"),
         };
         let is_refused = match stream_ref {
             None => missed.is_none(),

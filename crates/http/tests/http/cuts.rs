@@ -24,9 +24,9 @@ use super::handler::Stage;
 /// The fate of one connection.
 #[derive(Debug, Clone, Copy)]
 enum Fate {
-    /// It is cut after so many bytes of the answer.
+    /// It is cut after this many bytes of the answer.
     Cut(usize),
-    /// Nothing more arrives after so many bytes, and the connection stays open.
+    /// Nothing more arrives after this many bytes, and the connection stays open.
     Silence(usize),
 }
 
@@ -120,7 +120,7 @@ fn understand(text: &str) -> (u16, Vec<Event>) {
     (status, complete.split_inclusive("\n\n").filter_map(Event::parse).collect())
 }
 
-/// A client that comes back until it has read so many messages of one stream. Returns them, without events that have
+/// A client that comes back until it has read this many messages of one stream. Returns them, without events that have
 /// none.
 async fn traveller(host: &Host, mut events: Vec<Event>, wanted: usize) -> Vec<String> {
     let messages = |events: &[Event]| events.iter().filter(|event| !event.data.is_empty()).count();

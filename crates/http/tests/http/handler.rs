@@ -122,7 +122,7 @@ impl Handler for Shared {
     }
 }
 
-/// A server on a port of its own.
+/// A server on its own port.
 pub(crate) struct Stage {
     pub(crate) host: Host,
     pub(crate) tools: Arc<Tools>,

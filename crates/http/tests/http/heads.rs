@@ -58,7 +58,7 @@ async fn each_session_has_a_service_and_each_request_a_head() {
     tokio::spawn(protomcp_http::serve(listener, service.clone()).into_future());
     let (ann, bob) = (host.with("x-tenant", "ann"), host.with("x-tenant", "bob"));
     let (ann, bob) = (ann.hello("2025-11-25").await, bob.hello("2025-03-26").await);
-    // The service is that of the session, even if later requests name another tenant.
+    // The service is the service of the session, even if later requests name another tenant.
     let says = async |host: &Host, body: &str| host.say(body).await.1;
     assert!(says(&ann.with("x-trace", "1"), &call(1, "see")).await.contains(r#""ann 1 /mcp local guest""#));
     assert!(says(&ann.with("x-tenant", "eve").at("/"), &call(2, "see")).await.contains(r#""ann none / local guest""#));

@@ -37,7 +37,7 @@ async fn a_body_that_is_too_long_is_refused() {
 async fn headers_that_are_too_many_or_too_long_are_refused() {
     let stage = Stage::local().await;
     let ping = full(r#"{"id":1,"method":"ping"}"#);
-    // A request of ours has five headers of its own, and no session.
+    // A request of ours has five headers itself, and no session.
     for (count, length, status) in [(95, 1, 400), (96, 1, 431), (1, 60 * 1024, 400), (1, 64 * 1024, 431)] {
         let value = "x".repeat(length);
         let host = (0..count).fold(stage.host.clone(), |host, number| host.with(&format!("x-{number}"), &value));

@@ -12,7 +12,7 @@ use super::handler::Stage;
 
 const METADATA: &str = "/.well-known/oauth-protected-resource";
 
-/// Accepts tokens such as `ann.use.deploy`: a user and scopes. With `~` and a number behind it the token expires so
+/// Accepts tokens such as `ann.use.deploy`: a user and scopes. With `~` and a number behind it the token expires this
 /// many milliseconds after 1970; requests are admitted with it after that time too, so that only open streams can end
 /// with it.
 pub(crate) struct Plain;
@@ -223,7 +223,7 @@ async fn a_tool_sees_its_caller_and_the_scopes() {
             version => bearer(&stage.host, "bob.use.deploy").hello(version).await,
         };
         let body = |id: u64| if version == "2026-07-28" { tool("who", "") } else { call(id, "who") };
-        // The token of the request counts, not that of the handshake.
+        // The token of the request counts, not the token of the handshake.
         for (host, id, expected) in [
             (ann.clone(), 1, "ann may use"),
             (bob, 1, "bob may deploy use"),

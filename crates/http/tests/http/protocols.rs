@@ -27,7 +27,7 @@ use super::client::{Host, initialize};
 use super::handler::Stage;
 use super::oauth;
 
-/// Sends back the bytes that it gets: those of a body of the type `application/echo`, or of an upgraded connection.
+/// Sends back the bytes that it gets: the bytes of a body of the type `application/echo`, or of an upgraded connection.
 struct Echo;
 
 const ECHO: &str = "application/echo";

@@ -25,14 +25,14 @@ use super::handler::Stage;
 enum Step {
     /// A call that asks its client a question, also while an earlier one with this id runs.
     Call(u64),
-    /// A call that is answered at once.
+    /// A call that is answered immediately.
     Echo(u64),
     Cancel(u64),
     /// The answer to the last question that the client has read, also if it has answered it.
     Answer(u64),
     /// An answer to a question that was never asked.
     Stray(u64),
-    /// The client reads so many pieces and disconnects; so many more were in flight.
+    /// The client reads this many pieces and disconnects; this many more were in flight.
     Cut(u64, usize, usize),
     /// The client resumes after the last event that it has read, also if it is still connected.
     Return(u64),
@@ -55,7 +55,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Runs,
-    /// The answer names so many roots.
+    /// The answer names this many roots.
     Answered(usize),
     Cancelled,
 }
@@ -76,7 +76,7 @@ impl Run {
         self.body = Some(response.into_body());
     }
 
-    /// Reads so many pieces, as far as they have arrived.
+    /// Reads this many pieces, as far as they have arrived.
     async fn read(&mut self, pieces: usize) {
         for _ in 0..pieces {
             let Some(body) = &mut self.body else { return };

@@ -85,7 +85,7 @@ async fn a_stream_is_read_again_with_the_scopes_of_the_session() {
     assert_refused(&lesser.get().await, "listen");
     let again = ann.with("last-event-id", &last).get().await.events().await;
     assert!(again.last().unwrap().data.contains("deploy is done"), "{again:?}");
-    // The lesser token gets the results of its own requests.
+    // The lesser token gets the results of its requests.
     assert_eq!(lesser.post(&call(3, "plain")).await.status, 200);
 }
 

@@ -28,8 +28,8 @@ impl Browser for SystemBrowser {
             return Err(io::Error::other("there is no display"));
         }
         let (program, args) = opener();
-        // No shell reads the URL, and its first characters are those of `https`: it cannot become an option. The
-        // standard streams may belong to a protocol.
+        // No shell reads the URL, and its first characters are `https`: it cannot become an option. The standard
+        // streams may belong to a protocol.
         let mut command = Command::new(program);
         command.args(args).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(|error| io::Error::new(error.kind(), format!("{program}: {error}")))?;

@@ -19,7 +19,7 @@ const MAX_FILE: u64 = 256 * 1024;
 /// The time for which another program may hold the lock: as long as a refresh may take.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// The age from which a draft is that of a killed program.
+/// The age from which a draft belongs to a killed program.
 const OLD_DRAFT: Duration = Duration::from_secs(60);
 
 /// The time between two attempts to get the lock.

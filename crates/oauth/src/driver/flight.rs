@@ -17,7 +17,7 @@ use crate::exchange::{HttpExchange, HttpRequest};
 use crate::flow::AuthorizationFlow;
 use crate::flow_event::{FlowAction, FlowEvent};
 
-/// The longest time for one request, beside the limit of the exchange itself.
+/// The longest time for one request, in addition to the limit of the exchange itself.
 const MAX_REQUEST: Duration = Duration::from_secs(30);
 
 /// The longest time for one flow, with the user's part.

@@ -145,7 +145,7 @@ impl TokenStore for KeyringTokenStore {
                 known.insert(0, credentials.clone());
                 known.truncate(MAX_ISSUERS);
                 if self.write(resource, &known).await.is_some() {
-                    // Those of a time without the keyring.
+                    // Credentials from a time without the keyring.
                     return self.files.remove(credentials).await;
                 }
             }

@@ -25,8 +25,8 @@ const MAX_FLIGHTS: usize = 4;
 
 /// Obtains, stores, refreshes and presents the tokens for one MCP server. Cloning is cheap; clones share the token.
 ///
-/// At most one flow runs at a time, in a task of its own: requests that need a token wait for it together, and the end
-/// of a request does not end the flow. Its token is sent to the origin of the MCP server and nowhere else.
+/// At most one flow runs at a time, in its own task: requests that need a token wait for it together, and the end of a
+/// request does not end the flow. Its token is sent to the origin of the MCP server and nowhere else.
 #[derive(Clone)]
 pub struct OAuthClient(Arc<Inner>);
 
@@ -50,7 +50,7 @@ type Answer = watch::Receiver<Option<Outcome>>;
 pub struct OAuthClientBuilder(Parts);
 
 impl OAuthClient {
-    /// A client with these settings. By default it keeps tokens in memory, uses an HTTP client of its own, and cannot ask
+    /// A client with these settings. By default it keeps tokens in memory, uses its own HTTP client, and cannot ask
     /// a user.
     #[must_use]
     pub fn builder(config: OAuthConfig) -> OAuthClientBuilder {
@@ -75,7 +75,7 @@ impl OAuthClient {
                         return Ok(credentials.headers(method, url, state.session.nonce(), SystemTime::now()));
                     }
                     (RequestStep::Present(None), None) => return Ok(Vec::new()),
-                    // The flight may be that of a user who signs in.
+                    // The flight may belong to a user who signs in.
                     (step, Some(running)) => match state.valid_headers(method, url) {
                         Some(headers) if step == RequestStep::Refresh => return Ok(headers),
                         _ => running.clone(),
@@ -147,7 +147,7 @@ impl Inner {
     }
 }
 
-/// A flow in a task of its own. It always has an outcome, even if its task is dropped.
+/// A flow in its own task. It always has an outcome, even if its task is dropped.
 struct Flight {
     inner: Arc<Inner>,
     outcome: Option<Outcome>,

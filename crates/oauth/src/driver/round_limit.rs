@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The most authorizations at once.
+/// The most authorizations without a pause.
 const BURST: u32 = 3;
 
 /// The time after which one more is allowed.

@@ -168,8 +168,8 @@ impl Session {
         self.held.as_ref()
     }
 
-    /// Tells the tokens apart. Another one may be that of another user: also a refresh may go on with the credentials that
-    /// another program has stored.
+    /// Tells the tokens apart. Another one may belong to another user: also a refresh may go on with the credentials
+    /// that another program has stored.
     pub(crate) fn context(&self) -> u64 {
         self.context
     }

@@ -1,4 +1,4 @@
-//! The credentials of one MCP server in memory, beside those that other programs put into the store.
+//! The credentials of one MCP server in memory, next to those that other programs put into the store.
 
 use crate::credentials::Credentials;
 

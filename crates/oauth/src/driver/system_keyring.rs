@@ -1,5 +1,5 @@
-//! The keyring of the system: the Keychain of macOS, and elsewhere on unix that of the desktop (the Secret Service of
-//! freedesktop.org), by the command `secret-tool` of libsecret.
+//! The keyring of the system: the Keychain of macOS, and elsewhere on unix the keyring of the desktop (the Secret
+//! Service of freedesktop.org), by the command `secret-tool` of libsecret.
 
 #[cfg(target_os = "macos")]
 #[path = "system_keyring/keychain.rs"]

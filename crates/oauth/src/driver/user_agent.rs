@@ -25,7 +25,7 @@ pub trait PendingRedirect: Send {
     fn redirect_uri(&self) -> &str;
 
     /// Opens this URL for the user and returns the query of the redirect that follows, without the question mark.
-    /// Redirects with another `state` are not the answer and should be ignored. Needs a time limit of its own.
+    /// Redirects with another `state` are not the answer and should be ignored. Needs its own time limit.
     ///
     /// # Errors
     /// [`AuthorizationError::SignInRequired`] if there was no redirect.

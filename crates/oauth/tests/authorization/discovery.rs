@@ -180,7 +180,7 @@ fn an_issuer_elsewhere_is_always_told_the_resource() {
         assert_eq!(world.lines("grant_type=refresh_token").len(), 1, "{:?}", world.transcript);
         assert!(world.lines("open https").is_empty());
     }
-    // The server names endpoints elsewhere in metadata of its own.
+    // The server names endpoints elsewhere in its own metadata.
     for endpoint in ["authorization_endpoint", "token_endpoint", "registration_endpoint"] {
         let mut world = World::empty();
         let own = "https://tools.example.com";
@@ -238,7 +238,7 @@ fn a_failing_server_is_not_an_old_one() {
     }
 }
 
-/// Only the absence of all documents is that of a server of MCP 2025-03-26.
+/// Only the absence of all documents indicates a server of MCP 2025-03-26.
 #[test]
 fn a_document_that_is_kept_back_is_not_absent() {
     let own = "https://tools.example.com";

@@ -143,7 +143,7 @@ fn machines_do_not_register_themselves() {
     assert!(world.lines("POST").is_empty());
 }
 
-/// An MCP server could name an issuer of its own and collect secrets and assertions.
+/// An MCP server could name its own issuer and collect secrets and assertions.
 #[test]
 fn secrets_and_assertions_go_to_a_configured_issuer_alone() {
     let secret = || ClientSecret::Secret("s3cret".to_owned());

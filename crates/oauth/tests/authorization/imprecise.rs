@@ -18,13 +18,13 @@ fn the_spellings_of_an_issuer_may_differ_by_a_slash() {
             world.redirect = Box::new(move |state| format!("code=c&state={state}&iss={iss}"));
             let known = world.authorize().unwrap();
             assert_eq!(known.issuer(), published);
-            // The credentials are those of this issuer, and stay.
+            // The credentials belong to this issuer, and stay.
             world.transcript.clear();
             let again = world.challenge(config(), demand(401, "Bearer"), &[&known]).unwrap();
             assert_eq!(again.issuer(), published);
             assert!(world.lines("remove of").is_empty(), "{:?}", world.transcript);
             assert!(world.lines("/register").is_empty(), "{:?}", world.transcript);
-            // So are those of a configured issuer.
+            // So do the credentials of a configured issuer.
             for configured in [&plain, &slash] {
                 let config = config().issuer(protomcp_oauth::Url::parse(configured).unwrap());
                 world.challenge(config, demand(401, "Bearer"), &[&known]).unwrap();

@@ -159,7 +159,7 @@ fn credentials_of_another_issuer_or_client_are_not_refreshed() {
             world.transcript
         );
         assert_eq!(world.lines("open https").len(), 1);
-        assert!(world.lines("remove").is_empty(), "they may be those of another program");
+        assert!(world.lines("remove").is_empty(), "they may belong to another program");
     }
     world.transcript.clear();
     world.challenge(with_client("my-id"), demand(401, "Bearer"), &[&own]).unwrap();

@@ -165,7 +165,7 @@ async fn a_nonce_that_never_fits_ends() {
     assert!(matches!(outcome, Err(AuthorizationError::Rejected(_))), "{outcome:?}");
     assert_eq!((world.browser.count(), world.issuer.count("/token")), (1, 1));
     assert!(world.mcp.count("/mcp") <= 6, "{}", world.mcp.count("/mcp"));
-    // Each request has carried a proof of its own.
+    // Each request has carried its own proof.
     let proofs: Vec<_> = world.mcp.log().iter().filter_map(|request| request.headers.get("dpop").cloned()).collect();
     assert!(proofs.len() >= 2 && proofs.windows(2).all(|pair| pair[0] != pair[1]));
 }

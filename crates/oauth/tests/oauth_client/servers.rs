@@ -1,4 +1,4 @@
-//! An MCP server, an authorization server and a server that must get nothing, each on a port of its own.
+//! An MCP server, an authorization server and a server that must get nothing, each on its own port.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -94,7 +94,7 @@ pub(crate) fn redirect(target: &str) -> Response {
     (StatusCode::TEMPORARY_REDIRECT, [(LOCATION, target.to_owned())]).into_response()
 }
 
-/// A browser whose user agrees at once: it goes straight to the redirect URI.
+/// A browser whose user agrees immediately: it goes straight to the redirect URI.
 #[derive(Clone, Default)]
 pub(crate) struct EagerBrowser {
     pub(crate) opened: Arc<Mutex<Vec<HashMap<String, String>>>>,
