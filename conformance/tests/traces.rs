@@ -306,7 +306,7 @@ fn mistakes_about_traces_are_named() {
         (&["mock", "none.jsonl"], "none.jsonl: No such file"),
         (&["scenario", "none.jsonl"], "none.jsonl: No such file"),
         (&["scenario", "empty.jsonl"], "empty.jsonl has no call, list, resource or prompt with an answer: record"),
-        (&["mock", "no.jsonl"], "no.jsonl: the first line is not that of a trace"),
+        (&["mock", "no.jsonl"], "no.jsonl: the first line is not the header of a trace"),
         (&["replay", "bad.jsonl", "tools.py"], "bad.jsonl: line 2: missing field `from`"),
         (&["replay", "bad.jsonl"], "missing server"),
         (&["record", "tools.py"], "--to"),

@@ -1,8 +1,8 @@
 //! Answers that may be used again (MCP 2026-07-28, server/utilities/caching).
 //!
-//! A cache belongs to one session. Public answers (`cacheScope`) are for everyone; all others only for the authorization
-//! context in which they were asked for, since another token may be that of another user. The cache is emptied when a
-//! request fails for its authorization. The time is an argument.
+//! A cache belongs to one session. Public answers (`cacheScope`) are for everyone; all others only for the
+//! authorization context in which they were asked for, since another token may belong to another user. The cache is
+//! emptied when a request fails for its authorization. The time is an argument.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -101,8 +101,8 @@ impl Cache {
         None
     }
 
-    /// Keeps an answer for the time that it names. `context` is the authorization context after the answer: if it is not
-    /// that of the request, the answer may be for either.
+    /// Keeps an answer for the time that it names. `context` is the authorization context after the answer: if it is
+    /// not the context of the request, the answer may be for either.
     pub(crate) fn keep(&mut self, slot: Slot, answer: &RawJson, context: u64, now: Instant) {
         let members = JsonObject::from_raw(answer).unwrap_or_default();
         // Negative and absent ones mean: not at all.

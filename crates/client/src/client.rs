@@ -22,8 +22,8 @@ use crate::roots;
 use crate::session::{ClientSession, ServerContext};
 use crate::settings::Settings;
 
-/// Opens sessions with servers. Cloning is cheap: clones share the roots and the sessions, and each has settings of its
-/// own.
+/// Opens sessions with servers. Cloning is cheap: clones share the roots and the sessions, and each has its own
+/// settings.
 ///
 /// The capabilities that servers see follow from the handlers that are set when a session opens.
 #[derive(Debug, Clone)]
@@ -102,7 +102,7 @@ impl Client {
         self.change(|settings| settings.log_level = Some(level))
     }
 
-    /// Adds capabilities beside those that follow from the handlers, such as experimental ones.
+    /// Adds capabilities in addition to those that follow from the handlers, such as experimental ones.
     #[must_use]
     pub fn capabilities(self, capabilities: &ClientCapabilities) -> Self {
         self.change(|settings| settings.capabilities = std::mem::take(&mut settings.capabilities).and(capabilities))

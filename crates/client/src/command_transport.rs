@@ -1,7 +1,7 @@
 //! Servers as child processes: JSON lines over standard input and output (MCP 2025-11-25, basic/transports, stdio).
 //!
 //! The process and everything it starts end with the connection: its input is closed, then it gets SIGTERM, then
-//! SIGKILL. Dropping the transport kills at once, also outside a runtime.
+//! SIGKILL. Dropping the transport kills immediately, also outside a runtime.
 
 mod halves;
 mod restart;

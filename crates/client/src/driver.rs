@@ -1,8 +1,8 @@
 //! One connection: carries commands and messages to the machine, and its decisions to transport, handlers and callers.
 //!
-//! The task waits for many things at once and decides nothing; the rules are those of
-//! [`ClientConnection`](protomcp_session::ClientConnection). It takes all commands that are ready before it writes, so a
-//! burst of requests leaves in one write.
+//! The task waits for many things concurrently and decides nothing; the rules are in
+//! [`ClientConnection`](protomcp_session::ClientConnection). It takes all commands that are ready before it writes, so
+//! a burst of requests leaves in one write.
 
 mod deliver;
 mod replacing;
@@ -323,7 +323,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
         }
         let reason = self.connection.closed().cloned().unwrap_or(CloseReason::Requested);
         self.status.send_replace(Status::Closing(reason.clone()));
-        // Calls that have come too late fail at once.
+        // Calls that have come too late fail immediately.
         self.commands.close();
         while let Ok(command) = self.commands.try_recv() {
             self.command(command);

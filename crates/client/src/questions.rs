@@ -1,5 +1,5 @@
-//! Requests of servers, answered by the handlers of the client. Handlers run in tasks of their own: a bounded number at
-//! once, each with a deadline, and a panic is an error of its request.
+//! Requests of servers, answered by the handlers of the client. Handlers run in their own tasks: a bounded number
+//! concurrently, each with a deadline, and a panic is an error of its request.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -183,7 +183,7 @@ impl ClientSession {
         self.request::<Ping>(&Ping {}).await.map(drop)
     }
 
-    /// Drops all answers that would be used again. Call it when the user of the session changes: answers may be those of
+    /// Drops all answers that would be used again. Call it when the user of the session changes: answers may belong to
     /// the user before. A request that fails for its authorization does so as well.
     pub fn forget_answers(&self) {
         self.shared.cache().invalidate(&Kind::ALL);

@@ -21,7 +21,7 @@ pub(crate) struct Settings {
     pub(crate) handlers: Handlers,
     /// The layers around requests.
     pub(crate) service: RequestService,
-    /// Capabilities beside those that follow from the handlers.
+    /// Capabilities in addition to those that follow from the handlers.
     pub(crate) capabilities: ClientCapabilities,
 }
 

@@ -19,9 +19,9 @@ pub(crate) struct Shared {
     pub(crate) status: watch::Receiver<Status>,
     /// Free places for calls without an answer.
     pub(crate) places: Arc<Semaphore>,
-    /// The time for which a request may take in all, unless it has one of its own.
+    /// The time for which a request may take in all, unless it has its own.
     pub(crate) total_timeout: Duration,
-    /// The authorization of requests, if each has an exchange of its own, as over HTTP.
+    /// The authorization of requests, if each has its own exchange, as over HTTP.
     authorization: Option<AuthorizationContext>,
     server: Mutex<Option<Arc<ServerView>>>,
     cache: Mutex<Cache>,
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// `authorization` is that of a transport on which each request has an exchange of its own.
+    /// `authorization` comes from a transport on which each request has its own exchange.
     pub(crate) fn new(
         id: u64,
         status: watch::Receiver<Status>,

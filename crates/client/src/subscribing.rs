@@ -1,4 +1,4 @@
-//! Subscriptions whose outcome is not known yet. Those of callers that go away end.
+//! Subscriptions whose outcome is not known yet. The subscriptions of callers that go away end.
 
 use protomcp_session::RequestError;
 use tokio::sync::{mpsc, oneshot};

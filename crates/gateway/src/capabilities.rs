@@ -1,4 +1,4 @@
-//! The description that a gateway gives of itself: that of its only server, or the union of several.
+//! The description that a gateway gives of itself: the description of its only server, or the union of several.
 
 use protomcp_server::ServerInfo;
 use protomcp_types::{Implementation, ListCapability, RawJson, ServerCapabilities, TASKS_EXTENSION};
@@ -20,7 +20,7 @@ pub(crate) fn describe(servers: &[Described], era: Era, gateway: &Implementation
     }
 }
 
-/// The instructions of the only server as they are, and those of several under their names.
+/// The instructions of the only server as they are, and the instructions of several under their names.
 fn instructions(servers: &[Described], era: Era) -> Option<String> {
     let given = servers.iter().filter_map(|server| Some((server.name(), server.view(era)?.instructions.as_deref()?)));
     let given: Vec<_> = given.collect();

@@ -57,7 +57,7 @@ impl Described {
         std::mem::replace(&mut self.may_have_both, false)
     }
 
-    /// The description for clients of an era, which is that of the other era if there is only one.
+    /// The description for clients of an era, which is the description of the other era if there is only one.
     pub(crate) fn view(&self, era: Era) -> Option<&ServerView> {
         let (own, other) = match era {
             Era::Stateful => (&self.stateful, &self.stateless),
@@ -71,7 +71,8 @@ impl Described {
         self.changes || self.view(era).is_none_or(|view| view.capabilities.is_none())
     }
 
-    /// True if its description for clients of an era is that of the other one, and it may have another in this one.
+    /// True if its description for clients of an era is the same as for the other one, and it may have another in this
+    /// one.
     pub(crate) fn may_differ(&self, era: Era) -> bool {
         self.may_have_both && self.view(era).is_some_and(|view| Era::of_server(view) != era)
     }

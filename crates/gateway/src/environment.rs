@@ -26,9 +26,9 @@ pub(crate) struct Environment {
     gateway: Arc<Implementation>,
     /// The servers in order.
     described: Mutex<Vec<Described>>,
-    /// Those of servers.
+    /// The lists of servers.
     pub(crate) lists: Interner<ServerList>,
-    /// Those of all servers together, until clients have read every page.
+    /// The lists of all servers together, until clients have read every page.
     pub(crate) merged: Interner<Merged>,
 }
 

@@ -1,4 +1,4 @@
-//! The era in which a server is spoken to: that of the client that calls, where the server has both.
+//! The era in which a server is spoken to: the era of the client that calls, where the server has both.
 
 use protomcp_client::{Mode, ServerView};
 use protomcp_server::Context;

@@ -117,9 +117,9 @@ impl Builder {
         self
     }
 
-    /// Sets the era in which servers are opened first, if they have it: that of the only client, where there is one.
-    /// [`Era::Stateful`] by default. Sessions in the other era are opened for clients that need them; until then, clients of
-    /// that era see every capability that servers may have in one era alone.
+    /// Sets the era in which servers are opened first, if they have it: the era of the only client, where there is one.
+    /// [`Era::Stateful`] by default. Sessions in the other era are opened for clients that need them; until then,
+    /// clients of that era see every capability that servers may have in one era alone.
     #[must_use]
     pub fn first_era(mut self, era: Era) -> Self {
         self.era = era;
@@ -266,7 +266,7 @@ impl Gateway {
         !self.maintenance.reloads.is_empty()
     }
 
-    /// Reloads the servers that are [watched](Upstream::watch), as after a change of their files. Returns at once.
+    /// Reloads the servers that are [watched](Upstream::watch), as after a change of their files. Returns immediately.
     pub fn reload(&self) {
         for reload in &self.maintenance.reloads {
             // One that waits is enough.

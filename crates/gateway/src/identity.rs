@@ -1,4 +1,5 @@
-//! The client that a server sees: that of the session, or one that can do everything that any client may be able to.
+//! The client that a server sees: the client of the session, or one that can do everything that any client may be able
+//! to.
 
 use protomcp_client::{Client, ClientLimits};
 use protomcp_server::{Context, Owner, SessionId};
@@ -54,7 +55,7 @@ pub(crate) fn passed_on(context: &Context) -> ClientCapabilities {
     capabilities.with("extensions", extensions.to_body().into_raw())
 }
 
-/// A client with the identity of `session`, or with that of the gateway for a session that clients share.
+/// A client with the identity of `session`, or with the identity of the gateway for a session that clients share.
 pub(crate) fn client(session: Option<&SessionClient>, gateway: &Implementation, limits: &GatewayLimits) -> Client {
     let identity = session.map_or(gateway, |client| &client.implementation);
     let can = |name: &str, all: &'static str| match session {
@@ -78,11 +79,11 @@ pub(crate) fn client(session: Option<&SessionClient>, gateway: &Implementation, 
     Client::with_implementation(identity.clone())
         .capabilities(&capabilities)
         .limits(limits)
-        // Clients have a deadline of their own for each question.
+        // Clients have their own deadline for each question.
         .answer_timeout(limits.total_timeout)
 }
 
-/// The requests in one session with a server that have no answer. The sessions of clients have bounds of their own.
+/// The requests in one session with a server that have no answer. The sessions of clients have their own bounds.
 pub(crate) const MAX_PENDING: usize = 16 * 1024;
 
 /// The questions in one session with a server that have no answer.

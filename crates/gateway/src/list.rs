@@ -24,7 +24,7 @@ pub(crate) enum ListKind {
     Prompts,
 }
 
-/// The bytes that an element takes beside its text.
+/// The bytes that an element takes in addition to its text.
 const ELEMENT_OVERHEAD: usize = 128;
 
 /// The elements of one server, by the member that identifies them, which is in the elements of a list once.
@@ -32,7 +32,7 @@ const ELEMENT_OVERHEAD: usize = 128;
 pub(crate) struct ServerList {
     /// Sorted.
     elements: Vec<(String, RawJson)>,
-    /// Those of a list of templates.
+    /// The templates of a list of templates.
     templates: Vec<UriTemplate>,
 }
 

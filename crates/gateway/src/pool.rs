@@ -115,10 +115,10 @@ impl Pool {
     }
 
     /// The session for a call that its server may answer with questions. A question of a server with sessions names no
-    /// call, so a call of a client without a session gets a session of its own, if its client can be asked.
+    /// call, so a call of a client without a session gets its own session, if its client can be asked.
     ///
     /// # Errors
-    /// As [`Pool::session_of`], and if too many calls have a session of their own, or too many of this caller's.
+    /// As [`Pool::session_of`], and if too many calls have their own session, or too many of this caller's.
     pub(crate) async fn lease(self: &Arc<Self>, context: &Context) -> Result<Lease, Failure> {
         let session = self.session_of(context)?;
         let shared = Lease { session, owned_by: None, is_answered: false };
@@ -154,7 +154,7 @@ impl Pool {
     /// The session for a call.
     ///
     /// # Errors
-    /// If the client needs one of its own and too many are in use, or too many of its owner's.
+    /// If the client needs its own and too many are in use, or too many of its owner's.
     pub(crate) fn session_of(&self, context: &Context) -> Result<InUse, Failure> {
         if self.is_for_all(context) {
             return Ok(InUse::new(self.shared_in(Era::of(context))));
@@ -237,7 +237,7 @@ impl Pool {
         }
     }
 
-    /// Ends the sessions that nothing has needed for so long.
+    /// Ends the sessions that nothing has needed for this long.
     async fn rest(&self, limit: Duration) {
         let is_idle = |session: &UpstreamSession| session.idle_time().is_some_and(|idle| idle >= limit);
         let idle: Vec<_> = self.lock().extract_if(|_, session| is_idle(session)).map(|(_, session)| session).collect();

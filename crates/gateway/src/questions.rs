@@ -33,9 +33,9 @@ impl Questions {
     pub(crate) async fn answer(&self, question: ServerQuestion, server: ServerContext) -> Result<RawJson, ErrorObject> {
         let is_of_all = question.method == ListRoots::NAME && self.client.is_none();
         if is_of_all && self.environment.clients().is_none_or(|clients| clients.sole_owner().is_none()) {
-            return Err(self.refusal("the server would take the roots of one user for those of all"));
+            return Err(self.refusal("the server would take the roots of one user for the roots of all"));
         }
-        // The roots are those of the client, and a call that runs by chance may end before the answer.
+        // The roots belong to the client, and a call that runs by chance may end before the answer.
         if question.method == ListRoots::NAME
             && let Some(client) = self.local_client()
         {
@@ -48,7 +48,7 @@ impl Questions {
             (Caller::Ended, _) => return Err(refused(AskError::Gone)),
             (Caller::Ambiguous, _) => {
                 return Err(
-                    self.refusal("calls of several clients are running, were cancelled, or have just been answered; if each client has a session of its own (--upstream-sessions client), it can")
+                    self.refusal("calls of several clients are running, were cancelled, or have just been answered; if each client has its own session (--upstream-sessions client), it can")
                 );
             }
             (Caller::None, None) => {
@@ -63,7 +63,7 @@ impl Questions {
         self.ask(&context, &question, &server).await.map_err(refused)
     }
 
-    /// The client on standard input and output, which has no other beside it.
+    /// The client on standard input and output, if it is the only one.
     fn local_client(&self) -> Option<SessionId> {
         let clients = self.environment.clients()?;
         let client = clients.sole_session()?;
@@ -115,7 +115,7 @@ impl Questions {
     }
 }
 
-/// Asks the client of a call everything that its server needs to know, at once.
+/// Asks the client of a call everything that its server needs to know, in one round.
 pub(crate) async fn ask_all(
     place: Place<'_>,
     context: &Context,

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Why};
 use crate::health::{Cause, Health, Outage};
 use crate::upstream::Upstream;
 
-/// The longest pause that a request waits for. During a longer one it fails at once.
+/// The longest pause that a request waits for. During a longer one it fails immediately.
 const WAIT_LIMIT: Duration = Duration::from_secs(1);
 
 /// The same for a server whose files are watched: its author is at work on it, so requests wait for any pause.

@@ -34,7 +34,7 @@ pub(crate) struct Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TaskWish {
     None,
-    /// The server shall keep the task for so long.
+    /// The server shall keep the task for this long.
     Task(Option<Duration>),
     /// The tool has to be a task, and the client cannot wait for one.
     Refused,
@@ -138,7 +138,7 @@ impl Inner {
         }
     }
 
-    /// A request whose progress, questions and task are those of the call.
+    /// A request whose progress, questions and task belong to the call.
     fn watched(
         &self,
         request: Request<Forwarded>,

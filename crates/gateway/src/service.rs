@@ -64,7 +64,7 @@ impl SessionObserver for Gateway {
 
 impl Gateway {
     fn roots_changed(&self, session: SessionId) {
-        // In a shared session the server would take the roots of one user for those of all.
+        // In a shared session the server would take the roots of one user for the roots of all.
         let is_only_user = self.inner.clients.sole_owner().is_some();
         let concerned = self.inner.pools.iter().filter_map(|pool| pool.existing(session));
         let concerned = concerned.filter(|upstream| upstream.client.is_some() || is_only_user);

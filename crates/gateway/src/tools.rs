@@ -18,7 +18,7 @@ impl Inner {
     /// Calls a tool. A failure of its server is a result with `isError`.
     ///
     /// # Errors
-    /// Those of the server, and −32602 for a name of no server.
+    /// The server's, and −32602 for a name of no server.
     pub(crate) async fn call_tool(&self, call: CallTool, context: Context) -> Result<ServerResult, ErrorObject> {
         let Some((pool, name)) = self.route(&call.name) else { return Err(ErrorObject::unknown_tool(&call.name)) };
         let mut lease = match pool.lease(&context).await {
@@ -42,7 +42,7 @@ impl Inner {
     /// Begins a task for a call, if the tool can be one.
     ///
     /// # Errors
-    /// −32601 for other tools; otherwise those of [`Tasks::begin`](protomcp_server::Tasks::begin).
+    /// −32601 for other tools; otherwise the errors of [`Tasks::begin`](protomcp_server::Tasks::begin).
     pub(crate) async fn begin_task(
         self: &Arc<Self>,
         call: CallTool,

@@ -116,7 +116,7 @@ fn without_odd_schema(tool: &RawJson) -> Option<RawJson> {
 pub(crate) enum Hints {
     /// The revision of the client has none.
     Absent,
-    /// Those of the server; without any the answer must not be kept.
+    /// The hints of the server; without any the answer must not be kept.
     Given,
     /// The client was asked for input, so the answer must not be kept.
     Never,
@@ -143,7 +143,7 @@ pub(crate) fn refusal(mut error: ErrorObject, uri: Option<&str>, is_stateless: b
         let data = error.data.as_ref().and_then(|data| JsonObject::from_raw(data).ok());
         data.and_then(|data| data.member("uri")?.to::<String>().ok())
     };
-    // MCP 2026-07-28 has no code of its own for a resource that does not exist; the other revisions do.
+    // MCP 2026-07-28 has no separate code for a resource that does not exist; the other revisions do.
     if !is_stateless && error.code == code::INVALID_PARAMS && uri.is_some() && names_uri().as_deref() == uri {
         error.code = code::RESOURCE_NOT_FOUND;
     }

@@ -48,7 +48,7 @@ pub struct Upstream {
 /// The clients that share a session with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Sharing {
-    /// Each session of a client has a session with the server of its own. Requests without a session share one.
+    /// Each session of a client has its own session with the server. Requests without a session share one.
     #[default]
     PerSession,
     /// All clients share one session. A server cannot tell them apart: its questions reach a client only while no call of

@@ -5,7 +5,7 @@
 //!   Idle ────────────▶ Opening ────────────▶ Open
 //!    ▲                    │                   │ lost, or idle for long
 //!    └────── failed ──────┴───────────────────┘        any state ── the client leaves ──▶ Closed
-//!                                                                 ── a reload ──▶ Replaced, by a session of its own
+//!                                                                 ── a reload ──▶ Replaced, by a separate session
 //! ```
 //!
 //! Requests that have begun keep a connection open, so a replaced one ends with its last request.
@@ -58,7 +58,7 @@ pub(crate) struct UpstreamSession {
     state: Mutex<State>,
     trouble: Trouble,
     used: Mutex<Instant>,
-    /// It is for all requests that have no session of their own.
+    /// It is for all requests that do not have their own session.
     is_for_all: bool,
     /// Wakes requests when another session has taken the place of this one.
     replaced: Notify,
@@ -78,12 +78,12 @@ struct Trouble {
 /// The requests that a session is for.
 #[derive(Debug)]
 pub(crate) enum Users {
-    /// All that have no session of their own. Sessions are opened in this era, if the server has both.
+    /// All that do not have their own session. Sessions are opened in this era, if the server has both.
     All(Era),
-    /// Those of the other era among these, with a server that has both. If it has not, the session serves them that is for
-    /// all.
+    /// The ones of the other era among these, with a server that has both. If it has not, the session serves them that
+    /// is for all.
     OtherEra(Era, Weak<UpstreamSession>),
-    /// Those of one client.
+    /// The requests of one client.
     One(Box<SessionClient>),
     /// A single call.
     Call,
@@ -117,7 +117,7 @@ impl UpstreamSession {
     ) -> Arc<Self> {
         let is_for_all = matches!(users, Users::All(_));
         let (client, era, main) = match users {
-            // Only clients with a session have one of their own, and only stateless ones for a call.
+            // Only clients with a session have their own, and only stateless ones for a call.
             Users::One(client) => (Some(*client), Era::Stateful, None),
             Users::Call => (None, Era::Stateless, None),
             Users::All(era) => (None, era, None),
@@ -215,7 +215,7 @@ impl UpstreamSession {
         }
     }
 
-    /// Begins to open in a task of its own, which a request that is cancelled does not stop.
+    /// Begins to open in its own task, which a request that is cancelled does not stop.
     fn begin(&self) -> Shared<BoxFuture<'static, Result<ClientSession, Failure>>> {
         let gone = self.reach.failure(Why::Gone);
         let Some(this) = self.this.upgrade() else { return std::future::ready(Err(gone)).boxed().shared() };
@@ -397,7 +397,7 @@ impl UpstreamSession {
         lock(&self.memory.known)
     }
 
-    /// Ends the session with the server until the next request, if nothing has needed it for so long.
+    /// Ends the session with the server until the next request, if nothing has needed it for this long.
     pub(crate) async fn rest(&self, limit: Duration) {
         let before = {
             let mut state = lock(&self.state);

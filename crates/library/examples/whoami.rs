@@ -1,4 +1,4 @@
-//! A server of one tool on stdio, with this crate as the only dependency beside the runtime.
+//! A server of one tool on stdio, with this crate as the only dependency in addition to the runtime.
 //!
 //! Try it with `npx @modelcontextprotocol/inspector cargo run -p protomcp-library --features typed --example whoami`.
 

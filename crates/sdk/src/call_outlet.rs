@@ -189,7 +189,7 @@ fn identity(principal: &Principal) -> CallerIdentity {
     CallerIdentity { subject, client_id, issuer, scopes }
 }
 
-/// The number of a name, other than those of special sessions.
+/// The number of a name, other than the numbers of special sessions.
 fn number(name: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);

@@ -15,18 +15,18 @@ use crate::middleware::Middleware;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The most calls that run at once; the bridge queues the others. Default 1024, the most that a bridge counts.
+    /// The most calls that run concurrently; the bridge queues the others. Default 1024, the most that a bridge counts.
     pub max_concurrent_calls: u32,
-    /// Contents of results with more bytes are sent as they are beside the envelope, without a copy. Default: the
+    /// Contents of results with more bytes are sent as they are, outside the envelope, without a copy. Default: the
     /// environment variable `PROTOMCP_CHUNK_THRESHOLD`, or 65,536.
     pub sideband_threshold: usize,
-    /// The most questions to clients without an answer. One more fails at once. Default 256.
+    /// The most questions to clients without an answer. One more fails immediately. Default 256.
     pub max_questions: usize,
     /// Middleware that the bridge runs around every call of this process, at most 256. Default: none.
     pub middleware: Vec<Middleware>,
     /// State that survives a reload. Default: none.
     pub handover: Option<Handover>,
-    /// Sizes of messages. The bridge has limits of its own, and answers a call whose result exceeds them with an error
+    /// Sizes of messages. The bridge has its own limits, and answers a call whose result exceeds them with an error
     /// that names the limit.
     pub limits: Limits,
 }

@@ -49,8 +49,8 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// `state` returns the state of this process, and `take` receives that of the process before. Both must return soon:
-    /// each has a second, and if `take` takes longer, the process before goes on.
+    /// `state` returns the state of this process, and `take` receives the state of the process before. Both must return
+    /// soon: each has a second, and if `take` takes longer, the process before goes on.
     #[must_use]
     pub fn new<S, G, T>(state: G, take: T) -> Self
     where

@@ -24,7 +24,7 @@ use crate::run::serve;
 
 /// The bytes on their way in each direction.
 const BUFFER: usize = 64 * 1024;
-/// The features of the harness; those of a bridge that a tool can notice.
+/// The features of the harness; the features of a bridge that a tool can notice.
 const FEATURES: [&str; 6] = ["elicitation", "metadata", "raw-with-result", "list-changed", "reply-errors", "for-call"];
 
 /// A server that runs in the process of a test, with everything between a tool and the bridge. Dropping it ends the
@@ -227,8 +227,8 @@ impl Harness {
         self.tools.borrow().clone()
     }
 
-    /// Calls a tool with a JSON object, and waits for its result, also that of a task. Dropping the future cancels the
-    /// call.
+    /// Calls a tool with a JSON object, and waits for its result, also the result of a task. Dropping the future
+    /// cancels the call.
     ///
     /// # Errors
     /// When there is no result; a failed tool has one.

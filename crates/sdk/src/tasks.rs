@@ -7,7 +7,7 @@ use protomcp_envelope::{CallToolResponse, ProgressNotification, TaskStatusRespon
 /// The most tasks that have ended and whose result was not fetched. One more drops the oldest.
 const ENDED_MAX: usize = 1024;
 
-/// The tasks of a connection. The id of a task is that of its call.
+/// The tasks of a connection. The id of a task is the id of its call.
 #[derive(Debug, Default)]
 pub(crate) struct Tasks {
     open: HashMap<String, Task>,

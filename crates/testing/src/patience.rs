@@ -9,8 +9,8 @@ use tokio::time::{Instant, Timeout, sleep, timeout};
 /// The pause between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes so long, so
-/// that a busy machine is not a failure.
+/// The time limit of every wait for an event: 120 s, or `PMCP_PATIENCE` seconds. Only a test that fails takes this
+/// long, so that a busy machine is not a failure.
 pub fn patience() -> Duration {
     let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(120))

@@ -9,8 +9,8 @@ pub fn tier<T>(short: T, long: T) -> T {
     if std::env::var("PMCP_LONG").is_ok_and(|value| value == "1") { long } else { short }
 }
 
-/// The limit of a figure, such as the median of many answers: `limit` in the long tier. In the short tier other programs
-/// run beside the test and lengthen the times, so that each answer has the time of [`patience`].
+/// The limit of a figure, such as the median of many answers: `limit` in the long tier. In the short tier other
+/// programs run concurrently with the test and lengthen the times, so that each answer has the time of [`patience`].
 pub fn judged(limit: Duration) -> Duration {
     tier(patience(), limit)
 }

@@ -18,9 +18,9 @@ const MAX_NAMED: usize = 3;
 
 /// Answers hosts as the recorded server did.
 ///
-/// A request gets the answer of the recorded one with the same method and parameters; `_meta` does not matter. If it was
-/// recorded several times, its answers come in turn, and the last one stays. Notifications that came before an answer come
-/// again, those of progress with the token of today. Questions of the server are not asked.
+/// A request gets the answer of the recorded one with the same method and parameters; `_meta` does not matter. If it
+/// was recorded several times, its answers come in turn, and the last one stays. Notifications that came before an
+/// answer come again, the notifications of progress with the token of today. Questions of the server are not asked.
 #[derive(Debug)]
 pub struct Mock {
     recorded: Vec<Recorded>,
@@ -82,7 +82,7 @@ impl Mock {
         self.recorded.is_empty()
     }
 
-    /// The messages for the host in return for one of its own; none for a notification.
+    /// The messages for the host in return for one of the host's; none for a notification.
     pub fn answer(&mut self, message: &Value) -> Vec<Value> {
         let Some((method, id)) = request(message) else { return Vec::new() };
         let fits = |recorded: &&(usize, &Recorded)| {

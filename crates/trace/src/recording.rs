@@ -80,8 +80,8 @@ impl Party {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The first line is not that of a trace.
-    #[error("the first line is not that of a trace, such as {{\"trace\":\"mcp\",\"version\":{VERSION}}}")]
+    /// The first line is not the header of a trace.
+    #[error("the first line is not the header of a trace, such as {{\"trace\":\"mcp\",\"version\":{VERSION}}}")]
     NoHeader,
     /// A newer program has written it.
     #[error("the trace has version {0}, and this program reads versions {FIRST_VERSION} to {VERSION}")]
@@ -283,8 +283,8 @@ mod tests {
     fn faults_are_named_with_their_line() {
         let header = "{\"trace\":\"mcp\",\"version\":1}\n";
         for (text, expected) in [
-            (String::new(), "the first line is not that of a trace"),
-            ("{}".into(), "the first line is not that of a trace"),
+            (String::new(), "the first line is not the header of a trace"),
+            ("{}".into(), "the first line is not the header of a trace"),
             ("{\"trace\":\"mcp\",\"version\":3}".into(), "the trace has version 3"),
             ("{\"trace\":\"mcp\",\"version\":0}".into(), "the trace has version 0"),
             (format!("{header}{{\"at\":1}}"), "line 2: missing field `from`"),

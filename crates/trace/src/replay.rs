@@ -36,13 +36,13 @@ pub struct Replay {
     comparison: Comparison,
     /// JSON pointers into messages that are not compared.
     ignored: Vec<String>,
-    /// Answers beside the trace, so that the server goes on.
+    /// Answers outside the trace, so that the server goes on.
     replies: VecDeque<Value>,
     /// Answers of the server that were not compared yet, by their ids as JSON.
     answers: HashMap<String, Value>,
     /// Requests of the server that were not compared yet, by their methods.
     questions: HashMap<String, VecDeque<Value>>,
-    /// The ids of questions of today, by those of the trace.
+    /// The ids of questions of today, by the ids of the trace.
     ids: HashMap<String, Value>,
     /// The notifications of the server, by their methods.
     notifications: BTreeMap<String, Vec<Value>>,
@@ -134,7 +134,7 @@ impl Replay {
         self.place = self.entries.len();
     }
 
-    /// The differences so far, and those of the notifications, in the order of the trace.
+    /// The differences so far, and the differences of the notifications, in the order of the trace.
     #[must_use]
     pub fn into_differences(mut self) -> Vec<Difference> {
         if self.comparison == Comparison::Strict {

@@ -1,4 +1,4 @@
-//! A server inside an axum application, beside its other routes.
+//! A server inside an axum application, together with its other routes.
 //!
 //! `cargo run -p protomcp-typed --example axum_app` prints the address of the application; the server is at `/mcp`.
 

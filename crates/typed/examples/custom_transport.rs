@@ -38,7 +38,7 @@ impl Sink for ToHost {
         self.0.send(message.to_text()).map_err(|_| TransportError::Closed)
     }
 
-    /// Does not wait: a channel takes everything at once.
+    /// Does not wait: a channel takes everything immediately.
     async fn flush(&mut self) -> Result<(), TransportError> {
         Ok(())
     }

@@ -149,7 +149,7 @@ fn definitions<C>(entries: &Entries<C>) -> impl Iterator<Item = &RawJson> {
     entries.values().map(|entry| &entry.definition)
 }
 
-/// Defines several, each with a key of its own.
+/// Defines several, each with its own key.
 pub(crate) fn define_all<D: Define>(
     items: impl IntoIterator<Item = D>,
 ) -> Result<Entries<D::Content>, DefinitionError> {

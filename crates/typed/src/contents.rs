@@ -18,7 +18,7 @@ pub struct ResourceRequest {
     pub uri: String,
     /// The media type in its definition.
     pub mime_type: Option<String>,
-    /// The `_meta` of contents that have none of their own: for a page of MCP Apps its settings
+    /// The `_meta` of contents that have none: for a page of MCP Apps its settings
     /// ([`Resource::ui`](crate::Resource::ui)).
     pub meta: Option<RawJson>,
 }

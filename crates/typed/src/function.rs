@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer};
 /// A function that can be a handler. Implemented for asynchronous functions and closures; there is no need to implement
 /// it.
 ///
-/// A closure that returns `async move { … }` has to clone its captures, since many calls run at once:
+/// A closure that returns `async move { … }` has to clone its captures, since many calls run concurrently:
 ///
 /// ```
 /// # use std::sync::Arc;

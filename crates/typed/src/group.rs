@@ -1,4 +1,4 @@
-//! Groups: tools that belong together, as tools of their own or as the actions of one.
+//! Groups: tools that belong together, as separate tools or as the actions of one.
 //!
 //! Each action is a [`Tool`] with its own schema, handler and layers. As one tool, the group has a schema that is the
 //! union of theirs; a call is checked against it and then against the schema of its action.
@@ -42,13 +42,13 @@ pub struct Group {
 }
 
 impl Group {
-    /// A group without actions. The name begins those of its tools, or is that of its only one.
+    /// A group without actions. The name begins the names of its tools, or is the name of its only one.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), separator: "_".into(), actions: Vec::new(), title: None, union: None }
     }
 
-    /// Adds an action. The name of the tool is that of the action.
+    /// Adds an action. The name of the tool is the name of the action.
     #[must_use]
     pub fn action(mut self, tool: Tool) -> Self {
         self.actions.push(tool);
@@ -63,8 +63,8 @@ impl Group {
         self
     }
 
-    /// Makes the group one tool, whose argument `action` names the action. Its other arguments are those of all actions;
-    /// a call has to match the schema of its own action. An action must not have an argument of that name.
+    /// Makes the group one tool, whose argument `action` names the action. Its other arguments are the arguments of all
+    /// actions; a call has to match the schema of its action. An action must not have an argument of that name.
     ///
     /// The tool has each hint that all of its actions have, and is hidden if all of them are. It can be a task if one of its actions can.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The tools, prompts and resources of a server, ready to be served to any number of clients at once.
+//! The tools, prompts and resources of a server, ready to be served to any number of clients concurrently.
 
 use std::fmt;
 use std::sync::Arc;

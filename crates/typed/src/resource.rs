@@ -1,4 +1,4 @@
-//! Resources with a URI of their own.
+//! Resources with a fixed URI.
 
 use std::fmt;
 
@@ -64,7 +64,7 @@ impl Resource {
     setters!(title describe mime_type annotations icons meta);
 
     /// Sets the origins, permissions and looks of a page of MCP Apps, in its definition and in contents that have no
-    /// `_meta` of their own. Comes after [`Resource::meta`], which replaces all of the `_meta` of the definition.
+    /// `_meta`. Comes after [`Resource::meta`], which replaces all of the `_meta` of the definition.
     #[must_use]
     pub fn ui(mut self, ui: &UiResource) -> Self {
         self.definition.meta = Some(ui.to_meta(self.definition.meta.as_ref()));

@@ -18,7 +18,7 @@ pub(crate) enum Direction {
     Out,
 }
 
-/// Formats that JSON Schema does not define and some clients reject; the limits beside them express the same.
+/// Formats that JSON Schema does not define and some clients reject; the limits next to them express the same.
 const RUST_FORMATS: &[&str] = &[
     "int8", "int16", "int32", "int64", "int128", "int", "uint8", "uint16", "uint32", "uint64", "uint128", "uint",
     "float", "double",
@@ -110,7 +110,7 @@ pub(crate) fn close(schema: &mut Value) {
             ("properties" | "$defs", Value::Object(schemas)) => schemas.values_mut().for_each(close),
             ("items" | "additionalProperties", schema) => close(schema),
             ("prefixItems", Value::Array(schemas)) => schemas.iter_mut().for_each(close),
-            // Beside named members, a branch describes only a part of the object.
+            // In addition to named members, a branch describes only a part of the object.
             ("anyOf" | "oneOf", Value::Array(schemas)) if !named => schemas.iter_mut().for_each(close),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! The tools that sessions see, as a value: a selection for all, and those of sessions that have one of their own.
+//! The tools that sessions see, as a value: a selection for all, and the selections of sessions that have their own.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct Selections {
 /// The sessions whose list a change of the selection for all has changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// All those without a selection of their own.
+    /// All those without their own selection.
     Base,
     /// A session with its own.
     Session(SessionId),
@@ -36,7 +36,7 @@ impl Selections {
         self.sessions.is_empty() && *self.base == Selection::open()
     }
 
-    /// The selection of a session; `None`: that of sessions without one of their own.
+    /// The selection of a session; `None`: the selection of sessions without their own.
     pub(crate) fn of(&self, session: Option<SessionId>) -> &Selection<String> {
         session.and_then(|session| self.sessions.get(&session)).unwrap_or(&self.base)
     }
@@ -88,7 +88,7 @@ impl Selections {
         Ok(changed)
     }
 
-    /// True if the session has a selection of its own.
+    /// True if the session has its own selection.
     pub(crate) fn has_own(&self, session: SessionId) -> bool {
         self.sessions.contains_key(&session)
     }

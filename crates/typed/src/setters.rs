@@ -22,7 +22,7 @@ macro_rules! setters {
         }
     };
     (@mime_type) => {
-        /// Sets the media type. Contents without a media type of their own have it.
+        /// Sets the media type. Contents without a media type have it.
         #[must_use]
         pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
             self.definition.mime_type = Some(mime_type.into());

@@ -136,7 +136,7 @@ impl Tool {
         self.hint(|hints| hints.open_world_hint = Some(open))
     }
 
-    /// Sets all hints at once.
+    /// Sets all hints together.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.definition.definition.annotations = Some(annotations);
@@ -208,9 +208,9 @@ impl Tool {
         self
     }
 
-    /// Sets whether calls can be tasks: answered at once, and polled until they have ended. The handler stays one plain
-    /// function: its questions, reports and result go to the task, and [`Context::set_task_message`] sets the message
-    /// of its state.
+    /// Sets whether calls can be tasks: answered immediately, and polled until they have ended. The handler stays one
+    /// plain function: its questions, reports and result go to the task, and [`Context::set_task_message`] sets the
+    /// message of its state.
     ///
     /// A client of 2025-11-25 decides which call is a task. In 2026-07-28 the server does: every call of a client with
     /// the extension is one, unless [`Tool::task_on_demand`] is set. A tool that requires tasks refuses every other
@@ -246,8 +246,8 @@ impl Tool {
     }
 
     /// A call of 2026-07-28 becomes a task only when the handler calls
-    /// [`Context::continue_as_task`](protomcp_server::Context::continue_as_task): it may answer short calls at once, or
-    /// ask something first.
+    /// [`Context::continue_as_task`](protomcp_server::Context::continue_as_task): it may answer short calls
+    /// immediately, or ask something first.
     #[must_use]
     pub fn task_on_demand(mut self) -> Self {
         self.tasks.on_demand = true;
@@ -269,8 +269,8 @@ impl Tool {
 
     /// Limits the number of running calls; the others wait in order.
     #[must_use]
-    pub fn limit(self, at_once: usize) -> Self {
-        self.layer(LimitLayer::new(at_once))
+    pub fn limit(self, concurrent: usize) -> Self {
+        self.layer(LimitLayer::new(concurrent))
     }
 
     /// Wraps this tool alone in a layer. The layer that was added last sees a call first.

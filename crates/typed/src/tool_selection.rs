@@ -140,7 +140,7 @@ impl ToolSelection {
         Ok(self.shown(Some(session), names))
     }
 
-    /// Changes the tools that all sessions see, those with changes of their own included, and returns the names of the
+    /// Changes the tools that all sessions see, those with their own changes included, and returns the names of the
     /// tools that a new session sees, sorted.
     ///
     /// # Errors

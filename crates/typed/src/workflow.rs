@@ -62,7 +62,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// A step that runs this tool. The name of the tool is that of the step.
+    /// A step that runs this tool. The name of the tool is the name of the step.
     #[must_use]
     pub fn new(tool: Tool) -> Self {
         Self { tool, is_initial: false, next: Vec::new(), on_error: None }
@@ -91,7 +91,7 @@ impl Step {
 }
 
 impl Workflow {
-    /// A workflow without steps. The name begins those of its tools.
+    /// A workflow without steps. The name begins the names of its tools.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), steps: Vec::new() }

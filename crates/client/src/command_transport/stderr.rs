@@ -40,8 +40,8 @@ pub(crate) async fn read(
 /// The most lines of standard output in a second that are shown although they are not messages.
 const MAX_STRAY: u32 = 20;
 
-/// The handler of lines of standard output that are not messages. They are shown as those of standard error, but for those
-/// beyond [`MAX_STRAY`], whose number is.
+/// The handler of lines of standard output that are not messages. They are shown like lines of standard error, but for
+/// those beyond [`MAX_STRAY`], whose number is.
 pub(crate) fn stray(name: String, handler: StderrHandler) -> impl Fn(&str) + Send + Sync + 'static {
     let (is_known, rate) = (AtomicBool::new(false), LogRate::new(MAX_STRAY));
     move |line| {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-/// The replies among everything that was sent. A value: the amounts are those of a sink, in its own unit.
+/// The replies among everything that was sent. A value: the amounts come from a sink, in its own unit.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
     /// The amount of everything that was sent.
@@ -36,7 +36,7 @@ impl Replies {
         }
     }
 
-    /// So much waits to be written.
+    /// This amount waits to be written.
     pub(super) fn written(&mut self, unwritten: usize) {
         let written = self.sent.saturating_sub(unwritten as u64);
         while let Some((_, own)) = self.waiting.front().copied().filter(|(until, _)| *until <= written) {
@@ -51,7 +51,7 @@ impl Replies {
     }
 }
 
-/// Replies that wait to be written. With so many, nothing more is read.
+/// Replies that wait to be written. With this many, nothing more is read.
 const MAX_REPLIES: usize = 4096;
 
 /// The amount of these replies, in bytes where the sink counts bytes.

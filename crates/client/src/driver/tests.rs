@@ -41,7 +41,7 @@ impl Server {
         (ours, Self { source, sink })
     }
 
-    /// The next request. Notifications, such as those of cancelled requests, are passed over.
+    /// The next request. Notifications, such as the ones for cancelled requests, are passed over.
     async fn request(&mut self) -> Request {
         loop {
             match self.source.next().await {

@@ -221,7 +221,7 @@ impl<Q: Source, K: Sink> Driver<Q, K> {
     /// differ.
     pub(super) fn restore(&mut self, server: &ServerView) {
         tracing::info!(version = %server.version, "the session was lost, and a new one has begun");
-        // Those of the session before, if some have no answer.
+        // Renewals of the session before, if some have no answer.
         self.watching.renewals.clear();
         if server.is_stateful() {
             let resources = self.watching.uris.iter().cloned().map(Renewed::Resource);

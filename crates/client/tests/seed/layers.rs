@@ -1,4 +1,4 @@
-//! Layers around the requests of a client: those of tower, and of the application.
+//! Layers around the requests of a client: layers of tower, and of the application.
 
 use std::future::ready;
 use std::sync::{Arc, Mutex};

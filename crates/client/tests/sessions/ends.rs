@@ -123,7 +123,7 @@ fn an_unreadable_answer_fails_its_call_immediately() {
         script.expect("tools/call").await;
         script.say_malformed(3);
         assert!(matches!(call.await.unwrap(), Err(RequestError::InvalidAnswer(_))));
-        // The same in a batch, beside a good answer.
+        // The same in a batch, together with a good answer.
         let calls = [(); 2].map(|()| tokio::spawn(session.call_tool("a", &JsonObject::new()).into_future()));
         script.expect("tools/call").await;
         script.expect("tools/call").await;

@@ -1,4 +1,4 @@
-//! Sessions over a transport on which each request has an exchange of its own, as over HTTP.
+//! Sessions over a transport on which each request has its own exchange, as over HTTP.
 
 use std::time::Duration;
 

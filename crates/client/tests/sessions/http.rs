@@ -94,7 +94,7 @@ async fn changes_are_announced_over_http() {
         session.subscribe("test:a").await.unwrap();
         let mut heard = Vec::new();
         let began = Instant::now();
-        // The stream for such notifications is opened beside the session.
+        // The stream for such notifications is opened in addition to the session.
         while !(heard.contains(&"Tools".to_owned()) && heard.contains(&"test:a".to_owned())) {
             assert!(began.elapsed() < patience(), "{mode:?}: {heard:?}");
             site.registry.tools().remove("new");

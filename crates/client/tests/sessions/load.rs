@@ -1,4 +1,4 @@
-//! Many requests at once over a pipe that is smaller than they are.
+//! Many concurrent requests over a pipe that is smaller than they are.
 
 use std::time::Duration;
 

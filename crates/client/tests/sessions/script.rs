@@ -1,4 +1,4 @@
-//! A server whose every answer is written by the test, over a transport on which each request has an exchange of its own.
+//! A server whose every answer is written by the test, over a transport on which each request has its own exchange.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -45,8 +45,9 @@ impl Pool {
         UpstreamSession::new(reach, users, environment, &self.gateway, Memory::default())
     }
 
-    /// Ends the shared sessions that nothing has needed for so long. Those of a command that all clients share stay, because
-    /// they are its state, but for one that no client has used beside the other, or that is not of its era.
+    /// Ends the shared sessions that nothing has needed for this long. The sessions of a command that all clients share
+    /// stay, because they are its state, but for one that no client has used in addition to the other, or that is not
+    /// of its era.
     pub(super) async fn rest_shared(&self, limit: Duration) {
         let (main, other) = {
             let shared = lock(&self.shared);

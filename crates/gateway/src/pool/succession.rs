@@ -1,4 +1,4 @@
-//! The sessions of the next version of a server, and their way into service: all of them at once.
+//! The sessions of the next version of a server, and their way into service: all of them together.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::pool::{Pool, lock};
 use crate::upstream_session::UpstreamSession;
 
 /// The sessions that are opened at the same time, each of which may be a process that starts.
-const AT_ONCE: usize = 4;
+const CONCURRENT_OPENS: usize = 4;
 
-/// The sessions that can take the place of those of a pool.
+/// The sessions that can replace the sessions of a pool.
 #[derive(Debug)]
 pub(crate) struct Successors {
     shared: SharedSessions,
@@ -46,7 +46,8 @@ impl Pool {
             }
             (client, session)
         });
-        let mut sessions: HashMap<_, _> = futures_util::stream::iter(opening).buffer_unordered(AT_ONCE).collect().await;
+        let mut sessions: HashMap<_, _> =
+            futures_util::stream::iter(opening).buffer_unordered(CONCURRENT_OPENS).collect().await;
         let other = sessions.remove(&None);
         let sessions = sessions.into_iter().filter_map(|(client, session)| Some((client?, session))).collect();
         match shared.open_session() {

@@ -15,7 +15,7 @@ pub(super) struct InEra {
     wanted: Era,
     /// The era in which it was opened last.
     found: Mutex<Option<Era>>,
-    /// The session that is for all, beside this one for an era.
+    /// The session that is for all, in addition to this one for an era.
     main: Option<Weak<UpstreamSession>>,
     /// It could not be opened, and the one that is for all serves its clients.
     has_failed: AtomicBool,
@@ -26,7 +26,7 @@ impl InEra {
         Self { wanted, found: Mutex::default(), main, has_failed: AtomicBool::new(false) }
     }
 
-    /// The users of a session without a client of its own.
+    /// The users of a session without its own client.
     pub(super) fn users(&self) -> Users {
         match &self.main {
             Some(main) => Users::OtherEra(self.wanted, main.clone()),
@@ -45,7 +45,7 @@ impl UpstreamSession {
         self.in_era.wanted
     }
 
-    /// The era in which it was opened last: that of the server, if it is not the one that was wanted.
+    /// The era in which it was opened last: the era of the server, if it is not the one that was wanted.
     pub(crate) fn found(&self) -> Option<Era> {
         *lock(&self.in_era.found)
     }
@@ -55,8 +55,8 @@ impl UpstreamSession {
         self.in_era.has_failed.load(Ordering::Acquire) || self.found().is_some_and(|found| found != self.era())
     }
 
-    /// The session that is for all, if it is open where a second one beside it is not. If that never was, the server cannot
-    /// run twice, and is not asked again; one that was lost comes back.
+    /// The session that is for all, if it is open where a second one next to it is not. If that never was, the server
+    /// cannot run twice, and is not asked again; one that was lost comes back.
     pub(super) fn main_instead(&self, failure: &Failure) -> Option<Arc<Self>> {
         let main = self.in_era.main.as_ref()?.upgrade()?.newest();
         main.open_session()?;

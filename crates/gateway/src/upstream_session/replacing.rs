@@ -1,4 +1,4 @@
-//! Sessions that take the place of others: opened beside them, and found by the requests that looked for those.
+//! Sessions that take the place of others: opened next to them, and found by the requests that looked for those.
 
 use std::pin::pin;
 use std::sync::Arc;

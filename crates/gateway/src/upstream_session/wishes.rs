@@ -77,7 +77,7 @@ impl UpstreamSession {
     }
 }
 
-/// Sends the level at once. Its answer concerns no client.
+/// Sends the level immediately. Its answer concerns no client.
 fn send_level(session: &ClientSession, level: Level) {
     let server = session.server();
     let has_levels = server.capabilities.as_ref().is_some_and(|can| can.logging.is_some());

@@ -22,7 +22,7 @@ fn all_pages_of_the_server_are_one_list() {
         let mut names = tools(session).await;
         assert_eq!(names.len(), 11);
         names.sort();
-        assert_eq!(names, tools(session).await, "the order is that of the names");
+        assert_eq!(names, tools(session).await, "they are sorted by name");
         let resources: Vec<_> = session.resources().try_collect().await.unwrap();
         assert_eq!(resources.iter().map(|resource| resource.uri.as_str()).collect::<Vec<_>>(), ["test:a", "test:b"]);
         let templates: Vec<_> = session.resource_templates().try_collect().await.unwrap();

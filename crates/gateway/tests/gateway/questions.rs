@@ -174,7 +174,7 @@ fn a_question_ends_with_its_call_and_is_shown_to_no_other_user() {
     }
 }
 
-/// True if a question is refused that its server asks beside a call.
+/// True if a question is refused that its server asks during a call.
 async fn is_refused(backend: &Backend) -> bool {
     let sessions = backend.registry.sessions();
     let form = Elicit::form("Who?", RawJson::parse(r#"{"type":"object"}"#).unwrap());

@@ -178,7 +178,7 @@ impl Transport for Authenticated {
     }
 }
 
-/// All pairs of the era of the client and that of the server.
+/// All pairs of the era of the client and the era of the server.
 pub(crate) const ERAS: [(Mode, Mode); 4] = [
     (Mode::Stateful, Mode::Stateful),
     (Mode::Stateful, Mode::Stateless),

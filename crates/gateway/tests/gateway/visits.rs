@@ -84,7 +84,7 @@ fn a_client_without_a_session_is_asked_to_visit_the_page() {
         sessions.elicitation_complete(session, "1");
         let result = call.await.unwrap().unwrap();
         assert!(result.content.as_str().contains("inside"));
-        assert!(start.elapsed() < Duration::from_secs(22), "at once: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(22), "immediately: {:?}", start.elapsed());
         let sessions = guarded.sessions.lock().unwrap();
         assert!(sessions.iter().all(|other| *other == session), "one session for the whole call");
     });

@@ -167,7 +167,7 @@ impl Exchange {
         Some(self.during(during, "", message))
     }
 
-    /// Progress of a call; that of a task waits for the next poll.
+    /// Progress of a call; the progress of a task waits for the next poll.
     pub(crate) fn progress(&mut self, id: &RequestId, token: &ProgressToken, progress: Progress) -> Option<Envelope> {
         let Some(Pending::Call { scale, .. }) = self.pending.get_mut(id) else { return None };
         let is_fraction = |amount: &Amount| matches!(amount, Amount::Real(number) if number.fract() != 0.0);
@@ -237,7 +237,7 @@ impl Exchange {
         }
     }
 
-    /// The server asks beside any call.
+    /// The server asks outside any call.
     fn server_question(&mut self, question: MemberQuestion) -> Vec<Step> {
         if question.method == Ping::NAME {
             question.answer(Ok(JsonBuf::empty_object()));

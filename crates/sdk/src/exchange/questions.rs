@@ -14,7 +14,7 @@ pub(crate) type Answer = Result<RawJson, ErrorObject>;
 pub(crate) enum Asker {
     /// A call waits for the answer.
     Call(oneshot::Sender<Answer>),
-    /// The server has asked beside any call.
+    /// The server has asked outside any call.
     Server(Box<MemberQuestion>),
     /// A call waits for the names of the tools that its client sees.
     Tools(oneshot::Sender<Vec<String>>),
@@ -51,7 +51,7 @@ impl Questions {
         self.open.remove(id)
     }
 
-    /// Removes the question with this number that the server has asked beside any call.
+    /// Removes the question with this number that the server has asked outside any call.
     pub(crate) fn withdraw(&mut self, number: u64) {
         self.open.retain(|_, asker| !matches!(asker, Asker::Server(question) if question.number == number));
     }

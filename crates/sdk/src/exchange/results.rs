@@ -1,4 +1,4 @@
-//! The answers to calls: plain, beside the envelope, or as a task.
+//! The answers to calls: plain, outside the envelope, or as a task.
 
 use bytes::Bytes;
 use protomcp_codec::{Field, Raw};
@@ -12,7 +12,7 @@ pub(crate) fn task(id: &str) -> Step {
     Step::send(Envelope::new(id, CreateTaskResponse { task_id: id.to_owned() }))
 }
 
-/// The answer with a result. Fields of more than `threshold` bytes go beside the envelope if the bridge can join them.
+/// The answer with a result. Fields of more than `threshold` bytes go outside the envelope if the bridge can join them.
 pub(crate) fn result(id: &str, mut response: CallToolResponse, features: &Features, threshold: usize) -> Vec<Step> {
     if !features.has("metadata") {
         response.metadata_json = Bytes::new();

@@ -15,7 +15,7 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// `time` is that of each middleware.
+    /// `time` is the time of each middleware.
     pub(super) fn new(mut middleware: Vec<Middleware>, time: Duration) -> Self {
         middleware.sort_by_key(|known| known.priority);
         Self { middleware, time }

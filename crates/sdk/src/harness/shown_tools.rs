@@ -7,7 +7,7 @@ use protomcp_envelope::{
 use protomcp_toollist::{Batch, Command, ToolList};
 use tokio::sync::watch;
 
-/// The registered tools, and those of them that are shown.
+/// The registered tools, and the ones among them that are shown.
 #[derive(Debug)]
 pub(super) struct ShownTools {
     list: ToolList<String, ()>,

@@ -27,13 +27,13 @@ const HARMLESS: [&str; 4] = ["progresstoken", "pagetoken", "nexttoken", "continu
 /// Variables of the environment with a directory.
 const DIRECTORIES: [&str; 2] = ["PWD", "OLDPWD"];
 
-/// Members that hold JSON Schemas, in which a name is that of a parameter.
+/// Members that hold JSON Schemas, in which a name is the name of a parameter.
 const SCHEMAS: [&str; 3] = ["inputSchema", "outputSchema", "requestedSchema"];
 
 /// Members of a schema with values in the place of an argument.
 const EXAMPLES: [&str; 3] = ["default", "examples", "example"];
 
-/// Members with the name of the value beside them, as in `{"name": "password", "value": "x"}`.
+/// Members with the name of the value next to them, as in `{"name": "password", "value": "x"}`.
 const TITLES: [&str; 4] = ["name", "key", "header", "field"];
 /// That value.
 const VALUES: [&str; 2] = ["value", "values"];

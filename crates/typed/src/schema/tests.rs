@@ -90,7 +90,7 @@ fn closing_forbids_unknown_members_at_every_depth() {
     assert_eq!(schema["additionalProperties"], json!(false));
     assert_eq!(schema["properties"]["items"]["items"]["additionalProperties"], json!(false));
     assert_eq!(schema["properties"]["by_name"]["additionalProperties"]["additionalProperties"], json!(false));
-    // Beside named members, a branch describes only a part of the object.
+    // In addition to named members, a branch describes only a part of the object.
     let mut schema =
         json!({"type": "object", "properties": {"a": {}}, "oneOf": [{"type": "object", "properties": {"b": {}}}]});
     let before = schema.clone();

@@ -11,7 +11,7 @@ use crate::json::Json;
 use crate::schema::{Direction, infer};
 use crate::tool::error;
 
-/// A value that becomes the result of a tool: nothing, text, a number, content blocks, [`Json`], content beside JSON, a
+/// A value that becomes the result of a tool: nothing, text, a number, content blocks, [`Json`], content with JSON, a
 /// [`CallToolResult`], or a `Result` of one of them whose error can be displayed.
 pub trait IntoToolResult {
     /// The result. Structured content may be any value here; one that is not an object is wrapped later.

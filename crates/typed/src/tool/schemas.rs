@@ -14,7 +14,7 @@ pub(super) enum Input {
     /// From a type; `None`: no arguments.
     Inferred(Option<Value>),
     Given(RawJson),
-    /// Made of those of several actions.
+    /// Made of the schemas of several actions.
     Union(Value),
 }
 

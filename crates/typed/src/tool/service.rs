@@ -89,7 +89,7 @@ impl Core {
         Ok(self.enforce_output(result))
     }
 
-    /// Checks the arguments, large ones on a thread of their own. Hosts send arrays, objects and numbers as the text of
+    /// Checks the arguments, large ones on their own thread. Hosts send arrays, objects and numbers as the text of
     /// their JSON now and then: these are decoded.
     async fn check(&self, call: &mut CallTool, context: &Context) -> Result<(), Mismatch> {
         let arguments = call.arguments_or_empty();
@@ -98,7 +98,7 @@ impl Core {
             let input = self.input.clone();
             match timeout(Validator::CHECK_TIME, worker.run(move || checked(&input, &arguments))).await {
                 Ok(outcome) => outcome?,
-                Err(_) => return Err(Mismatch::new("they cannot be checked in time; send less at once")),
+                Err(_) => return Err(Mismatch::new("they cannot be checked in time; send less in one call")),
             }
         } else {
             checked(&self.input, &arguments)?

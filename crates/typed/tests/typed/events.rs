@@ -12,7 +12,7 @@ use crate::host::Host;
 fn an_event_in_a_call_is_for_its_client_alone() {
     let work = async || {
         tracing::info!(target: "app", "in a call");
-        tokio::spawn(async { tracing::info!(target: "app", "beside it") }).await.is_ok()
+        tokio::spawn(async { tracing::info!(target: "app", "outside it") }).await.is_ok()
     };
     let registry = Registry::builder("t", "1").tool(Tool::new("work", "d").handler(work)).build().unwrap();
     let subscriber = tracing_subscriber::registry().with(LogLayer::new(registry.sessions().clone()));
@@ -27,7 +27,7 @@ fn an_event_in_a_call_is_for_its_client_alone() {
         };
         assert_eq!(
             (texts(&one), texts(&other)),
-            (vec!["in a call".into(), "beside it".into()], vec!["beside it".into()])
+            (vec!["in a call".into(), "outside it".into()], vec!["outside it".into()])
         );
     });
 }

@@ -31,7 +31,7 @@ fn every_kind_of_value_becomes_a_result() {
         .tool(Tool::new("perhaps", "").handler(async || Json(Some(point()))))
         .tool(Tool::new("bare", "").handler(async || Json(point())).without_output_schema())
         .tool(Tool::new("dynamic", "").handler(async || Json(json!([1]))))
-        .tool(Tool::new("beside", "").handler(async || (vec![ContentBlock::text("a point")], Json(point()))))
+        .tool(Tool::new("both", "").handler(async || (vec![ContentBlock::text("a point")], Json(point()))))
         .tool(Tool::new("whole", "").handler(async || CallToolResult::text("w").with_meta(RawJson::EMPTY_OBJECT)))
         .tool(Tool::new("ok", "").handler(async || Ok::<_, std::io::Error>(Json(point()))))
         .build()
@@ -53,7 +53,7 @@ fn every_kind_of_value_becomes_a_result() {
             ("perhaps", with_structured(text(r#"{"x":1}"#), json!({"result": {"x": 1}}))),
             ("bare", with_structured(text(r#"{"x":1}"#), json!({"x": 1}))),
             ("dynamic", with_structured(text("[1]"), json!({"result": [1]}))),
-            ("beside", with_structured(text("a point"), json!({"x": 1}))),
+            ("both", with_structured(text("a point"), json!({"x": 1}))),
             ("whole", json!({"content": [{"type": "text", "text": "w"}], "_meta": {}})),
             ("ok", with_structured(text(r#"{"x":1}"#), json!({"x": 1}))),
         ] {

@@ -15,7 +15,7 @@ use crate::host::{Host, with};
 
 fn builder() -> Builder {
     Registry::builder("tasks", "1")
-        .tool(Tool::new("plain", "Is never one").handler(async || "at once"))
+        .tool(Tool::new("plain", "Is never one").handler(async || "immediately"))
         .tool(Tool::new("either", "May be one").handler(work).task(TaskSupport::Optional))
         .tool(Tool::new("always", "Is always one").handler(work).task(TaskSupport::Required))
         .tool(Tool::new("asks", "Asks").handler(ask).task(TaskSupport::Optional))
