@@ -6,7 +6,7 @@ pub(crate) fn with_advice(error: &str) -> String {
     found.map_or_else(|| error.to_owned(), |(_, advice)| format!("{error}; {advice}"))
 }
 
-/// Parts of errors. Those of certificates are from the TLS library, which the tests of `pmcp` watch.
+/// Parts of errors. The parts about certificates are from the TLS library, which the tests of `pmcp` watch.
 const ADVICE: [(&str, &str); 12] = [
     (
         "invalid peer certificate: UnknownIssuer",

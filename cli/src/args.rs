@@ -1,6 +1,6 @@
 //! The command line: parses the arguments to options, or to an error that names the correct usage.
 //!
-//! The grammar is that of the older Go program, and more forgiving: flags come before or after the file, and every flag
+//! The grammar is the older Go program's, and more forgiving: flags come before or after the file, and every flag
 //! accepts its value after `=`.
 
 use std::ffi::OsString;
@@ -118,11 +118,11 @@ A tool file is any program that uses a protomcp SDK:
   def add(a: int, b: int) -> int:
       return a + b
 
-Flags can also be set by variables (PMCP_CALL_TIMEOUT=30s), in the file pmcp.toml beside the tool file, and in \
+Flags can also be set by variables (PMCP_CALL_TIMEOUT=30s), in the file pmcp.toml next to the tool file, and in \
 ~/.config/pmcp/pmcp.toml; pmcp config show prints them.
 
 pmcp lends Python and JavaScript files its SDKs if they have none (--sdk). Python runs as PROTOMCP_PYTHON says, with \
-uv in a project or for a file with script metadata, with the .venv beside or above the file, otherwise as python3; \
+uv in a project or for a file with script metadata, with the .venv next to or above the file, otherwise as python3; \
 JavaScript and TypeScript as PROTOMCP_NODE says, otherwise with node, or tsx where that is needed; --runtime sets the \
 program for any file.
 
@@ -179,7 +179,7 @@ enum Verb {
         /// The shell
         shell: Shell,
     },
-    /// Print the manual page, or write those of all commands
+    /// Print the manual page, or write the pages of all commands
     #[command(hide = true)]
     Man {
         /// Directory of the pages

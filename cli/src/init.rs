@@ -64,7 +64,7 @@ fn next_steps(options: &Init, files: &[(&'static str, String)]) -> String {
             "\nNode before 22.18 does not read TypeScript itself. Where it is older:\n  npm install --save-dev tsx\n"
         }
         Language::Rust if options.checkout.is_none() => {
-            "\nUntil the crates of this version are published, --checkout DIR names those of a checkout.\n"
+            "\nUntil the crates of this version are published, --checkout DIR names the crates of a checkout.\n"
         }
         Language::Python | Language::Javascript | Language::Rust => "",
     };
@@ -105,7 +105,7 @@ fn files(options: &Init) -> Result<Vec<(&'static str, String)>, Failure> {
     Ok(files)
 }
 
-/// The manifest of a project in Rust, with dependencies on published crates or on those of a checkout.
+/// The manifest of a project in Rust, with dependencies on published crates or on the crates of a checkout.
 fn manifest(checkout: Option<&Path>) -> Result<String, Failure> {
     let dependency = |name: &str| -> Result<String, Failure> {
         match checkout {

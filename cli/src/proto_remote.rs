@@ -49,7 +49,7 @@ impl ProtoRemote {
         self
     }
 
-    /// The same settings for one of several servers, whose schemas cannot hold up those of others.
+    /// The same settings for one of several servers, whose schemas cannot hold up the schemas of others.
     pub(crate) fn for_server(&self) -> Self {
         Self { config: self.config.clone(), schemas: Arc::new(self.schemas.for_server()), tls: self.tls.clone() }
     }

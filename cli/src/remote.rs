@@ -28,7 +28,7 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
-    /// `client`: that of the user, for an authorization server that registers none by itself. It is not used where no token
+    /// `client`: the user's, for an authorization server that registers none by itself. It is not used where no token
     /// is obtained.
     pub(crate) fn new(
         url: &str,

@@ -1,23 +1,23 @@
-//! The flags that limit the calls at once.
+//! The flags that limit the concurrent calls.
 
 use clap::Args;
 use protomcp_server::layer::admission::{AdmissionLayer, AdmissionLimits, AdmissionScope};
 
 use crate::args::tool::to_usize;
 
-/// The most calls at once, those that wait for their turn included.
+/// The most concurrent calls, those that wait for their turn included.
 #[derive(Debug, Args)]
 pub(crate) struct AdmissionFlags {
-    /// Most calls at once, running and waiting, of the whole server; a user without a call is admitted beyond it
+    /// Most concurrent calls, running and waiting, of the whole server; a user without a call is admitted beyond it
     /// [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
 
-    /// Most calls at once of one user: of a token, or else of a network address [default: none]
+    /// Most concurrent calls of one user: of a token, or else of a network address [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls_per_user: Option<u32>,
 
-    /// Most calls at once of one tool; a user without a call of it is admitted beyond it [default: none]
+    /// Most concurrent calls of one tool; a user without a call of it is admitted beyond it [default: none]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls_per_tool: Option<u32>,
 }

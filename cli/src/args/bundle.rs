@@ -40,7 +40,7 @@ pub(super) struct Bundle {
     #[arg(long = "setting", value_name = "NAME")]
     settings: Vec<String>,
 
-    /// A file or directory beside the tool file that it needs; may be repeated
+    /// A file or directory next to the tool file that it needs; may be repeated
     #[arg(long = "include", value_name = "PATH")]
     includes: Vec<PathBuf>,
 

@@ -9,9 +9,9 @@ use protomcp_lend::SdkSource;
 pub(super) enum HotReload {
     /// Running calls finish, new calls wait for the new version
     Graceful,
-    /// The new version starts beside the old one, which finishes its calls
+    /// The new version starts while the old one finishes its calls
     Swap,
-    /// Running calls fail at once
+    /// Running calls fail immediately
     Immediate,
 }
 
@@ -45,7 +45,7 @@ pub(super) enum ToolList {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(super) enum Affinity {
-    /// That of the session, which keeps its state there
+    /// The one of the session, which keeps its state there
     Session,
     /// The one with the fewest calls
     None,

@@ -152,7 +152,7 @@ pub(super) struct List {
 const LIST_EXAMPLES: &str = "\
 Examples:
   pmcp list tools.py                              the tools of a tool file, with their arguments (? is optional)
-  pmcp list https://example.com/mcp --json        those of a remote server, as JSON
+  pmcp list https://example.com/mcp --json        the tools of a remote server, as JSON
   pmcp list --kind resources -- uvx some-server   the resources of a server that a command starts";
 
 /// The flags of `pmcp call`.

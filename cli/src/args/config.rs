@@ -34,10 +34,11 @@ enum Action {
 const HELP: &str = "\
 Examples:
   pmcp config show tools.py                        the settings of pmcp dev tools.py
-  pmcp config show run tools.py --transport http   those of another command line
+  pmcp config show run tools.py --transport http   the settings of another command line
 
 A flag on the command line counts first, then its variable (PMCP_CALL_TIMEOUT for \
---call-timeout), then its key in the file pmcp.toml beside the tool file, then in ~/.config/pmcp/pmcp.toml, then the default:
+--call-timeout), then its key in the file pmcp.toml next to the tool file, then in ~/.config/pmcp/pmcp.toml, then the \
+default:
 
   call-timeout = \"30s\"
   allow-host = [\"tools.example.com\"]
@@ -46,7 +47,7 @@ A flag on the command line counts first, then its variable (PMCP_CALL_TIMEOUT fo
   transport = \"http\"";
 
 impl Config {
-    /// The text to print. `variable` looks up the environment, and `names` are those of all its variables.
+    /// The text to print. `variable` looks up the environment, and `names` are the names of all its variables.
     pub(super) fn text(
         self,
         grammar: &Command,

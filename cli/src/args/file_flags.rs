@@ -63,7 +63,7 @@ pub(super) fn check_sdk(grammar: &Command, matches: &ArgMatches, given: &[String
 /// The reason why a flag is not needed, where that is not obvious.
 fn hint(flag: &str) -> &'static str {
     match flag {
-        "--hot-reload" => "; the new version always starts beside the old one, which finishes its calls",
+        "--hot-reload" => "; the new version always starts while the old one finishes its calls",
         "--runtime" => "; name the program in the command",
         "--max-retiring" => "; only pmcp dev reloads servers",
         _ => "",
@@ -114,7 +114,7 @@ mod tests {
             (Served::Named, "--sdk", Some("no meaning for the servers of --upstream and --config")),
             (file, "--runtime", None),
             (file, "--sdk", Some("--sdk is for tool files: server.py is an MCP server with another SDK")),
-            (file, "--hot-reload", Some("with another SDK; the new version always starts beside the old one")),
+            (file, "--hot-reload", Some("with another SDK; the new version always starts while the old one")),
         ] {
             let failure = served.check(&[given.to_owned()]).err().map(|failure| failure.to_string());
             match (&failure, refusal) {

@@ -175,7 +175,7 @@ impl Secret<'_> {
 /// A session must live between two requests.
 fn idle(text: &str) -> Result<std::time::Duration, String> {
     match time(text)? {
-        std::time::Duration::ZERO => Err("every session would close at once; use a duration such as 1h".into()),
+        std::time::Duration::ZERO => Err("every session would close immediately; use a duration such as 1h".into()),
         time => Ok(time),
     }
 }

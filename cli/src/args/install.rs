@@ -92,8 +92,8 @@ Examples:
   pmcp uninstall tools                       from every host
   pmcp uninstall tools.py --client cursor    from Cursor
 
-Without --client the files of all hosts are searched, and that of the project in the current directory with --project. \
-Servers that do not run pmcp stay.";
+Without --client the files of all hosts are searched, and the file of the project in the current directory with \
+--project. Servers that do not run pmcp stay.";
 
 /// Print the servers that run pmcp in the configuration of hosts
 #[derive(Debug, Args)]

@@ -33,7 +33,7 @@ pub(crate) struct OAuthClientFlags {
 pub(crate) struct RegisteredClient {
     pub(crate) client: ConfiguredClient,
     pub(crate) issuer: Option<Url>,
-    /// That of the redirect URI; any without one.
+    /// The port of the redirect URI; any without one.
     pub(crate) port: Option<u16>,
 }
 

@@ -38,9 +38,9 @@ pub(crate) struct ProtoTerms {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Numbers {
-    /// Those of version 1.0
+    /// The numbers of version 1.0
     Standard,
-    /// Those of proto-mcp-go, the first published implementation
+    /// The numbers of proto-mcp-go, the first published implementation
     Reference,
 }
 

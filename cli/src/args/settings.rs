@@ -1,9 +1,9 @@
-//! Settings for flags that are not on the command line: from `pmcp.toml` beside the tool file or of the user, and from the
-//! environment.
+//! Settings for flags that are not on the command line: from `pmcp.toml` next to the tool file or of the user, and from
+//! the environment.
 //!
 //! A key of the file is the name of a flag, and a variable is that name in capitals after `PMCP_`. Flags count before
-//! variables, variables before the file beside the tool file, and that before the file of the user. A setting that contradicts
-//! one that counts before it is left out.
+//! variables, variables before the file next to the tool file, and that before the file of the user. A setting that
+//! contradicts one that counts before it is left out.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ pub(crate) enum Origin {
 pub(super) struct Setting {
     /// The long name of the flag.
     pub(super) flag: String,
-    /// One value, or those of a flag that may be repeated. A flag without a value has `true` or `false`.
+    /// One value, or the values of a flag that may be repeated. A flag without a value has `true` or `false`.
     pub(super) values: Vec<String>,
     pub(super) origin: Origin,
 }
@@ -177,7 +177,7 @@ pub(super) fn variable_of(flag: &str) -> String {
     format!("PMCP_{}", flag.to_ascii_uppercase().replace('-', "_"))
 }
 
-/// The file with the settings of a tool file: beside it, or in the directory of a project.
+/// The file with the settings of a tool file: next to it, or in the directory of a project.
 pub(super) fn file_next_to(tool: &Path) -> PathBuf {
     if tool.is_dir() { tool.join(FILE) } else { tool.with_file_name(FILE) }
 }

@@ -10,7 +10,7 @@ use super::oauth::OAuthOptions;
 use super::tls::TlsFiles;
 use crate::exit::Failure;
 
-/// The network flags with a meaning beside HTTP.
+/// The network flags with a meaning outside HTTP.
 pub(super) const FLAGS: [&str; 20] = [
     "--host",
     "--port",

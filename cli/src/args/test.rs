@@ -38,7 +38,8 @@ pub(super) struct Test {
     #[command(flatten)]
     scenarios: ScenarioFlags,
 
-    /// Hosts whose limits to compare the result of a call with, separated by commas; without a value those of all hosts
+    /// Hosts whose limits to compare the result of a call with, separated by commas; without a value the limits of all
+    /// hosts
     #[arg(long = "for", value_name = "HOSTS", num_args = 0..=1, default_missing_value = "common", value_parser = hosts)]
     hosts: Vec<HostSelection>,
 

@@ -81,7 +81,7 @@ pub(super) struct SessionFlags {
     #[arg(long, value_name = "SCOPE")]
     upstream_sessions: Option<Scope>,
 
-    /// Era of MCP in which servers are spoken to [default: that of the client that calls, where a server has both]
+    /// Era of MCP in which servers are spoken to [default: the era of the client that calls, where a server has both]
     #[arg(long, value_name = "ERA")]
     upstream_era: Option<EraChoice>,
 }
@@ -135,7 +135,7 @@ pub(super) struct UpstreamFlags {
 /// The clients that share a session with a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Scope {
-    /// Each client has a session of its own
+    /// Each client has its own session
     Client,
     /// All clients share one
     Shared,
@@ -152,7 +152,7 @@ pub(crate) struct Upstreams {
     pub(crate) watches: Vec<Watch>,
     /// The tools that clients may see and call; `None`: all.
     pub(crate) policy: Option<ToolPolicy>,
-    /// That of connections to the server at --upstream.
+    /// The TLS of connections to the server at --upstream.
     pub(crate) tls: Tls,
     /// The file that is served as a command.
     pub(crate) file: Option<ServedFile>,

@@ -40,7 +40,7 @@ pub(crate) enum Location {
 pub(crate) struct StdioCommand {
     pub(crate) program: OsString,
     pub(crate) arguments: Vec<OsString>,
-    /// Beside the environment of this program.
+    /// In addition to the environment of this program.
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) directory: Option<PathBuf>,
     pub(crate) protocol: CommandProtocol,

@@ -22,8 +22,8 @@ pub(super) struct Validate {
     #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = format)]
     format: ReportFormat,
 
-    /// Hosts whose limits to check, such as claude, cursor, vscode or openai, separated by commas; without a value those of
-    /// all hosts together
+    /// Hosts whose limits to check, such as claude, cursor, vscode or openai, separated by commas; without a value the
+    /// limits of all hosts together
     #[arg(long = "for", value_name = "HOSTS", num_args = 0..=1, default_missing_value = "common", value_parser = hosts)]
     hosts: Vec<HostSelection>,
 
@@ -48,7 +48,7 @@ pub(crate) enum ReportFormat {
     Text,
     /// For programs.
     Json,
-    /// For services that show findings beside a change.
+    /// For services that show findings next to a change.
     Sarif,
 }
 

@@ -14,7 +14,7 @@ pub(super) fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsSt
     let mut words = words.into_iter();
     for word in words.by_ref() {
         if word == "--" {
-            // The rest is a command of its own.
+            // The rest is a separate command.
             all.push(word);
             break;
         }

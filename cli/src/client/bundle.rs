@@ -20,10 +20,10 @@ use crate::exit::{self, Failure};
 const PROGRAM: &str = "server/pmcp";
 /// The directory of the tool file in a bundle.
 const TOOLS: &str = "server/tools";
-/// The most files of a bundle, and the most bytes of them: a tool file in a home directory has all of it beside it.
+/// The most files of a bundle, and the most bytes of them: a tool file in a home directory has all of it next to it.
 const MAX_FILES: usize = 20_000;
 const MAX_BYTES: usize = 1 << 30;
-/// Files beside a tool file that belong to it, whatever its language.
+/// Files next to a tool file that belong to it, whatever its language.
 const COMPANIONS: [&str; 2] = ["pmcp.toml", "package.json"];
 /// The files of a language, by the extensions of tool files.
 const PYTHON: &[&str] = &["py", "pyi"];
@@ -93,7 +93,7 @@ impl Files {
         self.all.insert(path.clone(), ArchiveFile { path, data, is_executable });
         if self.all.len() > MAX_FILES || self.bytes > MAX_BYTES {
             return Err(Failure::failed(format!(
-                "more than {MAX_FILES} files, or 1 GiB, belong to the tool file; put it into a directory of its own"
+                "more than {MAX_FILES} files, or 1 GiB, belong to the tool file; put it into its own directory"
             )));
         }
         Ok(())
@@ -182,7 +182,7 @@ fn is_program(_: &Path) -> bool {
     false
 }
 
-/// The sizes: of the bundle, of the program, and of the parts beside it.
+/// The sizes: of the bundle, of the program, and of the other parts.
 fn report(output: &Path, packed: &Archive, unpacked: &BTreeMap<String, usize>) -> String {
     let mut parts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for (path, size) in &packed.sizes {

@@ -180,7 +180,7 @@ async fn sdk(file: &Path, command: &Command) -> Option<Sdk> {
             };
             let found = found.map(|text| Sdk::Found(version(text).unwrap_or_else(|| "without a version".into())));
             Some(found.unwrap_or_else(|| {
-                missing("install the SDK beside the file, or use a pmcp with the feature bundled-sdks".into())
+                missing("install the SDK next to the file, or use a pmcp with the feature bundled-sdks".into())
             }))
         }
         _ => None,
@@ -259,7 +259,7 @@ fn setting(name: &str) -> Option<u64> {
     fs::read_to_string(format!("/proc/sys/fs/inotify/{name}")).ok()?.trim().parse().ok()
 }
 
-/// The directories beside and below the file, as far as they are watched.
+/// The directories next to and below the file, as far as they are watched.
 fn directories(file: &Path) -> u64 {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
     let mut open = vec![if file.is_dir() { file.to_owned() } else { parent.to_owned() }];

@@ -85,7 +85,7 @@ impl Scenarios {
         }
     }
 
-    /// The files whose saves count: those of the tools, and the scenarios.
+    /// The files whose saves count: the files of the tools, and the scenarios.
     fn watches(&self) -> Vec<Watch> {
         let of_tools: Vec<Watch> = match &self.target {
             Target::File(file) => {

@@ -22,7 +22,7 @@ pub(super) struct Terms {
     drain_timeout: Duration,
     /// Unanswered requests of a session.
     max_pending: usize,
-    /// Refuses calls beyond the limits on calls at once, of all protocols together.
+    /// Refuses calls beyond the limits on concurrent calls, of all protocols together.
     admission: AdmissionLayer,
     /// For clients of proto-mcp alone.
     proto: ProtoTerms,
@@ -66,7 +66,7 @@ impl Terms {
         self.binary(server.clone()).with_json(self.json(server))
     }
 
-    /// The limits on calls at once.
+    /// The limits on concurrent calls.
     pub(super) fn admission(&self) -> &AdmissionLayer {
         &self.admission
     }

@@ -45,8 +45,8 @@ pub(super) fn check(servers: &Upstreams) -> Result<(), Failure> {
     Misnamed::default().check(servers)
 }
 
-/// Connects the servers, those of proto-mcp with these settings. A signal ends the attempt. `era`: that of the only
-/// client, if it is known.
+/// Connects the servers, the ones of proto-mcp with these settings. A signal ends the attempt. `era`: the era of the
+/// only client, if it is known.
 pub(super) async fn open(
     servers: &Upstreams,
     remote: &ProtoRemote,
@@ -212,8 +212,8 @@ fn process(name: &str, command: &StdioCommand, is_single: bool, remote: ProtoRem
     }
 }
 
-/// Serves `connections` until they end, then ends the sessions with the servers. The first signal drains: no new requests
-/// are taken, and running ones may finish. The second one ends everything at once.
+/// Serves `connections` until they end, then ends the sessions with the servers. The first signal drains: no new
+/// requests are taken, and running ones may finish. The second one ends everything immediately.
 pub(super) async fn serve<E: Display>(
     gateway: Gateway,
     connections: impl Future<Output = Result<(), E>>,

@@ -1,4 +1,4 @@
-//! Metrics for Prometheus, on a port of their own or beside the server.
+//! Metrics for Prometheus, on their own port or on the server's.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ const MAX_CONNECTIONS: usize = 64;
 /// The time in which a running scrape must finish at shutdown.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The calls that were refused by the limits on calls at once.
+/// The calls that were refused by the limits on concurrent calls.
 #[derive(Debug)]
 struct RefusedCalls(AdmissionLayer);
 
@@ -64,7 +64,7 @@ pub(super) fn registry(bridge: Option<&Bridge>, service: &StreamableHttp, admiss
     Arc::new(registry)
 }
 
-/// Binds the address of the metrics, if they have one of their own.
+/// Binds the address of the metrics, if they have their own.
 pub(super) async fn open(options: &HttpOptions) -> Result<Option<Listeners>, Failure> {
     let Some(Place { host, port }) = &options.observe.metrics_addr else { return Ok(None) };
     let listeners =

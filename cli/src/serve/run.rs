@@ -34,7 +34,7 @@ pub(super) fn failure<E: Display>(error: &RunError<E>) -> Failure {
 /// The meaning of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
-    /// Drain, or end at once if this is the second time.
+    /// Drain, or end immediately if this is the second time.
     Stop,
     /// Reload the tools.
     Reload,

@@ -68,7 +68,7 @@ pub(super) async fn serve(
             gateway::note(&servers);
             gateway::check(&servers)?;
             let mut reader = match is_terminal {
-                // A person who tries the command sees at once whether the servers start.
+                // A person who tries the command sees immediately whether the servers start.
                 true => Rewound::new(reader),
                 false => tokio::select! {
                     reader = peek_line(reader, MAX_FIRST) => reader.map_err(|error| Failure::failed(error.to_string()))?,
