@@ -72,10 +72,10 @@ def _sources() -> list[Path]:
 
 
 def _licenses() -> list[Path]:
-    """They are at the root of the repository, or beside this file in an sdist."""
+    """They are at the root of the repository, or next to this file in an sdist."""
     found = sorted(_ROOT.glob("LICENSE-*")) or sorted(_ROOT.parents[1].glob("LICENSE-*"))
     if not found:
-        raise FileNotFoundError("there is no LICENSE-* beside the package or at the root of the repository")
+        raise FileNotFoundError("there is no LICENSE-* next to the package or at the root of the repository")
     return found
 
 

@@ -292,7 +292,7 @@ async def test_input_required_result_list_roots(ctx: AsyncContext) -> str:
 
 @tool
 async def test_input_required_result_multiple_inputs(ctx: AsyncContext) -> str:
-    """Asks three questions at once."""
+    """Asks three questions concurrently."""
     question = Sample("Generate a greeting", max_tokens=50, key="greeting")
     name, greeting, roots = await ctx.ask_all(NAME, question, Roots(key="client_roots"))
     return f"{name.value} {greeting['content']} {len(roots)}"
@@ -332,7 +332,7 @@ async def confirm_delete(ctx: AsyncContext, filename: str = "") -> str:
 
 @tool(task_support=True)
 async def multi_input(ctx: AsyncContext) -> str:
-    """Asks two questions at once."""
+    """Asks two questions concurrently."""
     ctx.continue_as_task()
     first, second = await ctx.ask_all(
         Form("The first?", form(name="string"), key="first"), Form("The second?", form(name="string"), key="second")

@@ -4,7 +4,7 @@
 Usage: generate_wire.py            writes the file
        generate_wire.py --check    fails if the file is not what the proto file generates
 
-Messages that are part of calls have a reader and a writer of their own, in straight lines: that costs half the time of
+Messages that are part of calls have their own reader and writer, in straight lines: that costs half the time of
 a loop over tables. The others are read and written by their tables: without bytecode, as in a folder that cannot be
 written, Python compiles this file at each start, and straight lines for all messages would take 25 ms longer.
 """
@@ -514,7 +514,7 @@ def writer_name(name):
 
 
 def tables_of(messages):
-    """The tables of the messages without a reader of their own, and of those inside them."""
+    """The tables of the messages without their own reader, and of those inside them."""
     wanted = {name for name in messages if name not in FAST}
     wanted |= {each.kind for name in wanted for each in messages[name] if each.is_message}
     lines = [

@@ -23,7 +23,7 @@ SDK = ROOT / "sdk/python/src"
 PEERS = ROOT / ".peers"
 SCRIPT = ROOT / "conformance/hosts/script.py"
 PUBLISHED = PEERS / "py/bin/python"
-# The seconds that a visit has: those of all tests.
+# The seconds that a visit has: the limit of all tests.
 PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 
 
@@ -129,7 +129,7 @@ def begin_visit(
     cwd: Path | None = None,
     **env: str,
 ) -> Visiting:
-    """A host follows the steps of conformance/hosts/script.py, beside those that already do."""
+    """A host follows the steps of conformance/hosts/script.py, in addition to those that already do."""
     stderr = tmp_path / "stderr.txt"
     wish = {
         "script": steps,

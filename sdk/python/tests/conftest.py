@@ -1,4 +1,4 @@
-"""Each test has registries of its own."""
+"""Each test has its own registries."""
 
 from __future__ import annotations
 

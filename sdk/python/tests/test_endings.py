@@ -343,12 +343,12 @@ def test_nothing_is_left_of_a_process() -> None:
         time.sleep(0.005)
 
     @tool(concurrent=True)
-    def beside() -> None:
+    def overlapping() -> None:
         time.sleep(0.005)
 
     def once() -> None:
         with Harness() as tools:
-            for call in [tools.start(each) for each in (slow, beside) for _ in range(4)]:
+            for call in [tools.start(each) for each in (slow, overlapping) for _ in range(4)]:
                 call.result()
 
     # Sockets of other tests are closed at any time.

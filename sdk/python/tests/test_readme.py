@@ -119,6 +119,6 @@ def test_a_command_runs(line: str, output: str, tmp_path: Path) -> None:
     (tmp_path / "tools.py").write_text(BLOCKS[0])
     _, *arguments = shlex.split(line, comments=True)
     command, env = [pmcp(), *arguments], environment(tmp_path)
-    # A host that leaves at once.
+    # A host that leaves immediately.
     given = subprocess.run(command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (given.returncode, given.stdout) == (0, output), given.stderr

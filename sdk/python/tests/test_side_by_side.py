@@ -104,7 +104,7 @@ LOGS = {"telemetry": ["divide start", "divide success 3", "divide start", "divid
 
 
 def rust() -> Path:
-    """The folder of the built examples of protomcp-sdk: SDK_EXAMPLES, or beside `pmcp`."""
+    """The folder of the built examples of protomcp-sdk: SDK_EXAMPLES, or next to `pmcp`."""
     folder = Path(os.environ.get("SDK_EXAMPLES") or Path(pmcp()).parent / "examples")
     assert (folder / "tools").exists(), f"there are no examples in {folder}: cargo build -p protomcp-sdk --examples"
     return folder

@@ -53,7 +53,7 @@ class Tools:
         return self._definitions
 
     def _warn(self, tool: ToolDef) -> None:
-        """Of a tool that a handler has registered; those of the start are compared by `check`."""
+        """Of a tool that a handler has registered; tools of the start are compared by `check`."""
         if tool.name not in self._warned:
             self._warned.add(tool.name)
             text = f"protomcp: two tools are named {tool.name!r}: the one at {place_of(tool.source)} counts"

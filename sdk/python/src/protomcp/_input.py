@@ -37,7 +37,7 @@ _EXACT = (str, bool)
 class Input:
     """The parameters of one handler.
 
-    `injected` are the names that `server_context` provides: those of hidden contexts are left out of the schema.
+    `injected` are the names that `server_context` provides: the ones of hidden contexts are left out of the schema.
     """
 
     __slots__ = (
@@ -181,7 +181,7 @@ def arguments_of(text: str, name: str, kind: str = "tool") -> dict[str, Any]:
 
 
 _inputs: dict[int, tuple[Callable[..., Any], Input]] = {}
-"""By the identities of the handlers, which are kept beside: some have no hash."""
+"""By the identities of the handlers, which are kept with them: some have no hash."""
 
 
 def input_of(function: Callable[..., Any]) -> Input:

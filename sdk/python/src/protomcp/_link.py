@@ -32,7 +32,7 @@ PATIENCE = 0.0005
 
 
 class Link:
-    """Writes to the bridge. `features` are those of `bridge_info`."""
+    """Writes to the bridge. `features` come from `bridge_info`."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -79,7 +79,7 @@ class Link:
             self._answer(write_result(request_id, result_json, structured_json))
 
     def respond(self, request_id: str, response: CallToolResponse) -> None:
-        """Answers a call, with a large text beside the envelope."""
+        """Answers a call, with a large text outside the envelope."""
         text = response.result_json
         if len(text) * 4 <= self._raw_above or not self._is_raw(text, response):
             self._answer(write_envelope(Envelope("call_result", response, request_id)))

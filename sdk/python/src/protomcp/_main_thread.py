@@ -105,7 +105,7 @@ class MainThread:
             self.on_queue(work)
 
     def start_async(self, work: Work) -> None:
-        """Runs an async handler in a loop of its own: the file has registered it after the start."""
+        """Runs an async handler in its own loop: the file has registered it after the start."""
         if self._may_run():
             self._run(work)
         else:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Pool:
-    """At most `limit` threads; more work waits in order. `adopt` is that of `Work.run`."""
+    """At most `limit` threads; more work waits in order. `adopt` is the argument of `Work.run`."""
 
     def __init__(self, limit: int, adopt: Adopt | None = None) -> None:
         self.limit = limit

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     """The answers for a result and for an error."""
 
 MAX_CALLS = 64
-"""The calls that the bridge may send at once."""
+"""The calls that the bridge may send concurrently."""
 
 
 _ANSWERS = ("active_tools", "elicitation_response", "sampling_response", "list_roots_response", "pong")
 
 
 def _is_lent() -> bool:
-    """True for the copy that `pmcp` keeps: beside its folder is that of the package which gives way to others."""
+    """True for the copy that `pmcp` keeps: next to its folder is the package that yields to others."""
     folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     return os.path.exists(os.path.join(folder, "lent", "protomcp", "__init__.py"))
 
@@ -282,7 +282,7 @@ class Process:
         )
 
     def _transfer(self, envelope: Envelope, about: str, call: Callable[[], Any], ways: Ways) -> None:
-        """Hands over or takes over in the thread of plain handlers, beside async ones."""
+        """Hands over or takes over in the thread of plain handlers, concurrently with async ones."""
         context = ToolContext("", self._link.send)
         self._fill(context, envelope)
         work = Answer(self._link, about, envelope.request_id, context, call, *ways)

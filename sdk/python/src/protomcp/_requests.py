@@ -1,4 +1,4 @@
-"""Requests beside calls: reading resources, getting prompts, completing arguments, intercepting calls."""
+"""Requests other than calls: reading resources, getting prompts, completing arguments, intercepting calls."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ _LATER = {
 
 
 class _Scalars(dict["Any", "Scalar"]):
-    """The known types. Those of a module are added when the module has been imported."""
+    """The known types. The types of a module are added when the module has been imported."""
 
     def _complete(self) -> None:
         for module in [name for name in _LATER if name in sys.modules]:

@@ -617,7 +617,7 @@ _NOTES = {"description": "description", "documentation": "description", "title":
 
 
 def annotated(kind: Kind, metadata: tuple[Any, ...]) -> Kind:
-    """A type with a description, bounds and a pattern: those of `Field`, of annotated_types, or of pydantic."""
+    """A type with a description, bounds and a pattern: from `Field`, annotated_types or pydantic."""
     schema = dict(kind.schema)
     checks: list[tuple[str, Callable[[Any], bool]]] = []
     patterns: list[Any] = []
@@ -674,7 +674,7 @@ def _pattern(matcher: Any) -> tuple[str, Callable[[Any], bool]]:
 
 
 def _flattened(metadata: tuple[Any, ...]) -> list[Any]:
-    """pydantic's `Field` holds its bounds in a list of its own."""
+    """pydantic's `Field` holds its bounds in its own list."""
     found = []
     for each in metadata:
         found.append(each)

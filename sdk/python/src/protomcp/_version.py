@@ -1,3 +1,3 @@
-"""The version of the package: that of the workspace."""
+"""The version of the package: the workspace's."""
 
 __version__ = "1.0.0"

@@ -82,7 +82,7 @@ class Work:
             self.ended(self.request_id)
 
     async def run_async(self, value: Any = None) -> None:
-        """Works on the request in a task of its own. `value` is the awaitable of a handler that has begun."""
+        """Works on the request in its own task. `value` is the awaitable of a handler that has begun."""
         current.set(self.context)
         try:
             if value is None:
@@ -138,7 +138,7 @@ def _start_sidecars() -> None:
 
 
 async def _await(value: Any, context: BaseContext) -> Any:
-    """Awaits a value in a loop of its own, and cancels it with the call."""
+    """Awaits a value in its own loop, and cancels it with the call."""
     import asyncio
 
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
@@ -233,7 +233,7 @@ class ToolCall(Work):
         return f"tool {self._plan.name!r}"
 
     def _note(self, seconds: float) -> None:
-        # A slow call counts at once, fast ones bring the cost down again by and by.
+        # A slow call counts immediately, fast ones bring the cost down again by and by.
         before = self._plan.cost
         self._plan.cost = seconds if before is None or seconds > before else 0.8 * before + 0.2 * seconds
 

@@ -14,7 +14,7 @@ class App:
     """A page of HTML, registered as a resource, that hosts show for the tools with `@tool(app=...)`.
 
     `html` is the page itself, or the path of its file, which is read whenever a host asks. `csp` and `permissions` are
-    those of the extension: the origins that the page may use, and what it may do.
+    the extension's: the origins that the page may use, and what it may do.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Content of results and prompts beside text: pictures, sound, files, links and embedded resources."""
+"""Content of results and prompts other than text: pictures, sound, files, links and embedded resources."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Data = bytes | bytearray | memoryview
 
 
 class Content:
-    """A content block of MCP. `annotations` are those of MCP: audience, priority, lastModified."""
+    """A content block of MCP. `annotations` are the annotations of MCP: audience, priority, lastModified."""
 
     __slots__ = ("annotations", "meta")
 
@@ -68,7 +68,7 @@ class _Media(Content):
 
 
 class Image(_Media):
-    """A picture: its bytes, or the path of its file. Without a type it is image/png, or that of the file's name."""
+    """A picture: its bytes, or the path of its file. Without a type it is image/png, or the type of the name."""
 
     __slots__ = ()
     _kind = "image"
@@ -76,7 +76,7 @@ class Image(_Media):
 
 
 class Audio(_Media):
-    """Sound: its bytes, or the path of its file. Without a type it is audio/wav, or that of the file's name."""
+    """Sound: its bytes, or the path of its file. Without a type it is audio/wav, or the type of the name."""
 
     __slots__ = ()
     _kind = "audio"

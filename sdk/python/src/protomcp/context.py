@@ -46,7 +46,7 @@ class Caller:
     """The sender of a request, as far as the bridge tells.
 
     `session` is empty for clients without one. `principal` is None if the client is not authenticated. `capabilities`
-    are those of MCP.
+    are the capabilities of MCP.
     """
 
     __slots__ = ("capabilities", "client_name", "client_version", "principal", "protocol_version", "session")
@@ -134,7 +134,7 @@ class BaseContext:
         """Answers the call with a task, and goes on. False if the tool was not registered with `task_support`.
 
         Without it, a plain handler with `task_support` is a task from the start, and an async one if it neither
-        answers nor asks at once.
+        answers nor asks immediately.
         """
         return self._begin_task is not None and self._begin_task()
 
@@ -155,7 +155,7 @@ class BaseContext:
             callback()
 
     def _bind_cancel(self, callback: Callable[[], None] | None) -> None:
-        """Sets what a cancellation does; at once, if it has come already."""
+        """Sets what a cancellation does; immediately, if it has come already."""
         with _lock:
             self._cancel_callback = callback
             is_cancelled = self._cancelled
@@ -166,7 +166,7 @@ class BaseContext:
         """The questions in envelopes; raises Refused if the bridge cannot pass them on."""
         link = self._link
         if link is None:
-            raise Refused("there is no client to ask: the context is not that of a request")
+            raise Refused("there is no client to ask: the context does not belong to a request")
         envelopes = [each.envelope() for each in questions]
         self._questions += 1
         features = link.features

@@ -15,7 +15,7 @@ _concurrency = 1
 
 
 def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: int | None = None) -> None:
-    """Sets the folder whose Python files are loaded at the start, and how many plain handlers may run at once.
+    """Sets the folder whose Python files are loaded at the start, and how many plain handlers may run concurrently.
 
     Files whose names begin with an underscore are not loaded. With `hot_reload` the folder is loaded again in the
     running process when a file changes. With a `concurrency` above 1 all plain handlers overlap, in threads.
@@ -26,7 +26,7 @@ def configure(handlers_dir: str = "", hot_reload: bool = False, *, concurrency: 
         _config["hot_reload"] = hot_reload
     if concurrency is not None:
         if concurrency < 1:
-            raise ValueError("concurrency is the number of plain handlers that may run at once: at least 1")
+            raise ValueError("concurrency is the number of plain handlers that may run concurrently: at least 1")
         _concurrency = concurrency
         _config["concurrency"] = concurrency
 
@@ -43,7 +43,7 @@ def reset_config() -> None:
 
 
 def concurrency() -> int:
-    """The number of threads for handlers that may overlap: those of tools with `concurrent`, or of all."""
+    """The number of threads for handlers that may overlap: the handlers of tools with `concurrent`, or of all."""
     return _concurrency if _concurrency > 1 else 64
 
 

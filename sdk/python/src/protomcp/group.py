@@ -139,7 +139,7 @@ def tool_group(
     *,
     separator: str = ".",
 ) -> Callable[[_C], _C]:
-    """Registers a class whose methods are actions; one instance is made at once.
+    """Registers a class whose methods are actions; one instance is made immediately.
 
     The strategy `separate` makes a tool of each action, named `group.action`; some hosts refuse dots, `separator="_"`
     gives them another name. `union` makes one tool with an argument `action`.

@@ -1,6 +1,6 @@
 """Shows and hides tools while the process runs. Each function returns the names of the tools that are then shown.
 
-In a call the list of the caller's session changes, at other times that of everyone.
+In a call the list of the caller's session changes, at other times the list of everyone.
 """
 
 from __future__ import annotations

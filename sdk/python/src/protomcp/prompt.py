@@ -34,7 +34,7 @@ class PromptMessage:
 class PromptResult:
     """The answer to a prompt, with more than its messages.
 
-    `messages` is the value that a handler returns otherwise. `description` takes the place of that of the prompt.
+    `messages` is the value that a handler returns otherwise. `description` replaces the description of the prompt.
     `meta` is the `_meta` of the answer.
     """
 
@@ -100,8 +100,8 @@ def prompt(
     icons: list[dict[str, Any]] | None = None,
     meta: dict[str, Any] | None = None,
 ) -> Any:
-    """Registers a prompt. The function is called with the arguments by name; without `arguments` they are those of the
-    function. It returns text, a PromptMessage, a list of both, or a PromptResult. `@prompt` alone works, too.
+    """Registers a prompt. The function is called with the arguments by name; without `arguments` they are the arguments
+    of the function. It returns text, a PromptMessage, a list of both, or a PromptResult. `@prompt` alone works, too.
     """
     if callable(description) or hasattr(type(description), "__get__"):
         return prompt()(description)

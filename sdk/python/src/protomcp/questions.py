@@ -106,7 +106,7 @@ class Form(Question):
         if self._loads is None:
             return Answer("accept", value)
         faults = Faults()
-        # A client may add members of its own.
+        # A client may add its own members.
         value = {name: each for name, each in value.items() if name in self._form["properties"]}
         loaded = self._loads.load(value, "", faults)
         if faults:

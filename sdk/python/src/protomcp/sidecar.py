@@ -127,7 +127,7 @@ def _start(each: SidecarDef) -> None:
     if running is not None and running.poll() is None and _is_healthy(each):
         return
     os.makedirs(os.path.dirname(each.pid_file_path), exist_ok=True)
-    # A session of its own: signals for the tools are not for the sidecar.
+    # A separate session: signals for the tools are not for the sidecar.
     try:
         process = subprocess.Popen(
             each.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True

@@ -13,7 +13,7 @@ _failed: set[str] = set()
 
 
 class ToolCallEvent:
-    """One step of a call. `phase` is start, success, error or progress; `action` is that of a group."""
+    """One step of a call. `phase` is start, success, error or progress; `action` is the action of a group."""
 
     def __init__(
         self,

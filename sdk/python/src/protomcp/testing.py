@@ -109,12 +109,12 @@ class Call:
 
 
 class Harness:
-    """Serves what is registered, in a thread of its own. Use it as a context manager: its end raises what has ended the
+    """Serves what is registered, in its own thread. Use it as a context manager: its end raises what has ended the
     process.
 
     `ask` answers forms and pages: a function of the message and the schema (or the URL) that returns the values, None
     to decline. `sample` answers questions to the model: a function of the messages that returns a text. `roots` are the
-    URIs of the client's folders. Without them the client cannot answer. `features` are those of the bridge.
+    URIs of the client's folders. Without them the client cannot answer. `features` are the bridge's.
     """
 
     def __init__(

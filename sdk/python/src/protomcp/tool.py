@@ -140,13 +140,13 @@ def tool(
 ) -> Any:
     """Registers a function as a tool. Without a description its docstring is used; `@tool` alone works, too.
 
-    The arguments are those of the function: their types become the schema, and values are checked and converted
+    The arguments come from the function: their types become the schema, and values are checked and converted
     before the call. `output_type` describes the result if the annotation of the function does not.
 
     `concurrent` lets calls of a plain function overlap in threads; without it plain functions run one at a time, on the
     thread that has run the file. `hidden` tools are not listed until they are enabled. `task_support` and
     `task_required` say that calls may, or must, run as tasks of MCP. `input_schema` replaces the schema. `app` is the
-    app that shows the result, see `protomcp.app`. `annotations`, `icons` and `meta` are those of MCP.
+    app that shows the result, see `protomcp.app`. `annotations`, `icons` and `meta` are as in MCP.
     """
     if not isinstance(description, str) and (callable(description) or hasattr(type(description), "__get__")):
         return tool()(description)
@@ -186,7 +186,7 @@ def tool(
 
 
 def get_registered_tools() -> list[ToolDef]:
-    """All tools: plain ones, those of groups, and those of workflows."""
+    """All tools: plain ones, and the tools of groups and of workflows."""
     groups = _registry.registered("group", "groups_to_tool_defs")
     return _registry_of_tools + groups + _registry.registered("workflow", "workflows_to_tool_defs")
 

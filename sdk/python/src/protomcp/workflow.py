@@ -1,7 +1,7 @@
 """Workflows: steps in an order that the client can see.
 
 Only the first step is listed at the beginning. Each step shows the next ones, and hides what is not allowed during the
-workflow; the end shows the tools from before. Clients of MCP 2026-07-28 have no list of their own: for them a workflow
+workflow; the end shows the tools from before. Clients of MCP 2026-07-28 do not have their own list: for them a workflow
 can have *handles*. The first step returns a handle, the list never changes, and the other steps take the handle.
 """
 
@@ -166,7 +166,7 @@ def step(
 
     One step is `initial`; a `terminal` one ends the workflow; the others name the steps that may be `next`. `on_error`
     maps exceptions to the steps to go on with. `no_cancel` forbids cancelling before this step. `allow_during` and
-    `block_during` are patterns of the other tools that are shown, in place of those of the workflow.
+    `block_during` are patterns of the other tools that are shown, in place of the workflow's.
     """
 
     def decorator(func: _F) -> _F:
@@ -197,7 +197,7 @@ def workflow(
     *,
     handles: bool = False,
 ) -> Callable[[_C], _C]:
-    """Registers a class whose methods are steps; one instance is made at once.
+    """Registers a class whose methods are steps; one instance is made immediately.
 
     `allow_during` and `block_during` are patterns of the other tools that are shown while it runs; without both there
     are none. Methods `on_cancel` and `on_complete` are called at its end. With `handles` the list of tools never
