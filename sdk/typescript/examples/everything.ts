@@ -266,7 +266,7 @@ tool({
 });
 tool({
   name: "test_input_required_result_multiple_inputs",
-  description: "Asks three things at once",
+  description: "Asks three things concurrently",
   async handler(_, context) {
     const [name, greeting, roots] = await Promise.all([
       askName(context, "user_name"),
@@ -296,7 +296,7 @@ prompt({
 
 tool({
   name: "slow_compute",
-  description: "Computes for so many seconds",
+  description: "Computes for this many seconds",
   input: z.object({ seconds: z.number(), label: z.string().default("") }),
   task: "optional",
   async handler({ seconds, label }, { progress, signal, beginTask }) {
@@ -337,7 +337,7 @@ tool({
 });
 tool({
   name: "multi_input",
-  description: "Asks two things at once",
+  description: "Asks two things concurrently",
   task: "optional",
   async handler(_, { ask, beginTask }) {
     beginTask();

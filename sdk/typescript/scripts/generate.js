@@ -139,7 +139,7 @@ export type Message =
   | { kind: ""; message: undefined }
 ${union.join("\n")};
 
-/** The fields of an envelope beside its message. */
+/** The fields of an envelope other than its message. */
 export interface Rest {
 ${fields
   .filter((field) => !field.oneof)

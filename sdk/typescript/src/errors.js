@@ -1,5 +1,5 @@
 /**
- * Errors that handlers throw, and those of questions.
+ * Errors that handlers throw, and the errors of questions.
  *
  * @module
  */
@@ -141,7 +141,7 @@ const MAX_THROWN = 1000;
 const WITHOUT_TEXT = "the tool has thrown an object without a text";
 
 /**
- * The text of a value that was thrown without a message: an object without a text of its own is shown as JSON.
+ * The text of a value that was thrown without a message: an object without a text is shown as JSON.
  *
  * @param {unknown} value
  */

@@ -6,7 +6,7 @@
 
 import { describeError, ResultError } from "./errors.js";
 
-/** Objects of JavaScript that JSON writes as they are; others without members of their own would be `{}`. */
+/** Objects of JavaScript that JSON writes as they are; others without their own members would be `{}`. */
 const WRITTEN = new Set(["Object", "Array", "Date", "Number", "String", "Boolean", "Arguments"]);
 
 /**
@@ -89,7 +89,7 @@ function form(value) {
 const isNumbers = (value) => ArrayBuffer.isView(value) && !(value instanceof DataView);
 
 /**
- * True if objects of a class have values that are not members of their own, which JSON leaves out.
+ * True if objects of a class have values that are not own members, which JSON leaves out.
  *
  * @param {any} prototype
  * @returns {boolean}

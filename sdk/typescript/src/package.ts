@@ -1,5 +1,5 @@
 /**
- * The types of the package: those of `index.js`, and those of what authors write.
+ * The types of the package: the types of `index.js`, and the types of what authors write.
  *
  * @module
  */

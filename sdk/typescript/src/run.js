@@ -36,7 +36,7 @@ export const currentSession = () => current;
  * Serves everything that was declared, until the bridge closes the connection; then the process exits. A file that only
  * declares need not call it: it runs by itself when its module has been evaluated.
  *
- * @param {{ concurrency?: number }} [options] the most calls at once: 1024 by default
+ * @param {{ concurrency?: number }} [options] the most concurrent calls: 1024 by default
  * @returns {Promise<void>}
  */
 export function run(options = {}) {

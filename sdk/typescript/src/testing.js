@@ -36,8 +36,8 @@ import { registry } from "./registry.js";
  * @property {(request: { messages: any[], maxTokens: number, system: string, key: string }) => string | Promise<string>} [sample]
  *   answers for the model
  * @property {Root[]} [roots]
- * @property {Registry} [registry] other declarations than those of this process
- * @property {string[]} [features] those of the bridge; all by default
+ * @property {Registry} [registry] other declarations than the ones of this process
+ * @property {string[]} [features] the features of the bridge; all by default
  */
 
 /** @import { Registry } from "./registry.js" */

@@ -95,7 +95,7 @@ export interface SampleMessage {
 /** A request for a message of the client's model. */
 export interface SampleOptions extends AskOptions {
   messages?: SampleMessage[];
-  /** At most so many tokens; 1000 by default. */
+  /** At most this many tokens; 1000 by default. */
   maxTokens?: number;
   system?: string;
   /** The kind of model that is wanted, as in MCP. */
@@ -316,7 +316,7 @@ export interface App {
 
 // ---------------------------------------------------------------- resources and prompts
 
-/** The content of a resource: text, bytes, or parts of them. `meta` beside `contents` is the `_meta` of the answer. */
+/** The content of a resource: text, bytes, or parts of them. `meta` next to `contents` is the `_meta` of the answer. */
 export type ResourceBody =
   | string
   | Uint8Array

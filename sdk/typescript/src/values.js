@@ -68,7 +68,7 @@ class Request {
   }
 
   /**
-   * A function of its own, so that providers may take the request apart.
+   * A separate function, so that providers may take the request apart.
    *
    * @template {Provider<any>} P
    * @param {P} provider

@@ -249,7 +249,7 @@ test("the tools of a folder are loaded in the order of their names", async () =>
   await assert.rejects(discover(join(folder, "missing")), /the folder of tools cannot be read: ENOENT/);
 });
 
-/** A registry of its own, so that a failing sidecar does not concern other calls. */
+/** A separate registry, so that a failing sidecar does not concern other calls. */
 async function alone(declare) {
   const { Registry, registry } = await import("../src/registry.js");
   const own = new Registry();

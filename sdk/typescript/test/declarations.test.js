@@ -176,7 +176,7 @@ test("whole answers have a `_meta`, for a bridge that passes it on", async () =>
   const [, part] = await client.read("x://meta");
   assert.deepEqual([part.text, JSON.parse(part.metadataJson), client.replyMeta], ["b", { part: 1 }, { m: 1 }]);
   await client.read("x://parts");
-  assert.equal(client.replyMeta, undefined, "the meta of a part is not that of the answer");
+  assert.equal(client.replyMeta, undefined, "the meta of a part is not the meta of the answer");
   await client.complete("ref/prompt", "filled", "topic", "t");
   assert.deepEqual(client.replyMeta, { m: 2 });
   await client.prompt("described");
@@ -351,7 +351,7 @@ tool({
   task: "required",
   handler: async (_, { progress }) => (await turn(), progress(1, 2, "half"), await turn(), "done"),
 });
-tool({ name: "quick", task: true, handler: () => "at once" });
+tool({ name: "quick", task: true, handler: () => "immediately" });
 tool({ name: "explicit", task: "optional", handler: async (_, { beginTask }) => (beginTask(), await turn(), "later") });
 tool({
   name: "failing",
@@ -362,7 +362,7 @@ tool({
 test("calls become tasks", async () => {
   for (const [name, text] of [
     ["job", "done"],
-    ["quick", "at once"],
+    ["quick", "immediately"],
     ["explicit", "later"],
     ["failing", "broken"],
   ]) {
@@ -415,6 +415,6 @@ test("shared values are made once and disposed of at the end", async () => {
   assert.throws(() => counter.value, /made at the start/);
 });
 
-test("the version is that of the package", () => {
+test("the version is the package's", () => {
   assert.equal(VERSION, JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version);
 });

@@ -181,7 +181,7 @@ test("a forgotten promise is in the log, and ends nothing", async () => {
   const { client, call, log } = await connect(here("fixtures/tools.mjs"));
   const slow = call("sleep", { ms: 500 });
   await call("forget");
-  // Runtimes write errors in forms of their own.
+  // Runtimes write errors in their own forms.
   await eventually("the log", () => log().split("unhandled rejection:").length >= 4 && /error: forgotten/i.test(log()));
   assert.equal(text(await slow), "slept 500");
   await client.close();

@@ -51,7 +51,7 @@ test("forms are answered, declined, and checked", async () => {
   assert.deepEqual(
     seen[0].schema.properties.mail,
     { type: "string", format: "email" },
-    "MCP allows no pattern beside a format",
+    "MCP allows no pattern next to a format",
   );
 });
 
@@ -69,7 +69,7 @@ test("pages, the model and roots", async () => {
   assert.equal((await client.read("x://asks"))[0].text, ": content?");
 });
 
-test("questions that are asked at once go together", async () => {
+test("questions that are asked concurrently go together", async () => {
   const seen = [];
   const client = await connect({
     ask: ({ key }) => (seen.push(key), { action: "accept", content: { name: "Ada" } }),

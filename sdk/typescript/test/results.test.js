@@ -91,14 +91,14 @@ test("the parts of a result are their JSON, too", async () => {
   for (const [value, json, structured] of VALUES) {
     assert.deepEqual(await parts(() => new ToolResult({ content: value })), [[json], structured, false], json);
     assert.deepEqual(await parts(() => new ToolResult({ structured: value })), [[json], structured, false], json);
-    const beside = structured ? ["c"] : ["c", json];
+    const shown = structured ? ["c"] : ["c", json];
     for (const both of [
       new ToolResult({ content: "c", structuredContent: value }),
       { content: [text("c")], structuredContent: value },
     ])
-      assert.deepEqual(await parts(both), [beside, structured, false], json);
+      assert.deepEqual(await parts(both), [shown, structured, false], json);
     const failed = new ToolResult({ isError: true, message: "c", structured: value });
-    assert.deepEqual(await parts(failed), [beside, structured, true], json);
+    assert.deepEqual(await parts(failed), [shown, structured, true], json);
   }
   assert.deepEqual(await parts(() => new ToolResult({ content: "c", structured: [1] })), [["c", "[1]"], undefined, false]);
 });

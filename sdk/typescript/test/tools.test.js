@@ -80,7 +80,7 @@ test("values become content and structured content", async () => {
   assert.match((await client.call("file")).content[0].resource.text, /^\/\/ Tools/);
 });
 
-test("an object is structured content with its text beside it", async () => {
+test("an object is structured content with its text next to it", async () => {
   const { structured, text } = await client.call("object");
   assert.deepEqual(structured, { a: 1, big: 2 });
   assert.deepEqual(JSON.parse(text), { a: 1, big: 2 });

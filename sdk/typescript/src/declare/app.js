@@ -1,5 +1,5 @@
 /**
- * Pages of MCP Apps: HTML that hosts show beside the results of a tool.
+ * Pages of MCP Apps: HTML that hosts show next to the results of a tool.
  *
  * @module
  */
@@ -26,7 +26,7 @@ const MIME_TYPE = "text/html;profile=mcp-app";
  * @param {Record<string, string[]>} [options.csp] the origins that the page uses, as in MCP Apps: `connectDomains`,
  *   `resourceDomains`, `frameDomains`, `baseUriDomains`
  * @param {Record<string, unknown>} [options.permissions] as in MCP Apps: `camera`, `microphone`, …
- * @param {string} [options.domain] an origin of its own
+ * @param {string} [options.domain] a dedicated origin
  * @param {boolean} [options.prefersBorder]
  * @returns {App & Declared}
  */

@@ -90,7 +90,8 @@ function union(name, shared, entries) {
 const MEMBERS = ["type", "title", "description", "properties", "required", "additionalProperties"];
 
 /**
- * True if all patterns of an action are those of the listed arguments, of which the first action with a name decides.
+ * True if all patterns of an action are the patterns of the listed arguments, of which the first action with a name
+ * decides.
  *
  * @param {any} json
  * @param {Record<string, unknown>} listed

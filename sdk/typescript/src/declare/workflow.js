@@ -49,7 +49,7 @@ const MOST_RUNS = 10_000;
  * @param {string} options.first the step that begins a run
  * @param {Record<string, Step<State>>} options.steps
  * @param {() => State} [options.state] makes the state of a run; an empty object by default
- * @param {number} [options.ttlMs] a run without a step for so long has ended; an hour by default
+ * @param {number} [options.ttlMs] a run without a step for this long has ended; an hour by default
  * @param {(run: Run<State>) => unknown} [options.onCancel]
  * @returns {Tool[]}
  */

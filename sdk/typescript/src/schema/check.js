@@ -327,7 +327,7 @@ class Check {
   }
 
   /**
-   * True if the type of a value, or a constant member, is not that of this choice.
+   * True if the type of a value, or a constant member, is not the one of this choice.
    *
    * @param {any} choice
    * @param {unknown} value

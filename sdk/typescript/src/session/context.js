@@ -1,5 +1,5 @@
 /**
- * The request that a handler works on. Members are functions of their own, so that handlers may take them apart:
+ * The request that a handler works on. Members are separate functions, so that handlers may take them apart:
  * `({ a }, { progress, signal }) => …`.
  *
  * @module

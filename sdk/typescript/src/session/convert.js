@@ -82,7 +82,7 @@ function ofValue(value) {
 }
 
 /**
- * Content with structured content beside it; a value that is not an object in JSON is text behind the content.
+ * Content with structured content next to it; a value that is not an object in JSON is text behind the content.
  *
  * @param {unknown} content
  * @param {unknown} structured

@@ -1,5 +1,5 @@
 /**
- * The state for the next process, and that of the one before: docs/envelope.md, "Handing over".
+ * The state for the next process, and the state of the one before: docs/envelope.md, "Handing over".
  *
  * @module
  */

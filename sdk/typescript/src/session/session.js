@@ -74,7 +74,7 @@ function aboutOf({ kind, message }) {
 
 /**
  * @typedef {object} SessionOptions
- * @property {number} [concurrency] the most calls at once; 1024 by default
+ * @property {number} [concurrency] the most concurrent calls; 1024 by default
  * @property {number} [rawAbove] larger fields of results are sent raw, in bytes
  */
 

@@ -8,9 +8,9 @@
 /** @import { CallContext } from "./context.js" */
 /** @import { WireResult } from "./convert.js" */
 
-/** An ended task is kept for so long. */
+/** An ended task is kept for this long. */
 const KEPT_MS = 600_000;
-/** Beyond so many tasks those that ended first are dropped. */
+/** Beyond this many tasks those that ended first are dropped. */
 const MOST = 10_000;
 
 /**

@@ -16,7 +16,7 @@ import { Scan, scan } from "./scan.js";
 const MIB = 1 << 20;
 
 /**
- * The limits of the document, in bytes; `maxEntries` is that of all lists in one envelope.
+ * The limits of the document, in bytes; `maxEntries` counts all lists in one envelope.
  *
  * @typedef {{ maxFrame: number, maxPayload: number, maxSkip: number, maxEntries: number }} Limits
  */

@@ -515,7 +515,7 @@ export type Message =
   | { kind: "takeOver"; message: TakeOverRequest }
   | { kind: "takeOverResponse"; message: TakeOverResponse };
 
-/** The fields of an envelope beside its message. */
+/** The fields of an envelope other than its message. */
 export interface Rest {
   requestId: string;
   namespace: string;

@@ -17,7 +17,7 @@ export class TooManyEntries extends Error {
   name = "TooManyEntries";
 }
 
-/** Strings of up to so many bytes are read in JavaScript: a call into the runtime costs more. */
+/** Strings of up to this many bytes are read in JavaScript: a call into the runtime costs more. */
 const SHORT = 20;
 
 /** A position in bytes. Each method reads one thing, and `end` is the end of the message that it belongs to. */

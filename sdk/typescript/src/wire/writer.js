@@ -16,7 +16,7 @@ export class Writer {
   at = 0;
 
   /**
-   * Makes room for so many more bytes.
+   * Makes room for this many more bytes.
    *
    * @param {number} size
    */
