@@ -1,6 +1,6 @@
-//! Encodes and decodes frames, beside the usual alternative: tokio-util's `LengthDelimitedCodec` and prost.
+//! Encodes and decodes frames, in comparison with the usual alternative: tokio-util's `LengthDelimitedCodec` and prost.
 //!
-//! Sizes are those of the payload. The peer's messages hold `String`s, as prost generates them from the proto file.
+//! Sizes are sizes of the payload. The peer's messages hold `String`s, as prost generates them from the proto file.
 
 use bytes::{Bytes, BytesMut};
 use divan::counter::{BytesCount, ItemsCount};

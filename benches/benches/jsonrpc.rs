@@ -1,4 +1,5 @@
-//! Parses and writes JSON-RPC lines: one scan that keeps arguments as text, beside a tree of `serde_json::Value`s.
+//! Parses and writes JSON-RPC lines: one scan that keeps arguments as text, in comparison with a tree of
+//! `serde_json::Value`s.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};

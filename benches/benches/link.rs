@@ -31,7 +31,7 @@ fn driver_one_at_a_time(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| call(&runtime, &link, 1));
 }
 
-/// 64 calls in flight at once, all of them answered.
+/// 64 calls in flight, all of them answered.
 #[divan::bench(sample_size = 20)]
 fn driver_64_in_flight(bencher: Bencher<'_, '_>) {
     let (runtime, link) = connected();

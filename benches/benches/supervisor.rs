@@ -31,7 +31,7 @@ fn spawn_to_started(bencher: Bencher<'_, '_>, guarded: bool) {
     bencher.bench_local(|| runtime.block_on(start(&command)));
 }
 
-/// From the request to the exit report of a process that ends at once.
+/// From the request to the exit report of a process that ends immediately.
 #[divan::bench(args = GUARDED, sample_count = 50)]
 fn spawn_to_exit_reported(bencher: Bencher<'_, '_>, guarded: bool) {
     let runtime = runtime();

@@ -165,7 +165,7 @@ def long_answer(build, folder):
     """A server on standard output answers with more than a line may have."""
     with Piped(build, folder, "--call-timeout", "12s", *upstream(folder)).begin() as server:
         seconds, said = server.timed(call(1, "big", bytes=LONG), PATIENCE)
-        # The path of the interpreter is that of one machine.
+        # The path of the interpreter is specific to one machine.
         found = {"seconds": seconds, "answer": said and said.replace(sys.executable, "python3"), "peak": server.peak}
     return figures(found, {"": f"{duration(seconds, PATIENCE)}, {size(found['peak'])}"})
 

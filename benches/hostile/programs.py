@@ -158,7 +158,7 @@ class Piped(Program):
             self.process.stdin.flush()
 
     def answer(self, number, seconds):
-        """The time at which the answer arrived, and the answer; None after so many seconds, or if `pmcp` is gone."""
+        """The time at which the answer arrived, and the answer; None after this many seconds, or if `pmcp` is gone."""
         deadline = time.perf_counter() + seconds
         while number not in self.answers:
             try:
@@ -236,7 +236,7 @@ class User:
         self.post(INITIALIZED, 30)
 
     def post(self, message, seconds):
-        """The head and the body of the response, as far as they arrive within so many seconds."""
+        """The head and the body of the response, as far as they arrive within this many seconds."""
         body = json.dumps(message).encode()
         fields = {
             "Host": f"127.0.0.1:{self.port}",

@@ -5,12 +5,12 @@ Usage: benches/hostile/run.py [--before PATH --sdk-before DIR] [--after PATH] [-
                               [--attack NAME]... [--memory MIB] [--write]
 
 PATH is a program `pmcp`, DIR the tree that it was built from: the SDKs in it are attacked behind it. The programs are
-attacked in turn. Each attack ends after some seconds, or as soon as a process has more than so many MiB (1,024) in
+attacked in turn. Each attack ends after some seconds, or as soon as a process has more than this many MiB (1,024) in
 memory, and says so. Wants scripts/setup sdk-python, for its Python, and Node.
 
-The figures are written to benches/hostile/results.json; those of other attacks and of a program that is not named stay.
-With --write the table in docs/limits.md is written, too; without a program nothing is attacked. A figure is one
-measurement: the orders of magnitude count.
+The figures are written to benches/hostile/results.json; the ones of other attacks and of a
+program that is not named stay. With --write the table in docs/limits.md is written, too; without a program nothing is
+attacked. A figure is one measurement: the orders of magnitude count.
 """
 
 import argparse

@@ -13,25 +13,25 @@ TOOLS = {"Python": "tools.py", "TypeScript": "tools.mjs"}
 
 
 def tree(levels, innermost):
-    """A condition of so many levels, in 25 bytes each."""
+    """A condition of this many levels, in 25 bytes each."""
     return {"op": "not", "kids": [tree(levels - 1, innermost)]} if levels else innermost
 
 
 def condition(number, length, innermost):
-    """A call whose condition has about so many bytes."""
+    """A call whose condition has about this many bytes."""
     levels = (length - len(json.dumps(innermost))) // 25
     return call(number, "condition", node=tree(levels, innermost))
 
 
-def beside(server, message, seconds):
-    """The seconds of a request, and those of a call of `beat` that follows 0.2 s later; None where none is answered."""
+def with_a_beat(server, message, seconds):
+    """The seconds of a request, and of a call of `beat` that follows 0.2 s later; None where none is answered."""
     began = time.perf_counter()
     server.send(message)
     time.sleep(0.2)
     second = time.perf_counter()
-    server.send(call("beside", "beat"))
+    server.send(call("beat", "beat"))
     found = server.answer(message["id"], seconds)
-    other = server.answer("beside", 1 if found else 0.001)
+    other = server.answer("beat", 1 if found else 0.001)
     return (found[0] - began if found else None), (other[0] - second if other else None)
 
 
@@ -52,11 +52,11 @@ def templates(build, folder):
     for language, file, length in (("Python", "tools.py", 1606), ("TypeScript", "tools.mjs", 8006)):
         with Piped(build, folder, file).begin() as server:
             message = request(1, "resources/read", uri="doc://" + "/" * (length - 6))
-            seconds, other = beside(server, message, PATIENCE)
+            seconds, other = with_a_beat(server, message, PATIENCE)
         name = f"{language}, {length:,} B"
         found[name] = seconds
-        found[f"{name}, the call beside it"] = other
-        texts[name] = f"{duration(seconds, PATIENCE)} (a call beside it {duration(other, PATIENCE)})"
+        found[f"{name}, the concurrent call"] = other
+        texts[name] = f"{duration(seconds, PATIENCE)} (a concurrent call {duration(other, PATIENCE)})"
     return figures(found, texts)
 
 
@@ -65,9 +65,9 @@ def pattern(build, folder):
     with Piped(build, folder, "tools.mjs").begin() as server:
         message = call(1, "pattern", s="a" * 32 + "!")
         length = len(json.dumps(message["params"]["arguments"], separators=(",", ":")))
-        seconds, other = beside(server, message, PATIENCE)
-    text = f"{duration(seconds, PATIENCE)} (a call beside it {duration(other, PATIENCE)})"
-    return figures({"seconds": seconds, "the call beside it": other}, {f"{length} B": text})
+        seconds, other = with_a_beat(server, message, PATIENCE)
+    text = f"{duration(seconds, PATIENCE)} (a concurrent call {duration(other, PATIENCE)})"
+    return figures({"seconds": seconds, "the concurrent call": other}, {f"{length} B": text})
 
 
 def errors(build, folder):
@@ -85,18 +85,18 @@ def errors(build, folder):
         name = f"{language}, {'no text' if tool == 'unsayable' else 'no Exception'}"
         found[name] = {
             "answer": own,
-            "the call beside it is lost": lost,
+            "the concurrent call is lost": lost,
             "the next call": following,
             "seconds": seconds,
         }
-        outcomes = [(own is not None, "that call"), (not lost, "the one beside it"), (following == "beat", "the next")]
+        outcomes = [(own is not None, "that call"), (not lost, "the concurrent one"), (following == "beat", "the next")]
         served = [call for is_served, call in outcomes if is_served]
         texts[name] = "all three" if len(served) == 3 else " and ".join(served)
     return figures(found, texts)
 
 
 def numbers(build, folder):
-    """Numbers beyond those of the language."""
+    """Numbers beyond the language's."""
     found, texts = {}, {}
     attacks = [
         ("10^400", "number", "x", "1" + "0" * 400),

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the SDKs for Python and TypeScript behind `pmcp` beside their peers, over stdio and HTTP.
+"""Measures the SDKs for Python and TypeScript behind `pmcp` in comparison with their peers, over stdio and HTTP.
 
 Each subject is a tool that adds two numbers, with its arguments checked and a context. The subjects take turns, so that a
 busy machine is unfair to none of them; the tables show medians.
 
 Usage: benches/sdks/run.py [--pmcp PATH] [--rounds N] [--calls N] [--part PART]... [--print]
 
-`pmcp` is target/release/pmcp; a native tool is measured, too, if `examples/tools` lies beside it (cargo build --release
---workspace --all-features --bins --examples). Wants scripts/setup py mcp node sdk-python sdk-typescript. A PART is stdio,
+`pmcp` is target/release/pmcp; a native tool is measured, too, if `examples/tools` lies next to it (cargo build
+--release --workspace --all-features --bins --examples). Wants scripts/setup py mcp node sdk-python sdk-typescript. A PART is stdio,
 http or start; without one all are measured. All numbers are written to benches/sdks/results.json, and the tables to
 benches/README.md. With --print the tables are printed, and nothing is written.
 """
@@ -124,7 +124,7 @@ def prepare(folder):
 
 def load(server, calls):
     """Calls one at a time, and with many under way."""
-    server.at_once("add", max(calls // 4, 64), 64)
+    server.concurrently("add", max(calls // 4, 64), 64)
     found = {}
     before, before_tools = server.cpu()
     each = sorted(server.one_at_a_time("add", calls))
@@ -135,7 +135,7 @@ def load(server, calls):
     found["cpu_us_1"] = (after - before) / calls * 1e6
     found["cpu_tools_us_1"] = (after_tools - before_tools) / calls * 1e6
     before, before_tools = server.cpu()
-    found["per_second_64"] = calls / server.at_once("add", calls, 64)
+    found["per_second_64"] = calls / server.concurrently("add", calls, 64)
     after, after_tools = server.cpu()
     found["cpu_us_64"] = (after - before) / calls * 1e6
     found["cpu_tools_us_64"] = (after_tools - before_tools) / calls * 1e6
@@ -150,7 +150,7 @@ def measure(name, part, subject, folder, calls):
     found = {"list_ms": server.begin() * 1e3}
     found |= load(server, calls)
     if not name.startswith("native"):
-        found["async_per_second_64"] = calls / server.at_once("add_later", calls, 64)
+        found["async_per_second_64"] = calls / server.concurrently("add_later", calls, 64)
     found["memory_mb"] = server.memory()
     server.end()
     return found

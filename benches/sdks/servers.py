@@ -1,7 +1,7 @@
 """Servers of the bench: a process with all that it starts, and its clients over pipes or HTTP.
 
-The clients cost little beside the servers: requests are written as bytes, answers are cut apart and counted. The first
-and the last answer of each part are read.
+The clients cost little compared with the servers: requests are written as bytes, answers are cut apart and counted.
+The first and the last answer of each part are read.
 """
 
 import json
@@ -139,7 +139,7 @@ class Piped(Program):
         check(json.loads(line))
         return found
 
-    def at_once(self, tool, count, width):
+    def concurrently(self, tool, count, width):
         """The seconds of all calls, of which `width` are always under way."""
         requests = self.calls(tool, count)
         before = time.perf_counter()
@@ -163,7 +163,7 @@ class Piped(Program):
 
 
 class Connection:
-    """A client of an HTTP server, with a session of its own."""
+    """A client of an HTTP server, with its own session."""
 
     def __init__(self, port):
         self.port = port
@@ -271,7 +271,7 @@ class Web(Program):
         check(read(body))
         return found
 
-    def at_once(self, tool, count, width):
+    def concurrently(self, tool, count, width):
         """The seconds of all calls of `width` clients, each of which makes one after the other."""
         for each in self.connections:
             each.connect()

@@ -11,9 +11,9 @@ pub struct Figures {
     pub p99: Measured,
     /// Processor time of each call, one at a time.
     pub cpu_single: Measured,
-    /// Processor time of each call, many at once.
+    /// Processor time of each call, many in flight.
     pub cpu_many: Measured,
-    /// The time per call, many at once.
+    /// The time per call, many in flight.
     pub burst: Measured,
     /// From the start of the program to the answer to `tools/list`.
     pub cold: Measured,

@@ -9,12 +9,12 @@
 //! - `pmcp` with the codec's example of a tool process;
 //! - an `rmcp` server with a built-in tool, so without a second process.
 //!
-//! The program `reload` measures the time from a save to the host's notification, beside the bare start of the tool
-//! process.
+//! The program `reload` measures the time from a save to the host's notification, compared with the bare start of the
+//! tool process.
 //!
-//! The program `http` does the same over HTTP beside `rmcp` and measures the cost of sessions; `load` runs for the
-//! given time and watches the memory. The program `clients` measures the client beside that of `rmcp`, and the gateway
-//! beside a direct connection; `protocols` measures proto-mcp beside JSON-RPC, in the server and in the client.
+//! The program `http` does the same over HTTP in comparison with `rmcp` and measures the cost of sessions; `load` runs
+//! for the given time and watches the memory. The program `clients` measures the client and the one of `rmcp`, and the
+//! gateway and a direct connection; `protocols` measures proto-mcp and JSON-RPC, in the server and in the client.
 //!
 //! Absolute figures depend on the machine; compare ratios within one run, and the processor time per call.
 

@@ -166,7 +166,7 @@ impl<R: Read, W: Write> ProtocolClient<R, W> {
         }
     }
 
-    /// Reads until there are so many whole answers, and returns all that have arrived.
+    /// Reads until there are this many whole answers, and returns all that have arrived.
     fn answers(&mut self, wanted: usize) -> io::Result<Vec<Vec<u8>>> {
         let mut answers = Vec::new();
         while answers.len() < wanted {

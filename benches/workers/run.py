@@ -2,7 +2,7 @@
 """The throughput of plain Python tools with one worker and with four: benches/workers/run.py [PMCP].
 
 One session over stdio makes all calls, 64 in flight, with --worker-affinity none. The subjects take turns in each round.
-Prints a table of medians, and writes all numbers to results.json beside this file.
+Prints a table of medians, and writes all numbers to results.json next to this file.
 """
 import json
 import os

@@ -23,7 +23,7 @@ use protomcp_session::{CallerKey, Conversation};
 const MAX: usize = 4;
 const MAX_WAITING: usize = 8;
 
-/// A client with the requests whose end is owed, and those of them that were sent.
+/// A client with the requests whose end is owed, and the ones among them that were sent.
 struct Client {
     session: BinaryClientSession,
     decoder: Decoder,

@@ -13,7 +13,7 @@ use protomcp_supervisor::fuzzing::{args_again, order_again, report_again};
 fuzz_target!(|input: &[u8]| {
     let Some((report, rest)) = input.split_first_chunk::<6>() else { return };
     if let Some(again) = report_again(*report) {
-        // The number beside an unknown end means nothing.
+        // The number with an unknown end means nothing.
         assert!(again == *report || report.starts_with(b"Eu"), "{report:?} became {again:?}");
         assert_eq!(report_again(again), Some(again));
     }

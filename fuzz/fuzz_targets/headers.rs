@@ -103,7 +103,7 @@ fn forwarded(parts: &[&[u8]]) {
     assert_eq!(client_of(proxy, &headers, &proxies), IpAddr::from([192, 0, 2, 7]));
 }
 
-/// Headers beside a body: the last part is the body, the others are values.
+/// Headers and a body: the last part is the body, the others are values.
 fn repeated(parts: &[&[u8]]) {
     let mut headers = HeaderMap::new();
     let Some((body, values)) = parts.split_last() else { return };

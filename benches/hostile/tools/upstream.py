@@ -1,8 +1,8 @@
 """A hostile MCP server on standard input and output.
 
 Its tools: `wait` answers after the seconds of its argument; `late` answers immediately, and sends a log message and a
-question after as many seconds; `big` answers with so many bytes; `junk` writes so many lines that are not messages, and
-answers.
+question after as many seconds; `big` answers with this many bytes; `junk` writes this many lines that are not messages,
+and answers.
 """
 
 import json

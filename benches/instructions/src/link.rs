@@ -139,7 +139,7 @@ pub async fn connect(socket: UnixStream) -> Link {
     link
 }
 
-/// A tool process as a task: it reads the available input and writes all answers at once. Ends with the connection.
+/// A tool process as a task: it reads the available input and writes all answers together. Ends with the connection.
 ///
 /// # Panics
 /// If the bridge writes bad frames.

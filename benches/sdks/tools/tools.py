@@ -1,4 +1,4 @@
-"""The tools of the bench on `protomcp`: that of this workspace, or the published one."""
+"""The tools of the bench on `protomcp`: the one of this workspace, or the published one."""
 
 from protomcp import ToolContext, tool
 

@@ -1,10 +1,10 @@
-//! Measures the client beside that of `rmcp` on the same server, and the gateway beside a direct connection, and prints
+//! Measures the client and the one of `rmcp` on the same server, and the gateway and a direct connection, and prints
 //! tables.
 //!
 //! `cargo run --release -p protomcp-benches --bin clients -- [--rounds N] [--calls N]`
 //!
 //! The server of all rows is `rmcp`'s with a built-in tool, over pipes and over HTTP. The client libraries take turns
-//! within each round, each in a process of its own; the processor time is that of the client's process, or of the
+//! within each round, each in its own process; the processor time is the time of the client's process, or of the
 //! gateway's.
 
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn call(mut command: Command, figures: &mut Figures) -> Outcome<()> {
     Ok(())
 }
 
-/// The gateway beside a direct connection, with the same cheap client.
+/// The gateway in comparison with a direct connection, with the same cheap client.
 fn gateway(programs: &Programs, rounds: usize, calls: usize) -> Outcome<()> {
     let mut all: BTreeMap<(&str, usize), Figures> = BTreeMap::new();
     for _ in 0..rounds {

@@ -1,4 +1,4 @@
-//! Measures `pmcp` over HTTP beside an `rmcp` server with a built-in tool, measures the cost of sessions, and prints
+//! Measures `pmcp` over HTTP and an `rmcp` server with a built-in tool, measures the cost of sessions, and prints
 //! tables.
 //!
 //! `cargo run --release -p protomcp-benches --bin http -- [--rounds N] [--calls N] [--cycles N]`
@@ -23,7 +23,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// Connects one client.
 type Connect = fn(u16) -> io::Result<WebClient>;
 
-/// Clients at once.
+/// Concurrent clients.
 const WIDTHS: [usize; 3] = [1, 16, 64];
 /// Sessions of one cycle: the maximum that `pmcp` allows.
 const SESSIONS: usize = 10_000;

@@ -1,7 +1,7 @@
 //! A tool process that makes its large results once, at the start, so that they cost it nothing per call.
 //!
-//! The time of a large call is therefore that of the bridge and the kernel. `LARGE_SIZE` sets the size of the text in
-//! bytes, and `LARGE_ZSTD` compresses it. All other requests get an empty answer.
+//! The time of a large call is therefore the time of the bridge and the kernel. `LARGE_SIZE` sets the size of the text
+//! in bytes, and `LARGE_ZSTD` compresses it. All other requests get an empty answer.
 //!
 //! `MANY_TOOLS` sets the number of additional tools. With `NO_ANSWER`, calls are never answered.
 

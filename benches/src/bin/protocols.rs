@@ -1,10 +1,10 @@
-//! Measures `pmcp` in proto-mcp beside `pmcp` in JSON-RPC, over pipes and TCP, with the same tool process and the same
-//! calls; then both protocols in the client. Prints tables.
+//! Measures `pmcp` in proto-mcp and in JSON-RPC, over pipes and TCP, with the same tool process and the same calls;
+//! then both protocols in the client. Prints tables.
 //!
 //! `cargo run --release -p protomcp-benches --bin protocols -- [--rounds N] [--calls N]`
 //!
-//! The protocols take turns within each round. In the first table the client is a cheap one, and the processor time that
-//! of the server; in the second one the server is `pmcp`, and the time that of the client's process.
+//! The protocols take turns within each round. In the first table the client is a cheap one, and the processor time is
+//! the server's; in the second one the server is `pmcp`, and the time is the time of the client's process.
 
 use std::collections::BTreeMap;
 use std::error::Error;

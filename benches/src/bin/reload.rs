@@ -1,5 +1,5 @@
-//! Measures the time from a save to the host's notification, beside the bare start of the tool process, and prints a
-//! table.
+//! Measures the time from a save to the host's notification, compared with the bare start of the tool process, and
+//! prints a table.
 //!
 //! `cargo run --release -p protomcp-benches --bin reload -- [--rounds N]`
 //!
@@ -79,20 +79,20 @@ fn main() -> Outcome<()> {
     let mut out = io::stdout();
     writeln!(
         out,
-        "| save to `list_changed`, {rounds} rounds | start to first frame, ms | first save, ms | beside the start, ms | second save, ms | beside the start, ms |"
+        "| save to `list_changed`, {rounds} rounds | start to first frame, ms | first save, ms | more than the start, ms | second save, ms | more than the start, ms |"
     )?;
     writeln!(out, "| --- | ---: | ---: | ---: | ---: | ---: |")?;
     for Subject { name, start, first, second, .. } in &subjects {
         let (start, first, second) = (start.median(), first.median(), second.median());
-        let beside = |save: Duration| millis(save.saturating_sub(start));
+        let more = |save: Duration| millis(save.saturating_sub(start));
         writeln!(
             out,
             "| {name} | {} | {} | {} | {} | {} |",
             millis(start),
             millis(first),
-            beside(first),
+            more(first),
             millis(second),
-            beside(second),
+            more(second),
         )?;
     }
     Ok(())
@@ -171,7 +171,7 @@ impl Subject {
     }
 }
 
-/// The native tool makes its large result before it connects; a small one is made at once.
+/// The native tool makes its large result before it connects; a small one is made immediately.
 fn environment() -> [(&'static str, &'static str); 1] {
     [("LARGE_SIZE", "1000")]
 }

@@ -1,4 +1,4 @@
-//! Measures the whole bridge beside its lower bound and beside a server without a second process, and prints a table.
+//! Measures the whole bridge, its lower bound and a server without a second process, and prints a table.
 //!
 //! `cargo run --release -p protomcp-benches --bin roundtrip -- [--rounds N] [--calls N]`
 //!
@@ -44,7 +44,7 @@ fn main() -> Outcome<()> {
     sched_setaffinity(None, &all)?;
     large(&mut plan, &programs)?;
     lists(&mut plan, &programs)?;
-    beside(&mut plan, &programs)
+    idle_and_cold(&mut plan, &programs)
 }
 
 /// Small calls: latency, throughput, processor time, cold start.
@@ -109,7 +109,7 @@ fn each(total: Duration, count: usize) -> Duration {
     total / u32::try_from(count).unwrap_or(u32::MAX).max(1)
 }
 
-/// One large result: time beside the relay, and memory.
+/// One large result: time compared with the relay, and memory.
 fn large(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     let size = LARGE.to_string();
     let rows: [(&str, Subject, Environment<'_>); 3] = [
@@ -153,7 +153,8 @@ fn large(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     Ok(())
 }
 
-/// Many tools: the cost of the start and of the whole list, beside a tenth of them; and a list while calls are queued.
+/// Many tools: the cost of the start and of the whole list, compared with a tenth of them; and a list while calls are
+/// queued.
 fn lists(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     let mut rows: BTreeMap<usize, [Measured; 2]> = BTreeMap::new();
     for _ in 0..plan.rounds {
@@ -202,7 +203,7 @@ fn lists(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
 
 /// Idle memory, and the start of a tool process that answers every request. The example leaves the bridge's resource
 /// request unanswered, as a simple SDK does, and the bridge waits for the answer.
-fn beside(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
+fn idle_and_cold(plan: &mut Plan, programs: &Programs) -> Outcome<()> {
     let small = [("LARGE_SIZE", "1000")];
     let mut cold = Measured::default();
     for _ in 0..20 {

@@ -1,4 +1,4 @@
-//! The texts that a model reads and writes with lazy tools: those of the layer itself.
+//! The texts that a model reads and writes with lazy tools: the texts of the layer itself.
 
 use std::pin::pin;
 use std::task::{Context as TaskContext, Poll, Waker};

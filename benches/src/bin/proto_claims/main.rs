@@ -191,7 +191,7 @@ fn token_tables(text: &mut String, lists: &[List], (columns, others): (&[Column]
     text.push_str(&tokens::lists_table(bpe_openai::cl100k_base(), lists));
 }
 
-/// The tokens of a session with a search and some schemas, and those of the list of 100 tools.
+/// The tokens of a session with a search and some schemas, and the tokens of the list of 100 tools.
 fn search_and_use(columns: &[Column], mean: f64) -> (f64, f64) {
     let column = columns.iter().find(|column| column.size == 100).or(columns.first());
     column.map(|column| (column.count(SEARCH) + USED * mean, column.count(0))).unwrap_or_default()
@@ -230,7 +230,7 @@ fn registry_table(text: &mut String, times: &Times) {
     );
     for (what, (p50, p99)) in [
         ("in memory", times.cached),
-        ("in memory, eight tasks at once", times.concurrent),
+        ("in memory, eight concurrent tasks", times.concurrent),
         ("in memory, and a message decoded and checked", times.with_check),
     ] {
         let _ = writeln!(text, "| {what} | {} | {} |", micros(p50), micros(p99));

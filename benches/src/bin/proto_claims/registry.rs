@@ -26,7 +26,7 @@ const DELAYS: &[u64] = if cfg!(test) { &[0] } else { &[0, 50, 100, 200] };
 pub(crate) struct Times {
     /// The median and the 99th percentile in memory, one task.
     pub(crate) cached: (Duration, Duration),
-    /// The same with eight tasks at once.
+    /// The same with eight concurrent tasks.
     pub(crate) concurrent: (Duration, Duration),
     /// A look-up in memory together with the check of a message.
     pub(crate) with_check: (Duration, Duration),

@@ -1,4 +1,4 @@
-//! The time of encoding, decoding and validating, beside JSON with the same content.
+//! The time of encoding, decoding and validating, compared with JSON with the same content.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
