@@ -10,7 +10,7 @@ def add(a: int, b: int) -> str:
     return str(a + b)
 
 
-@tool("Says the text so many times.")
+@tool("Says the text this many times.")
 def repeat(text: str, times: int) -> str:
     return text * times
 

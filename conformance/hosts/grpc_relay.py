@@ -1,5 +1,5 @@
 """Carries messages of proto-mcp between standard input and output and calls of gRPC, so that programs for streams reach a
-server there. Its gRPC is that of Google's `grpcio`. Over gRPC there are no ids: an answer gets that of its request.
+server there. Its gRPC is Google's `grpcio`. Over gRPC there are no ids: an answer gets the id of its request.
 
 Usage: grpc_relay.py HOST:PORT
 

@@ -68,7 +68,7 @@ class Issuer:
 
     def __init__(self, url):
         self.url, self.clients, self.codes, self.opaque = url, {}, {}, {}
-        # How tokens of the flow are signed: that of the last token that was asked for on stdin.
+        # How tokens of the flow are signed: like the last token that was asked for on stdin.
         self.alg = "RS256"
         # How long /keys and /introspect take, and how often they were asked.
         self.delay, self.asked = 0, 0

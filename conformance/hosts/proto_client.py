@@ -2,7 +2,7 @@
 
 Usage: proto_client.py DESCRIPTORS CALLS COMMAND...
        (the descriptor set of mcp.proto; a JSON object of tools and arguments, null for none; the server to start)
-Starts the server, lists its tools, calls those of CALLS all at once, and prints what it sees as one JSON object.
+Starts the server, lists its tools, calls the tools of CALLS concurrently, and prints what it sees as one JSON object.
 """
 
 import json
@@ -52,7 +52,7 @@ def main() -> None:
     seen["files"] = sorted({file.name for tool in tools for file in tool.inline_schema.file})
     seen["types"] = sorted({tool.metadata["input_type"] for tool in tools})
 
-    # All tools share one pool: their files and messages have names of their own.
+    # All tools share one pool: their files and messages have their own names.
     inputs = {}
     for tool in tools:
         for file in tool.inline_schema.file:

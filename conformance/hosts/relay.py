@@ -5,7 +5,7 @@ Usage: relay.py HOST PORT                  in plain text
                                            offer, 1.2 or 1.3
        relay.py HOST PORT AUTHORITY MAX CERTIFICATE KEY      with a certificate of the client
 
-One thread does both directions: a TLS connection of Python must not be read and written by two at once.
+One thread does both directions: a TLS connection of Python must not be read and written by two threads concurrently.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Runs a command in a terminal of its own, closes the terminal when a text appears, and prints the exit status.
+"""Runs a command in its own terminal, closes the terminal when a text appears, and prints the exit status.
 
 Usage: terminal.py TEXT COMMAND...
 """

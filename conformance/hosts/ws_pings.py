@@ -2,7 +2,7 @@
 
 Usage: ws_pings.py BYTES
 
-Prints its port, a line when the handshake is complete, and the number of bytes that it has sent: so many, or fewer if the client
+Prints its port, a line when the handshake is complete, and the number of bytes that it has sent: this many, or fewer if the client
 is gone. Then it waits for the end of its standard input.
 """
 

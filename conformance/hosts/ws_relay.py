@@ -1,5 +1,5 @@
 """Carries frames of proto-mcp between standard input and output and a WebSocket, so that programs for stdio reach a server
-there. Its WebSocket is that of the library `websockets`.
+there. Its WebSocket comes from the library `websockets`.
 
 Usage: ws_relay.py URL FORM [AUTHORITY]
        (FORM: prefixed or bare, the form of messages; AUTHORITY: the file of a certificate authority)

@@ -24,7 +24,7 @@ MIDDLEWARE = [("polite", 10), ("loud", 20)]
 
 
 class Process:
-    """Answers the requests of the bridge. Calls run in threads of their own; everything else is answered at once."""
+    """Answers the requests of the bridge. Calls run in their own threads; everything else is answered immediately."""
 
     def __init__(self, stream):
         self.link, self.jobs, self.registering, self.context = Link(stream), tools.Jobs(), None, {}

@@ -26,7 +26,7 @@ pub fn authority(sandbox: &Sandbox, name: &str) -> CertifiedIssuer<'static, KeyP
 /// Writes a certificate for these names, `NAME-cert.pem` with `NAME-key.pem`, or without a name `cert.pem` and `key.pem`.
 pub fn sign(sandbox: &Sandbox, issuer: &CertifiedIssuer<'static, KeyPair>, name: &str, names: &[&str]) {
     let mut params = CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
-        .expect("the names are those of hosts");
+        .expect("the names are host names");
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let key = key();
     let signed = params.signed_by(&key, issuer).expect("a certificate can be signed");

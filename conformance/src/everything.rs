@@ -1,4 +1,4 @@
-//! The server written with this library for the official suite and the clients, on a port of its own.
+//! The server written with this library for the official suite and the clients, on its own port.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};

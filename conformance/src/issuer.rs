@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::programs::peers;
 
-/// An authorization server in a process of its own, which ends when this value is dropped.
+/// An authorization server in its own process, which ends when this value is dropped.
 #[derive(Debug)]
 pub struct Issuer {
     process: Child,

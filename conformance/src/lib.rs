@@ -2,8 +2,8 @@
 //!
 //! The tests of this package start the real `pmcp` program and observe it from outside, from both ends:
 //!
-//! - [`Host`] is the client end. It starts `pmcp` in a [`Sandbox`] of its own, writes JSON lines and waits for answers.
-//!   When it is dropped, it kills `pmcp` with SIGKILL and checks that no process of `pmcp` is left alive, so every test
+//! - [`Host`] is the client end. It starts `pmcp` in its own [`Sandbox`], writes JSON lines and waits for answers. When
+//!   it is dropped, it kills `pmcp` with SIGKILL and checks that no process of `pmcp` is left alive, so every test
 //!   tests that promise too.
 //! - [`Web`] is a client over HTTP, request by request, together with its `pmcp`.
 //! - [`Peer`] is the tool process end, scripted: the test reads and writes the envelopes itself. `pmcp` starts the tool

@@ -160,7 +160,7 @@ impl Peer {
         request.request_id
     }
 
-    /// The next envelope that does not request one of the lists beside tools; those requests are answered.
+    /// The next envelope that does not request one of the lists other than tools; those requests are answered.
     pub fn request(&mut self) -> Envelope {
         loop {
             let envelope = self.receive();
@@ -181,7 +181,7 @@ impl Peer {
         }
     }
 
-    /// Answers an envelope that requests one of the lists beside tools; returns any other.
+    /// Answers an envelope that requests one of the lists other than tools; returns any other.
     pub fn answer_list(&mut self, envelope: Envelope) -> Option<Envelope> {
         let answer: Msg = match &envelope.msg {
             Some(Msg::ListResourcesRequest(_)) => ResourceListResponse { resources: self.resources.clone() }.into(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// The `pmcp` program: `PMCP_BIN`, or a fresh build beside this test.
+/// The `pmcp` program: `PMCP_BIN`, or a fresh build next to this test.
 ///
 /// # Panics
 ///

@@ -111,7 +111,7 @@ fn run_role(role: &[&str], which: &[&str]) -> Outcome {
         .arg(program("conformance"))
         .args(role)
         .args(which)
-        // A scenario has 30 s by default, and those for clients run all at once.
+        // A scenario has 30 s by default, and those for clients all run concurrently.
         .args(["--timeout", &patience().as_millis().to_string()])
         .arg("-o")
         .arg(folder.path())

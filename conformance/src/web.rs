@@ -12,7 +12,7 @@ use crate::launch::Launch;
 use crate::sandbox::Sandbox;
 use protomcp_testing::patience;
 
-/// A `pmcp` on a port of its own, and the headers of every request to it.
+/// A `pmcp` on its own port, and the headers of every request to it.
 #[derive(Debug)]
 pub struct Web {
     host: Host,

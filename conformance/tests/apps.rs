@@ -1,7 +1,7 @@
 //! MCP Apps: the page of a tool process in a host that we did not write (the official client and `AppBridge` of ext-apps, in
 //! Chromium), behind `pmcp` and from the library alone, and clients of both eras that show apps.
 
-#[expect(dead_code, reason = "the program has an entry of its own")]
+#[expect(dead_code, reason = "the program has its own entry")]
 #[path = "../../crates/sdk/examples/app.rs"]
 mod app;
 

@@ -26,7 +26,7 @@ fn whole() -> Option<&'static Path> {
     std::env::var_os("PMCP_LONG").map(|_| Path::new("--whole"))
 }
 
-/// A book with one page of this text, beside its summary.
+/// A book with one page of this text and its summary.
 fn book(page: &str) -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::new();
     sandbox.write("SUMMARY.md", "- [Page](page.md)\n");
@@ -93,7 +93,7 @@ fn each_row_of_the_readme_is_a_command_of_its_page() {
     assert_eq!(commands(marked), ["a", "$ c"]);
 }
 
-/// From an empty folder to a tool that is tested and recorded. The time is that of the page's commands together.
+/// From an empty folder to a tool that is tested and recorded. The time is the time of the page's commands together.
 #[test]
 fn the_quick_start_takes_less_than_two_minutes() {
     peers();

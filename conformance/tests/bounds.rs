@@ -1,4 +1,4 @@
-//! The bounds that SECURITY.md states are those of the code.
+//! The bounds that SECURITY.md states come from the code.
 //!
 //! Both tables between `<!-- bounds` markers are made here, out of the constants and defaults that the sources name, so
 //! that a changed constant changes the document. `UPDATE_BOUNDS=1 scripts/run-tests 'test(/^bounds::/)'`

@@ -1,8 +1,8 @@
 //! Item 34 of proto-mcp: the same behaviour over standard input and output, TCP, WebSocket and gRPC.
 //!
-//! One list of scenarios runs over every carrier. The messages are those of the generated code; the carriers are of other
-//! makers: pipes and sockets of the system, the Python libraries `websockets` and `grpcio`. Over gRPC, where a call stands
-//! for itself and has no envelope, the scenarios about envelopes have no counterpart.
+//! One list of scenarios runs over every carrier. The messages come from the generated code; the carriers are of other
+//! makers: pipes and sockets of the system, the Python libraries `websockets` and `grpcio`. Over gRPC, where a call
+//! stands for itself and has no envelope, the scenarios about envelopes have no counterpart.
 
 use std::process::Command;
 
@@ -137,7 +137,7 @@ fn a_token_of_an_issuer_may_come_with_a_call_over_tcp() {
     assert_eq!(code(&wire.ask(with(&ann))), 0);
     assert_eq!(code(&wire.ask(list())), 0);
     assert_eq!(code(&wire.ask(with(&bob))), -32011);
-    // A secret is as good, in a conversation of its own.
+    // A secret is as good, in its own conversation.
     let wire = scene.connect();
     assert_eq!(code(&wire.ask(with("t1k"))), 0);
     // Lines of JSON have no place for a token.
@@ -145,7 +145,7 @@ fn a_token_of_an_issuer_may_come_with_a_call_over_tcp() {
     assert!(![&*ann, "s3cret", "t1k"].iter().any(|secret| scene.log().contains(secret)));
 }
 
-/// The scopes that a tool process sees are those of the token of the call.
+/// The scopes that a tool process sees come from the token of the call.
 #[test]
 fn a_tool_process_sees_the_bearer_over_every_carrier() {
     let mut issuer = Issuer::start();
@@ -162,7 +162,7 @@ fn a_tool_process_sees_the_bearer_over_every_carrier() {
         let expected =
             |scopes: &[&str]| json!({"subject": "bob", "client_id": "editor", "issuer": url, "scopes": scopes});
         let (narrow, wide) = (token("use"), token("deploy use"));
-        // Over HTTP the token is that of the connection or the call, over TCP a call may bring one of its own.
+        // Over HTTP the token belongs to the connection or the call, over TCP a call may bring its own.
         let wire = scene.connect_as(Some(&narrow));
         let is_tcp = carrier == Carrier::Tcp;
         assert_eq!(code(&wire.ask(initialize(Some(&*narrow).filter(|_| is_tcp)))), 0);
@@ -172,7 +172,7 @@ fn a_tool_process_sees_the_bearer_over_every_carrier() {
             assert_eq!(
                 principal(&wire.ask(meta(None))),
                 expected(&["use"]),
-                "the next call has that of the conversation"
+                "the next call has the token of the conversation"
             );
         } else {
             let wire = scene.connect_as(Some(&wide));

@@ -37,7 +37,7 @@ fn killing_the_tool_process_at_any_moment_loses_no_answer() {
                     (host.start_call("sleep_ms", &json!({"ms": ms})), ms)
                 })
                 .collect();
-            // A moment of the calls' own time, which passes more slowly on a busy machine: after so many answers.
+            // A moment of the calls' own time, which passes more slowly on a busy machine: after a number of answers.
             let answers = random.below(8);
             eventually("the answers before the kill", || {
                 let answered = calls.iter().filter(|(call, _)| host.answered(*call).is_some()).count() as u64;

@@ -43,7 +43,7 @@ fn idle_connections_beyond_the_soft_limit_block_no_client() {
     for flags in [&["--transport", "http"][..], &["--transport", "sse"]] {
         // Each idle connection has 10 s for its first request, which on a busy machine may be over before the new host is
         // served. A host behind them would be served when they have ended.
-        let (web, _idle) = eventually("a new host beside idle connections", || {
+        let (web, _idle) = eventually("a new host with idle connections", || {
             let mut web = limited(1024, flags);
             let idle = connections(&web, 1100);
             web.initialize();

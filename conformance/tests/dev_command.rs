@@ -36,7 +36,7 @@ fn a_storm_of_saves_loses_no_call_of_rmcp() {
 
 fn start(sdk: Sdk, sandbox: &Sandbox) -> Host {
     sdk.install(sandbox);
-    // Calls that run in an earlier version are not those of a shutdown.
+    // Calls that run in an earlier version do not belong to a shutdown.
     let host = sdk.pmcp(sandbox, &["dev", "--drain-timeout=40ms"]).start();
     host.initialize();
     assert_eq!(host.names(), ["work"]);

@@ -59,7 +59,7 @@ fn check(what: &str, scene: Scene, flood: Vec<u8>) {
     drop(host);
     let _peer = flooding.join().expect("the flood ends with its reader");
     drop((stage, sandbox));
-    let middle = median(&format!("pings beside {what}"), &mut pings);
+    let middle = median(&format!("pings during {what}"), &mut pings);
     assert!(middle < judged(PING), "{what}: half of the pings took longer than {middle:?}: {pings:?}");
 }
 

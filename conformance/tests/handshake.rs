@@ -140,7 +140,7 @@ fn frames_of_the_handshake_come_in_order() {
     let call = host.start_call("echo", &json!({}));
     peer.listed(vec![tool("echo")]);
     peer.send("", ReloadResponse { success: true, error: String::new() });
-    // None is answered before all have been sent, so the order is that of the bridge alone.
+    // None is answered before all have been sent, so the order is the bridge's alone.
     let asked: Vec<_> = (0..3).map(|_| peer.receive()).collect();
     let names: Vec<_> = asked.iter().map(protomcp_envelope::Envelope::name).collect();
     assert_eq!(names, ["list_resources_request", "list_resource_templates_request", "list_prompts_request"]);

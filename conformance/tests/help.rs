@@ -1,4 +1,4 @@
-//! The help of every command and the main errors are those of the files in `conformance/snapshots`.
+//! The help of every command and the main errors match the files in `conformance/snapshots`.
 //!
 //! `UPDATE_HELP=1` writes the files.
 

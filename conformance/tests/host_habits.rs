@@ -157,7 +157,7 @@ fn one_host_may_start_the_same_server_twice() {
     assert!(hosts.iter().all(|host| host.exit().success()));
 }
 
-/// Hosts close standard input and kill two seconds later, or kill at once.
+/// Hosts close standard input and kill two seconds later, or kill immediately.
 #[test]
 fn the_end_of_the_input_ends_everything() {
     let sandbox = Sandbox::new();

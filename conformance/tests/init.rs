@@ -1,4 +1,5 @@
-//! `pmcp init`: each project that it writes runs at once, with the SDK that `pmcp` lends or that of the workspace.
+//! `pmcp init`: each project that it writes runs immediately, with the SDK that `pmcp` lends or the one of the
+//! workspace.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -92,7 +93,7 @@ fn a_new_project_in_rust_is_one_of_the_sdk() {
     assert!(written.contains("pmcp list .\n"), "{written}");
     let main = fs::read_to_string(sandbox.path("src/main.rs")).expect("it is written");
     assert_eq!(main, include_str!("../../cli/templates/rust/src/main.rs"));
-    // The dependencies are those of the example, with which the same program is compiled here.
+    // The dependencies are the example's, with which the same program is compiled here.
     fs::copy(root().join("Cargo.lock"), sandbox.path("Cargo.lock")).expect("the sandbox can be written");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut metadata = Command::new(cargo);

@@ -1,4 +1,4 @@
-//! `pmcp install` and `uninstall`: the real program on files of a home directory of its own, and hosts that read them.
+//! `pmcp install` and `uninstall`: the real program on files of a temporary home directory, and hosts that read them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -127,7 +127,7 @@ fn hosts_are_found_or_named() {
     let json: Value = serde_json::from_slice(&paste.stdout).expect("standard output is JSON");
     assert_eq!(json["mcpServers"]["tools"]["args"][0], "dev");
     assert!(String::from_utf8_lossy(&paste.stderr).contains("paste"), "{paste:?}");
-    // And a project has a file of its own.
+    // And a project has its own file.
     user.ok(&["install", "tools.py", "--client", "claude-code", "--project", "--no-reload"]);
     assert!(read(&user.sandbox.path(".mcp.json")).contains("\"run\""));
     user.ok(&["uninstall", "tools", "--project"]);

@@ -44,7 +44,7 @@ const ITEMS: &[(u32, &str)] = &[
     (18, "which command runs any other file, and --runtime"),
     (19, "where the socket lies, and that it goes"),
     (20, "a process that leaves before it connects"),
-    (21, "the completion signal ends the handshake at once"),
+    (21, "the completion signal ends the handshake immediately"),
     (22, "silence ends the handshake"),
     (23, "middleware is acknowledged, late too"),
     (24, "nothing but acknowledgements during the handshake"),
@@ -72,7 +72,7 @@ const ITEMS: &[(u32, &str)] = &[
     (46, "sys.exit in a handler"),
     (47, "the call timeout"),
     (48, "ids and order of concurrent calls"),
-    (49, "a hundred calls of two sessions at once"),
+    (49, "a hundred concurrent calls of two sessions"),
     (50, "other requests while a Python tool runs"),
     (51, "progress tokens keep their type"),
     (52, "progress without a token goes nowhere"),
@@ -248,7 +248,7 @@ fn tagged() -> BTreeMap<u32, Vec<String>> {
 fn table(found: &BTreeMap<u32, Vec<String>>) -> String {
     let mut text = String::from(
         "# Items and their tests\n\n\
-         Which test holds which item of the compatibility checklist. `calls::…` is a test in `tests/calls.rs` beside this \
+         Which test holds which item of the compatibility checklist. `calls::…` is a test in `tests/calls.rs` next to this \
          file; a test of another package is named by its file and its name.\n\
          This table is written by `UPDATE_ITEMS=1 scripts/run-tests 'test(/^items::/)'`.\n\n\
          Times that the product promises are checked with made-up time in the package that decides about them. The tests here \

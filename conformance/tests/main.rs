@@ -1,5 +1,6 @@
-//! The tests that need nothing of their process: each file is one topic, and all are one program, so that they are linked
-//! once. Those that change the limits of their process, or attack a server for as long as they run, are programs beside it.
+//! The tests that need nothing of their process: each file is one topic, and all are one program, so that they are
+//! linked once. Those that change the limits of their process, or attack a server for as long as they run, are separate
+//! programs.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -1,6 +1,6 @@
 //! The memory that a tool process can make `pmcp` use stays within the limits (SECURITY.md, "Bounds").
 //!
-//! Each attack has a program of its own, whose peak is read before and after. It sends many times the limits, so that a
+//! Each attack has its own program, whose peak is read before and after. It sends many times the limits, so that a
 //! missing bound shows.
 
 use std::fs;
@@ -149,7 +149,7 @@ fn lists_of_tiny_entries_are_rejected_while_pings_are_answered() {
                 assert_eq!(scene.peer.active_tools().1, ["echo"]);
             }
         }
-        assert!(median("pings beside refused lists", &mut pings) < judged(PING), "{pings:?}");
+        assert!(median("pings during refused lists", &mut pings) < judged(PING), "{pings:?}");
         serves(scene);
         let told = scene.host.stderr_with("more than 16384 entries")[log..].to_owned();
         assert_eq!(told.lines().filter(|line| line.contains("a tool_list of 8388")).count(), 1, "{told}");

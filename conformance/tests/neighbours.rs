@@ -1,7 +1,7 @@
 //! A hostile neighbour: no action of one user reaches or stops another.
 //!
-//! Each file covers a topic: attacks, which are functions that `soak` runs again all at once, and tests that run one
-//! attack beside a user who works.
+//! Each file covers a topic: attacks, which are functions that `soak` runs again all together, and tests that run one
+//! attack against a user who works.
 
 #[path = "neighbours/auth.rs"]
 mod auth;

@@ -133,7 +133,7 @@ fn a_tool_process_sees_the_bearer_of_each_token() {
         let reply = web.send("POST", "/mcp", &[stateless, &[("authorization", bearer)]].concat(), &body);
         assert_eq!(&principal(&reply), expected);
     }
-    // In a session, too, each request has the scopes of its own token.
+    // In a session, too, each request has the scopes of its token.
     let reply = show(&web, bearers[0].0.trim_start_matches("Bearer "));
     web.carry("mcp-session-id", reply.header("mcp-session-id").expect("a session"));
     bearers.reverse();

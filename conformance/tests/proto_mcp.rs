@@ -1,4 +1,4 @@
-//! `pmcp` answers clients of proto-mcp: on standard input and output, and over TCP beside hosts of JSON-RPC.
+//! `pmcp` answers clients of proto-mcp: on standard input and output, and over TCP together with hosts of JSON-RPC.
 
 mod flags;
 
@@ -155,7 +155,7 @@ fn both_protocols_have_the_same_results_on_one_port() {
     let mut names: Vec<_> = json["tools"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     names.sort_unstable();
     assert_eq!(binary["tools"], json!(names));
-    // The client of this project shows the tools as those of the file.
+    // The client of this project shows the tools as the tools of the file.
     let listed = port.command("list", &[]).unwrap();
     assert!(listed.lines().any(|line| line.starts_with("add(") && line.ends_with("Adds two integers.")), "{listed}");
     assert_eq!(port.command("call", &["add", "a=2", "b=3"]).unwrap(), "5\n");

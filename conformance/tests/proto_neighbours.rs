@@ -21,7 +21,7 @@ use crate::carrier::{Carrier, Door};
 use crate::report::Op;
 use crate::scene::{INBOUND, OUTBOUND, SLACK, Server, UNHANDLED};
 
-/// Carries an attack out over each carrier, beside a user who works; the server grows by no more than this.
+/// Carries an attack out over each carrier, while a user works; the server grows by no more than this.
 fn suffer<A: Future<Output = ()> + Send>(attack: impl Fn(Door) -> A, bound: u64) {
     suffer_over(&Carrier::ALL, &Op::ALL, attack, bound);
 }

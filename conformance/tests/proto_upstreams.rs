@@ -1,4 +1,5 @@
-//! Servers of proto-mcp behind `pmcp`, for hosts of JSON-RPC: at an address, as commands, and beside other servers.
+//! Servers of proto-mcp behind `pmcp`, for hosts of JSON-RPC: at an address, as commands, and together with other
+//! servers.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -34,7 +34,7 @@ use crate::real_servers::transcript::{Transcript, equal};
 use crate::real_servers::visit::{Fault, Visit, is};
 
 /// The visits at a time. Most of a visit is the start of two processes.
-const AT_ONCE: usize = 6;
+const CONCURRENT: usize = 6;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_client_uses_real_servers_and_the_tables_are_current() {
@@ -42,7 +42,7 @@ async fn the_client_uses_real_servers_and_the_tables_are_current() {
     // Built before the visits, whose time limits are for the servers.
     pmcp();
     let all = tier(std::env::var_os(UPDATE).is_some(), true);
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let places = Arc::new(Semaphore::new(CONCURRENT));
     let visits = servers.iter().copied().flat_map(|server| {
         let visit = |way: &Way| {
             let (places, way) = (Arc::clone(&places), *way);

@@ -240,7 +240,7 @@ fn a_version_that_hangs_at_start_does_not_delay_its_fix() {
             assert_eq!(host.names().len(), 1, "{mode}: no edit empties the list");
             work_log(&sandbox).contains(&"mended".to_owned()).then_some(())
         });
-        assert!(!hanging.iter().any(lives), "{mode}: the version that hangs lives beside the next one");
+        assert!(!hanging.iter().any(lives), "{mode}: the version that hangs lives together with the next one");
         host.list_changed(place);
         assert_eq!(host.names(), ["mended"], "{mode}");
         assert_eq!(host.text("mended", &json!({})), "mended", "{mode}");
@@ -357,7 +357,7 @@ fn a_save_waits_while_too_many_old_versions_run_calls() {
     let log = scene.host.stderr_with("the reload waits for running calls: slow (");
     assert!(log.contains("s), slow ("), "both calls are named: {log}");
     let told = scene.host.wait_for("a log message", place, |message| message.method() == "notifications/message");
-    assert!(!told.text.contains("slow"), "hosts hear of no calls that may be those of others: {}", told.text);
+    assert!(!told.text.contains("slow"), "hosts hear of no calls that may belong to others: {}", told.text);
     assert!(scene.stage.accept_within(MOMENT).is_none(), "a third process of an earlier version");
     for (id, call, mut peer) in old {
         peer.result(&call, r#""done""#);

@@ -56,7 +56,7 @@ fn many_calls_run_concurrently() {
             host.request("tools/call", &params)
         })
         .collect();
-    eventually("all of them at once", || {
+    eventually("all of them concurrently", || {
         (host.notifications("notifications/progress", 0).len() == waiting.len()).then_some(())
     });
     for call in waiting {

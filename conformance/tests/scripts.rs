@@ -88,7 +88,7 @@ fn a_difference_reaches_its_packages_readers_and_topics() {
         let repository = Repository::new();
         repository.write(file, "changed");
         assert_eq!(repository.reached(), reached, "{file}");
-        // On a branch the difference is that of its commits, too.
+        // On a branch the difference includes its commits, too.
         repository.git(&["checkout", "--quiet", "-b", "work"]);
         repository.commit();
         assert_eq!(repository.reached(), reached, "{file}");

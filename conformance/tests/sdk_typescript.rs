@@ -43,7 +43,7 @@ fn its_own_tests_pass() {
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
     assert!(text.contains("# fail 0"), "{text}");
-    // That of the long tier, which names its reason.
+    // The test of the long tier, which names its reason.
     assert!(text.contains(&format!("# skipped {}\n", tier(1, 0))), "{text}");
 }
 

@@ -54,7 +54,7 @@ const ROWS: Rows = &[
         &[("crates/typed/tests/seed/sessions.rs", "one_server_has_many_sessions_and_they_are_told_apart")],
     ),
     (
-        "adding and removing reaches all sessions, many changes at once",
+        "adding and removing reaches all sessions, many changes together",
         &[("crates/typed/tests/typed/lists.rs", "every_session_is_notified_once_of_a_visible_change")],
     ),
     (

@@ -1,4 +1,4 @@
-//! Several clients of one tool process at once: a bridge embedded in a program, on the published SDKs.
+//! Several concurrent clients of one tool process: a bridge embedded in a program, on the published SDKs.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 const CALLS: u64 = 100;
 const HOSTS: u64 = 2;
 
-/// Calls `echo` a hundred times at once over two sessions, and checks that each caller gets its own answer.
+/// Calls `echo` a hundred times concurrently over two sessions, and checks that each caller gets its own answer.
 fn every_answer_reaches_its_caller(builder: Builder) {
     with_bridge(builder, async |bridge| {
         let hosts: Vec<_> = (0..HOSTS).map(|host| tokio::spawn(call_all(Arc::clone(bridge), host))).collect();
@@ -108,7 +108,7 @@ fn each_session_gets_the_log_messages_of_its_level() {
             session.peer.until(id).await;
             sessions.push((session, expected));
         }
-        // The level that was set last is that of its own session only; the calls run together.
+        // The level that was set last applies to its session only; the calls run together.
         let calls = sessions.iter_mut().map(async |(session, expected)| (levels(session, 700).await, expected));
         for (got, expected) in futures_util::future::join_all(calls).await {
             assert_eq!(got, **expected);

@@ -38,7 +38,7 @@ fn the_command_follows_from_the_file_and_the_environment() {
     }
 }
 
-/// The command that ends at once if Node does not read TypeScript, so that `npx` runs the file.
+/// The command that ends immediately if Node does not read TypeScript, so that `npx` runs the file.
 fn node_for_types(file: &str) -> String {
     format!("node --import data:text/javascript,process.features.typescript||process.exit(97) {file}")
 }
@@ -297,7 +297,7 @@ fn a_python_file_without_run_is_started_with_the_sdks_runner() {
 }
 
 /// Item 20.
-/// Also where `run` is a part of its text, or a name of its own.
+/// Also where `run` is a part of its text, or its own name.
 #[test]
 fn a_python_file_without_run_is_executed_once() {
     let sandbox = Sandbox::new();

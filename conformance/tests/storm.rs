@@ -36,14 +36,14 @@ pub(crate) fn call_while_saving(host: &Host, save: impl Fn(u64), (calls, saves):
             }
         });
         for version in 1..=saves {
-            // The previous save has shown, so each one is a reload of its own; and some calls are running.
+            // The previous save has shown, so each one is its own reload; and some calls are running.
             let place = host.now();
             save(version);
             host.list_changed(place);
             let begun = next.load(Ordering::Relaxed);
             eventually("a call to be started", || (next.load(Ordering::Relaxed) > begun).then_some(()));
         }
-        eventually("so many calls", || (next.load(Ordering::Relaxed) >= calls).then_some(()));
+        eventually("enough calls", || (next.load(Ordering::Relaxed) >= calls).then_some(()));
         done.store(true, Ordering::Relaxed);
         let answers = callers.into_iter().flat_map(|caller| caller.join().expect("no caller panics")).collect();
         lister.join().expect("the list was never empty");

@@ -1,6 +1,6 @@
-//! The official conformance suite against a client written with this library: every scenario that it has for a revision,
-//! scored or not, without a failure and without a warning. The suite has servers of its own, and starts the client once
-//! for each scenario, all at the same time.
+//! The official conformance suite against a client written with this library: every scenario that it has for a
+//! revision, scored or not, without a failure and without a warning. The suite has its own servers, and starts the
+//! client once for each scenario, all at the same time.
 
 use protomcp_conformance::everything_client;
 use protomcp_conformance::suite::{CLIENT_RUNS, Run, run_client};

@@ -342,7 +342,7 @@ fn a_long_text_that_differs_is_shown_by_its_lines() {
     assert!(code == Some(1) && text.contains(shown), "{text}");
 }
 
-/// Any server can be tested: the messages are those of its own transport.
+/// Any server can be tested: the messages come from its transport.
 #[test]
 fn a_command_is_tested_as_well() {
     let sandbox = sandbox("py/basics.py");

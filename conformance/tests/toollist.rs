@@ -101,7 +101,7 @@ fn a_batch_notifies_once_and_an_invisible_change_not_at_all() {
     scene.peer.send("", batch);
     scene.peer.active_tools();
     let first = scene.host.list_changed(place);
-    // A notification of those two would come before that of the next change.
+    // A notification of those two would come before the notification of the next change.
     scene.peer.send("", SetBlockedRequest::default());
     scene.peer.active_tools();
     scene.host.list_changed(first.place + 1);
@@ -138,7 +138,7 @@ fn a_workflow_of_the_python_sdk_moves_through_its_steps() {
     assert_eq!(host.text("deploy.review", &json!({"version": "1.2"})), "reviewing 1.2");
     assert_eq!(host.names(), ["bystander", "deploy.approve", "deploy.cancel", "deploy.reject"]);
     assert_eq!(host.text("deploy.approve", &json!({})), "approved");
-    // The SDK disables the first step at the end of its own workflow; its lists are applied literally.
+    // The SDK disables the first step at the end of its workflow; its lists are applied literally.
     assert_eq!(host.names(), ["bystander", "math.double", "math.negate"]);
 
     let (host, _sandbox) = session("run", "py/workflow.py", &[]);

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use protomcp_conformance::{Host, Sandbox, link_sdk_packages, peers, root, sdk_example, tier};
 use serde_json::{Value, json};
 
-/// The calls of an example, by its name without extension, or by its folder if it has one of its own. One without a row here is listed only.
+/// The calls of an example, by its name without extension, or by its folder if it has one. One without a row here is
+/// listed only.
 fn calls(example: &str) -> Vec<(&'static str, Value)> {
     match example {
         "app" | "structured" => vec![("forecast", json!({"city": "Ulm"}))],

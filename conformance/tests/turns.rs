@@ -107,7 +107,7 @@ fn an_unanswered_request_delays_other_users_for_seconds_only() {
     let begun = Instant::now();
     let parked = web.send("POST", "/mcp", &HEADERS, &call(&json!({"sampling": {}}))).json();
     assert_eq!(parked["result"]["resultType"], "input_required", "{parked}");
-    // The handler of this one fails at once when it starts.
+    // The handler of this one fails immediately when it starts.
     let answer = call_from_elsewhere(web.port(), &call(&json!({})));
     assert!(answer.contains("sampling"), "{answer}");
     let waited = begun.elapsed();

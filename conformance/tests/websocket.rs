@@ -1,4 +1,4 @@
-//! proto-mcp over WebSocket, with clients of the library `websockets`, beside Streamable HTTP on one port.
+//! proto-mcp over WebSocket, with clients of the library `websockets`, together with Streamable HTTP on one port.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};

@@ -44,7 +44,7 @@ class Words:
         self.complete = client.complete_mcp
         self.set_logging_level = client.set_logging_level
         self.send_roots_list_changed = client.send_roots_list_changed
-        # It has no methods of its own for these two.
+        # It has no methods for these two.
         self.subscribe_resource = client.session.subscribe_resource
         self.unsubscribe_resource = client.session.unsubscribe_resource
 

@@ -16,7 +16,7 @@ import json
 import os
 import traceback
 
-# The seconds that a feature has: those of all tests.
+# The seconds that a feature has: the limit of all tests.
 PATIENCE = float(os.environ.get("PMCP_PATIENCE", 120))
 NEWEST = "2026-07-28"
 

@@ -282,7 +282,7 @@ function features(words: Words, { transport, revision }: Place, plan: Plan): Rec
       const wish = { toolsListChanged: true, resourceSubscriptions: [WATCHED] };
       const first = await words.listen(wish);
       is([first.honored.toolsListChanged, first.honored.resourceSubscriptions], [true, [WATCHED]]);
-      // Calls go on beside it, and a second one does not disturb the first.
+      // Calls go on concurrently, and a second one does not disturb the first.
       await listening({ promptsListChanged: true }, async () => {
         await text("test_trigger_prompt_change");
         await told.until(({ method }) => method === "notifications/prompts/list_changed");

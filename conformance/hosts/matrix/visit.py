@@ -233,7 +233,7 @@ class Visit:
         async with self.client.listen(tools_list_changed=True, resource_subscriptions=[WATCHED]) as events:
             assert events.honored.tools_list_changed
             is_(events.honored.resource_subscriptions, [WATCHED])
-            # Calls go on beside it, and a second one does not disturb the first.
+            # Calls go on concurrently, and a second one does not disturb the first.
             async with self.client.listen(prompts_list_changed=True) as others:
                 await self.text("test_trigger_prompt_change")
                 is_(type(await anext(others)), PromptsListChanged)

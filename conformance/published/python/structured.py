@@ -1,7 +1,7 @@
 """Results that programs can read: pmcp dev structured.py.
 
 `output_type` describes the result to the host, `structured_content` is the result. pmcp advertises the description once a
-result has matched it (--output-schema always advertises it at once).
+result has matched it (--output-schema always advertises it immediately).
 """
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 //! The server `talker` on standard input and output, which ends at an exact byte of the conversation.
 //!
 //! Usage: cut_server                                  serves to the end, and tells the bytes of both directions then
-//!        cut_server (read | written) N kill          kills itself with SIGKILL after so many bytes
+//!        cut_server (read | written) N kill          kills itself with SIGKILL after N bytes
 //!        cut_server (read | written) N close         closes both streams then, and stays until it is stopped
 //!        cut_server --http                           serves over HTTP on a port that it tells on standard error
 

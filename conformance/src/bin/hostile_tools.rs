@@ -1,7 +1,7 @@
 //! A tool process without an SDK that follows its callers' instructions, however harmful they are for other callers.
 //!
 //! `pmcp` starts it; it connects to the socket of the environment and serves until the bridge closes it. Each call runs
-//! in a thread of its own, as many at once as `HOSTILE_CALLS` says (64 if it does not).
+//! in its own thread, as many concurrently as `HOSTILE_CALLS` says (64 if it does not).
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -90,8 +90,8 @@ impl Link {
         let _ = self.0.writer.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes);
     }
 
-    /// Writes messages one after the other, with room for those of other calls between: 64 at once, or each after a
-    /// pause.
+    /// Writes messages one after the other, with room for the messages of other calls between: 64 together, or each
+    /// after a pause.
     fn flood(&self, pause: Duration, envelopes: impl Iterator<Item = Envelope>) {
         let mut frames = envelopes.map(|envelope| frame(&envelope)).peekable();
         while frames.peek().is_some() {

@@ -1,4 +1,4 @@
-//! A tool process without logic of its own.
+//! A tool process without logic.
 //!
 //! The bridge starts it in place of a tool process. It connects to the test's control socket, reports its identity in
 //! one line of JSON, connects to the bridge, and from then on carries every byte between the two. When either side

@@ -102,7 +102,7 @@ fn choices() -> Value {
             },
             "legacyEnum": {
                 "type": "string",
-                "description": "One of several with names beside them",
+                "description": "One of several with names next to them",
                 "enum": ["opt1", "opt2", "opt3"],
                 "enumNames": ["Option One", "Option Two", "Option Three"],
             },

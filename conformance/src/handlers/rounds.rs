@@ -1,4 +1,4 @@
-//! Tools and a prompt that ask first, in the revision where asking takes a round of its own. To the handlers it is one
+//! Tools and a prompt that ask first, in the revision where asking takes its own round. To the handlers it is one
 //! await, whatever the revision.
 
 use protomcp_server::{AskError, Context, InputRequests};
@@ -17,7 +17,9 @@ pub(crate) fn add(builder: Builder) -> Builder {
         .tool(Tool::new("test_input_required_result_sampling", "Asks the model").handler(sampling))
         .tool(Tool::new("test_input_required_result_list_roots", "Asks for the roots").handler(roots))
         .tool(Tool::new("test_input_required_result_request_state", "Asks and remembers").handler(state))
-        .tool(Tool::new("test_input_required_result_multiple_inputs", "Asks three things at once").handler(several))
+        .tool(
+            Tool::new("test_input_required_result_multiple_inputs", "Asks three things concurrently").handler(several),
+        )
         .tool(Tool::new("test_input_required_result_multi_round", "Asks twice").handler(twice))
         .tool(
             Tool::new("test_input_required_result_tampered_state", "Asks, and wants its state back as it was")

@@ -12,10 +12,10 @@ use tokio::time::sleep;
 pub(crate) fn add(builder: Builder) -> Builder {
     builder
         .tool(
-            Tool::new("greet", "Greets at once")
+            Tool::new("greet", "Greets immediately")
                 .handler(async |greeting: Greeting| format!("Hello, {}!", greeting.name)),
         )
-        .tool(Tool::new("slow_compute", "Computes for so many seconds").handler(compute).task(TaskSupport::Optional))
+        .tool(Tool::new("slow_compute", "Computes for this many seconds").handler(compute).task(TaskSupport::Optional))
         .tool(Tool::new("failing_job", "Fails after a second").handler(fail).task(TaskSupport::Required))
         .tool(
             Tool::new("protocol_error_job", "Fails as the server does")
@@ -23,7 +23,7 @@ pub(crate) fn add(builder: Builder) -> Builder {
                 .task(TaskSupport::Optional),
         )
         .tool(Tool::new("confirm_delete", "Asks before it deletes").handler(delete).task(TaskSupport::Optional))
-        .tool(Tool::new("multi_input", "Asks two things at once").handler(ask_twice).task(TaskSupport::Optional))
+        .tool(Tool::new("multi_input", "Asks two things concurrently").handler(ask_twice).task(TaskSupport::Optional))
         .tool(
             Tool::new("test_tool_with_task", "Asks, then goes on as a task")
                 .handler(ask_first)

@@ -42,7 +42,7 @@ pub enum Op {
     Ping,
     /// `tools/list`.
     List,
-    /// A call of a tool that answers at once.
+    /// A call of a tool that answers immediately.
     Call,
     /// A broken stream is resumed.
     Replay,
@@ -327,7 +327,7 @@ impl Alice {
                 took: start.elapsed(),
             }),
             Err(why) => {
-                // An arrival has a connection of its own.
+                // An arrival has its own connection.
                 self.is_lost |= op != Op::Arrive && matches!(why, Failure::Connection(_) | Failure::Timeout);
                 self.has_given_up |= tier(matches!(why, Failure::Timeout), false);
                 self.work.failures.push((self.front, op, under_attack, why.to_string()));

@@ -1,5 +1,5 @@
 //! A client of one front: connecting, requests and listening. Written by hand: attacks need connections that are slow,
-//! half open or wrong, each from an address of its own, and hundreds of clients have to be cheaper than the server.
+//! half open or wrong, each from its own address, and hundreds of clients have to be cheaper than the server.
 
 mod events;
 mod wire;

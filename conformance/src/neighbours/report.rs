@@ -104,7 +104,7 @@ impl Report {
         self
     }
 
-    /// Writes the table to a file beside the programs, named after the test.
+    /// Writes the table to a file next to the programs, named after the test.
     pub(super) fn keep(&self) {
         let folder = build_folder().join("neighbours");
         let name = thread::current().name().unwrap_or("main").replace("::", "-");

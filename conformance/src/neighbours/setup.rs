@@ -33,7 +33,7 @@ pub enum Identity {
 /// The tool process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// A tool process without an SDK that follows its callers' instructions, with this many calls at once.
+    /// A tool process without an SDK that follows its callers' instructions, with this many concurrent calls.
     Hostile(u32),
     /// A tool file of the fixtures, on the published Python SDK: one call at a time.
     Published(&'static str),
@@ -61,7 +61,7 @@ pub struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// A tool process that takes 64 calls at once, and users with tokens.
+    /// A tool process that takes 64 concurrent calls, and users with tokens.
     pub const DEFAULT: Self = Self {
         tool: Tool::Hostile(64),
         flags: &[],

@@ -179,7 +179,7 @@ impl Crate {
             .collect()
     }
 
-    /// The names that the root re-exports from modules of its own.
+    /// The names that the root re-exports from its own modules.
     pub(crate) fn exports(&self) -> Vec<String> {
         let imports = self.modules[&Vec::new()].imports.iter().filter(|import| import.is_reexport);
         imports.filter(|import| !import.path[0].starts_with("protomcp_")).map(|import| import.alias.clone()).collect()

@@ -60,7 +60,7 @@ fn is_public(before: &[Token<'_>]) -> bool {
     before.iter().rev().find(|token| !qualifiers.contains(&token.text)).is_some_and(|token| token.is("pub"))
 }
 
-/// A report of the function that begins here, if it has a `bool` beside other parameters.
+/// A report of the function that begins here, if it has a `bool` in addition to other parameters.
 fn flag(code: &[Token<'_>]) -> Option<String> {
     let (mut open, mut names, mut has_flag) = (Vec::new(), 0, false);
     for (at, token) in code.iter().enumerate().skip(2) {

@@ -7,7 +7,7 @@ pub(crate) const AUTHORIZATION: &[(&str, &str, &str)] = &[
     ("a URL or an id in it", "{crates/oauth/src/metadata.rs MAX_TEXT bytes}", ""),
     (
         "scopes that a client asks for",
-        "{crates/oauth/src/scope_choice.rs MAX_SCOPES bytes} in all; those of the past are left out first",
+        "{crates/oauth/src/scope_choice.rs MAX_SCOPES bytes} in all; the scopes of the past are left out first",
         "",
     ),
     (
@@ -22,7 +22,7 @@ pub(crate) const AUTHORIZATION: &[(&str, &str, &str)] = &[
     ),
     (
         "authorizations that an MCP server can cause",
-        "{crates/oauth/src/driver/round_limit.rs BURST count} at once, then one each {crates/oauth/src/driver/round_limit.rs INTERVAL time}",
+        "{crates/oauth/src/driver/round_limit.rs BURST count} immediately, then one each {crates/oauth/src/driver/round_limit.rs INTERVAL time}",
         "",
     ),
     ("challenges of one request", "{crates/oauth/src/driver/session.rs MAX_ATTEMPTS count}", ""),

@@ -19,7 +19,7 @@ pub(crate) const MEMORY: &[(&str, &str)] = &[
         "{crates/codec/src/limits.rs max_payload*2 bytes}",
     ),
     (
-        "one envelope of it while it is decoded, beside its bytes",
+        "one envelope of it while it is decoded, in addition to its bytes",
         "{crates/codec/src/limits.rs max_frame bytes}, and 1 KiB for each entry",
     ),
     ("its results that are incomplete", "{crates/link/src/config.rs max_assembling bytes}"),

@@ -6,7 +6,7 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
     ("requests of a session without an answer", "{crates/session/src/client/config.rs max_pending count}", ""),
     (
         "bytes that wait until a server reads them",
-        "{crates/session/src/client/config.rs max_unwritten bytes} of a session; then its requests fail at once",
+        "{crates/session/src/client/config.rs max_unwritten bytes} of a session; then its requests fail immediately",
         "",
     ),
     (
@@ -47,7 +47,7 @@ pub(crate) const SERVERS: &[(&str, &str, &str)] = &[
     ),
     ("resources that a session watches", "{crates/client/src/driver/watching.rs MAX_WATCHED count}", ""),
     (
-        "HTTP requests at once",
+        "concurrent HTTP requests",
         "{crates/http-client/src/limits.rs max_concurrent_requests count} of a session, and {crates/http-client/src/conversation.rs UPKEEP_SLOTS count} pings, handshakes and cancellations",
         "",
     ),

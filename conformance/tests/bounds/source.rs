@@ -1,8 +1,9 @@
 //! Constants and defaults, read out of the sources.
 //!
-//! A template holds places of the form `{file NAME unit}`, such as `{crates/codec/src/limits.rs max_frame bytes}`. The name is
-//! that of a constant (`NAME: type = expression;`) or of a field with a default (`name: expression,`), and it must be
-//! unique in its file. Expressions are sums, products and shifts of numbers, `Duration`s, and other constants of the file.
+//! A template holds places of the form `{file NAME unit}`, such as `{crates/codec/src/limits.rs max_frame bytes}`. The
+//! name is the name of a constant (`NAME: type = expression;`) or of a field with a default (`name: expression,`), and
+//! it must be unique in its file. Expressions are sums, products and shifts of numbers, `Duration`s, and other
+//! constants of the file.
 
 use std::collections::HashMap;
 use std::fs;
@@ -133,7 +134,7 @@ fn default<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     })?;
     let rest = &line[start.0 + name.len() + 2..];
     let is_value = |c: char| c.is_ascii_digit() || c == '(';
-    // The name of another constant has two capitals at least, that of a type has not.
+    // The name of another constant has two capitals at least, the name of a type has not.
     let names_constant = rest.chars().take(2).filter(char::is_ascii_uppercase).count() == 2;
     let is_default = rest.starts_with(is_value)
         || ["Some(", "Duration::"].iter().any(|start| rest.starts_with(start))

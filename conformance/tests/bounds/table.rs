@@ -34,8 +34,8 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "`--max-pending`",
     ),
     (
-        "calls at once, running and waiting",
-        "none beside the queue; a caller without a call is admitted beyond the limits of the server and of a tool",
+        "concurrent calls, running and waiting",
+        "none other than the queue; a caller without a call is admitted beyond the limits of the server and of a tool",
         "`--max-calls`, `--max-calls-per-user`, `--max-calls-per-tool`",
     ),
     (
@@ -78,7 +78,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ("**Messages to clients**", "", ""),
     (
         "bytes that wait until clients read them, and {crates/session/src/info.rs MESSAGE_OVERHEAD bytes} for each message",
-        "{crates/session/src/info.rs max_outbound_bytes bytes} of all, shared as those of requests; a short error takes the place of an answer without room",
+        "{crates/session/src/info.rs max_outbound_bytes bytes} of all, shared like the bytes of requests; a short error takes the place of an answer without room",
         "",
     ),
     (
@@ -123,11 +123,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "{crates/http/src/config/limits.rs session_idle time}, never zero",
         "`--session-idle`",
     ),
-    (
-        "responses of one session open at once",
-        "{crates/http/src/config/limits.rs max_streams count}",
-        "`--max-pending`",
-    ),
+    ("open responses of one session", "{crates/http/src/config/limits.rs max_streams count}", "`--max-pending`"),
     (
         "HTTP connections",
         "{crates/listener/src/config.rs max_connections count}, or {crates/listener/src/descriptors.rs RESERVED count} fewer than the limit of open files, which `pmcp` raises for itself as far as it may; the address with most gives way",
@@ -167,7 +163,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     ("time between two requests on a connection", "{crates/listener/src/config.rs idle_timeout time}", ""),
     (
-        "TLS handshakes at once",
+        "concurrent TLS handshakes",
         "{crates/listener/src/config.rs max_handshakes count}, each for {crates/listener/src/config.rs handshake_timeout time}, from the first message of the client on, which may have {crates/listener/src/client_hello.rs MAX_HELLO bytes}; the address with most gives way",
         "",
     ),
@@ -192,7 +188,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
     ),
     ("time for reading a resource, getting a prompt, completing an argument", "as for a call", "`--call-timeout`"),
     (
-        "calls at once that a process may announce",
+        "concurrent calls that a process may announce",
         "{crates/bridge/src/process/sdk.rs CALLS_MAX count}",
         "`--max-concurrent-calls`",
     ),
@@ -264,14 +260,14 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "processes of earlier versions that finish their calls; the next reload waits while there are so many",
+        "processes of earlier versions that finish their calls; the next reload waits while there are this many",
         "{crates/bridge/src/builder.rs MAX_RETIRING count}",
         "`--max-retiring`",
     ),
     ("processes of one tool file", "1, at most {crates/bridge/src/pool.rs MAX_WORKERS count}", "`--workers`"),
     (
         "reloads",
-        "{crates/watch/src/pace.rs BURST count} at once, then one each {crates/watch/src/pace.rs REFILL time}; each hands over a state of at most {crates/bridge/src/driver/handover.rs STATE_MAX bytes}, within {crates/bridge/src/driver/handover.rs STATE_TIME time} after the last call",
+        "{crates/watch/src/pace.rs BURST count} immediately, then one each {crates/watch/src/pace.rs REFILL time}; each hands over a state of at most {crates/bridge/src/driver/handover.rs STATE_MAX bytes}, within {crates/bridge/src/driver/handover.rs STATE_TIME time} after the last call",
         "",
     ),
     ("paths of one batch of file changes", "{crates/watch/src/debounce.rs MAX_PATHS count}", ""),
@@ -281,10 +277,10 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("different paths to watch", "{cli/src/args/watched_paths.rs MAX_PATHS count}", ""),
-    ("tools with metrics of their own", "{crates/bridge/src/metrics.rs MAX_TOOLS count}, the others together", ""),
+    ("tools with their own metrics", "{crates/bridge/src/metrics.rs MAX_TOOLS count}, the others together", ""),
     ("events of `pmcp playground` that are kept", "10,000, or {crates/playground/src/journal.rs MAX_BYTES bytes}", ""),
     (
-        "requests below `/api` of the playground at once, and a body of one",
+        "concurrent requests below `/api` of the playground, and a body of one",
         "{crates/playground/src/requests.rs MAX_REQUESTS count}; {crates/playground/src/requests.rs MAX_BODY bytes}",
         "",
     ),
@@ -325,7 +321,7 @@ pub(crate) const BOUNDS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "introspection requests at once",
+        "concurrent introspection requests",
         "{crates/auth/src/introspection.rs MAX_QUESTIONS count}; one address alone gets 26",
         "",
     ),

@@ -1,4 +1,4 @@
-//! The scenarios. Each begins with a connection of its own.
+//! The scenarios. Each begins with its own connection.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ use crate::carriers::wire::{Carrier, Scene, Wire, initialize};
 
 type Scenario = (&'static str, fn(&Scene));
 
-/// Those of every carrier.
+/// The scenarios of every carrier.
 pub(crate) const EVERYWHERE: &[Scenario] = &[
     ("listing in order, in pages", pages),
     ("stale and forged cursors", cursors),
@@ -26,12 +26,12 @@ pub(crate) const EVERYWHERE: &[Scenario] = &[
     ("the time of a call", times),
     ("large messages both ways", large),
     ("messages above the limit", limits),
-    ("many calls at once", at_once),
+    ("many concurrent calls", concurrent_calls),
     ("resources", resources),
     ("the end of a connection cancels its calls", cancellation),
 ];
 
-/// Those of carriers with a conversation and its envelopes.
+/// The scenarios of carriers with a conversation and its envelopes.
 pub(crate) const CONVERSATION: &[Scenario] = &[("the first message", opening), ("wrong envelopes", envelopes)];
 
 const NAMES: [&str; 5] = ["add", "broken", "repeat", "sleep_ms", "until_cancelled"];
@@ -209,7 +209,7 @@ fn limits(scene: &Scene) {
     }
 }
 
-fn at_once(scene: &Scene) {
+fn concurrent_calls(scene: &Scene) {
     let wire = scene.connect();
     let sum = |n: u64| call("add", &format!("{{\"a\": {n}, \"b\": 1}}"));
     let ids: Vec<_> = (0..50).map(|n| (n, wire.send(sum(n)).unwrap())).collect();

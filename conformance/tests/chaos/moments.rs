@@ -29,7 +29,7 @@ fn now() -> u64 {
     u64::try_from(since.as_nanos()).expect("it is before 2500")
 }
 
-/// Runs so many rounds, each with a seed that is printed; one with the seed in `PMCP_SEED`.
+/// Runs this many rounds, each with a seed that is printed; one with the seed in `PMCP_SEED`.
 #[expect(clippy::print_stdout, reason = "a failed round is run again by its seed")]
 pub(crate) fn rounds(what: &str, count: u64, mut round: impl FnMut(&mut Random)) {
     let given = std::env::var("PMCP_SEED").ok().and_then(|text| text.parse().ok());

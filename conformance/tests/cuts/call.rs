@@ -1,4 +1,4 @@
-//! One session with one call, in a runtime of its own.
+//! One session with one call, in its own runtime.
 
 use std::future::Future;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Servers as child processes, which kill themselves or close their streams at a byte of their own.
+//! Servers as child processes, which kill themselves or close their streams at their own byte.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use crate::cuts::sweep::{Direction, offsets, sweep};
 /// Bytes between two cuts in the short tier.
 const STRIDE: usize = 23;
 
-/// The server with these arguments; its processes carry a mark of their own.
+/// The server with these arguments; its processes carry their own mark.
 struct Child {
     transport: CommandTransport,
     mark: String,
@@ -26,7 +26,7 @@ impl Child {
     fn new(arguments: &[&str]) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let mark = format!("cut-{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        // Without a guardian: a test program has no main function of its own that could be one.
+        // Without a guardian: a test program has no main function that could be one.
         let command = Command::new(cut_server()).args(arguments).env("PMCP_TEST_MARKER", &mark);
         let said = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&said);

@@ -23,7 +23,7 @@ const STRIDE: usize = 11;
 /// The deadline of calls whose connection is cut while the server goes on: an answer or a question may be lost.
 const LOST: Duration = Duration::from_secs(1);
 
-/// A server in this process, in a runtime of its own.
+/// A server in this process, in its own runtime.
 struct Site {
     runtime: Runtime,
     address: SocketAddr,
@@ -90,7 +90,7 @@ fn cut_everywhere(path: &str, call: &Call) {
     });
     let count = |kind: &str| counts.get(kind).copied().unwrap_or_default();
     assert!(count("not opened") > 5 && count("failed") > 5, "{counts:?}");
-    // Beside others each of them may have been too late, on a busy machine.
+    // With others running, each of them may have been too late, on a busy machine.
     let is_answered = |cut: &Cut| run(&site.relay(Some(*cut)), path, call) == Outcome::Answered;
     assert!(count("answered") > 0 || points.iter().rev().take(20).any(is_answered), "{counts:?}");
 }
@@ -142,7 +142,7 @@ fn a_server_may_be_gone_while_its_client_works() {
     }
 }
 
-/// A server in a process of its own.
+/// A server in its own process.
 struct Process {
     child: Mutex<Child>,
     address: SocketAddr,

@@ -11,8 +11,8 @@ use crate::cuts::call::{Call, Moment, Outcome};
 use crate::cuts::messages::relay;
 use crate::cuts::sweep::{Direction, sweep};
 
-/// Makes a call over a relay that is cut. The server and the relay run in a runtime of their own: a server keeps a call
-/// that waits for the answers of its client for a while, because a client without a session may return.
+/// Makes a call over a relay that is cut. The server and the relay run in their own runtime: a server keeps a call that
+/// waits for the answers of its client for a while, because a client without a session may return.
 fn run(
     servers: &Runtime,
     call: &Call,

@@ -5,7 +5,7 @@ use protomcp_transport::{Sink, Source, Transport};
 
 use crate::cuts::sweep::Direction;
 
-/// The client's end and the server's; both are dropped after so many messages in this direction. The task returns the
+/// The client's end and the server's; both are dropped after this many messages in this direction. The task returns the
 /// number of messages in both directions.
 pub(crate) fn relay(
     cut: Option<(Direction, usize)>,

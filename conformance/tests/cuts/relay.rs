@@ -18,7 +18,7 @@ use crate::cuts::sweep::Direction;
 pub(crate) enum How {
     /// In order (FIN).
     Fin,
-    /// At once (RST).
+    /// Immediately (RST).
     Reset,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Cut {
     pub(crate) scope: Scope,
 }
 
-/// A relay on a port of its own. Dropping it ends all connections.
+/// A relay on its own port. Dropping it ends all connections.
 pub(crate) struct Relay {
     pub(crate) address: SocketAddr,
     state: Arc<State>,
@@ -52,7 +52,7 @@ struct State {
     /// Called at the cut, before connections end.
     on_cut: Option<Cutter>,
     counts: [AtomicUsize; 2],
-    /// The counts after each piece that was read at once.
+    /// The counts after each read.
     ends: [Mutex<Vec<usize>>; 2],
     /// The cut has come.
     is_cut: AtomicBool,
@@ -82,7 +82,7 @@ impl Relay {
         Self { address, state }
     }
 
-    /// The bytes in this direction, and the counts after each piece that was read at once.
+    /// The bytes in this direction, and the counts after each read.
     pub(crate) fn traffic(&self, direction: Direction) -> (usize, Vec<usize>) {
         let ends = self.state.ends[direction as usize].lock().expect("nothing panics with it").clone();
         (self.state.counts[direction as usize].load(Ordering::SeqCst), ends)
@@ -102,7 +102,7 @@ impl Drop for Relay {
 }
 
 impl State {
-    /// Counts bytes. `Some`: only so many of them pass, and then comes the cut.
+    /// Counts bytes. `Some`: only this many of them pass, and then comes the cut.
     fn take(&self, direction: Direction, bytes: usize) -> Option<usize> {
         let before = self.counts[direction as usize].fetch_add(bytes, Ordering::SeqCst);
         if bytes > 0 {

@@ -12,7 +12,7 @@ use protomcp_conformance::tier;
 use crate::cuts::call::Outcome;
 
 /// Runs at a time.
-const AT_ONCE: usize = 16;
+const CONCURRENT: usize = 16;
 
 /// The direction of bytes and messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,7 +31,7 @@ pub(crate) enum Direction {
 pub(crate) fn sweep<P: Debug + Sync>(points: &[P], run: impl Fn(&P) -> Outcome + Sync) -> BTreeMap<String, usize> {
     let (next, counts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..CONCURRENT {
             scope.spawn(|| {
                 while let Some(point) = points.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let outcome = catch_unwind(AssertUnwindSafe(|| run(point)))
@@ -50,8 +50,8 @@ pub(crate) fn sweep<P: Debug + Sync>(points: &[P], run: impl Fn(&P) -> Outcome +
     counts.into_inner().expect("no run has panicked")
 }
 
-/// The numbers of bytes after which a conversation of so many is cut: around the ends of what was sent at once, and each
-/// `stride`th one. The long tier has all of them.
+/// The numbers of bytes after which a conversation of this many is cut: around the ends of what was sent in one piece,
+/// and each `stride`th one. The long tier has all of them.
 pub(crate) fn offsets(total: usize, ends: &[usize], stride: usize) -> Vec<usize> {
     let near = |at: &usize| at.saturating_sub(1)..=at + 1;
     let is_chosen = |at: &usize| {

@@ -1,4 +1,4 @@
-//! A virtual environment beside the tool file that does not work: the program that ran in its place is named.
+//! A virtual environment next to the tool file that does not work: the program that ran in its place is named.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -13,7 +13,7 @@ def say(text: str) -> str:
     return text
 ";
 
-/// A tool file with an environment beside it that has no interpreter yet.
+/// A tool file with an environment next to it that has no interpreter yet.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", TOOL);

@@ -40,7 +40,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
     ),
     (
         "6",
-        "single bytes, and many frames at once",
+        "single bytes, and many frames together",
         &[
             (FRAMES, "frames_arrive_in_single_bytes_and_many_together"),
             (FRAMES, "any_split_of_a_stream_gives_the_same_messages"),
@@ -96,7 +96,7 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
     ),
     (
         "16",
-        "capabilities are those of both sides",
+        "capabilities are common to both sides",
         &[
             (OPENING, "a_flag_is_true_only_if_both_sides_have_it"),
             (OPENING, "a_conversation_begins_with_versions_and_capabilities"),
@@ -105,10 +105,10 @@ pub(crate) const PROTO_MCP: &[(&str, &str, &[Test])] = &[
     ("17", "encodings", &[(OPENING, "versions_and_encodings_are_negotiated")]),
     (
         "18",
-        "a hundred calls at once",
+        "a hundred concurrent calls",
         &[(REQUESTS, "answers_come_in_any_order_with_their_ids"), (CALLS, "a_hundred_calls_are_answered_out_of_order")],
     ),
-    ("19", "an id is not used twice at once", &[(REQUESTS, "an_id_is_used_again_only_after_the_answer")]),
+    ("19", "an id is not used twice concurrently", &[(REQUESTS, "an_id_is_used_again_only_after_the_answer")]),
     (
         "20",
         "the end of input",

@@ -1,6 +1,6 @@
 //! The requirements of MCP on servers, in all revisions, and the tests that hold it: a second table of `ITEMS.md`.
 //!
-//! Numbers with an M are those of the checklist that the project works from; those with a D are points on which the
+//! Numbers with an M come from the checklist that the project works from; those with a D are points on which the
 //! reference servers leave the specification, and which the official suite does not look at.
 
 /// A test: source file and name.
@@ -61,7 +61,7 @@ pub(crate) const REVISIONS: &[(&str, &str, &[Test])] = &[
     ),
     (
         "M8",
-        "requests at once are answered independently",
+        "concurrent requests are answered independently",
         &[(REQUESTS, "concurrent_requests_are_answered_independently")],
     ),
     (

@@ -25,7 +25,7 @@ pub(crate) async fn notify(mallory: User) {
     }
 }
 
-/// One batch of very many requests that are answered at once.
+/// One batch of very many requests that are answered immediately.
 pub(crate) async fn batch_pings(mallory: User) {
     let Ok(client) = Client::open_batching(&mallory).await else { return };
     let ping = |id: u32| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});

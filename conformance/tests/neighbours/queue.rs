@@ -17,7 +17,7 @@ const TURN: Duration = Duration::from_millis(100);
 /// The time that a call with an open request may keep a slot that others wait for.
 const ASKING: Duration = Duration::from_secs(5);
 
-/// Four calls at a time, so that there is a queue. Alice has three calls at once, which take turns with mallory's.
+/// Four calls at a time, so that there is a queue. Alice has three concurrent calls, which take turns with mallory's.
 const FEW: Setup<'_> = Setup { tool: Tool::Hostile(4), turn: TURN.saturating_mul(3), ..Setup::DEFAULT };
 
 fn sleep() -> Value {

@@ -1,4 +1,4 @@
-//! All attacks at once, for the given time, within the memory that SECURITY.md allows.
+//! All attacks together, for the given time, within the memory that SECURITY.md allows.
 //!
 //! `scripts/soak neighbours` runs this with the released build and shows the table.
 

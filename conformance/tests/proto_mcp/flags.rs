@@ -57,7 +57,7 @@ fn requests_before_initialize_are_answered_on_request() {
 
 #[test]
 fn the_numbers_of_the_reference_are_understood_on_request() {
-    // In its numbers the first field has the words of a search; in those of version 1.0 it has references.
+    // In its numbers the first field has the words of a search; in the numbers of version 1.0 it has references.
     let search =
         || Payload::ListToolsRequest(ListToolsRequest { bsr_refs: vec!["echo".into()], ..ListToolsRequest::default() });
     let names = |flags: &[&str]| match first(&Port::open(flags), search()) {

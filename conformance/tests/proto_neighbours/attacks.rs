@@ -173,7 +173,7 @@ pub(crate) async fn send_too_many_entries(door: Door) {
     send_to_many(&door, 40, bytes).await;
 }
 
-/// A long call with this many entries beside its arguments.
+/// A long call with this many entries in addition to its arguments.
 fn sleep_with(id: u64, entries: usize) -> Vec<u8> {
     let mut call = call_frame(id, "sleep", &[("ms", 60_000.0)]);
     call.metadata.extend((0..entries).map(|key| (format!("{key:x}"), String::new())));
@@ -214,7 +214,7 @@ async fn read_nothing(door: &Door, count: usize, requests: Vec<u8>) {
     keep(door, streams).await;
 }
 
-/// Many calls at once, again and again.
+/// Many concurrent calls, again and again.
 pub(crate) async fn call_without_pause(door: Door) {
     let mut callers = JoinSet::new();
     for _ in 0..8 {

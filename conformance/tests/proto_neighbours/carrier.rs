@@ -153,7 +153,7 @@ async fn open(server: &impl Connect) -> io::Result<(Reader, Writer)> {
     Ok((Box::pin(reader), Box::pin(writer)))
 }
 
-/// An attack goes on for some time, and until alice has been served beside it or is not served: so a slow machine makes
+/// An attack goes on for some time, and until alice has been served during it or is not served: so a slow machine makes
 /// the attack longer, and a server that lets her wait for its end never sees it.
 pub(crate) struct Hold {
     rounds: watch::Receiver<usize>,
@@ -182,8 +182,8 @@ fn time() -> Duration {
     tier(Duration::from_secs(1), Duration::from_secs(20))
 }
 
-/// The bytes that a call takes at once.
+/// The bytes that a call takes in one piece.
 const PIECE: usize = 64 << 10;
 
-/// The rounds of alice beside an attack.
+/// The rounds of alice during an attack.
 const ROUNDS: usize = 8;

@@ -19,7 +19,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) enum Op {
     /// A page of the tools.
     List,
-    /// A call that is answered at once.
+    /// A call that is answered immediately.
     Call,
     /// A new connection, until its first list.
     Arrive,
@@ -77,7 +77,7 @@ impl Report {
         assert!(*grown <= bound, "{carrier:?}: {} MiB more, of {} MiB", grown / MIB, bound / MIB);
     }
 
-    /// Writes the table to a file beside the programs, named after the test.
+    /// Writes the table to a file next to the programs, named after the test.
     fn keep(&self) {
         let program = env::current_exe().expect("a test is a program");
         let folder =

@@ -27,7 +27,7 @@ pub(crate) const SLACK: u64 = 64 * MIB;
 
 /// The niceness of the threads that attack: elsewhere, they would not take the server's processors.
 const ATTACK_NICENESS: i32 = 10;
-/// The time for an attack. Only one that keeps alice out takes so long.
+/// The time for an attack. Only one that keeps alice out takes this long.
 const ATTACK: Duration = Duration::from_secs(300);
 /// The rounds of alice after an attack, so that the end of a short one is covered.
 const ROUNDS_AFTER: usize = 8;

@@ -28,13 +28,13 @@ const BYTES: usize = 128 << 20;
 /// The time after which a server that reads nothing is not written to any longer.
 const STUCK: Duration = Duration::from_secs(1);
 
-/// Pings on so many connections.
+/// Pings on this many connections.
 pub(crate) async fn send_pings(door: Door, connections: usize) {
     let ping = if door.carrier == Carrier::WebSocket { WEBSOCKET_PING } else { HTTP2_PING };
     send(&door, connections, ping).await;
 }
 
-/// Settings on so many connections of HTTP/2.
+/// Settings on this many connections of HTTP/2.
 pub(crate) async fn send_settings(door: Door, connections: usize) {
     send(&door, connections, HTTP2_SETTINGS).await;
 }

@@ -24,7 +24,7 @@ pub(crate) struct Behind {
     pub(crate) gateway: Place,
     /// The server over HTTP; one on stdio is a child of the gateway.
     _server: Option<Place>,
-    /// The processes of the server, without those of the gateway.
+    /// The processes of the server, without the processes of the gateway.
     pub(crate) family: Family,
     /// The folder of the server.
     pub(crate) sandbox: Sandbox,
@@ -95,7 +95,7 @@ impl Behind {
     }
 }
 
-/// The command of a server whose processes have a mark of their own.
+/// The command of a server whose processes have their own mark.
 fn started(program: Program, sandbox: &Sandbox) -> Vec<OsString> {
     let mut words: Vec<OsString> = ["env", "--chdir"].map(Into::into).into();
     words.push(sandbox.path("").into());

@@ -75,7 +75,7 @@ impl Place {
         self.listening.is_none()
     }
 
-    /// Opens a session: with a process of its own, or with the one that listens.
+    /// Opens a session: with its own process, or with the one that listens.
     pub(crate) async fn connect(&self, client: &Client) -> Result<ClientSession, String> {
         let opening = async {
             match &self.listening {
@@ -98,7 +98,7 @@ impl Place {
         }
     }
 
-    /// The command, without a guardian: a test program has no main function of its own that could be one.
+    /// The command, without a guardian: a test program has no main function that could be one.
     pub(crate) fn command(&self) -> Command {
         let (program, arguments) = self.program.words.split_first().expect("a program has a name");
         let command = Command::new(program).args(arguments).current_dir(self.sandbox.path(""));

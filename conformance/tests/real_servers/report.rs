@@ -33,7 +33,7 @@ const FEATURES: &[(&str, &str)] = &[
     ("sampling", "a tool asks the model"),
     ("elicitation", "a tool asks the user"),
     ("roots", "a tool asks for the roots"),
-    ("equal", "results and errors are those of the server, byte for byte"),
+    ("equal", "results and errors equal the server's, byte for byte"),
     ("close", "the session is closed; over stdio no process is left"),
     ("killed", "the server is killed during a call: it fails, and no process is left"),
 ];
@@ -120,7 +120,7 @@ pub(crate) fn introduction() -> String {
     server over HTTP on stdio, with clients of both eras. Servers on an SDK are used through `pmcp dev -- COMMAND` and \
     `pmcp run --config FILE`, too. Every row was tried in every column: ✓ did what is expected, – \
     is something that the server does not offer. Nothing fails: that would be a failing test.\n\n\
-    Behind the gateway, every element of a list, every result and every error is compared with that of the server itself, \
+    Behind the gateway, every element of a list, every result and every error is compared with the one of the server itself, \
     byte for byte, in the era of the client if the server has it. Otherwise the era of the client demands exceptions: `resultType`, `ttlMs`, `cacheScope` and the server's \
     identity in `_meta`, which results of 2026-07-28 have, and the code of an unknown resource (−32002 or −32602). Lists \
     have the pages of the gateway, and its order, which is by name. News of a resource is missing where a call of a client \

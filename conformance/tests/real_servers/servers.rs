@@ -199,7 +199,7 @@ const DOCUMENTS: &[&str] = &[
     "demo://resource/static/document/structure.md",
 ];
 
-/// It may use the folder `open` beside the file `secret`.
+/// It may use the folder `open` next to the file `secret`.
 fn filesystem(sandbox: &Sandbox, _: Way) -> Program {
     fs::create_dir_all(sandbox.path("open/folder")).expect("the sandbox can be written");
     fs::write(sandbox.path("open/file"), "the text of the file").expect("the sandbox can be written");

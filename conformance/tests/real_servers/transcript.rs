@@ -80,7 +80,7 @@ async fn result<M: Method>(request: Request<M>) -> Result<Result<String, ErrorOb
     }
 }
 
-/// All elements of a list with their keys, by key: pages and order are those of the server that answers.
+/// All elements of a list with their keys, by key: pages and order are the server's that answers.
 async fn elements(session: &ClientSession, list: &str) -> Result<Vec<(String, String)>, RequestError> {
     let (mut all, mut cursor) = (Vec::new(), None);
     loop {
@@ -126,7 +126,7 @@ pub(crate) fn equal(direct: &Transcript, through: &Transcript) -> Attempt {
     if differences.is_empty() { Ok(()) } else { Err(Fault::Failed(differences.join("\n"))) }
 }
 
-/// An unknown resource has a code of its own in the revisions with sessions only (MCP 2026-07-28, server/resources).
+/// An unknown resource has its own code in the revisions with sessions only (MCP 2026-07-28, server/resources).
 fn of_no_era(error: ErrorObject) -> ErrorObject {
     let is_unknown = error.code == code::RESOURCE_NOT_FOUND;
     ErrorObject { code: if is_unknown { code::INVALID_PARAMS } else { error.code }, ..error }

@@ -74,7 +74,7 @@ pub(crate) const CLIENTS: Rows = &[
         ],
     ),
     (
-        "cancelling returns at once and the server is told",
+        "cancelling returns immediately and the server is told",
         &[
             (SESSIONS, "a_cancelled_call_returns_immediately_and_notifies_the_server"),
             (CALLS, "a_dropped_call_is_cancelled_at_the_server"),

@@ -184,7 +184,7 @@ impl Visit<'_> {
 
     async fn progress(&mut self) -> Attempt {
         self.text("test_tool_with_progress", json!({})).await?;
-        // Each report has a task of its own in this client, so they come in any order.
+        // Each report has its own task in this client, so they come in any order.
         let mut seen = Vec::new();
         for _ in 0..3 {
             let report = self.told.until("progress", |_| true).await;
@@ -328,7 +328,7 @@ impl Visit<'_> {
         }
         let mut first = self.running.listen(filter.clone()).await?;
         is(first.acknowledged(), &filter)?;
-        // Calls go on beside it, and a second one does not disturb the first.
+        // Calls go on concurrently, and a second one does not disturb the first.
         let others = SubscriptionFilter::builder().prompts_list_changed().build();
         self.change("test_trigger_prompt_change", "prompts changed", others).await?;
         self.text("test_trigger_tool_change", json!({})).await?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rmcp::service::ServiceError;
 use serde_json::json;
 
-/// The time limit of a feature: that of all tests.
+/// The time limit of a feature: the limit of all tests.
 fn patience() -> Duration {
     let seconds = std::env::var("PMCP_PATIENCE").ok().and_then(|text| text.parse().ok());
     Duration::from_secs(seconds.unwrap_or(120))

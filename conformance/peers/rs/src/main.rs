@@ -44,12 +44,12 @@ fn register_tools() {
         })
         .register();
     tool("large")
-        .description("Answers with a text of so many bytes.")
+        .description("Answers with a text of this many bytes.")
         .arg(ArgDef::int("size"))
         .handler(|_, args| ToolResult::new(long_text(number(&args, "size"))))
         .register();
     tool("large_error")
-        .description("Fails with a text of so many bytes.")
+        .description("Fails with a text of this many bytes.")
         .arg(ArgDef::int("size"))
         .handler(|_, args| ToolResult::error(long_text(number(&args, "size")), "TOO_BAD", "ask for less", true))
         .register();

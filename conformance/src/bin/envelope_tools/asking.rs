@@ -1,5 +1,5 @@
-//! Tools that send the host a request before they answer. Each request is an envelope of its own; the published link
-//! has requests for sampling and roots, and the extensions add elicitation.
+//! Tools that send the host a request before they answer. Each request is a separate envelope; the published link has
+//! requests for sampling and roots, and the extensions add elicitation.
 
 use protomcp_envelope::{ElicitationRequest, ListRootsRequest, Msg, SamplingRequest};
 use serde_json::{Value, json};

@@ -59,7 +59,7 @@ impl Link {
         self.0.changes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Sends several requests for a call to the host at once, and waits for all answers.
+    /// Sends several requests for a call to the host together, and waits for all answers.
     pub(crate) fn ask(&self, call: &str, questions: Vec<Question>) -> Result<Vec<Msg>, String> {
         let patience = if self.0.extended { patience() } else { PATIENCE_WITHOUT_NAMES };
         let last = questions.len().saturating_sub(1);

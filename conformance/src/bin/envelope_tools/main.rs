@@ -1,9 +1,9 @@
 //! A tool process without an SDK: it implements the tools of the official suite in envelopes.
 //!
 //! `pmcp` starts it; it connects to the socket of the environment and serves until the bridge hangs up. Each call runs
-//! in a thread of its own, because it may have to wait for an answer of the host. With `PUBLISHED_LINK` in its
-//! environment it uses only the envelopes of the published link: it sends no introduction, its requests do not name
-//! their call, and it cannot ask the user or report changed prompts.
+//! in its own thread, because it may have to wait for an answer of the host. With `PUBLISHED_LINK` in its environment
+//! it uses only the envelopes of the published link: it sends no introduction, its requests do not name their call, and
+//! it cannot ask the user or report changed prompts.
 
 mod asking;
 mod content;

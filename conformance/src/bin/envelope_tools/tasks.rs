@@ -41,7 +41,7 @@ pub(crate) fn call(link: &Link, id: &str, call: &CallToolRequest) -> Option<Outc
         "slow_compute" => {
             let seconds = arguments["seconds"].as_f64().unwrap_or_default();
             if seconds == 0.0 {
-                return Some(Ok(said("computed at once")));
+                return Some(Ok(said("computed immediately")));
             }
             begin(link, id);
             sleep(Duration::from_secs_f64(seconds));

@@ -58,7 +58,8 @@ async fn everything(session: &ClientSession, tools: &[Tool]) -> Result<(), Box<d
     Ok(())
 }
 
-/// Calls that the server answers with questions at first, one of them beside a call that it answers at once.
+/// Calls that the server answers with questions at first, one of them concurrently with a call that it answers
+/// immediately.
 async fn rounds(session: &ClientSession) -> Result<(), Box<dyn Error>> {
     let asked = call(session, "test_mrtr_echo_state", json!({}));
     let unrelated = call(session, "test_mrtr_unrelated", json!({}));

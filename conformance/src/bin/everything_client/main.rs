@@ -21,7 +21,7 @@ use crate::assignment::Assignment;
 /// The time for the server to confirm the end of the session.
 const END: Duration = Duration::from_secs(2);
 
-// One thread: the suite starts forty of these programs at once.
+// One thread: the suite starts forty of these programs concurrently.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
     match run().await {

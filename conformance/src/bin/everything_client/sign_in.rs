@@ -9,7 +9,7 @@ use protomcp_oauth::{
 /// Nothing listens there: the redirect is read, and not followed.
 const REDIRECT_URI: &str = "http://localhost:3000/callback";
 
-/// Signs in at once.
+/// Signs in immediately.
 pub(crate) struct WillingUser;
 
 impl UserAgent for WillingUser {

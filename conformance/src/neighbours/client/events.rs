@@ -7,8 +7,7 @@ use super::{Client, Failure, Front, messages};
 use crate::neighbours::connection::{Connection, Head};
 
 impl Client {
-    /// Listens for messages that belong to no request, on a connection of its own. `ended` is notified when the stream
-    /// ends.
+    /// Listens for messages that belong to no request, on its own connection. `ended` is notified when the stream ends.
     ///
     /// # Errors
     /// If the server refuses.
@@ -34,7 +33,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends a request on a connection of its own; the response must be a stream of events.
+    /// Sends a request on its own connection; the response must be a stream of events.
     async fn open_events(&self, request: &[u8]) -> Result<(Connection, Head), Failure> {
         let mut connection = self.user.connect().await?;
         connection.write(request).await?;

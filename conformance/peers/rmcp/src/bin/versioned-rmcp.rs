@@ -53,7 +53,7 @@ fn note(text: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The version of this program. The link stays that of the file that was started, when another one has its name.
+/// The version of this program. The link stays the one of the file that was started, when another one has its name.
 fn version() -> Result<String, Box<dyn Error>> {
     let mut program = Vec::new();
     File::open("/proc/self/exe")?.read_to_end(&mut program)?;
