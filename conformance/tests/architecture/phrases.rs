@@ -9,8 +9,8 @@ use std::path::Path;
 use super::tokens::{Kind, Token, tokens};
 use super::{files, root};
 
-/// Text by others.
-const EXEMPT: &[&str] = &["proto", "crates/envelope/src/gen"];
+/// Text by others, and code that is generated from it.
+const EXEMPT: &[&str] = &["proto", "crates/bufmcp/src/gen", "crates/envelope/src/gen"];
 
 /// Kinds of files with prose.
 const WITH_PROSE: &[&str] = &["rs", "md", "py", "ts", "js", "mjs", "mts", "toml", "sh"];
