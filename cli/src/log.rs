@@ -59,7 +59,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// The flags of the log beside its level, and of colours.
+/// The flags of the log other than its level, and of colours.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct LogFlags {
     /// Format of the log on stderr
@@ -217,7 +217,7 @@ where
             SystemTime.format_time(&mut writer)?;
             writer.write_char(' ')?;
         }
-        // Lines of a tool are its own. In those of this program a server names its tools.
+        // Lines of a tool are its own. In lines of this program a server names its tools.
         if meta.target().starts_with("tool::") {
             let line = text.message + &text.fields;
             return match self.is_terminal {

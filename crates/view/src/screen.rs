@@ -11,7 +11,7 @@ pub struct Size {
     pub rows: u16,
 }
 
-/// Draws the view below the text of a terminal, which scrolls above it (ECMA-48; the sequences are those of every terminal
+/// Draws the view below the text of a terminal, which scrolls above it (ECMA-48; the sequences work in every terminal
 /// since the VT100). The cursor is hidden while the view is there.
 #[derive(Debug)]
 pub struct Screen {
