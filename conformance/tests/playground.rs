@@ -140,3 +140,25 @@ fn the_page_is_not_served_to_other_machines_in_plaintext() {
     assert_eq!(host.exit().code(), Some(2));
     host.stderr_with("0.0.0.0 can be reached from other machines");
 }
+
+#[test]
+fn a_command_and_a_url_have_a_page() {
+    let behind = Web::start("py/basics.py", &["--transport", "http"]);
+    let url = format!("http://localhost:{}/mcp", behind.port());
+    let python = peers().join("mcp/bin/python").to_string_lossy().into_owned();
+    for target in [&["--", &python, "server.py"][..], &[&url, "--header", "x-trace: 1"]] {
+        let sandbox = Sandbox::new();
+        sandbox.copy("dev/server.py");
+        let launch = sandbox.pmcp(&[&["playground", "--port", "0"], target].concat());
+        let mut web = Web::launch_until(sandbox, launch, "in the playground");
+        let log = web.process().stderr();
+        let (_, rest) = log.split_once("#token=").expect("it prints the URL");
+        let token = rest.split_whitespace().next().expect("the URL ends with its token");
+        web.carry("authorization", &format!("Bearer {token}"));
+        let tools = web.send("GET", "/api/tools", &[], "");
+        assert!(tools.status == 200 && tools.body.contains("\"name\""), "{target:?}: {}", tools.body);
+        let trace = web.send("GET", "/api/trace", &[], "").body;
+        assert!(trace.contains(r#""kind":"tools/list""#) && trace.contains(r#""from":"bridge""#), "{trace}");
+        assert!(trace.contains(r#""kind":"result""#), "{trace}");
+    }
+}

@@ -2,11 +2,9 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
-use protomcp_watch::Watch;
 
 use crate::args::file_flags::Served;
 use crate::args::options::Source;
@@ -50,7 +48,7 @@ the old one ends with its last call. A version that does not start changes nothi
 struct CommandFlags {
     /// Watch this file, or the source files below this directory: in addition to a tool file, instead of the files of a
     /// command; may be repeated [default: files that the command names, and source files below the current directory]
-    #[arg(long = "watch", value_name = "PATH", value_parser = PathBufValueParser::new().try_map(existing))]
+    #[arg(long = "watch", value_name = "PATH", value_parser = PathBufValueParser::new().try_map(watched_paths::existing))]
     watches: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -99,36 +97,17 @@ impl Dev {
         }
         of_file.as_ref().map_or(Served::Command, |file| Served::File(file.path())).check_watched(tool_flags)?;
         let limits = &self.serve.tool.limits;
-        let watches = watches(&flags.watches, &words, of_file.is_some(), self.serve.tool.watching.poll)?;
+        let poll = self.serve.tool.watching.poll;
+        let watches = watched_paths::of_command(&flags.watches, &words, of_file.is_some(), poll);
+        if watches.is_empty() {
+            return Err(Failure::usage(
+                "the command names no file, and the current directory is too large to watch: add --watch PATH",
+            ));
+        }
         let servers = Upstreams::of_command(words, flags.protocol.chosen(), flags.sessions, limits);
         let servers = servers.watching(watches, flags.policy.policy()).of_file(of_file);
         Ok(Source::Servers(Box::new(servers)))
     }
-}
-
-/// A path that can be watched.
-fn existing(path: PathBuf) -> Result<PathBuf, String> {
-    if path.exists() { Ok(path) } else { Err("it does not exist".to_owned()) }
-}
-
-/// The paths that are given, and the files of the command: if none is given, or if a tool file was named.
-fn watches(
-    given: &[PathBuf],
-    words: &[OsString],
-    is_file: bool,
-    poll: Option<Duration>,
-) -> Result<Vec<Watch>, Failure> {
-    let of_command = if given.is_empty() || is_file { Watch::command(words) } else { None };
-    let watches: Vec<_> = of_command.into_iter().chain(given.iter().map(Watch::path)).collect();
-    if watches.is_empty() {
-        return Err(Failure::usage(
-            "the command names no file, and the current directory is too large to watch: add --watch PATH",
-        ));
-    }
-    Ok(match poll {
-        Some(pause) => watches.into_iter().map(|watch| watch.poll_every(pause)).collect(),
-        None => watches,
-    })
 }
 
 #[cfg(test)]

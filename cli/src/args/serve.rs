@@ -1,16 +1,12 @@
 //! The flags of `pmcp run`, and those that it shares with `pmcp dev` and `pmcp record`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use protomcp_transport::lines::MAX_LINE;
 
-use crate::args::client::both;
 use crate::args::environment::variable;
 use crate::args::file_flags::Served;
 use crate::args::http::{Http, Protocols};
 use crate::args::options::{Endpoint, Options, Source, StdioOptions};
-use crate::args::shown_url::shown;
 use crate::args::tool::{FileServer, ToolFlags};
 use crate::args::upstream::UpstreamFlags;
 use crate::args::values::size;
@@ -66,12 +62,7 @@ pub(super) struct Serve {
 impl Run {
     /// Serves the server at a URL in the place of the tool file.
     pub(super) fn take_url(&mut self) -> Result<(), Failure> {
-        let is_url = |path: &PathBuf| path.to_str().is_some_and(|text| text.contains("://")) && !path.exists();
-        let Some(file) = self.serve.tool.file.take_if(|path| is_url(path)) else { return Ok(()) };
-        match self.upstream.serve_url(file.to_string_lossy().into_owned()) {
-            true => Ok(()),
-            false => Err(both(&shown(&file.to_string_lossy()))),
-        }
+        self.upstream.take_url(&mut self.serve.tool)
     }
 
     /// The options; `tool_flags` and `network_flags` are those flags on the command line.

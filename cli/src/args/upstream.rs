@@ -12,11 +12,11 @@ use protomcp_server::layer::tools::ToolPolicy;
 use protomcp_watch::Watch;
 
 use crate::args::choices::EraChoice;
-use crate::args::client::headers;
+use crate::args::client::{both, headers};
 use crate::args::client_certificate::ClientCertificate;
 use crate::args::oauth_client::{OAuthClientFlags, check_sign_in};
 use crate::args::shown_url::shown;
-use crate::args::tool::{LimitFlags, to_usize};
+use crate::args::tool::{LimitFlags, ToolFlags, to_usize};
 use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
 use crate::served_file::ServedFile;
@@ -174,13 +174,21 @@ impl UpstreamFlags {
         self.command = words;
     }
 
-    /// Serves the server at this URL, as if --upstream named it. False if a flag or a command names another.
-    pub(super) fn serve_url(&mut self, url: String) -> bool {
-        let is_free = !self.names_server();
-        if is_free {
-            self.upstream = Some(url);
+    /// The words of the command after `--`.
+    pub(super) fn command_words(&self) -> &[OsString] {
+        &self.command
+    }
+
+    /// Serves the server at a URL that stands in the place of the tool file, as if --upstream named it.
+    pub(super) fn take_url(&mut self, tool: &mut ToolFlags) -> Result<(), Failure> {
+        let is_url = |path: &PathBuf| path.to_str().is_some_and(|text| text.contains("://")) && !path.exists();
+        let Some(file) = tool.file.take_if(|path| is_url(path)) else { return Ok(()) };
+        let url = file.to_string_lossy().into_owned();
+        if self.names_server() {
+            return Err(both(&shown(&url)));
         }
-        is_free
+        self.upstream = Some(url);
+        Ok(())
     }
 
     /// The servers that the flags name; `None` if they name none. `variable` looks up the environment.

@@ -1,7 +1,11 @@
 //! The paths that `--watch` and the setting `watch` name.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{PathBuf, absolute};
+use std::time::Duration;
+
+use protomcp_watch::Watch;
 
 use crate::exit::Failure;
 
@@ -20,6 +24,21 @@ pub(super) fn distinct(given: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
         )));
     }
     Ok(paths)
+}
+
+/// A path that can be watched.
+pub(super) fn existing(path: PathBuf) -> Result<PathBuf, String> {
+    if path.exists() { Ok(path) } else { Err("it does not exist".to_owned()) }
+}
+
+/// The paths that are given, and the files of the command: if none is given, or if the command serves a file that was named.
+pub(super) fn of_command(given: &[PathBuf], words: &[OsString], is_file: bool, poll: Option<Duration>) -> Vec<Watch> {
+    let of_command = if given.is_empty() || is_file { Watch::command(words) } else { None };
+    let watches = of_command.into_iter().chain(given.iter().map(Watch::path));
+    match poll {
+        Some(pause) => watches.map(|watch| watch.poll_every(pause)).collect(),
+        None => watches.collect(),
+    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,9 @@ use protomcp_client::{Command, CommandTransport};
 use protomcp_gateway::{Builder, Era, Gateway, GatewayError, Upstream};
 use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
+use protomcp_transport::Direction;
 use protomcp_transport::boxed::Boxed;
+use protomcp_types::Message;
 
 use crate::advice::with_advice;
 use crate::args::upstream::Upstreams;
@@ -54,9 +56,30 @@ pub(super) async fn open(
     signals: &mut Signals,
 ) -> Result<Gateway, Failure> {
     let misnamed = Misnamed::default();
+    let builder = builder(servers, remote, &misnamed, |upstream| upstream)?;
+    opened(era.into_iter().fold(builder, Builder::first_era), servers, &misnamed, signals).await
+}
+
+/// Like [`open`], and shows `see` the messages to and from the servers.
+pub(super) async fn open_shown(
+    servers: &Upstreams,
+    remote: &ProtoRemote,
+    see: impl Fn(Direction, &Message) + Clone + Send + Sync + 'static,
+    signals: &mut Signals,
+) -> Result<Gateway, Failure> {
+    let misnamed = Misnamed::default();
+    let builder = builder(servers, remote, &misnamed, |upstream| upstream.observe(see.clone()))?;
+    opened(builder, servers, &misnamed, signals).await
+}
+
+async fn opened(
+    builder: Builder,
+    servers: &Upstreams,
+    misnamed: &Misnamed,
+    signals: &mut Signals,
+) -> Result<Gateway, Failure> {
     tracing::info!("connecting to {}", servers.names());
-    let builder = builder(servers, remote, &misnamed)?;
-    let mut opening = pin!(era.into_iter().fold(builder, Builder::first_era).open());
+    let mut opening = pin!(builder.open());
     let mut waiting = pin!(async {
         tokio::time::sleep(SLOW).await;
         if let Some(file) = &servers.file {
@@ -134,8 +157,13 @@ fn is_found(command: &StdioCommand) -> bool {
     }
 }
 
-/// The gateway to the servers. Several have prefixes.
-fn builder(servers: &Upstreams, remote: &ProtoRemote, misnamed: &Misnamed) -> Result<Builder, Failure> {
+/// The gateway to the servers, each of them after a last change. Several have prefixes.
+fn builder(
+    servers: &Upstreams,
+    remote: &ProtoRemote,
+    misnamed: &Misnamed,
+    change: impl Fn(Upstream) -> Upstream,
+) -> Result<Builder, Failure> {
     let remote = remote.clone().tls(servers.tls.clone());
     let mut gateway = Gateway::builder("protomcp", env!("CARGO_PKG_VERSION"))
         .limits(servers.limits)
@@ -174,6 +202,7 @@ fn builder(servers: &Upstreams, remote: &ProtoRemote, misnamed: &Misnamed) -> Re
             None => upstream,
         };
         let upstream = servers.watches.iter().cloned().fold(upstream.sharing(servers.sharing(entry)), Upstream::watch);
+        let upstream = change(upstream);
         gateway = gateway.upstream(if is_single { upstream } else { upstream.prefix(entry.prefix()) });
     }
     Ok(gateway)

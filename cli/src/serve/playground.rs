@@ -9,7 +9,9 @@ use protomcp_server::{Server, Service};
 use tokio::net::TcpListener;
 use tokio::runtime;
 
+use crate::args::options::Source;
 use crate::args::playground::PlaygroundOptions;
+use crate::args::upstream_config::Entry;
 use crate::exit::{self, Failure};
 use crate::log;
 use crate::serve::binary::Terms;
@@ -41,25 +43,33 @@ async fn serve(options: PlaygroundOptions) -> Result<(), Failure> {
     log::start(options.tool.log_level, options.tool.log);
     let mut signals = Signals::new()?;
     let front = Front::open(&options, token, journal.clone()).await?;
-    let PlaygroundOptions { path, servers, tool, .. } = options;
-    let served = format!("{} in the playground", path.display());
-    let Some(servers) = servers else {
-        let (bridge, starting) = tool.bridge(&path, true).tap(journal.tap()).launch();
-        let server = bridge.server();
-        let run = prepare((bridge, starting), signals, served);
-        let handle = run.handle();
-        let (service, serving) = front.serve(server, Reload::new(move || handle.reload()))?;
-        let run = run.on_drain(move || journal.close()).on_stopped(move || service.shut_down());
-        return run.serve(serving).await.map_err(|error| failure(&error));
-    };
-    gateway::note(&servers);
-    gateway::check(&servers)?;
-    let remote = front.terms.remote(servers.limits.timeout);
-    let gateway = gateway::open(&servers, &remote, None, &mut signals).await?;
-    let reloaded = gateway.clone();
-    let (_, serving) = front.serve(gateway::server(&gateway, &servers), Reload::new(move || reloaded.reload()))?;
-    tracing::info!("serving {served}");
-    gateway::serve(gateway, serving, signals, move || journal.close()).await.map_err(Failure::failed)
+    let PlaygroundOptions { source, tool, .. } = options;
+    match source {
+        Source::File { path, watch } => {
+            let served = format!("{} in the playground", path.display());
+            let (bridge, starting) = tool.bridge(&path, watch).tap(journal.tap()).launch();
+            let server = bridge.server();
+            let run = prepare((bridge, starting), signals, served);
+            let handle = run.handle();
+            let (service, serving) = front.serve(server, Reload::new(move || handle.reload()))?;
+            let run = run.on_drain(move || journal.close()).on_stopped(move || service.shut_down());
+            run.serve(serving).await.map_err(|error| failure(&error))
+        }
+        Source::Servers(servers) => {
+            gateway::note(&servers);
+            gateway::check(&servers)?;
+            if servers.watches.is_empty() && servers.entries.iter().any(Entry::is_command) {
+                tracing::info!("no file is watched; --watch PATH starts the server again when it changes");
+            }
+            let remote = front.terms.remote(servers.limits.timeout);
+            let gateway = gateway::open_shown(&servers, &remote, journal.messages(), &mut signals).await?;
+            let reloaded = gateway.clone();
+            let server = gateway::server(&gateway, &servers);
+            let (_, serving) = front.serve(server, Reload::new(move || reloaded.reload()))?;
+            tracing::info!("serving {} in the playground", servers.names());
+            gateway::serve(gateway, serving, signals, move || journal.close()).await.map_err(Failure::failed)
+        }
+    }
 }
 
 /// The sockets and the secret, before there is anything to serve.

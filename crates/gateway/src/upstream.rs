@@ -9,6 +9,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use protomcp_client::Mode;
 use protomcp_transport::boxed::Boxed;
+use protomcp_transport::{Direction, Observed};
+use protomcp_types::Message;
 use protomcp_watch::Watch;
 
 /// The reason why a connection cannot be made.
@@ -121,6 +123,18 @@ impl Upstream {
         self
     }
 
+    /// Shows each message of its sessions, such as for a trace: those from the server as received. `see` runs where the
+    /// messages are read and sent, so it must neither wait nor panic.
+    #[must_use]
+    pub fn observe(mut self, see: impl Fn(Direction, &Message) + Clone + Send + Sync + 'static) -> Self {
+        let connector = self.connector;
+        self.connector = Arc::new(move || {
+            let (opening, see) = (connector(), see.clone());
+            async move { Ok(Boxed::new(Observed::new(opening.await?, see))) }.boxed()
+        });
+        self
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -170,5 +184,43 @@ impl fmt::Debug for Upstream {
             .field("mode", &self.mode)
             .field("watches", &self.watches)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use protomcp_transport::{Sink, Source, Transport, memory};
+    use protomcp_types::Params;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_messages_of_a_session_are_shown_once() {
+        let (ours, theirs) = memory::pair();
+        let waiting = Mutex::new(Some(ours));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let upstream = Upstream::new("files", move || {
+            let ours = waiting.lock().unwrap().take();
+            async move { Ok(Boxed::new(ours.ok_or("there is one session")?)) }
+        });
+        let shown = Arc::clone(&seen);
+        let upstream = upstream.observe(move |direction, message| {
+            shown.lock().unwrap().push((direction, message.to_text()));
+        });
+        let (mut source, mut sink) = upstream.connect().await.unwrap().split();
+        let (_their_source, mut their_sink) = theirs.split();
+        let ping = |id: i32| Message::request(id, "ping", Params::default());
+        sink.send(ping(1), None).unwrap();
+        their_sink.send(ping(2), None).unwrap();
+        their_sink.flush().await.unwrap();
+        assert!(source.next().await.unwrap().is_some());
+        let seen = seen.lock().unwrap();
+        assert_eq!(
+            seen.iter().map(|(direction, _)| *direction).collect::<Vec<_>>(),
+            [Direction::Sent, Direction::Received]
+        );
+        assert!(seen[1].1.contains("\"id\":2"), "{seen:?}");
     }
 }

@@ -7,6 +7,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use protomcp_link::{Passing, Side, Tap};
+use protomcp_transport::Direction;
+use protomcp_types::Message;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -50,11 +52,18 @@ impl Journal {
         Tap::new(move |passing| journal.message(passing))
     }
 
+    /// A function that records the messages of MCP to and from a server behind this one, each in one direction: those that
+    /// are sent come from the bridge. Of each one the first 64 KiB are kept.
+    #[must_use]
+    pub fn messages(&self) -> impl Fn(Direction, &Message) + Clone + Send + Sync + use<> {
+        let journal = self.clone();
+        move |direction, message| journal.upstream(direction, message)
+    }
+
     /// Records a line of the log.
     pub fn log(&self, line: &str) {
         let line = line.trim_end();
-        let end = (0..=MAX_LINE.min(line.len())).rev().find(|end| line.is_char_boundary(*end)).unwrap_or(0);
-        self.push("log", &json!({"line": &line[..end]}));
+        self.push("log", &json!({"line": beginning(line, MAX_LINE)}));
     }
 
     /// Records that the user has asked for a reload.
@@ -84,6 +93,27 @@ impl Journal {
                 "id": passing.request_id(),
                 "size": frame.len(),
                 "frame": STANDARD.encode(kept),
+            }),
+        );
+    }
+
+    fn upstream(&self, direction: Direction, message: &Message) {
+        let text = message.to_text();
+        let (kind, id) = match message {
+            Message::Request(request) => (&*request.method, Some(&request.id)),
+            Message::Notification(notification) => (&*notification.method, None),
+            Message::Response(response) => {
+                (if response.outcome.is_ok() { "result" } else { "error" }, response.id.as_ref())
+            }
+        };
+        self.push(
+            "trace",
+            &json!({
+                "from": if direction == Direction::Sent { "bridge" } else { "tool" },
+                "kind": kind,
+                "id": id.map_or_else(String::new, |id| id.to_raw().to_string()),
+                "size": text.len(),
+                "text": beginning(&text, MAX_MESSAGE),
             }),
         );
     }
@@ -124,6 +154,12 @@ impl Journal {
     }
 }
 
+/// The first bytes of a text, to the end of a character.
+fn beginning(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    &text[..end]
+}
+
 /// Reads the events as they come.
 #[derive(Debug)]
 pub(crate) struct Reader {
@@ -160,6 +196,8 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use protomcp_types::Params;
+
     use super::*;
 
     #[tokio::test]
@@ -190,6 +228,22 @@ mod tests {
         let text = String::from_utf8_lossy(&piece);
         let first = text.lines().next().and_then(|line| line.strip_prefix("data: ")).unwrap();
         assert_eq!(serde_json::from_str::<Value>(first).unwrap(), json!({"type": "lost", "data": 5}));
+    }
+
+    #[test]
+    fn messages_of_a_server_behind_are_recorded() {
+        let journal = Journal::default();
+        let see = journal.messages();
+        see(Direction::Sent, &Message::request(7, "ping", Params::default()));
+        see(Direction::Received, &Message::notification("x".repeat(MAX_MESSAGE), Params::default()));
+        let all: Value = serde_json::from_str(&journal.all()).unwrap();
+        let first = &all[0]["data"];
+        assert_eq!((&first["from"], &first["kind"], &first["id"]), (&json!("bridge"), &json!("ping"), &json!("7")));
+        assert_eq!(first["text"], r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);
+        let second = &all[1]["data"];
+        assert_eq!((&second["from"], &second["id"]), (&json!("tool"), &json!("")));
+        assert_eq!(second["text"].as_str().map(str::len), Some(MAX_MESSAGE));
+        assert!(second["size"].as_u64() > Some(MAX_MESSAGE as u64));
     }
 
     #[test]
