@@ -4,6 +4,7 @@ mod binary;
 mod calls;
 mod console;
 mod gateway;
+mod host_views;
 mod http;
 mod issued_tokens;
 mod keyboard;

@@ -89,6 +89,9 @@ fn a_request_without_the_token_gets_nothing() {
         ("POST", "/api/call"),
         ("POST", "/api/resource/read"),
         ("POST", "/api/prompt/get"),
+        ("POST", "/api/export"),
+        ("GET", "/api/hosts"),
+        ("POST", "/api/host-view"),
         ("GET", "/ws"),
     ];
     for (method, path) in paths {
@@ -161,4 +164,38 @@ fn a_command_and_a_url_have_a_page() {
         assert!(trace.contains(r#""kind":"tools/list""#) && trace.contains(r#""from":"bridge""#), "{trace}");
         assert!(trace.contains(r#""kind":"result""#), "{trace}");
     }
+}
+
+#[test]
+fn messages_are_exported_without_their_secrets() {
+    let (mut web, url) = playground("py/basics.py", "installed");
+    let token = url.split_once("#token=").expect("the token is in the fragment").1;
+    web.carry("authorization", &format!("Bearer {token}"));
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"password":"sesame!!"}}}"#;
+    let entries = format!(r#"[{{"at":5,"from":"client","message":{call}}}]"#);
+    let export = |web: &Web, form: &str| {
+        let body = format!(r#"{{"form":"{form}","entries":{entries}}}"#);
+        let reply = web.send("POST", "/api/export", &[], &body);
+        assert_eq!(reply.status, 200, "{}", reply.body);
+        reply.json()["text"].as_str().expect("a text").to_owned()
+    };
+    let trace = export(&web, "trace");
+    assert!(trace.starts_with(r#"{"trace":"mcp","version":2"#) && !trace.contains("sesame"), "{trace}");
+    assert!(export(&web, "scenario").contains("steps:"));
+    let broken = web.send("POST", "/api/export", &[], r#"{"form":"picture","entries":[]}"#);
+    assert_eq!(broken.status, 400, "{}", broken.body);
+}
+
+#[test]
+fn tools_are_shown_as_a_host_sees_them() {
+    let (mut web, url) = playground("py/basics.py", "installed");
+    let token = url.split_once("#token=").expect("the token is in the fragment").1;
+    web.carry("authorization", &format!("Bearer {token}"));
+    let hosts = web.send("GET", "/api/hosts", &[], "").json();
+    let hosts = hosts.as_array().expect("a list");
+    assert!(hosts.iter().any(|host| host["id"] == "cursor" && host["label"] == "Cursor"), "{hosts:?}");
+    let body = r#"{"host":"anthropic","tools":[{"name":"group.get","inputSchema":{"type":"object"}}]}"#;
+    let view = web.send("POST", "/api/host-view", &[], body).json();
+    assert_eq!(view["tools"][0]["name"], "group_get", "{view}");
+    assert_eq!(view["report"]["findings"][0]["tool"], "group.get", "{view}");
 }

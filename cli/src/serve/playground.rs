@@ -16,6 +16,7 @@ use crate::exit::{self, Failure};
 use crate::log;
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
+use crate::serve::host_views;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::run::{Signals, failure, prepare};
 use crate::serve::{LAST_TASKS, joined};
@@ -112,7 +113,7 @@ impl Front {
         let server = self.terms.json(server);
         let calls = Calls::new(server.clone()).with_timeout(self.call_timeout);
         let service = StreamableHttp::new(server, self.access);
-        let page = Playground::new(service.clone(), calls, self.journal, reload);
+        let page = Playground::new(service.clone(), calls, self.journal, reload, host_views::all("protomcp"));
         tracing::info!("listening on {}/mcp", self.origin);
         let url = self.token.url(&self.origin);
         if tracing::enabled!(tracing::Level::INFO) {

@@ -8,6 +8,7 @@ use protomcp_http::{Body, BoxBody, Protocol, Responding};
 
 use crate::body::{Events, Whole};
 use crate::calls::Calls;
+use crate::host_views::HostViews;
 use crate::journal::Journal;
 use crate::requests::{Answer, Requests, error};
 use crate::service::Reload;
@@ -22,8 +23,8 @@ pub(crate) struct Api {
 }
 
 impl Api {
-    pub(crate) fn new(calls: Calls, journal: Journal, reload: Reload) -> Self {
-        let requests = Arc::new(Requests::new(calls.clone(), journal.clone()));
+    pub(crate) fn new(calls: Calls, journal: Journal, reload: Reload, hosts: HostViews) -> Self {
+        let requests = Arc::new(Requests::new(calls.clone(), journal.clone(), hosts));
         let sockets = Sockets::new(calls, journal.clone());
         Self { journal, reload, requests, sockets }
     }

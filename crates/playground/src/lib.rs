@@ -4,6 +4,8 @@ mod api;
 mod assets;
 mod body;
 mod calls;
+mod export;
+mod host_views;
 mod journal;
 mod requests;
 mod ring;
@@ -12,6 +14,7 @@ mod token;
 mod websocket;
 
 pub use calls::Calls;
+pub use host_views::HostViews;
 pub use journal::Journal;
 pub use service::{Playground, Reload};
 pub use token::{NoToken, Token};

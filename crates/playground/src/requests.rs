@@ -10,9 +10,12 @@ use protomcp_types::{JsonObject, null_as_default, without_byte_order_mark};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_json::value::RawValue;
 use tokio::sync::Semaphore;
 
 use crate::calls::Calls;
+use crate::export::{Export, MAX_EXPORT};
+use crate::host_views::HostViews;
 use crate::journal::Journal;
 
 /// The most bytes of a body.
@@ -22,11 +25,13 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// The most requests at once.
 const MAX_REQUESTS: usize = 32;
 
-/// Answers `/api/tools`, `/api/resources`, `/api/prompts`, `/api/call`, `/api/resource/read` and `/api/prompt/get`.
+/// Answers `/api/tools`, `/api/resources`, `/api/prompts`, `/api/call`, `/api/resource/read`, `/api/prompt/get`,
+/// `/api/export`, `/api/hosts` and `/api/host-view`.
 #[derive(Debug)]
 pub(crate) struct Requests {
     calls: Calls,
     journal: Journal,
+    hosts: HostViews,
     places: Semaphore,
 }
 
@@ -46,6 +51,12 @@ struct Read {
 }
 
 #[derive(Deserialize)]
+struct HostView {
+    host: String,
+    tools: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
 struct Prompt {
     name: String,
     #[serde(default, deserialize_with = "null_as_default")]
@@ -53,15 +64,17 @@ struct Prompt {
 }
 
 impl Requests {
-    pub(crate) fn new(calls: Calls, journal: Journal) -> Self {
-        Self { calls, journal, places: Semaphore::new(MAX_REQUESTS) }
+    pub(crate) fn new(calls: Calls, journal: Journal, hosts: HostViews) -> Self {
+        Self { calls, journal, hosts, places: Semaphore::new(MAX_REQUESTS) }
     }
 
     /// The method of a path; `None` if the path is not one of these.
     pub(crate) fn method(path: &str) -> Option<Method> {
         match path {
-            "/api/tools" | "/api/resources" | "/api/prompts" => Some(Method::GET),
-            "/api/call" | "/api/resource/read" | "/api/prompt/get" => Some(Method::POST),
+            "/api/tools" | "/api/resources" | "/api/prompts" | "/api/hosts" => Some(Method::GET),
+            "/api/call" | "/api/resource/read" | "/api/prompt/get" | "/api/export" | "/api/host-view" => {
+                Some(Method::POST)
+            }
             _ => None,
         }
     }
@@ -85,30 +98,39 @@ impl Requests {
             "/api/tools" => self.calls.tools().await.and_then(|items| array(&items)),
             "/api/resources" => self.calls.resources().await.and_then(|items| array(&items)),
             "/api/prompts" => self.calls.prompts().await.and_then(|items| array(&items)),
+            "/api/hosts" => Ok(self.hosts.list()),
+            "/api/host-view" => {
+                let HostView { host, tools } = read(body, MAX_BODY).await?;
+                self.hosts.view(host, tools.get().to_owned()).await
+            }
+            "/api/export" => {
+                let export: Export = read(body, MAX_EXPORT).await?;
+                tokio::task::spawn_blocking(|| export.answer()).await.map_err(|error| error.to_string())
+            }
             "/api/call" => {
-                let Call { name, args } = read(body).await?;
+                let Call { name, args } = read(body, MAX_BODY).await?;
                 self.calls.call(name, &args, &self.journal).await
             }
             "/api/resource/read" => {
-                let Read { uri } = read(body).await?;
+                let Read { uri } = read(body, MAX_BODY).await?;
                 self.calls.read(uri).await
             }
             _ => {
-                let Prompt { name, arguments } = read(body).await?;
+                let Prompt { name, arguments } = read(body, MAX_BODY).await?;
                 self.calls.prompt(name, &arguments).await
             }
         })
     }
 }
 
-/// Reads a body.
-async fn read<T: DeserializeOwned>(body: BoxBody) -> Result<T, Answer> {
-    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, MAX_BODY).collect()).await;
+/// Reads a body of at most this many bytes.
+async fn read<T: DeserializeOwned>(body: BoxBody, most: usize) -> Result<T, Answer> {
+    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, most).collect()).await;
     let late = |_| error(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
     let body: Bytes = match collected.map_err(late)? {
         Ok(body) => body.to_bytes(),
         Err(why) if why.is::<http_body_util::LengthLimitError>() => {
-            return Err(error(StatusCode::PAYLOAD_TOO_LARGE, &format!("a body has at most {MAX_BODY} bytes")));
+            return Err(error(StatusCode::PAYLOAD_TOO_LARGE, &format!("the body has at most {most} bytes")));
         }
         Err(why) => return Err(error(StatusCode::BAD_REQUEST, &format!("the body did not arrive: {why}"))),
     };

@@ -15,6 +15,7 @@ use tower_service::Service;
 use crate::api::Api;
 use crate::assets;
 use crate::calls::Calls;
+use crate::host_views::HostViews;
 use crate::journal::Journal;
 
 /// Reloads the tools.
@@ -45,11 +46,11 @@ impl fmt::Debug for Reload {
 pub struct Playground(Routes);
 
 impl Playground {
-    /// A page for a server, which `calls` reach as well. The configuration of `service` decides about the requests that are let in: it should require the
-    /// [`Token`](crate::Token) of the page.
+    /// A page for a server, which `calls` reach as well. The configuration of `service` decides about the requests that are
+    /// let in: it should require the [`Token`](crate::Token) of the page. The page shows the tools as `hosts` see them.
     #[must_use]
-    pub fn new(service: StreamableHttp, calls: Calls, journal: Journal, reload: Reload) -> Self {
-        Self(Routes::new(service).with_protocol(Api::new(calls, journal, reload)))
+    pub fn new(service: StreamableHttp, calls: Calls, journal: Journal, reload: Reload, hosts: HostViews) -> Self {
+        Self(Routes::new(service).with_protocol(Api::new(calls, journal, reload, hosts)))
     }
 
     /// Answers one request. The files of the page are the same for everyone and need no token; everything else is answered
