@@ -171,7 +171,8 @@ fn messages_are_exported_without_their_secrets() {
     let (mut web, url) = playground("py/basics.py", "installed");
     let token = url.split_once("#token=").expect("the token is in the fragment").1;
     web.carry("authorization", &format!("Bearer {token}"));
-    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"password":"sesame!!"}}}"#;
+    let call =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"password":"sesame!!"}}}"#;
     let entries = format!(r#"[{{"at":5,"from":"client","message":{call}}}]"#);
     let export = |web: &Web, form: &str| {
         let body = format!(r#"{{"form":"{form}","entries":{entries}}}"#);

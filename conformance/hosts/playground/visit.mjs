@@ -257,7 +257,10 @@ await withPage(process.env.BROWSER, async (page) => {
       await page.locator(".trace-detail").getByText("call_result").first().waitFor();
       const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
       const lines = (await readFile(await download.path(), "utf8")).trim().split("\n").map((line) => JSON.parse(line));
-      assert.deepEqual([...new Set(lines.map(({ wire }) => wire))], ["tool"]);
+      const [header, ...exported] = lines;
+      assert.deepEqual([header.trace, header.version], ["mcp", 2]);
+      assert.deepEqual([...new Set(exported.map(({ wire }) => wire))], ["tool"]);
+      assert.equal(typeof exported.find(({ message }) => message.call_tool).message.call_tool.arguments_json, "string");
       await search.fill("");
       await page.getByLabel("Wire").selectOption("Both wires");
       await list.press("Escape");

@@ -4,6 +4,8 @@ import { button, h } from "./dom.js";
 
 const MIME_TYPE = "text/html;profile=mcp-app";
 const REVISION = "2026-01-26";
+/** The permissions that an app can declare, with their names in a permissions policy. @type {Record<string, string>} */
+const PERMISSIONS = { camera: "camera", microphone: "microphone", geolocation: "geolocation", clipboardWrite: "clipboard-write" };
 
 /** The URI of the page of a tool, if it has one. @param {any} tool @returns {string | undefined} */
 export function pageOf(tool) {
@@ -30,11 +32,12 @@ function mayBeCalledByApps(tool) {
  * @returns {{element: any, input: (value: any) => void, result: (result: any) => void, cancelled: (reason: string) => void, close: () => void}}
  */
 export function showApp(tool, host) {
-  const frame = h("iframe", { class: "app", title: `App of ${tool.name}`, src: "/app-frame.html" });
+  const frame = h("iframe", { class: "app", title: `App of ${tool.name}` });
   frame.setAttribute("sandbox", "allow-scripts allow-forms");
   const notes = h("div", { class: "notes", role: "status" });
   const element = h("div", { class: "app-view" }, frame, notes);
   /** @type {any[] | null} */ let waiting = [];
+  /** The document of the app, once it is read. @type {any} */ let app = null;
   const post = (/** @type {any} */ message) => frame.contentWindow?.postMessage({ jsonrpc: "2.0", ...message }, "*");
   const tell = (/** @type {string} */ method, /** @type {any} */ params) => {
     if (waiting) waiting.push({ method, params });
@@ -47,7 +50,10 @@ export function showApp(tool, host) {
     "ui/initialize": () => ({
       protocolVersion: REVISION,
       hostInfo: { name: "pmcp-playground", version: "1" },
-      hostCapabilities: { openLinks: {}, serverTools: {}, serverResources: {}, logging: {} },
+      hostCapabilities: {
+        openLinks: {}, serverTools: {}, serverResources: {}, logging: {},
+        sandbox: { permissions: app?.permissions ?? {}, csp: app?.csp ?? {} },
+      },
       hostContext: {
         toolInfo: { tool },
         theme: document.documentElement.dataset.theme,
@@ -83,7 +89,9 @@ export function showApp(tool, host) {
   };
   /** @type {Record<string, (params: any) => void>} */
   const notifications = {
-    "ui/notifications/sandbox-proxy-ready": () => load().catch((error) => note(`The app cannot be shown: ${error.message}`)),
+    "ui/notifications/sandbox-proxy-ready": () => {
+      if (app) post({ method: "ui/notifications/sandbox-resource-ready", params: { html: app.html, allow: app.allow } });
+    },
     "ui/notifications/initialized": () => {
       for (const message of waiting ?? []) post(message);
       waiting = null;
@@ -99,7 +107,14 @@ export function showApp(tool, host) {
     const page = contents.find((/** @type {any} */ content) => content.mimeType === MIME_TYPE) ?? contents[0];
     if (page?.mimeType !== MIME_TYPE) throw new Error(`${pageOf(tool)} is of type ${page?.mimeType}`);
     const html = page.text ?? new TextDecoder().decode(Uint8Array.from(atob(page.blob), (c) => c.charCodeAt(0)));
-    post({ method: "ui/notifications/sandbox-resource-ready", params: { html: withPolicy(html, page._meta?.ui?.csp) } });
+    const { csp, permissions } = page._meta?.ui ?? {};
+    const granted = Object.keys(PERMISSIONS).filter((name) => permissions?.[name] && typeof permissions[name] === "object");
+    const allow = granted.map((name) => `${PERMISSIONS[name]} *`).join("; ");
+    app = { html: withPolicy(html, csp), csp, allow, permissions: Object.fromEntries(granted.map((name) => [name, {}])) };
+    if (granted.length) note(`The app may ask for: ${granted.join(", ")}.`);
+    // Permissions count for what is loaded after them.
+    frame.allow = allow;
+    frame.src = "/app-frame.html";
   }
 
   /** @param {MessageEvent} event */
@@ -118,6 +133,7 @@ export function showApp(tool, host) {
   }
 
   addEventListener("message", receive);
+  load().catch((error) => note(`The app cannot be shown: ${error.message}`));
   const close = () => {
     removeEventListener("message", receive);
     element.remove();

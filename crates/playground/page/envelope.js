@@ -11,26 +11,30 @@ const text = new TextDecoder();
  *
  * @param {Uint8Array} frame which may have been cut
  * @param {Table} table
+ * @param {boolean} [isPlain] as in the file of `pmcp record`: JSON in texts is text, and bytes are their number
  * @returns {any}
  */
-export function readFrame(frame, table) {
+export function readFrame(frame, table, isPlain = false) {
   if (frame.length < 4) return {};
   const length = new DataView(frame.buffer, frame.byteOffset).getUint32(0);
   const end = Math.min(4 + length, frame.length);
-  const message = readMessage(frame.subarray(4, end), "Envelope", table);
-  if (frame.length > end) message.payload = text.decode(frame.subarray(end));
+  const message = readMessage(frame.subarray(4, end), "Envelope", { table, isPlain });
+  if (frame.length > end && isPlain) Object.assign(message.raw_header ?? message, { payload: { bytes: frame.length - end } });
+  else if (frame.length > end) message.payload = text.decode(frame.subarray(end));
   return message;
 }
 
-/** @param {Uint8Array} bytes @param {string} name @param {Table} table @returns {any} */
-function readMessage(bytes, name, table) {
+/** @typedef {{table: Table, isPlain: boolean}} Reading */
+
+/** @param {Uint8Array} bytes @param {string} name @param {Reading} how @returns {any} */
+function readMessage(bytes, name, how) {
   const message = /** @type {Record<string, any>} */ ({});
   const input = { bytes, place: 0 };
   while (input.place < bytes.length) {
     const key = Number(varint(input));
-    const [field, type] = table[name]?.[key >>> 3] ?? [`field ${key >>> 3}`, "bytes"];
+    const [field, type] = how.table[name]?.[key >>> 3] ?? [`field ${key >>> 3}`, "bytes"];
     const kind = type.replace("[]", "");
-    const values = read(input, key & 7, kind, field, table);
+    const values = read(input, key & 7, kind, field, how);
     if (values === undefined) break;
     if (type.endsWith("[]")) (message[field] ??= []).push(...values);
     else message[field] = values[0];
@@ -38,8 +42,8 @@ function readMessage(bytes, name, table) {
   return message;
 }
 
-/** @param {{bytes: Uint8Array, place: number}} input @param {number} wire @param {string} kind @param {string} field @param {Table} table @returns {any[] | undefined} */
-function read(input, wire, kind, field, table) {
+/** @param {{bytes: Uint8Array, place: number}} input @param {number} wire @param {string} kind @param {string} field @param {Reading} how @returns {any[] | undefined} */
+function read(input, wire, kind, field, how) {
   switch (wire) {
     case 0: return [scalar(varint(input), kind)];
     case 1: case 5: {
@@ -54,9 +58,9 @@ function read(input, wire, kind, field, table) {
       const part = input.bytes.subarray(input.place, input.place + length);
       const isCut = part.length < length;
       input.place += length;
-      if (kind === "string") return [string(part, field, isCut)];
-      if (kind === "bytes") return [`${length} bytes`];
-      if (table[kind]) return [readMessage(part, kind, table)];
+      if (kind === "string") return [string(part, field, isCut, how)];
+      if (kind === "bytes") return [how.isPlain ? { bytes: length } : `${length} bytes`];
+      if (how.table[kind]) return [readMessage(part, kind, how)];
       const packed = { bytes: part, place: 0 };
       const values = [];
       while (packed.place < part.length) values.push(scalar(varint(packed), kind));
@@ -66,11 +70,11 @@ function read(input, wire, kind, field, table) {
   }
 }
 
-/** @param {Uint8Array} bytes @param {string} field @param {boolean} isCut */
-function string(bytes, field, isCut) {
+/** @param {Uint8Array} bytes @param {string} field @param {boolean} isCut @param {Reading} how */
+function string(bytes, field, isCut, { isPlain }) {
   const found = text.decode(bytes);
   if (isCut) return `${found}… (cut)`;
-  if (!field.endsWith("_json") || found === "") return found;
+  if (isPlain || !field.endsWith("_json") || found === "") return found;
   try {
     return parse(found);
   } catch {

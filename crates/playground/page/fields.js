@@ -76,10 +76,29 @@ export function numberControl(schema, { label }, kind) {
   return { element: field, field, read, write: (value) => void (field.value = format(value, 0)) };
 }
 
+/** A time with its zone (RFC 3339), entered as a time of this machine. @param {any} schema @param {Place} place @returns {Control} */
+function momentControl(schema, { label }) {
+  const field = h("input", { type: "datetime-local", step: "0.001", "aria-label": label });
+  const write = (/** @type {any} */ value) => {
+    const moment = new Date(value);
+    if (typeof value !== "string" || Number.isNaN(moment.getTime())) throw new Invalid(field, `${label}: ${format(value, 0)} is not a time`);
+    const local = new Date(moment.getTime() - moment.getTimezoneOffset() * 60_000);
+    field.value = local.toISOString().slice(0, 23);
+  };
+  const read = () => {
+    if (!field.value) throw new Invalid(field, `${label} is missing`);
+    return new Date(field.value).toISOString();
+  };
+  if (typeof schema.default === "string" && !Number.isNaN(Date.parse(schema.default))) write(schema.default);
+  return { element: field, field, read, write };
+}
+
 const INPUT_TYPES = /** @type {Record<string, string>} */ ({ date: "date", time: "time", email: "email", uri: "url" });
 
 /** @param {any} schema @param {Place} place @returns {Control} */
-export function stringControl(schema, { label, complete }) {
+export function stringControl(schema, place) {
+  const { label, complete } = place;
+  if (schema.format === "date-time" && !complete) return momentControl(schema, place);
   const type = INPUT_TYPES[schema.format];
   const list = complete && h("datalist", { id: newId() });
   const field = type || complete
@@ -90,9 +109,10 @@ export function stringControl(schema, { label, complete }) {
     suggest(field, list, /** @type {any} */ (complete));
   }
   if (typeof schema.default === "string") field.value = schema.default;
-  const isBinary = schema.contentEncoding === "base64" || schema.format === "byte";
+  const isBinary = schema.contentEncoding === "base64" || /^(byte|binary|base64)$/.test(schema.format);
   const file = isBinary && h("input", {
     type: "file",
+    accept: schema.contentMediaType,
     "aria-label": `File for ${label}`,
     onchange: async () => {
       const bytes = new Uint8Array(await file.files[0].arrayBuffer());

@@ -4,9 +4,12 @@ import { button, h, newId } from "./dom.js";
 import { booleanControl, choiceControl, Invalid, jsonControl, numberControl, same, stringControl } from "./fields.js";
 import { format, parse } from "./json.js";
 import { limits, shape } from "./schema.js";
+import { faults } from "./validate.js";
 
 /** The levels of a form; deeper values are entered as JSON. */
 const MAX_DEPTH = 8;
+/** The pause before values are compared with the schema, in milliseconds. */
+const CHECK_PAUSE = 200;
 
 /** @typedef {import("./fields.js").Control} Control */
 /** @typedef {import("./fields.js").Place} Place */
@@ -23,6 +26,7 @@ export function form(schema, { submit, onsubmit, complete, actions = [] }) {
   const fields = control(schema, { root: schema, depth: 0, label: "Arguments" }, complete);
   const text = h("textarea", { class: "json", rows: 10, spellcheck: false, "aria-label": "Arguments as JSON" });
   const problem = h("p", { class: "problem", role: "alert" });
+  const hints = h("ul", { class: "faults", role: "status" });
   let isJson = false;
   const readJson = () => {
     try {
@@ -45,6 +49,21 @@ export function form(schema, { submit, onsubmit, complete, actions = [] }) {
       error.element?.focus();
     }
   };
+  // The server has the last word, so that a person can see what it says.
+  const compare = () => {
+    let found;
+    try {
+      found = faults(read(), schema);
+    } catch (error) {
+      found = isJson ? [/** @type {Error} */ (error).message] : [];
+    }
+    hints.replaceChildren(...(found ?? ["the schema is too large to be compared with here"]).map((fault) => h("li", null, fault)));
+  };
+  /** @type {ReturnType<typeof setTimeout>} */ let timer;
+  const plan = () => {
+    clearTimeout(timer);
+    timer = setTimeout(compare, CHECK_PAUSE);
+  };
   const show = () => {
     text.hidden = !isJson;
     fields.element.hidden = isJson;
@@ -64,8 +83,11 @@ export function form(schema, { submit, onsubmit, complete, actions = [] }) {
       isJson = true;
     }
     show();
+    plan();
   }), { class: "quiet" });
   const element = h("form", {
+    oninput: plan,
+    onchange: plan,
     class: "form",
     noValidate: true,
     onsubmit: (/** @type {Event} */ event) => {
@@ -75,7 +97,7 @@ export function form(schema, { submit, onsubmit, complete, actions = [] }) {
     onkeydown: (/** @type {KeyboardEvent} */ event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) element.requestSubmit();
     },
-  }, fields.element, text, problem, h("div", { class: "actions" }, h("button", { class: "primary" }, submit), actions, toggle));
+  }, fields.element, text, problem, hints, h("div", { class: "actions" }, h("button", { class: "primary" }, submit), actions, toggle));
   show();
   const write = (/** @type {any} */ value) => {
     text.value = format(value);

@@ -1,6 +1,6 @@
 // The latest requests of the user. Their arguments outlive a reload of the page, their results do not.
 
-import { clock, duration, h } from "./dom.js";
+import { button, clock, duration, h } from "./dom.js";
 
 const MAX_ENTRIES = 200;
 /** The longest arguments that are kept for later, in characters. */
@@ -18,16 +18,17 @@ const KEY = "pmcp-history";
  * @property {any} [view] the element with the result
  */
 
-/** @param {(entry: Done) => void} open */
-export function history(open) {
+/** @param {(entry: Done) => void} open @param {(entry: Done) => void} repeat */
+export function history(open, repeat) {
   /** @type {Done[]} */ let entries = load();
   const element = h("ul", { class: "items" });
 
   function draw() {
-    element.replaceChildren(...entries.map((entry) => h("li", null, h("button", { type: "button", class: "item", onclick: () => open(entry) },
+    element.replaceChildren(...entries.map((entry) => h("li", { class: "past" }, h("button", { type: "button", class: "item", onclick: () => open(entry) },
       h("span", { class: "title" }, entry.name),
       h("span", { class: `badge ${entry.state}` }, entry.state),
-      h("span", { class: "hint" }, [clock(entry.time).slice(0, 8), entry.took !== undefined && duration(entry.took)].filter(Boolean).join(" · "))))));
+      h("span", { class: "hint" }, [clock(entry.time).slice(0, 8), entry.took !== undefined && duration(entry.took)].filter(Boolean).join(" · "))),
+    button("↻", () => repeat(entry), { class: "remove", title: "Send it again", "aria-label": `Repeat ${entry.name}` }))));
     if (entries.length === 0) element.append(h("li", { class: "hint" }, "Nothing was called yet."));
   }
 

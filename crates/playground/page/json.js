@@ -55,6 +55,49 @@ export function tree(value, depth = 2) {
   return h("div", { class: "tree" }, node(null, value, depth));
 }
 
+/** The most matches of a search. */
+const MATCHES = 200;
+/** The most values that a search looks at. */
+const MAX_SEARCHED = 1_000_000;
+
+/**
+ * A tree with a search, which lists the values whose name or text contains the words, with their paths.
+ *
+ * @param {any} value
+ * @param {number} [depth]
+ */
+export function searchable(value, depth = 3) {
+  const whole = tree(value, depth);
+  if (value === null || typeof value !== "object" || Object.keys(value).length === 0) return whole;
+  const found = h("div", { class: "tree found", hidden: true });
+  const search = h("input", { type: "search", placeholder: "Search in this JSON", "aria-label": "Search in this JSON", oninput: () => {
+    const words = search.value.toLowerCase();
+    found.hidden = !words;
+    whole.hidden = Boolean(words);
+    const rows = words ? matches(value, words) : [];
+    found.replaceChildren(h("p", { class: "hint", role: "status" }, rows.length < MATCHES ? `${rows.length} found` : `the first ${MATCHES} that were found`),
+      ...rows.map(([path, inner]) => node(path, inner, 0)));
+  } });
+  return h("div", { class: "searchable" }, search, found, whole);
+}
+
+/** @param {any} value @param {string} words @returns {[string, any][]} */
+function matches(value, words) {
+  const rows = /** @type {[string, any][]} */ ([]);
+  // Without recursion: JSON can be deep.
+  const open = /** @type {[string, string, any][]} */ ([["", "", value]]);
+  for (let seen = 0; open.length > 0 && rows.length < MATCHES && seen < MAX_SEARCHED; seen += 1) {
+    const [path, name, inner] = /** @type {[string, string, any]} */ (open.pop());
+    const isLeaf = inner === null || typeof inner !== "object" || isRaw(inner);
+    const text = isLeaf ? (isRaw(inner) ? inner.rawJSON : String(inner)) : "";
+    if (name.toLowerCase().includes(words) || text.toLowerCase().includes(words)) rows.push([path, inner]);
+    if (isLeaf) continue;
+    const members = Object.entries(inner).map(([key, member]) => /** @type {[string, string, any]} */ ([`${path}/${key}`, key, member]));
+    for (let place = members.length - 1; place >= 0; place -= 1) open.push(members[place]);
+  }
+  return rows;
+}
+
 /** @param {string | null} key @param {any} value @param {number} depth @returns {any} */
 function node(key, value, depth) {
   const label = key === null ? null : h("span", { class: "key" }, `${key}: `);

@@ -2,11 +2,14 @@
 
 import { isForAppsOnly } from "./apps.js";
 import { byId, clock, h } from "./dom.js";
+import { isStateless, REVISIONS } from "./eras.js";
 import { followEvents } from "./events.js";
 import { history } from "./history.js";
+import { hostViews } from "./hosts.js";
 import { itemView } from "./items.js";
 import { McpClient } from "./mcp.js";
 import { questions } from "./questions.js";
+import { sessionView } from "./session-view.js";
 import { traceView } from "./trace-view.js";
 import { Trace } from "./trace.js";
 
@@ -27,30 +30,88 @@ const KINDS = {
   prompts: { label: "Prompts", method: "prompts/list", member: "prompts", capability: "prompts" },
 };
 
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
+const token = takeToken();
 const trace = new Trace();
-const messages = traceView(trace);
+const messages = traceView(trace, {
+  token,
+  toast,
+  tool: (name) => toolOf(name),
+  repeat,
+});
 /** @type {Record<Kind, any[]>} */ const lists = { tools: [], resources: [], templates: [], prompts: [] };
 /** @type {Map<string, string>} */ const marks = new Map();
 /** @type {Kind | "history"} */ let tab = "tools";
 /** @type {{kind: Kind, name: string, text: string, view: ReturnType<typeof itemView>} | null} */ let shown = null;
 
-const client = new McpClient("/mcp", token, {
+const kept = localStorage.getItem("pmcp-revision") ?? "";
+const client = new McpClient("/mcp", token, REVISIONS.includes(kept) ? kept : REVISIONS[0], {
   message: (from, text, message) => messages.added(trace.mcp(from, text, message)),
   notified,
-  asked: (method, params, signal) => {
-    view("item");
-    return asker.answer(method, params, signal);
-  },
+  asked,
   state: connection,
+  tool: (name) => toolOf(name),
 });
-const past = history((entry) => {
-  if (!openItem(entry.kind, entry.name)) return toast(`There is no ${entry.name} any longer.`);
-  if (entry.input !== undefined) shown?.view.write(entry.input);
-  if (entry.view) shown?.view.show(entry.view);
+const past = history((entry) => void reopen(entry), (entry) => {
+  if (reopen({ ...entry, view: undefined })) shown?.view.submit();
 });
+const session = sessionView(client, toast);
+const hosts = hostViews(token, () => lists.tools, () => (draw(), reshow()), toast);
 const asker = questions(byId("questions"), openResource);
-const desk = { client, tools: () => lists.tools, started: (/** @type {any} */ entry) => (past.add(entry), draw()), changed: past.changed, open: openResource };
+const desk = {
+  client,
+  tools: () => lists.tools,
+  started: (/** @type {any} */ entry) => (past.add(entry), draw()),
+  changed: past.changed,
+  open: openResource,
+  ask: asked,
+  seen: hosts.of,
+};
+
+/** The secret in the URL, which leaves the address bar and the history of the browser. It stays for reloads of this tab. */
+function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem("pmcp-token", given);
+    window.history.replaceState(null, "", location.pathname);
+  }
+  return given ?? sessionStorage.getItem("pmcp-token") ?? "";
+}
+
+/** @param {string} name */
+function toolOf(name) {
+  return lists.tools.find((tool) => tool.name === name);
+}
+
+/** Answers a question of the server. @param {string} method @param {any} params @param {AbortSignal} signal */
+async function asked(method, params, signal) {
+  if (method === "roots/list") return session.roots();
+  view("item");
+  return asker.answer(method, params, signal);
+}
+
+/** Shows an item with what it was called with. @param {import("./history.js").Done} entry @returns {boolean} */
+function reopen(entry) {
+  if (!openItem(entry.kind, entry.name)) {
+    toast(`There is no ${entry.name} any longer.`);
+    return false;
+  }
+  try {
+    if (entry.input !== undefined) shown?.view.write(entry.input);
+  } catch (error) {
+    toast(`The form has changed: ${/** @type {Error} */ (error).message}`);
+    return false;
+  }
+  if (entry.view) shown?.view.show(entry.view);
+  return true;
+}
+
+/** Sends a request of the trace again. @param {any} message */
+function repeat({ method, params }) {
+  const kind = method === "tools/call" ? "tools" : method === "prompts/get" ? "prompts" : "resources";
+  const name = params.name ?? params.uri;
+  const entry = { kind: /** @type {Kind} */ (kind), name, input: kind === "resources" ? undefined : params.arguments ?? {}, time: Date.now(), state: /** @type {const} */ ("ok") };
+  if (reopen(entry)) shown?.view.submit();
+}
 
 /** The name of an item, unique among its kind. @param {Kind} kind @param {any} item @returns {string} */
 function nameOf(kind, item) {
@@ -79,6 +140,7 @@ async function readLists() {
   document.body.dataset.ready = "true";
   draw();
   refresh();
+  hosts.refresh();
   if (!isFirst && changes.length) toast(`Changed: ${changes.join(", ")}`);
 }
 
@@ -106,7 +168,13 @@ function refresh() {
   if (!shown) return;
   const { kind, name, text, view: old } = shown;
   const item = lists[kind].find((item) => nameOf(kind, item) === name);
-  if (!item || JSON.stringify(item) === text) return;
+  if (item && JSON.stringify(item) !== text) reshow();
+}
+
+/** Shows the item that is open anew, with the values in its form. */
+function reshow() {
+  if (!shown) return;
+  const { kind, name, view: old } = shown;
   let input;
   try {
     input = old.read();
@@ -160,7 +228,8 @@ function draw() {
     onclick: () => choose(kind),
   }, kind === "history" ? "History" : KINDS[kind].label, " ", h("span", { class: "count" }, String(kind === "history" ? past.count() : lists[kind].length)))));
   byId("items").setAttribute("aria-labelledby", `tab-${tab}`);
-  byId("items").replaceChildren(tab === "history" ? past.element : listView(tab));
+  const own = tab === "history" ? past.element : listView(tab);
+  byId("items").replaceChildren(...[tab === "tools" && hosts.summary(), own].filter(Boolean));
   if (focused?.startsWith("tab-")) byId(focused)?.focus();
 }
 
@@ -178,9 +247,17 @@ function listView(kind) {
       "aria-current": shown?.kind === kind && shown.name === name ? "true" : undefined,
       onclick: () => openItem(kind, name),
     }, h("span", { class: "title" }, item.title ?? item.name), mark && h("span", { class: `badge ${mark}` }, mark),
+    kind === "tools" && hostBadge(item),
     kind === "tools" && isForAppsOnly(item) && h("span", { class: "badge" }, "app only"),
     h("span", { class: "hint line" }, item.description ?? item.uri ?? item.uriTemplate ?? "")));
   }));
+}
+
+/** The name that the chosen host sees, and the number of its findings. @param {any} tool */
+function hostBadge(tool) {
+  const seen = hosts.of(tool.name);
+  return seen && [seen.name !== tool.name && h("span", { class: "badge changed" }, seen.name),
+    seen.findings.length > 0 && h("span", { class: "badge failed" }, `${seen.findings.length} found`)];
 }
 
 /** @param {Kind | "history"} kind */
@@ -197,7 +274,17 @@ function notified(method, params) {
   else if (method === "notifications/message") {
     const { level = "info", logger, data } = params ?? {};
     log(`${logger ? `${logger}: ` : ""}${typeof data === "string" ? data : JSON.stringify(data)}`, level);
-  } else if (method === "notifications/elicitation/complete") toast("The page that a tool has opened is done.");
+  } else if (method === "notifications/resources/updated") updated(params?.uri);
+  else if (method === "notifications/elicitation/complete") toast("The page that a tool has opened is done.");
+}
+
+/** A resource that was subscribed to has changed. @param {string} uri */
+function updated(uri) {
+  marks.set(`resources ${uri}`, "changed");
+  setTimeout(() => (marks.delete(`resources ${uri}`), draw()), MARKED);
+  draw();
+  toast(`${uri} has changed.`);
+  if (shown?.kind === "resources" && shown.name === uri) shown.view.submit();
 }
 
 /** @param {string} state @param {string} [why] */
@@ -212,6 +299,7 @@ function connection(state, why) {
   if (state === "connected") {
     const { name, version } = client.server.serverInfo;
     byId("server").textContent = `${name} ${version}`;
+    session.draw();
     setLevel();
     planLists();
   } else if (state === "unauthorized") {
@@ -285,9 +373,9 @@ function press(event) {
   event.preventDefault();
 }
 
-function sideTab(/** @type {"trace" | "log"} */ name) {
+function sideTab(/** @type {"trace" | "log" | "session"} */ name) {
   byId("level").hidden = name !== "log";
-  for (const other of ["trace", "log"]) {
+  for (const other of ["trace", "log", "session"]) {
     byId(other).hidden = other !== name;
     byId(`tab-${other}`).setAttribute("aria-selected", String(other === name));
   }
@@ -296,12 +384,15 @@ function sideTab(/** @type {"trace" | "log"} */ name) {
 /** Asks for log messages of the chosen level. */
 async function setLevel() {
   const level = byId("level").value;
-  if (level) await client.request("logging/setLevel", { level }).catch((error) => toast(`The level could not be set: ${error.message}`));
+  if (level || isStateless(client.revision)) await client.setLevel(level).catch((error) => toast(`The level could not be set: ${error.message}`));
 }
 
 byId("level").append(...["", "debug", "info", "notice", "warning", "error", "critical"].map((level) => h("option", { value: level }, level || "usual level")));
 byId("level").addEventListener("change", setLevel);
 byId("trace").append(messages.element);
+byId("session").append(session.element);
+byId("search").after(hosts.element);
+byId("tab-session").addEventListener("click", () => sideTab("session"));
 byId("search").addEventListener("input", draw);
 byId("reload").addEventListener("click", reload);
 byId("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));

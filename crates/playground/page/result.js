@@ -2,7 +2,8 @@
 
 import { button, download, h, size } from "./dom.js";
 import { bytesOf } from "./envelope.js";
-import { format, parse, tree } from "./json.js";
+import { format, parse, searchable, tree } from "./json.js";
+import { looksLikeMarkdown, markdown, MAX_MARKDOWN } from "./markdown.js";
 
 /** The characters of a text that are shown at once. */
 const CHARACTERS = 100_000;
@@ -19,7 +20,7 @@ export function resultView(result, open) {
     isError && h("p", { class: "problem" }, "The tool reports an error."),
     blocks.length === 0 && structuredContent === undefined && h("p", { class: "hint" }, "The result is empty."),
     blocks,
-    structuredContent !== undefined && section("Structured content", tree(structuredContent, 3)),
+    structuredContent !== undefined && section("Structured content", searchable(structuredContent)),
     _meta && section("Metadata", tree(_meta, 1)),
     Object.keys(rest).length > 0 && section("More", tree(rest, 1)));
 }
@@ -67,9 +68,10 @@ function annotations(block) {
   return h("p", { class: "hint" }, words.join(" · "));
 }
 
-/** Text, as JSON if it is that. @param {string} text @param {string} name @param {string} [type] */
+/** Text: as JSON if it is that, as Markdown if its type says so. @param {string} text @param {string} name @param {string} [type] */
 function textView(text, name, type = "text/plain") {
   const json = asJson(text);
+  const isMarkdown = text.length <= MAX_MARKDOWN && (/^text\/(x-)?markdown/i.test(type) || looksLikeMarkdown(text));
   const plain = () => {
     const pre = h("pre", { tabIndex: 0 }, text.slice(0, CHARACTERS));
     const rest = text.length - CHARACTERS;
@@ -79,13 +81,17 @@ function textView(text, name, type = "text/plain") {
     });
     return h("div", null, pre, all);
   };
-  const body = h("div", null, json === undefined ? plain() : tree(json, 3));
-  let isTree = json !== undefined;
-  const toggle = json !== undefined && button("As text", () => {
-    isTree = !isTree;
-    body.replaceChildren(isTree ? tree(json, 3) : plain());
-    toggle.textContent = isTree ? "As text" : "As JSON";
+  /** @type {[string, () => any] | null} */
+  const other = json !== undefined ? ["JSON", () => searchable(json)] : isMarkdown ? ["Markdown", () => markdown(text)] : null;
+  let isOther = json !== undefined || (other !== null && /markdown/i.test(type));
+  const shown = () => (other && isOther ? other[1]() : plain());
+  const body = h("div", null, shown());
+  const toggle = other && button("", () => {
+    isOther = !isOther;
+    body.replaceChildren(shown());
+    toggle.textContent = isOther ? "As text" : `As ${other[0]}`;
   }, { class: "quiet" });
+  if (toggle && other) toggle.textContent = isOther ? "As text" : `As ${other[0]}`;
   const tools = h("div", { class: "tools" }, toggle,
     button("Copy", () => navigator.clipboard.writeText(text), { class: "quiet" }),
     text.length > 2000 && button("Save", () => download(name, text, type), { class: "quiet" }));

@@ -10,16 +10,21 @@
 
 /** The references that follow each other; more are a circle. */
 const MAX_REFERENCES = 32;
+/** The schemas of `allOf` within each other, and the variants with one choice. */
+const MAX_PARTS = 200;
+/** The values that are searched for an anchor. */
+const MAX_SEARCHED = 20_000;
 
 /**
  * The shape of a schema. A schema that a form cannot express is of kind "any".
  *
  * @param {any} schema
  * @param {any} root the document in which references are looked up
+ * @param {number} [depth] the schemas before this one
  * @returns {Shape}
  */
-export function shape(schema, root) {
-  const found = resolve(schema, root);
+export function shape(schema, root, depth = 0) {
+  const found = depth < MAX_REFERENCES ? resolve(schema, root) : {};
   if (found === true || found === undefined || found === null) return { kind: "any", schema: {} };
   if ("const" in found) return choice(found, [{ label: found.title ?? text(found.const), value: found.const }]);
   if (Array.isArray(found.enum)) {
@@ -27,10 +32,15 @@ export function shape(schema, root) {
     return choice(found, found.enum.map((/** @type {any} */ value, /** @type {number} */ place) => ({ label: names[place] ?? text(value), value })));
   }
   const options = found.oneOf ?? found.anyOf;
-  if (Array.isArray(options) && options.length > 0) return ofOptions(found, options, root);
+  if (Array.isArray(options) && options.length > 0) return ofOptions(found, options, root, depth);
+  if (found.nullable === true && typeof found.type === "string" && found.type !== "null") {
+    // OpenAPI 3.0 writes it so.
+    const { nullable, ...rest } = found;
+    return { kind: "union", schema: found, variants: [{ label: rest.type, schema: rest }, { label: "null", schema: { type: "null" } }] };
+  }
   if (Array.isArray(found.type)) {
     const variants = found.type.map((/** @type {string} */ type) => ({ label: type, schema: { ...found, type } }));
-    return variants.length === 1 ? shape(variants[0].schema, root) : { kind: "union", schema: found, variants };
+    return variants.length === 1 ? shape(variants[0].schema, root, depth + 1) : { kind: "union", schema: found, variants };
   }
   return { kind: plainKind(found), schema: found };
 }
@@ -40,8 +50,8 @@ function choice(schema, choices) {
   return { kind: "choice", schema, choices };
 }
 
-/** @param {any} found @param {any[]} options @param {any} root @returns {Shape} */
-function ofOptions(found, options, root) {
+/** @param {any} found @param {any[]} options @param {any} root @param {number} depth @returns {Shape} */
+function ofOptions(found, options, root, depth) {
   const { oneOf, anyOf, ...rest } = found;
   const resolved = options.map((option) => resolve(option, root));
   if (resolved.every((option) => option && typeof option === "object" && "const" in option)) {
@@ -52,7 +62,7 @@ function ofOptions(found, options, root) {
     const schema = typeof option === "object" && option ? merge(shared, option) : {};
     return { label: variantLabel(options[place], option, place), schema };
   });
-  return variants.length === 1 ? shape({ ...rest, ...variants[0].schema }, root) : { kind: "union", schema: found, variants };
+  return variants.length === 1 ? shape({ ...rest, ...variants[0].schema }, root, depth + 1) : { kind: "union", schema: found, variants };
 }
 
 /** @param {any} given @param {any} option @param {number} place */
@@ -83,9 +93,12 @@ function plainKind(schema) {
  *
  * @param {any} schema
  * @param {any} root
+ * @param {{left: number}} [parts] the schemas that may still be merged
  * @returns {any}
  */
-export function resolve(schema, root) {
+export function resolve(schema, root, parts = { left: MAX_PARTS }) {
+  parts.left -= 1;
+  if (parts.left < 0) return {};
   let found = schema;
   for (let count = 0; found && typeof found === "object" && typeof found.$ref === "string"; count += 1) {
     const target = count < MAX_REFERENCES ? lookUp(found.$ref, root) : undefined;
@@ -95,7 +108,7 @@ export function resolve(schema, root) {
   }
   if (found && typeof found === "object" && Array.isArray(found.allOf)) {
     const { allOf, ...rest } = found;
-    found = allOf.map((/** @type {any} */ part) => resolve(part, root)).reduce(merge, rest);
+    found = allOf.map((/** @type {any} */ part) => resolve(part, root, parts)).reduce(merge, rest);
   }
   return found;
 }
@@ -112,6 +125,7 @@ function merge(whole, part) {
 /** @param {string} reference @param {any} root */
 function lookUp(reference, root) {
   if (reference === "#") return root;
+  if (/^#[A-Za-z_]/.test(reference)) return anchored(reference.slice(1), root);
   if (!reference.startsWith("#/")) return undefined;
   let path;
   try {
@@ -122,6 +136,17 @@ function lookUp(reference, root) {
   }
   const steps = path.split("/");
   return steps.reduce((found, step) => found?.[step.replaceAll("~1", "/").replaceAll("~0", "~")], root);
+}
+
+/** The schema of this document with an anchor. @param {string} name @param {any} root */
+function anchored(name, root) {
+  const open = [root];
+  for (let count = 0; open.length > 0 && count < MAX_SEARCHED; count += 1) {
+    const found = open.pop();
+    if (found?.$anchor === name || found?.$dynamicAnchor === name) return found;
+    if (found && typeof found === "object") open.push(...Object.values(found).filter((inner) => inner && typeof inner === "object"));
+  }
+  return undefined;
 }
 
 /** @param {any} value */

@@ -1,16 +1,26 @@
 // The list of messages. Only the rows in sight are elements.
 
-import { button, clock, download, h, size } from "./dom.js";
-import { tree } from "./json.js";
+import { button, clock, download, duration, h, size } from "./dom.js";
+import { searchable } from "./json.js";
+import { curl, exported, hasCurl, readTrace } from "./trace-file.js";
 
 /** The height of a row, in pixels; `style.css` has the same. */
 const ROW = 28;
 /** The rows beyond the edges. */
 const OVERSCAN = 6;
 
-/** @param {import("./trace.js").Trace} trace */
-export function traceView(trace) {
+/**
+ * @typedef {object} Desk
+ * @property {string} token
+ * @property {(text: string) => void} toast
+ * @property {(name: string) => any} tool the definition of a tool
+ * @property {(message: any) => void} repeat opens the item of a request and sends it again
+ */
+
+/** @param {import("./trace.js").Trace} live @param {Desk} desk */
+export function traceView(live, desk) {
   /** @type {import("./trace.js").Filter} */ const filter = { wire: "", kind: "", text: "" };
+  /** The messages of the page, or of a file. */ let trace = live;
   let shown = [...trace.filtered(filter)];
   /** @type {import("./trace.js").Entry | null} */ let selected = null;
   let follows = true;
@@ -30,7 +40,7 @@ export function traceView(trace) {
     },
     onkeydown: (/** @type {KeyboardEvent} */ event) => move(event),
   }, rows);
-  const detail = h("div", { class: "trace-detail", hidden: true, "aria-label": "Message", role: "region", tabIndex: -1 });
+  const detail = h("div", { class: "trace-detail", hidden: true, "aria-label": "Message", role: "region", tabIndex: 0 });
   const count = h("span", { class: "hint", role: "status" });
 
   const select = (/** @type {string} */ label, /** @type {"wire" | "kind"} */ name, /** @type {[string, string][]} */ options) =>
@@ -42,17 +52,52 @@ export function traceView(trace) {
     filter.text = search.value;
     refilter();
   } });
+  const file = h("input", { type: "file", accept: ".jsonl,application/jsonl", hidden: true, "aria-label": "Trace to import", onchange: async () => {
+    const [chosen] = file.files;
+    file.value = "";
+    if (chosen) await attempt("import", async () => change(await readTrace(chosen, live.table)));
+  } });
+  const source = h("div", { class: "row source", hidden: true });
   const element = h("div", { class: "trace" },
     h("div", { class: "toolbar" }, search,
       select("Wire", "wire", [["", "Both wires"], ["mcp", "MCP"], ["tool", "Tool"]]),
       select("Kind", "kind", [["", "All kinds"], ["request", "Requests"], ["response", "Responses"], ["error", "Errors"], ["notification", "Notifications"]]),
-      button("Export", () => download("trace.jsonl", trace.exported(filter), "application/jsonl")),
+      button("Export", () => save("trace"), { title: "Save what is listed as a trace, without secrets" }),
+      button("As scenario", () => save("scenario"), { title: "Save what is listed as a test, without secrets" }),
+      button("Import", () => file.click(), { title: "Show a trace of pmcp record" }), file,
       button("Clear", () => {
         trace.clear();
         open(null);
         refilter();
       }), count),
-    list, detail);
+    source, list, detail);
+
+  /** @param {string} what @param {() => Promise<void>} action */
+  async function attempt(what, action) {
+    try {
+      await action();
+    } catch (error) {
+      desk.toast(`The ${what} failed: ${/** @type {Error} */ (error).message}`);
+    }
+  }
+
+  /** @param {"trace" | "scenario"} form */
+  function save(form) {
+    return attempt("export", async () => {
+      const text = await exported(trace, trace.filtered(filter), form, desk.token);
+      if (form === "trace") download("trace.jsonl", text, "application/jsonl");
+      else download("scenario.yaml", text, "application/yaml");
+    });
+  }
+
+  /** Shows other messages. @param {import("./trace.js").Trace} next */
+  function change(next) {
+    trace = next;
+    source.hidden = trace === live;
+    source.replaceChildren(h("span", null, `Messages of ${trace.file}`), button("Back to this page", () => change(live)));
+    open(null);
+    refilter();
+  }
 
   function refilter() {
     shown = [...trace.filtered(filter)];
@@ -86,7 +131,7 @@ export function traceView(trace) {
   }
 
   function row() {
-    const parts = ["time", "arrow", "label", "size"].map((name) => h("span", { class: name }));
+    const parts = ["time", "arrow", "label", "took", "size"].map((name) => h("span", { class: name }));
     return h("div", { class: "row", role: "option", onclick: (/** @type {any} */ event) => {
       open(shown[Number(event.currentTarget.dataset.place)]);
       draw();
@@ -97,16 +142,19 @@ export function traceView(trace) {
   function fill(element, entry, place) {
     element.style.transform = `translateY(${place * ROW}px)`;
     const isSelected = entry === selected;
-    if (element.entry === entry && element.isSelected === isSelected && element.place === place) return;
-    Object.assign(element, { entry, isSelected, place });
+    const { took } = entry;
+    if (element.entry === entry && element.isSelected === isSelected && element.place === place && element.took === took) return;
+    Object.assign(element, { entry, isSelected, place, took });
     element.dataset.place = place;
     element.id = `trace-${entry.seq}`;
     element.className = `row ${entry.wire} ${entry.kind}`;
     element.setAttribute("aria-selected", String(isSelected));
-    const [time, arrow, label, bytes] = element.children;
-    time.textContent = clock(entry.time);
+    const [time, arrow, label, bar, bytes] = element.children;
+    time.textContent = trace.file ? `+${(entry.time / 1000).toFixed(3)} s` : clock(entry.time);
     arrow.textContent = arrowOf(entry);
     label.textContent = entry.label;
+    bar.textContent = took === undefined ? "" : duration(took);
+    bar.style.setProperty("--part", took === undefined ? "0%" : `${partOf(took)}%`);
     bytes.textContent = size(entry.size);
   }
 
@@ -114,17 +162,28 @@ export function traceView(trace) {
   function open(entry) {
     selected = entry;
     detail.hidden = !entry;
-    if (!entry) return detail.replaceChildren();
+    if (!entry) {
+      list.removeAttribute("aria-activedescendant");
+      return detail.replaceChildren();
+    }
     list.setAttribute("aria-activedescendant", `trace-${entry.seq}`);
     const names = { client: "page → server", server: "server → page", bridge: "bridge → tool", tool: "tool → bridge" };
+    const how = { token: desk.token, url: `${location.origin}/mcp`, tool: desk.tool };
+    const copyCurl = () => attempt("copy", async () => {
+      await navigator.clipboard.writeText(await curl(trace, entry, how));
+      desk.toast("Copied; $PMCP_TOKEN is the part of this page's URL after token=");
+    });
     detail.replaceChildren(
-      h("div", { class: "head" }, h("strong", null, entry.label), h("span", { class: "hint" }, names[entry.from]),
+      h("div", { class: "head" }, h("strong", null, entry.label),
+        h("span", { class: "hint" }, [names[entry.from], entry.took !== undefined && `answered after ${duration(entry.took)}`].filter(Boolean).join(", ")),
         button("Copy", () => navigator.clipboard.writeText(trace.message(entry))),
+        hasCurl(entry) && button("As curl", copyCurl, { title: "Copy a command line that sends it again, without secrets" }),
+        hasCurl(entry) && /^(tools\/call|prompts\/get|resources\/read)$/.test(entry.label) && button("Repeat", () => desk.repeat(trace.value(entry))),
         button("×", () => {
           open(null);
           draw();
         }, { class: "remove", "aria-label": "Close the message" })),
-      tree(trace.value(entry), 3));
+      searchable(trace.value(entry), 3));
   }
 
   /** @param {KeyboardEvent} event */
@@ -148,8 +207,9 @@ export function traceView(trace) {
   new ResizeObserver(() => draw()).observe(list);
   return {
     element,
-    /** A message was added. @param {import("./trace.js").Entry} entry */
+    /** A message was added to those of the page. @param {import("./trace.js").Entry} entry */
     added(entry) {
+      if (trace !== live) return;
       isStale ||= trace.entries.at(-1) !== entry;
       if (!isStale && trace.passes(entry, filter)) shown.push(entry);
       // The oldest ones were dropped.
@@ -163,4 +223,9 @@ export function traceView(trace) {
 function arrowOf({ wire, from }) {
   const isOut = from === "client" || from === "bridge";
   return `${wire === "mcp" ? "MCP" : "tool"} ${isOut ? "→" : "←"}`;
+}
+
+/** The length of a bar: from 1 ms to 100 s, by the logarithm. @param {number} took */
+function partOf(took) {
+  return Math.round(Math.min(1, Math.log10(Math.max(took, 1)) / 5) * 100);
 }

@@ -8,6 +8,11 @@ const MAX_ENTRIES = 20_000;
 const MAX_TOTAL = 64_000_000;
 /** The most characters of one entry. */
 const MAX_TEXT = 256_000;
+/** The bytes of a message of the tool's wire that the server keeps. */
+const KEPT = 65_536;
+
+/** The most requests without an answer whose time is measured. */
+const MAX_OPEN = 5_000;
 
 /**
  * @typedef {object} Entry
@@ -19,7 +24,11 @@ const MAX_TEXT = 256_000;
  * @property {"request" | "response" | "error" | "notification"} kind
  * @property {number} size in bytes, or characters
  * @property {string} text JSON, or a frame in base64; perhaps cut
+ * @property {boolean} isFrame
+ * @property {boolean} [isCut] the text is not the whole message
  * @property {string} id
+ * @property {number} session its number, from 1
+ * @property {number} [took] the time until its answer, in milliseconds
  */
 
 /**
@@ -32,32 +41,75 @@ const MAX_TEXT = 256_000;
 export class Trace {
   /** @type {Entry[]} */ entries = [];
   /** @type {import("./envelope.js").Table} */ table = {};
+  /** The name of the file that was read; empty for the messages of this page. */ file = "";
   #seq = 0;
   #total = 0;
-  /** @type {Map<string, string>} */ #methods = new Map();
+  #session = 1;
+  #isBegun = false;
+  /** The requests without an answer. @type {Map<string, Entry>} */ #open = new Map();
 
-  /** Adds a message of MCP. @param {"client" | "server"} from @param {string} text @param {any} message @param {number} [time] */
-  mcp(from, text, message, time = Date.now()) {
-    const isRequest = message.method !== undefined && message.id !== undefined;
-    const key = JSON.stringify(message.id);
-    let label = message.method;
-    /** @type {Entry["kind"]} */ let kind = isRequest ? "request" : "notification";
-    if (isRequest) this.#methods.set(`${from} ${key}`, message.method);
-    if (message.method === undefined) {
-      const asked = `${from === "client" ? "server" : "client"} ${key}`;
-      kind = message.error ? "error" : "response";
-      label = `${this.#methods.get(asked) ?? ""} ${kind}`.trim();
-      this.#methods.delete(asked);
+  /** Adds a message of MCP. @param {"client" | "server"} from @param {string} text @param {any} message @param {number} [time] @param {number} [session] */
+  mcp(from, text, message, time = Date.now(), session) {
+    if (message.method === "initialize" && from === "client") {
+      if (this.#isBegun) this.#session += 1;
+      this.#isBegun = true;
     }
-    return this.#add({ time, wire: "mcp", from, label, kind, size: text.length, text, id: key ?? "" });
+    const key = JSON.stringify(message.id);
+    const facts = { time, wire: /** @type {const} */ ("mcp"), from, size: text.length, text, isFrame: false, id: key ?? "", session: session ?? this.#session };
+    if (message.method !== undefined) {
+      const kind = message.id !== undefined ? "request" : "notification";
+      return this.#asked(this.#add({ ...facts, label: message.method, kind }));
+    }
+    const kind = message.error ? "error" : "response";
+    return this.#answered({ ...facts, label: kind, kind }, from === "client" ? "server" : "client");
   }
 
-  /** Adds a message of the tool's wire. @param {any} event */
+  /** Adds a message of the tool's wire: a frame, or the text of a message of MCP. @param {any} event */
   tool({ time, data }) {
-    const { from, kind: label, id, size, frame } = data;
+    const { from, kind: label, id, size, frame, text, isWhole = false } = data;
+    const facts = { time, wire: /** @type {const} */ ("tool"), from, size, text: frame ?? text, isFrame: frame !== undefined, isCut: size > KEPT && !isWhole, id, session: 1 };
+    if (frame === undefined) {
+      if (label !== "result" && label !== "error") return this.#asked(this.#add({ ...facts, label, kind: id === "" ? "notification" : "request" }));
+      const kind = label === "error" ? "error" : "response";
+      return this.#answered({ ...facts, label: kind, kind }, from === "bridge" ? "tool" : "bridge");
+    }
     const isAnswer = /(response|result|list|reply|pong|info)$/.test(label) && id !== "";
-    const kind = isAnswer ? "response" : id === "" ? "notification" : "request";
-    return this.#add({ time, wire: "tool", from, label, kind, size, text: frame, id });
+    if (isAnswer) return this.#answered({ ...facts, label, kind: "response" }, from === "bridge" ? "tool" : "bridge");
+    return this.#asked(this.#add({ ...facts, label, kind: id === "" ? "notification" : "request" }));
+  }
+
+  /** Adds an envelope of a file. @param {"bridge" | "tool"} from @param {any} message @param {number} time */
+  envelope(from, message, time) {
+    const text = JSON.stringify(message);
+    if (message.jsonrpc === "2.0") {
+      const kind = message.method ?? (message.error ? "error" : "result");
+      return this.tool({ time, data: { from, kind, id: message.id === undefined ? "" : JSON.stringify(message.id), size: text.length, text, isWhole: true } });
+    }
+    const id = message.request_id ?? "";
+    const label = Object.keys(message).find((name) => name !== "request_id" && typeof message[name] === "object") ?? "message";
+    const isAnswer = /(response|result|list|reply|pong|info)$/.test(label) && id !== "";
+    const facts = { time, wire: /** @type {const} */ ("tool"), from, label, size: text.length, text, isFrame: false, id, session: 1 };
+    if (isAnswer) return this.#answered({ ...facts, kind: "response" }, from === "bridge" ? "tool" : "bridge");
+    return this.#asked(this.#add({ ...facts, kind: id === "" ? "notification" : "request" }));
+  }
+
+  /** Remembers a request until its answer. @param {Entry} entry */
+  #asked(entry) {
+    if (entry.kind !== "request") return entry;
+    this.#open.set(`${entry.from} ${entry.session} ${entry.id}`, entry);
+    // Those without an answer.
+    if (this.#open.size > MAX_OPEN) this.#open.delete(/** @type {string} */ (this.#open.keys().next().value));
+    return entry;
+  }
+
+  /** Adds an answer, and tells its request how long it took. @param {Omit<Entry, "seq">} facts @param {string} asker */
+  #answered(facts, asker) {
+    const key = `${asker} ${facts.session} ${facts.id}`;
+    const request = this.#open.get(key);
+    this.#open.delete(key);
+    if (request) request.took = Math.max(0, facts.time - request.time);
+    const isNamed = facts.label === facts.kind;
+    return this.#add({ ...facts, label: isNamed && request ? `${request.label} ${facts.kind}` : facts.label });
   }
 
   clear() {
@@ -80,28 +132,20 @@ export class Trace {
 
   /** The text of a message, as JSON. @param {Entry} entry @returns {string} */
   message(entry) {
-    return entry.wire === "mcp" ? entry.text : JSON.stringify(this.value(entry));
+    return entry.isFrame ? JSON.stringify(this.value(entry)) : entry.text;
   }
 
   /** The message as a value; text if it was cut. @param {Entry} entry @returns {any} */
   value(entry) {
-    if (entry.wire === "tool") return readFrame(bytesOf(entry.text), this.table);
-    if (entry.text.length < entry.size) return `${entry.text}… (cut)`;
+    if (entry.isFrame) return readFrame(bytesOf(entry.text), this.table);
+    if (entry.isCut) return `${entry.text}… (cut)`;
     return JSON.parse(entry.text);
-  }
-
-  /** Lines of JSON. @param {Filter} filter */
-  exported(filter) {
-    const lines = this.filtered(filter).map(({ seq, time, wire, from, label, size, text }) => {
-      const at = new Date(time).toISOString();
-      return JSON.stringify({ seq, time: at, wire, from, label, size, [wire === "mcp" ? "text" : "frame"]: text });
-    });
-    return lines.join("\n") + "\n";
   }
 
   /** @param {Omit<Entry, "seq">} entry */
   #add(entry) {
-    const whole = { ...entry, text: entry.text.slice(0, MAX_TEXT), seq: this.#seq };
+    const isCut = entry.isCut || entry.text.length > MAX_TEXT;
+    const whole = { ...entry, isCut, text: entry.text.slice(0, MAX_TEXT), seq: this.#seq };
     this.#seq += 1;
     this.#total += whole.text.length;
     // The events of the server may be older than messages of this page.

@@ -45,21 +45,28 @@ assets! {
     "/apps.js" => "apps.js", "text/javascript; charset=utf-8", PAGE;
     "/dom.js" => "dom.js", "text/javascript; charset=utf-8", PAGE;
     "/envelope.js" => "envelope.js", "text/javascript; charset=utf-8", PAGE;
+    "/eras.js" => "eras.js", "text/javascript; charset=utf-8", PAGE;
     "/events.js" => "events.js", "text/javascript; charset=utf-8", PAGE;
     "/fields.js" => "fields.js", "text/javascript; charset=utf-8", PAGE;
     "/form.js" => "form.js", "text/javascript; charset=utf-8", PAGE;
     "/history.js" => "history.js", "text/javascript; charset=utf-8", PAGE;
+    "/hosts.js" => "hosts.js", "text/javascript; charset=utf-8", PAGE;
     "/items.js" => "items.js", "text/javascript; charset=utf-8", PAGE;
     "/json.js" => "json.js", "text/javascript; charset=utf-8", PAGE;
     "/main.js" => "main.js", "text/javascript; charset=utf-8", PAGE;
+    "/markdown.js" => "markdown.js", "text/javascript; charset=utf-8", PAGE;
     "/mcp.js" => "mcp.js", "text/javascript; charset=utf-8", PAGE;
     "/questions.js" => "questions.js", "text/javascript; charset=utf-8", PAGE;
     "/result.js" => "result.js", "text/javascript; charset=utf-8", PAGE;
     "/schema.js" => "schema.js", "text/javascript; charset=utf-8", PAGE;
+    "/session-view.js" => "session-view.js", "text/javascript; charset=utf-8", PAGE;
     "/sse.js" => "sse.js", "text/javascript; charset=utf-8", PAGE;
-    "/trace.js" => "trace.js", "text/javascript; charset=utf-8", PAGE;
+    "/tasks.js" => "tasks.js", "text/javascript; charset=utf-8", PAGE;
+    "/trace-file.js" => "trace-file.js", "text/javascript; charset=utf-8", PAGE;
     "/trace-view.js" => "trace-view.js", "text/javascript; charset=utf-8", PAGE;
+    "/trace.js" => "trace.js", "text/javascript; charset=utf-8", PAGE;
     "/uri.js" => "uri.js", "text/javascript; charset=utf-8", PAGE;
+    "/validate.js" => "validate.js", "text/javascript; charset=utf-8", PAGE;
 }
 
 /// The file at a path.
