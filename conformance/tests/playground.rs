@@ -33,20 +33,42 @@ fn every_part_of_the_page_works_in_a_browser() {
 }
 
 #[test]
+fn a_person_answers_all_that_is_asked_in_a_browser() {
+    let (web, url) = playground("playground/more.py", "bundled");
+    let sandbox = Sandbox::new();
+    sandbox.copy("playground/pages.py");
+    let launch = sandbox.pmcp(&["playground", "pages.py", "--port", "0"]);
+    let launch = launch.env("PROTOMCP_PYTHON", peers().join("mcp/bin/python"));
+    let pages = Web::launch_until(sandbox, launch, "in the playground");
+    let log = pages.process().stderr();
+    let pages_url = log.lines().find_map(|line| line.strip_prefix("pmcp: open ")).expect("it prints the URL");
+    let output = Command::new("node")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/more.mjs"))
+        .args([url.as_str(), pages_url])
+        .env("BROWSER", peers().join("browser/node_modules"))
+        .output()
+        .expect("node is installed by scripts/setup");
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    assert_eq!(seen.lines().count(), 13, "{seen}");
+}
+
+#[test]
 fn a_form_takes_any_reference() {
     let sandbox = Sandbox::new();
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/playground/page/schema.js");
     let script = "
 import { resolve } from './schema.mjs';
-const root = { $defs: { 'a b': { type: 'string' }, 'c/d': { type: 'null' } } };
-for (const $ref of ['#/$defs/a%20b', '#/$defs/c~1d', '#/%zz', '#/$defs/%', '#/none', 'https://a.example/b']) {
+const root = { $defs: { 'a b': { type: 'string' }, 'c/d': { type: 'null', $anchor: 'one' } } };
+for (const $ref of ['#/$defs/a%20b', '#/$defs/c~1d', '#one', '#/%zz', '#/$defs/%', '#/none', 'https://a.example/b']) {
   console.log(JSON.stringify(resolve({ $ref }, root)));
 }";
     sandbox.write("schema.mjs", std::fs::read_to_string(page).expect("the page is part of the repository"));
     let output = Command::new("node").arg(sandbox.write("references.mjs", script)).output();
     let output = output.expect("node is installed by scripts/setup");
     let seen = String::from_utf8_lossy(&output.stdout);
-    let expected = [r#"{"type":"string"}"#, r#"{"type":"null"}"#, "{}", "{}", "{}", "{}"];
+    let anchored = r#"{"type":"null","$anchor":"one"}"#;
+    let expected = [r#"{"type":"string"}"#, anchored, anchored, "{}", "{}", "{}", "{}"];
     assert_eq!(seen.lines().collect::<Vec<_>>(), expected, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -149,10 +171,11 @@ fn a_command_and_a_url_have_a_page() {
     let behind = Web::start("py/basics.py", &["--transport", "http"]);
     let url = format!("http://localhost:{}/mcp", behind.port());
     let python = peers().join("mcp/bin/python").to_string_lossy().into_owned();
-    for target in [&["--", &python, "server.py"][..], &[&url, "--header", "x-trace: 1"]] {
+    let command = ["--", python.as_str(), "server.py"];
+    for target in [command, [url.as_str(), "--header", "x-trace: 1"]] {
         let sandbox = Sandbox::new();
         sandbox.copy("dev/server.py");
-        let launch = sandbox.pmcp(&[&["playground", "--port", "0"], target].concat());
+        let launch = sandbox.pmcp(&[["playground", "--port", "0"], target].concat());
         let mut web = Web::launch_until(sandbox, launch, "in the playground");
         let log = web.process().stderr();
         let (_, rest) = log.split_once("#token=").expect("it prints the URL");

@@ -94,7 +94,8 @@ function hostView(tool, { seen }) {
   const view = seen(tool.name);
   if (!view) return null;
   const isChanged = JSON.stringify(view.definition) !== JSON.stringify(tool);
-  return h("details", { class: "host-view", open: true }, h("summary", null, isChanged ? `The host sees ${view.name}` : "The host sees it as it is"),
+  if (!isChanged && view.findings.length === 0) return h("p", { class: "hint" }, "The host sees it as it is.");
+  return h("details", { class: "host-view", open: true }, h("summary", null, isChanged ? `The host sees ${view.name}` : "The host sees it as it is, with findings"),
     findingsView(view.findings), isChanged && tree(view.definition, 1));
 }
 

@@ -228,6 +228,7 @@ function draw() {
     onclick: () => choose(kind),
   }, kind === "history" ? "History" : KINDS[kind].label, " ", h("span", { class: "count" }, String(kind === "history" ? past.count() : lists[kind].length)))));
   byId("items").setAttribute("aria-labelledby", `tab-${tab}`);
+  hosts.element.classList.toggle("elsewhere", tab !== "tools");
   const own = tab === "history" ? past.element : listView(tab);
   byId("items").replaceChildren(...[tab === "tools" && hosts.summary(), own].filter(Boolean));
   if (focused?.startsWith("tab-")) byId(focused)?.focus();

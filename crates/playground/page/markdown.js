@@ -58,8 +58,8 @@ function blockEnd(lines, from) {
 function block(lines, depth) {
   const [first] = lines;
   const heading = /^(#{1,6}) (.*)$/.exec(first);
-  // The page has headings of its own above.
-  if (heading) return h(`h${Math.min(heading[1].length + 3, 6)}`, null, inline(heading[2]));
+  // One level below the heading of the item, whatever the text begins with.
+  if (heading) return h("h3", { class: `level-${heading[1].length}` }, inline(heading[2]));
   if (/^(```|~~~)/.test(first)) return h("pre", { tabIndex: 0 }, lines.slice(1, /^(```|~~~)\s*$/.test(lines.at(-1) ?? "") ? -1 : undefined).join("\n"));
   if (/^\s*([-*_] *){3,}$/.test(first)) return h("hr");
   if (first.startsWith(">")) return h("blockquote", null, blocks(lines.map((line) => line.replace(/^> ?/, "")), depth + 1));

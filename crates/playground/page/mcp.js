@@ -217,8 +217,10 @@ export class McpClient {
       ...(progress && { progressToken: id }),
     };
     const request = { jsonrpc: "2.0", id, method, params: Object.keys(_meta).length ? { ...params, _meta } : params };
+    const session = this.#session;
     // Without a session the end of the response is the cancellation.
     const cancel = () => {
+      if (session === null || session !== this.#session) return;
       this.notify("notifications/cancelled", { requestId: id, reason: "cancelled by the user" }).catch(() => {});
     };
     signal?.throwIfAborted();

@@ -33,11 +33,6 @@ export function shape(schema, root, depth = 0) {
   }
   const options = found.oneOf ?? found.anyOf;
   if (Array.isArray(options) && options.length > 0) return ofOptions(found, options, root, depth);
-  if (found.nullable === true && typeof found.type === "string" && found.type !== "null") {
-    // OpenAPI 3.0 writes it so.
-    const { nullable, ...rest } = found;
-    return { kind: "union", schema: found, variants: [{ label: rest.type, schema: rest }, { label: "null", schema: { type: "null" } }] };
-  }
   if (Array.isArray(found.type)) {
     const variants = found.type.map((/** @type {string} */ type) => ({ label: type, schema: { ...found, type } }));
     return variants.length === 1 ? shape(variants[0].schema, root, depth + 1) : { kind: "union", schema: found, variants };

@@ -128,11 +128,15 @@ export function traceView(live, desk) {
     while (rows.children.length > end - first) rows.lastElementChild.remove();
     while (rows.children.length < end - first) rows.append(row());
     for (let place = first; place < end; place += 1) fill(rows.children[place - first], shown[place], place);
+    const drawn = selected ? [...rows.children].find((element) => /** @type {any} */ (element).entry === selected) : null;
+    if (drawn) list.setAttribute("aria-activedescendant", drawn.id);
+    else list.removeAttribute("aria-activedescendant");
   }
 
   function row() {
     const parts = ["time", "arrow", "label", "took", "size"].map((name) => h("span", { class: name }));
     return h("div", { class: "row", role: "option", onclick: (/** @type {any} */ event) => {
+      follows = false;
       open(shown[Number(event.currentTarget.dataset.place)]);
       draw();
     } }, parts);
@@ -162,11 +166,7 @@ export function traceView(live, desk) {
   function open(entry) {
     selected = entry;
     detail.hidden = !entry;
-    if (!entry) {
-      list.removeAttribute("aria-activedescendant");
-      return detail.replaceChildren();
-    }
-    list.setAttribute("aria-activedescendant", `trace-${entry.seq}`);
+    if (!entry) return detail.replaceChildren();
     const names = { client: "page → server", server: "server → page", bridge: "bridge → tool", tool: "tool → bridge" };
     const how = { token: desk.token, url: `${location.origin}/mcp`, tool: desk.tool };
     const copyCurl = () => attempt("copy", async () => {

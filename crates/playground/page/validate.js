@@ -42,7 +42,7 @@ function checkWithin(value, given, at, walk) {
   if (schema === false) return say("is not allowed");
   if (!schema || typeof schema !== "object") return;
   const types = [schema.type ?? []].flat();
-  if (types.length && !types.some((type) => isOf(value, type)) && !(schema.nullable === true && value === null)) {
+  if (types.length && !types.some((type) => isOf(value, type))) {
     return say(`is ${kindOf(value)}, and not ${types.join(" or ")}`);
   }
   if ("const" in schema && !same(value, schema.const)) say(`is not ${JSON.stringify(schema.const)}`);
