@@ -4,6 +4,7 @@ mod binary;
 mod calls;
 mod console;
 mod gateway;
+#[cfg(feature = "playground")]
 mod host_views;
 mod http;
 mod issued_tokens;
@@ -11,6 +12,7 @@ mod keyboard;
 mod listeners;
 mod live;
 mod metrics;
+#[cfg(feature = "playground")]
 pub(crate) mod playground;
 mod questions;
 mod run;

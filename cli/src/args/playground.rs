@@ -57,6 +57,7 @@ both wires. The URL that is printed contains a secret, with which every program 
 tools. MCP clients reach the same server at /mcp with the secret as a bearer token.";
 
 /// The options of `pmcp playground`.
+#[cfg_attr(not(feature = "playground"), allow(dead_code, reason = "the page reads them"))]
 #[derive(Debug)]
 pub(crate) struct PlaygroundOptions {
     pub(crate) source: Source,
@@ -112,6 +113,7 @@ fn servers(
     Ok(Some(servers.of_file(of_file)))
 }
 
+#[cfg_attr(not(feature = "playground"), allow(dead_code, reason = "the page is served there"))]
 impl PlaygroundOptions {
     /// Checks the addresses to listen on. The page always asks for its secret.
     pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {

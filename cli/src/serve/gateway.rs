@@ -61,6 +61,7 @@ pub(super) async fn open(
 }
 
 /// Like [`open`], and shows `see` the messages to and from the servers.
+#[cfg_attr(not(feature = "playground"), allow(dead_code, reason = "the page shows them"))]
 pub(super) async fn open_shown(
     servers: &Upstreams,
     remote: &ProtoRemote,

@@ -107,6 +107,12 @@ mod tests {
     }
 
     #[test]
+    fn the_page_is_small() {
+        let size: usize = ASSETS.iter().map(|asset| asset.text.len()).sum();
+        assert!(size < 300_000, "{size} bytes");
+    }
+
+    #[test]
     fn the_page_runs_no_script_but_its_own_files() {
         let page = find("/").expect("there is a page");
         assert!(!page.text.contains("<script>") && !page.text.contains("style="), "the policy forbids both");
