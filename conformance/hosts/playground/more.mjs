@@ -22,6 +22,8 @@ const TRACE = [
 await withPage(process.env.BROWSER, async (page) => {
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
+  const foreign = [];
+  page.on("request", (request) => /^https?:/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin && foreign.push(request.url()));
   page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
   await page.context().grantPermissions(["clipboard-read", "clipboard-write"], { origin: new URL(url).origin });
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -53,6 +55,29 @@ await withPage(process.env.BROWSER, async (page) => {
       await page.reload();
       await page.waitForSelector("body[data-ready]");
       await page.locator("#state.connected").waitFor();
+      const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime);
+      console.error(`first paint: ${Math.round(painted)} ms`);
+      // 100 ms, with a margin of ten.
+      assert.ok(painted < 1000, `${painted} ms`);
+    },
+
+    async "a crash with the last words of the process, in the same session"() {
+      const sessions = page.locator(".trace-list .row.mcp.request", { hasText: "initialize" });
+      await page.getByLabel("Search messages").fill('"method":"initialize"');
+      await sessions.first().waitFor();
+      const before = await sessions.count();
+      await open("crash");
+      await submit();
+      await ended("failed");
+      await outcome.getByText(/last words/).first().waitFor();
+      await side("Log");
+      await page.locator("#log p", { hasText: "last words" }).first().waitFor();
+      await side("Trace");
+      await open("notes");
+      await submit();
+      await ended();
+      assert.equal(await sessions.count(), before);
+      await page.getByLabel("Search messages").fill("");
     },
 
     async "roots that are edited"() {
@@ -307,6 +332,7 @@ await withPage(process.env.BROWSER, async (page) => {
     try {
       await check();
       assert.deepEqual(errors, []);
+      assert.deepEqual(foreign, []);
     } catch (error) {
       if (process.env.PICTURES) await page.screenshot({ path: `${process.env.PICTURES}/failed.png` });
       throw new Error(`${name}: ${error.message}`, { cause: error });
