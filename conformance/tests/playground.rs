@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use protomcp_conformance::{Sandbox, Web, peers};
+use protomcp_conformance::{Sandbox, Web, peers, pmcp, root};
 
 /// The playground of a tool file, and the URL of its page.
 fn playground(fixture: &str, sdk: &str) -> (Web, String) {
@@ -51,6 +51,33 @@ fn a_person_answers_all_that_is_asked_in_a_browser() {
     let seen = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
     assert_eq!(seen.lines().count(), 14, "{seen}");
+}
+
+#[test]
+fn the_page_is_compared_with_the_official_inspector() {
+    let (web, url) = playground("sdk/playground.py", "bundled");
+    let sandbox = Sandbox::new();
+    let file = sandbox.copy("sdk/playground.py");
+    let script = "inspector/node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js";
+    let output = Command::new("node")
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/hosts/playground/compare.mjs"))
+        .arg(&url)
+        .arg(pmcp())
+        .arg("run")
+        .arg(file)
+        .args(["--sdk", "bundled"])
+        .env("BROWSER", peers().join("browser/node_modules"))
+        .env("INSPECTOR", peers().join(script))
+        .env("HOME", sandbox.path("."))
+        .output()
+        .expect("node is installed by scripts/setup");
+    let seen = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
+    assert_eq!(seen.lines().count(), 10, "{seen}");
+    let page = std::fs::read_to_string(root().join("docs/how-to/playground.md")).expect("the page is in the book");
+    for row in seen.lines() {
+        assert!(page.contains(row), "docs/how-to/playground.md says otherwise than: {row}");
+    }
 }
 
 #[test]
