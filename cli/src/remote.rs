@@ -4,7 +4,7 @@ use std::env;
 use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use protomcp_http_client::{HttpTransport, Limits, Tls};
@@ -122,8 +122,21 @@ fn keep(authorizer: OAuthClientBuilder, files: FileTokenStore) -> OAuthClientBui
     authorizer.store(files)
 }
 
+/// Gets the URL of each sign-in.
+type Reader = Box<dyn Fn(&str) + Send + Sync>;
+static SIGN_INS: OnceLock<Reader> = OnceLock::new();
+
+/// Tells `reader` the URL of each sign-in, too. Only the first reader gets them.
+#[cfg_attr(not(feature = "playground"), allow(dead_code, reason = "the page is its reader"))]
+pub(crate) fn on_sign_in(reader: impl Fn(&str) + Send + Sync + 'static) {
+    let _first = SIGN_INS.set(Box::new(reader));
+}
+
 /// Tells the user where to sign in, also at a log level that shows warnings only.
 fn say(notice: &SignInNotice) {
+    if let Some(reader) = SIGN_INS.get() {
+        reader(&notice.url);
+    }
     // With a closed stderr there is no user to tell.
     let _closed = writeln!(io::stderr(), "{notice}");
 }

@@ -50,7 +50,7 @@ fn a_person_answers_all_that_is_asked_in_a_browser() {
         .expect("node is installed by scripts/setup");
     let seen = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{seen}{}{}", String::from_utf8_lossy(&output.stderr), web.process().stderr());
-    assert_eq!(seen.lines().count(), 14, "{seen}");
+    assert_eq!(seen.lines().count(), 15, "{seen}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use crate::args::playground::PlaygroundOptions;
 use crate::args::upstream_config::Entry;
 use crate::exit::{self, Failure};
 use crate::log;
+use crate::remote;
 use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::host_views;
@@ -40,6 +41,10 @@ async fn serve(options: PlaygroundOptions) -> Result<(), Failure> {
         let (journal, secret) = (journal.clone(), token.secret().to_owned());
         // An export of the events is for others to read.
         move |line| journal.log(&line.replace(&secret, "…"))
+    });
+    remote::on_sign_in({
+        let journal = journal.clone();
+        move |url| journal.sign_in(url)
     });
     log::start(options.tool.log_level, options.tool.log);
     let mut signals = Signals::new()?;

@@ -281,6 +281,21 @@ await withPage(process.env.BROWSER, async (page) => {
       await other.close();
     },
 
+    async "a sign-in that a server behind asks for"() {
+      const other = await page.context().browser().newPage();
+      const event = (seq, url, time) => `data: ${JSON.stringify({ type: "sign_in", seq, time, data: { url } })}\n\n`;
+      await other.route("**/api/events*", (route) => route.fulfill({
+        contentType: "text/event-stream",
+        body: event(0, "https://over.example/", 0) + event(1, "javascript:alert(1)", 1e15) + event(2, "https://sign.example/in?state=1", 1e15),
+      }));
+      await other.goto(url);
+      const card = other.locator("#questions .question").first();
+      await card.getByText("sign.example").waitFor();
+      assert.equal(await other.getByText("over.example").count(), 0);
+      await card.getByRole("button", { name: "Close" }).click();
+      await other.close();
+    },
+
     async "no view breaks a rule of axe or of the layout, in light and dark"() {
       const axe = await readFile(join(process.env.BROWSER, "axe-core/axe.min.js"), "utf8");
       await page.evaluate(axe);

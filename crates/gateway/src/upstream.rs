@@ -130,7 +130,7 @@ impl Upstream {
         let connector = self.connector;
         self.connector = Arc::new(move || {
             let (opening, see) = (connector(), see.clone());
-            async move { Ok(Boxed::new(Observed::new(opening.await?, see))) }.boxed()
+            async move { opening.await.map(|transport| Boxed::new(Observed::new(transport, see))) }.boxed()
         });
         self
     }

@@ -335,7 +335,10 @@ async function reload() {
 function take(event) {
   if (event.type === "trace") messages.added(trace.tool(event));
   else if (event.type === "log") log(event.data.line, "pmcp", event.time);
-  else if (event.type === "lost") log(`${event.data} events were not seen`, "warning");
+  else if (event.type === "sign_in") {
+    // One that was asked for before is over.
+    if (event.time >= performance.timeOrigin) asker.signIn(event.data.url);
+  } else if (event.type === "lost") log(`${event.data} events were not seen`, "warning");
 }
 
 // The frame of the page

@@ -70,6 +70,17 @@ export function questions(container, open) {
   });
 
   return {
+    /** Shows that a server behind the bridge asks for a sign-in. @param {string} url */
+    signIn(url) {
+      if (!/^https?:/i.test(url)) return;
+      const close = () => (card.remove(), (container.hidden = container.children.length === 0));
+      const go = () => (window.open(url, "_blank", "noopener,noreferrer"), close());
+      const card = h("section", { class: "question", "aria-label": "Sign in" }, h("h2", null, "The server asks you to sign in"),
+        h("p", null, "A browser was opened at ", h("strong", null, new URL(url).host), " by pmcp. Sign in there, or here:"),
+        h("div", { class: "actions" }, button("Open the page", go, { class: "primary" }), button("Close", close)));
+      container.append(card);
+      container.hidden = false;
+    },
     /** Answers a request of the server. @param {string} method @param {any} params @param {AbortSignal} signal @returns {Promise<any>} */
     answer(method, params, signal) {
       if (method === "sampling/createMessage") return sample(params ?? {}, signal);

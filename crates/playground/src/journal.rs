@@ -54,7 +54,6 @@ impl Journal {
 
     /// A function that records the messages of MCP to and from a server behind this one, each in one direction: those that
     /// are sent come from the bridge. Of each one the first 64 KiB are kept.
-    #[must_use]
     pub fn messages(&self) -> impl Fn(Direction, &Message) + Clone + Send + Sync + use<> {
         let journal = self.clone();
         move |direction, message| journal.upstream(direction, message)
@@ -64,6 +63,11 @@ impl Journal {
     pub fn log(&self, line: &str) {
         let line = line.trim_end();
         self.push("log", &json!({"line": beginning(line, MAX_LINE)}));
+    }
+
+    /// Records that a server behind this one asks the user to sign in on the page at this URL. Pages show it.
+    pub fn sign_in(&self, url: &str) {
+        self.push("sign_in", &json!({"url": url}));
     }
 
     /// Records that the user has asked for a reload.
@@ -228,6 +232,17 @@ mod tests {
         let text = String::from_utf8_lossy(&piece);
         let first = text.lines().next().and_then(|line| line.strip_prefix("data: ")).unwrap();
         assert_eq!(serde_json::from_str::<Value>(first).unwrap(), json!({"type": "lost", "data": 5}));
+    }
+
+    #[test]
+    fn a_sign_in_is_an_event() {
+        let journal = Journal::default();
+        journal.sign_in("https://a.example/authorize");
+        let all: Value = serde_json::from_str(&journal.all()).unwrap();
+        assert_eq!(
+            (&all[0]["type"], &all[0]["data"]["url"]),
+            (&json!("sign_in"), &json!("https://a.example/authorize"))
+        );
     }
 
     #[test]
