@@ -1,4 +1,4 @@
-// The eras of MCP: what a request carries besides its method and parameters.
+// The eras of MCP: what a request carries in addition to its method and parameters.
 
 /** The revisions, the newest one with sessions first. */
 export const REVISIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2026-07-28"];

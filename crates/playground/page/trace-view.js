@@ -207,7 +207,7 @@ export function traceView(live, desk) {
   new ResizeObserver(() => draw()).observe(list);
   return {
     element,
-    /** A message was added to those of the page. @param {import("./trace.js").Entry} entry */
+    /** A message of the page was added. @param {import("./trace.js").Entry} entry */
     added(entry) {
       if (trace !== live) return;
       isStale ||= trace.entries.at(-1) !== entry;

@@ -19,7 +19,7 @@ pub(crate) struct Export {
 enum Form {
     /// The file of `pmcp record`.
     Trace,
-    /// That of `pmcp test`.
+    /// The file of `pmcp test`.
     Scenario,
 }
 
