@@ -157,7 +157,7 @@ enum Verb {
     Mock(MockOptions),
     /// Print a trace as a scenario of pmcp test
     Scenario(trace::ScenarioSource),
-    /// Try a tool file in a web page, with a trace of its messages
+    /// Try a tool file or an MCP server in a web page, with a trace of its messages
     Playground(playground::Playground),
     /// Convert schemas of tools between JSON Schema and protobuf, and look them up in schema registries
     Schema(schema::SchemaOptions),

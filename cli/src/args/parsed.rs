@@ -42,7 +42,7 @@ pub(crate) enum Parsed {
     Mock(Box<MockOptions>),
     /// Print a trace as a scenario.
     Scenario(Box<ScenarioSource>),
-    /// Serve a page to try a tool file.
+    /// Serve a page to try a tool file or a server.
     Playground(Box<PlaygroundOptions>),
     /// Convert or look up schemas.
     Schema(Box<schema::SchemaOptions>),
