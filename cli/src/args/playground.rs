@@ -131,7 +131,7 @@ mod tests {
     use crate::args::parsed::Parsed;
 
     fn source(words: &[&str]) -> Result<Source, String> {
-        let words = ["pmcp", "playground"].iter().chain(words).map(OsString::from);
+        let words = ["pmcp", "playground"].into_iter().chain(words.iter().copied()).map(OsString::from);
         match parse(words).map_err(|failure| failure.to_string())? {
             Parsed::Playground(options) => Ok(options.source),
             other => panic!("not a playground: {other:?}"),

@@ -8,6 +8,8 @@ import { readEvents } from "./sse.js";
 const MAX_CALLS = 3;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MAX_PAUSE = 5000;
+/** The most requests whose progress is shown. */
+const MAX_PROGRESS = 200;
 /** The most rounds of questions of one request without a session. */
 const MAX_ROUNDS = 32;
 
@@ -41,6 +43,7 @@ export class McpClient {
   #calls = 0;
   /** @type {(() => void)[]} */ #queue = [];
   /** @type {Map<string, AbortController>} */ #questions = new Map();
+  /** The progress of requests by their tokens; a task goes on after its request. @type {Map<number, (progress: any) => void>} */ #progress = new Map();
   /** @type {Promise<void> | null} */ #opening = null;
   #stream = new AbortController();
   /** @type {any} */ server = null;
@@ -225,24 +228,24 @@ export class McpClient {
     };
     signal?.throwIfAborted();
     signal?.addEventListener("abort", cancel, { once: true });
+    if (progress) this.#progress.set(id, progress);
+    // The latest are enough: a page has few tasks.
+    if (this.#progress.size > MAX_PROGRESS) this.#progress.delete(/** @type {number} */ (this.#progress.keys().next().value));
     try {
-      return await this.#answer(id, request, signal, progress);
+      return await this.#answer(id, request, signal);
     } finally {
       signal?.removeEventListener("abort", cancel);
     }
   }
 
-  /** @param {number} id @param {any} request @param {AbortSignal | undefined} signal @param {any} progress */
-  async #answer(id, request, signal, progress) {
+  /** @param {number} id @param {any} request @param {AbortSignal | undefined} signal */
+  async #answer(id, request, signal) {
     const response = await this.#post(request, signal);
     if (request.method === "initialize") this.#session = response.headers.get("mcp-session-id");
     /** @type {any} */ let answer;
     const take = (/** @type {string} */ text) => {
       const message = this.#receive(text);
       if (message.id === id && !message.method) answer = message;
-      else if (message.method === "notifications/progress" && message.params?.progressToken === id) {
-        progress?.(message.params);
-      }
     };
     if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
       await readEvents(response, (event) => event.data && take(event.data));
@@ -259,7 +262,8 @@ export class McpClient {
     if (message.method && message.id !== undefined) this.#asked(message);
     else if (message.method === "notifications/cancelled") {
       this.#questions.get(JSON.stringify(message.params?.requestId))?.abort();
-    } else if (message.method) this.handlers.notified(message.method, message.params);
+    } else if (message.method === "notifications/progress") this.#progress.get(message.params?.progressToken)?.(message.params);
+    else if (message.method) this.handlers.notified(message.method, message.params);
     return message;
   }
 
