@@ -314,6 +314,24 @@ await withPage(process.env.BROWSER, async (page) => {
         if (await page.evaluate(() => document.documentElement.dataset.theme) !== theme) await page.locator("#theme").click();
         await open("values");
         await check(`${theme}, a form`);
+        await work.getByRole("button", { name: "Edit as JSON" }).click();
+        await work.getByLabel("Arguments as JSON").fill('{"at": 5}');
+        await work.locator(".faults").getByText("has no data").waitFor();
+        await check(`${theme}, arguments as JSON`);
+        await open("attack");
+        await submit();
+        await outcome.frameLocator("iframe.app").frameLocator("iframe").getByText("tried").waitFor();
+        await check(`${theme}, an app`);
+        // The browser reports what it has refused to the app.
+        errors.length = 0;
+        await open("report");
+        await label("pages").fill("0");
+        await submit();
+        await page.locator("#questions").getByText("Which title?").waitFor();
+        await check(`${theme}, a question`);
+        await page.locator("#questions").getByRole("button", { name: "Decline" }).click();
+        await ended("failed");
+        await check(`${theme}, an error`);
         await open("notes");
         await submit();
         await ended();

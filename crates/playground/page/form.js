@@ -26,7 +26,7 @@ export function form(schema, { submit, onsubmit, complete, actions = [] }) {
   const fields = control(schema, { root: schema, depth: 0, label: "Arguments" }, complete);
   const text = h("textarea", { class: "json", rows: 10, spellcheck: false, "aria-label": "Arguments as JSON" });
   const problem = h("p", { class: "problem", role: "alert" });
-  const hints = h("ul", { class: "faults", role: "status" });
+  const hints = h("ul", { class: "faults" });
   let isJson = false;
   const readJson = () => {
     try {
@@ -97,7 +97,7 @@ export function form(schema, { submit, onsubmit, complete, actions = [] }) {
     onkeydown: (/** @type {KeyboardEvent} */ event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) element.requestSubmit();
     },
-  }, fields.element, text, problem, hints, h("div", { class: "actions" }, h("button", { class: "primary" }, submit), actions, toggle));
+  }, fields.element, text, problem, h("div", { role: "status" }, hints), h("div", { class: "actions" }, h("button", { class: "primary" }, submit), actions, toggle));
   show();
   const write = (/** @type {any} */ value) => {
     text.value = format(value);
