@@ -1,6 +1,6 @@
 """Uses the requests of `pmcp playground` and its connection of WebSocket, and prints the name of each check that has passed.
 
-Usage: routes.py ORIGIN TOKEN PID; PID is that of the server, which is stopped at the end.
+Usage: routes.py ORIGIN TOKEN PID; PID belongs to the server, which is stopped at the end.
 """
 
 import asyncio

@@ -347,7 +347,7 @@ await withPage(process.env.BROWSER, async (page) => {
         page: "TypeError", mcp: "TypeError", plain: "TypeError", blind: "opaque", trace: "TypeError", events: "TypeError",
         framed: "blocked", socket: "refused",
       });
-      // A request of its own tab without the token is refused as well; the one with `no-cors` has reloaded nothing.
+      // A request of the same tab without the token is refused as well; the one with `no-cors` has reloaded nothing.
       const status = (path, headers = {}) => page.evaluate(async ([path, headers]) => (await fetch(path, { headers })).status, [path, headers]);
       assert.equal(await status("/api/trace"), 401);
       assert.equal(await status("/api/trace", { authorization: "Bearer wrong" }), 401);

@@ -1,4 +1,4 @@
-// The events of the server beside MCP: the tool's wire, and the log.
+// The events of the server other than MCP: the tool's wire, and the log.
 
 import { readEvents } from "./sse.js";
 

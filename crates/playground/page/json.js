@@ -40,9 +40,9 @@ function isRaw(value) {
   return HAS_RAW && /** @type {any} */ (JSON).isRawJSON(value);
 }
 
-/** The members that are shown at once. */
+/** The members that are shown first. */
 const MEMBERS = 200;
-/** The characters of a string that are shown at once. */
+/** The characters of a string that are shown first. */
 const CHARACTERS = 10_000;
 
 /**

@@ -4,7 +4,7 @@ import { discovered, introduction, isStateless, metadata, requestHeaders } from 
 import { format, parse } from "./json.js";
 import { readEvents } from "./sse.js";
 
-/** The most calls at once. A browser opens six connections, of which others need three. */
+/** The most concurrent calls. A browser opens six connections, of which others need three. */
 const MAX_CALLS = 3;
 /** The longest pause between two attempts to connect, in milliseconds. */
 const MAX_PAUSE = 5000;

@@ -5,7 +5,7 @@ import { bytesOf } from "./envelope.js";
 import { format, parse, searchable, tree } from "./json.js";
 import { looksLikeMarkdown, markdown, MAX_MARKDOWN } from "./markdown.js";
 
-/** The characters of a text that are shown at once. */
+/** The characters of a text that are shown first. */
 const CHARACTERS = 100_000;
 /** The longest text that is tried as JSON. */
 const MAX_JSON = 2_000_000;

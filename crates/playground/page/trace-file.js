@@ -28,7 +28,7 @@ export async function readTrace(file, table) {
   } catch {
     // Not a trace, as below.
   }
-  if (header?.trace !== "mcp") throw new Error("the first line is not that of a trace of pmcp record");
+  if (header?.trace !== "mcp") throw new Error("the first line is not the header of a trace of pmcp record");
   if (header.version !== 1 && header.version !== 2) throw new Error(`the trace has version ${header.version}, and this page reads versions 1 and 2`);
   const trace = new Trace();
   trace.table = table;

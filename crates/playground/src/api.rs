@@ -1,4 +1,4 @@
-//! The requests of the page beside those of MCP, behind the same checks.
+//! The requests of the page other than MCP, behind the same checks.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ const PAGE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img
                     media-src data: blob:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; \
                     frame-ancestors 'none'";
 
-/// The frame of apps has an origin of its own, so that an app reaches neither the page nor the server. The frame inside it
+/// The frame of apps has a separate origin, so that an app reaches neither the page nor the server. The frame inside it
 /// gets the policy that the app declares.
 const FRAME: &str = "sandbox allow-scripts allow-forms; default-src * data: blob: 'unsafe-inline' 'unsafe-eval'; \
                      frame-ancestors 'self'";

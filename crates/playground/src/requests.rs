@@ -22,7 +22,7 @@ use crate::journal::Journal;
 const MAX_BODY: usize = 8 << 20;
 /// The time for a body to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// The most requests at once.
+/// The most concurrent requests.
 const MAX_REQUESTS: usize = 32;
 
 /// Answers `/api/tools`, `/api/resources`, `/api/prompts`, `/api/call`, `/api/resource/read`, `/api/prompt/get`,
