@@ -117,9 +117,14 @@ struct Writer {
 }
 
 impl Writer {
+    /// False after the end of the trace.
+    fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
     /// Adds a message of the client's wire, of a session with this number.
     fn add(&mut self, from: Party, session: Option<u64>, message: Value) {
-        if self.file.is_none() {
+        if !self.is_open() {
             return;
         }
         let entry = Entry::new(self.elapsed(), from, self.redaction.redact(message));
@@ -128,7 +133,7 @@ impl Writer {
 
     /// Adds a message of the wire of a tool process.
     fn envelope(&mut self, passing: &Passing<'_>) {
-        if self.file.is_none() {
+        if !self.is_open() {
             return;
         }
         let from = match passing.sender() {

@@ -34,7 +34,8 @@ impl Exchange for Recorded {
     fn request(&mut self, body: &[u8]) {
         let mut writer = self.recorder.lock();
         let messages = messages(body);
-        let Some(first) = messages.first() else { return };
+        // After the end of the trace nothing is remembered for it.
+        let Some(first) = messages.first().filter(|_| writer.is_open()) else { return };
         // A name that the server does not know is refused.
         self.session = match &self.name {
             Some(name) => writer.sessions.find(name),
@@ -61,7 +62,7 @@ impl Exchange for Recorded {
     fn message(&mut self, event: Option<&str>, text: &[u8]) {
         let Some(session) = self.session else { return };
         let mut writer = self.recorder.lock();
-        if writer.sessions.is_new(session, event) {
+        if writer.is_open() && writer.sessions.is_new(session, event) {
             messages(text).into_iter().for_each(|message| writer.add(Party::Server, Some(session), message));
         }
     }

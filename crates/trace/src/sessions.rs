@@ -14,8 +14,9 @@ use crate::message::request;
 pub struct Sessions {
     last: u64,
     named: HashMap<String, u64>,
-    /// The sessions of requests without one, with the ids in them.
-    stateless: Vec<(u64, HashSet<String>)>,
+    /// The sessions of requests without one, and how often each id has occurred: the n-th time it is in the n-th of them.
+    stateless: Vec<u64>,
+    ids: HashMap<String, usize>,
     /// The events that were sent, by session and id: a client that reconnects gets some of them again.
     events: HashSet<(u64, String)>,
 }
@@ -37,20 +38,20 @@ impl Sessions {
         let Some((method, id)) = request(message) else {
             // Where requests without a session are, there it counts.
             return match self.stateless.first() {
-                Some((number, _)) => *number,
+                Some(number) => *number,
                 None => self.next(),
             };
         };
         if method == "initialize" {
             return self.next();
         }
-        let id = id.to_string();
-        if let Some((number, ids)) = self.stateless.iter_mut().find(|(_, ids)| !ids.contains(&id)) {
-            ids.insert(id);
+        let count = self.ids.entry(id.to_string()).or_default();
+        let earlier = std::mem::replace(count, *count + 1);
+        if let Some(number) = self.stateless.get(earlier) {
             return *number;
         }
         let number = self.next();
-        self.stateless.push((number, HashSet::from([id])));
+        self.stateless.push(number);
         number
     }
 
