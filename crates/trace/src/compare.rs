@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::redacted::REDACTED;
 
@@ -47,9 +47,14 @@ impl Comparison {
         let shown = if place.is_empty() { "the message" } else { place };
         match (expected, found) {
             (Value::Object(members), Value::Object(now)) => {
+                // A result without the flag is not an error (MCP 2025-11-25, tools).
+                let is_result = self == Self::Shape && place == "/result";
+                if is_result && is_error(members) != is_error(now) {
+                    all.push(format!("/result/isError is {}, and was {}", is_error(now), is_error(members)));
+                }
                 // Today the name of such a member is another one.
                 let (open, plain): (Vec<_>, Vec<_>) = members.iter().partition(|(name, _)| name.contains(REDACTED));
-                for (name, value) in plain {
+                for (name, value) in plain.into_iter().filter(|(name, _)| !(is_result && *name == "isError")) {
                     let place = format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
                     match now.get(name) {
                         Some(found) => self.compare(&place, value, found, all),
@@ -93,6 +98,10 @@ impl Comparison {
             }
         }
     }
+}
+
+fn is_error(result: &Map<String, Value>) -> bool {
+    result.get("isError") == Some(&Value::Bool(true))
 }
 
 /// True if a text with redacted parts may have been this one.
@@ -165,6 +174,9 @@ mod tests {
             (failed.clone(), json!({"error": {"code": -32603, "message": "no"}}), 1, 1),
             (failed.clone(), json!({"error": {"code": -32602, "message": "other"}}), 0, 1),
             (text("5"), failed, 1, 2),
+            (json!({"result": {}}), json!({"result": {"isError": true}}), 1, 1),
+            (json!({"result": {"isError": true}}), json!({"result": {}}), 1, 1),
+            (json!({"result": {"isError": false}}), json!({"result": {}}), 0, 1),
         ];
         for (expected, found, shape, strict) in rows {
             let count = |comparison: Comparison| comparison.differences(&expected, &found).len();
