@@ -248,13 +248,12 @@ fn expectation(found: &Value) -> Map<String, Value> {
     all
 }
 
-/// The text, or the pattern of a text with redacted parts.
+/// The text, or the pieces of a text with redacted parts.
 fn expected_text(text: &str) -> Value {
     if !text.contains(REDACTED) {
         return json!(text);
     }
-    let parts: Vec<_> = text.split(REDACTED).map(regex::escape).collect();
-    json!({"matches": format!(r"(?s)\A{}\z", parts.join(".*"))})
+    json!({"pieces": text.split(REDACTED).collect::<Vec<_>>()})
 }
 
 /// The texts of a result, as a scenario compares them.
@@ -351,7 +350,7 @@ steps:
 
   - call: \"add\"
     arguments: {\"a\":1}
-    expect: {\"text\":{\"matches\":\"(?s)\\\\Agot .*!\\\\z\"}}
+    expect: {\"text\":{\"pieces\":[\"got \",\"!\"]}}
 
   - call: \"add\"
     expect: {\"fails\":\"no\"}

@@ -12,6 +12,7 @@ use crate::scenario::difference;
 /// - `equals`: the value itself, where it could be taken for one of these members
 /// - `contains`: a part of a text, an element of a list, or several of them; members of an object
 /// - `matches`: a regular expression that a part of the text matches
+/// - `pieces`: the texts of which a text consists in this order, with any text between two of them
 /// - `schema`: a JSON Schema
 /// - `exists`: true or false
 /// - `not`: another expectation that must not hold
@@ -23,6 +24,8 @@ pub enum Matcher {
     Contains(Value),
     /// A regular expression.
     Matches(String),
+    /// The pieces of a text, between which there may be anything.
+    Pieces(Vec<String>),
     /// A JSON Schema.
     Schema(Value),
     /// There is a value, or there is none.
@@ -50,6 +53,7 @@ impl Matcher {
             Self::Equals(expected) => is_equal(expected, found),
             Self::Contains(part) => contains(found, part),
             Self::Matches(pattern) => regex(pattern)?.is_match(&text(found)),
+            Self::Pieces(pieces) => consists_of(&text(found), pieces),
             Self::Schema(schema) => {
                 let validator = Validator::compile(schema.clone()).map_err(|why| format!("invalid schema: {why}"))?;
                 return validator
@@ -85,7 +89,7 @@ impl Matcher {
                 Validator::compile(schema.clone()).map(drop).map_err(|why| format!("invalid schema: {why}"))
             }
             Self::Not(other) => other.is_valid(),
-            Self::Equals(_) | Self::Contains(_) | Self::Exists(_) => Ok(()),
+            Self::Equals(_) | Self::Contains(_) | Self::Pieces(_) | Self::Exists(_) => Ok(()),
         }
     }
 
@@ -95,6 +99,10 @@ impl Matcher {
             Self::Equals(value) => Self::Equals(change(value)?),
             Self::Contains(value) => Self::Contains(change(value)?),
             Self::Matches(pattern) => Self::Matches(text(&change(&Value::String(pattern.clone()))?)),
+            Self::Pieces(pieces) => {
+                let filled = |piece: &String| change(&Value::String(piece.clone())).map(|piece| text(&piece));
+                Self::Pieces(pieces.iter().map(filled).collect::<Result<_, _>>()?)
+            }
             Self::Schema(_) | Self::Exists(_) => self.clone(),
             Self::Not(other) => Self::Not(Box::new(other.map(change)?)),
         })
@@ -105,6 +113,7 @@ impl Matcher {
             Self::Equals(value) => shown(value),
             Self::Contains(value) => format!("something that contains {}", shown(value)),
             Self::Matches(pattern) => format!("a match of {pattern}"),
+            Self::Pieces(pieces) => format!("a text of the pieces {}", shown(&pieces.clone().into())),
             Self::Schema(_) => "a match of the schema".into(),
             Self::Exists(true) => "a value".into(),
             Self::Exists(false) => "nothing".into(),
@@ -150,6 +159,21 @@ fn is_part(found: &Value, part: &Value) -> bool {
     }
 }
 
+/// True if a text begins with the first piece, ends with the last one, and has the others in between, in order. It takes a
+/// time in proportion to the text.
+fn consists_of(text: &str, pieces: &[String]) -> bool {
+    let (Some((first, others)), Some(last)) = (pieces.split_first(), pieces.last()) else { return text.is_empty() };
+    let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
+    let Some((_, between)) = others.split_last() else { return rest.is_empty() };
+    for piece in between {
+        match rest.find(piece.as_str()) {
+            Some(at) => rest = &rest[at + piece.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last.as_str())
+}
+
 /// A value as a text; one that is not a text is its JSON.
 pub(super) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
@@ -164,7 +188,10 @@ fn shown(value: &Value) -> String {
 }
 
 fn regex(pattern: &str) -> Result<Regex, String> {
-    Regex::new(pattern).map_err(|error| format!("invalid pattern {pattern:?}: {error}"))
+    Regex::new(pattern).map_err(|error| {
+        let error = shown(&Value::String(error.to_string()));
+        format!("invalid pattern {}: {}", shown(&Value::String(pattern.to_owned())), error.trim_matches('"'))
+    })
 }
 
 impl<'de> Deserialize<'de> for Matcher {
@@ -185,6 +212,10 @@ impl Matcher {
             ("contains", inner) => Self::Contains(inner),
             ("matches", Value::String(pattern)) => Self::Matches(pattern),
             ("matches", _) => return Err("matches takes a regular expression".into()),
+            ("pieces", inner) => match serde_json::from_value(inner) {
+                Ok(pieces) => Self::Pieces(pieces),
+                Err(_) => return Err("pieces takes a list of texts".into()),
+            },
             ("schema", inner) => Self::Schema(inner),
             ("exists", Value::Bool(exists)) => Self::Exists(exists),
             ("exists", _) => return Err("exists takes true or false".into()),
@@ -213,6 +244,9 @@ mod tests {
             (json!({"contains": {"a": {"b": 1}}}), json!({"a": {"b": 1, "c": 2}}), json!({"a": {"b": 2}})),
             (json!({"matches": "^[0-9]+$"}), json!("42"), json!("x42")),
             (json!({"matches": "4"}), json!(42), json!(5)),
+            (json!({"pieces": ["a ", " b ", "c"]}), json!("a 1 b 2 c"), json!("a 1 b 2 c d")),
+            (json!({"pieces": ["a", "a"]}), json!("aa"), json!("a")),
+            (json!({"pieces": ["a"]}), json!("a"), json!("ab")),
             (json!({"schema": {"type": "integer"}}), json!(5), json!("x")),
             (json!({"not": {"contains": "x"}}), json!("a"), json!("x")),
             (json!({"exists": true}), json!(null), json!(null)),
