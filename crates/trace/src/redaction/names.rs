@@ -3,17 +3,22 @@
 use serde_json::{Map, Value};
 
 /// The ends of names whose values are secrets, in lower case and without `-` and `_`.
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 20] = [
     "token",
     "secret",
+    "secrets",
+    "secretkey",
     "password",
+    "passwords",
     "passwd",
     "passphrase",
+    "passphrases",
     "apikey",
     "authorization",
     "credential",
     "credentials",
     "cookie",
+    "cookies",
     "privatekey",
     "accesskey",
     "signature",

@@ -34,7 +34,8 @@ static IN_ELEMENT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// The ends of the names of secrets in texts.
-const WORDS: &str = "(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key)";
+const WORDS: &str =
+    "(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signature|credentials?)";
 /// The names of headers with secrets.
 const HEADERS: &str = "(?:(?:proxy-)?authorization|(?:set-)?cookie)";
 /// A quotation mark, which can be escaped.
@@ -63,6 +64,7 @@ static AFTER_NAMES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         format!(r"^[ \t]*(?:-[ \t]+)?{MARK}{name}{MARK}(?:[ \t]*:[ \t]+|[ \t]+=[ \t]*)(?P<value>{QUOTED}|{WORD})"),
         format!(r"\b{name}{MARK}[ \t]*:[ \t]*(?P<value>{QUOTED}|{BARE})"),
         format!(r"\b{name}=(?P<value>{QUOTED}|{BARE})"),
+        format!(r"\b(?P<name>[a-z0-9_.-]*(?:authorization|cookie))=(?P<value>{QUOTED}|{BARE})"),
         format!(r"\b{name}[ \t]*=[ \t]*(?P<value>{QUOTED})"),
         format!(r"\B--{name}[ \t]+(?P<value>{QUOTED}|{ARGUMENT})"),
     ];

@@ -167,6 +167,11 @@ fn secrets_are_known_by_the_name_before_them() {
             "<db><password>[redacted]</password><user>ann</user></db>",
         ),
         ("password=[redacted] and more", "password=[redacted] and more"),
+        (
+            "https://a/x?X-Amz-Credential=ann%2Fa&X-Amz-Signature=0a1b&y=1",
+            "https://a/x?X-Amz-Credential=[redacted]&X-Amz-Signature=[redacted]&y=1",
+        ),
+        ("session_cookie=cat authorization=dog", "session_cookie=[redacted] authorization=[redacted]"),
     ] {
         assert_eq!(text(&mut Redaction::default(), given), expected);
     }
