@@ -41,9 +41,9 @@ pub(super) fn with_color(grammar: &Command, mut words: Vec<OsString>) -> Vec<OsS
         Some(word) if word.starts_with("--color=") => 1,
         _ => return words,
     };
-    let Some(verb) = words.get(1 + count).and_then(|word| word.to_str()) else { return words };
+    let verb = words.get(1 + count).and_then(|word| word.to_str());
     let has_color = |command: &Command| command.get_arguments().any(|flag| flag.get_long() == Some("color"));
-    let Some(takes_it) = grammar.find_subcommand(verb).map(has_color) else { return words };
+    let takes_it = verb.and_then(|verb| grammar.find_subcommand(verb)).is_some_and(has_color);
     let is_known = words.get(count).and_then(|word| word.to_str()).is_some_and(|word| {
         let value = word.strip_prefix("--color=").unwrap_or(word);
         ["auto", "always", "never"].contains(&value)
@@ -86,8 +86,8 @@ mod tests {
             ("pmcp list a --color never", "pmcp list a --color never"),
             ("pmcp --color always version", "pmcp version"),
             ("pmcp --color purple version", "pmcp --color purple version"),
-            ("pmcp --color never", "pmcp --color never"),
-            ("pmcp --color never unknown", "pmcp --color never unknown"),
+            ("pmcp --color never", "pmcp"),
+            ("pmcp --color never unknown", "pmcp unknown"),
         ] {
             let words = with_color(&grammar, line.split(' ').map(OsString::from).collect());
             let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();
