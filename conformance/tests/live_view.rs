@@ -1,6 +1,8 @@
 //! The live view of `pmcp dev`, in the terminal of tmux: keys, sizes and colours as a person has them.
 
+use std::path::PathBuf;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use protomcp_conformance::Sandbox;
 use protomcp_testing::eventually;
@@ -15,6 +17,7 @@ def add(a: int, b: int) -> str:
 
 @tool("Waits for a file.")
 async def wait() -> str:
+    pathlib.Path("begun").touch()
     while not pathlib.Path("go").exists():
         await asyncio.sleep(0.01)
     return "gone"
@@ -24,31 +27,47 @@ def crash() -> str:
     os._exit(3)
 "#;
 
+/// Runs a program, and shows how it has ended and in which mode it has left the terminal. (tmux does not always know the
+/// status of a program.)
+const WITH_END: &str =
+    "\"$0\" \"$@\"; printf 'ended: %s %s\\n' \"$?\" \"$(stty -a | grep -o -- '-*icanon')\"; read -r _";
+
 /// A terminal with a program.
 struct Terminal {
-    sandbox: Sandbox,
+    /// The socket of its server.
+    socket: PathBuf,
 }
 
 impl Terminal {
+    /// A terminal without a program. A server that ends does not disturb the next one.
+    fn new(sandbox: &Sandbox) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        Self { socket: sandbox.runtime().join(format!("tmux{}", COUNT.fetch_add(1, Ordering::Relaxed))) }
+    }
+
     /// Starts `pmcp dev` with these words in a window of 80 columns and 24 rows.
     fn start(sandbox: &Sandbox, words: &[&str]) -> Self {
-        let terminal = Self { sandbox: sandbox.clone() };
+        let terminal = Self::new(sandbox);
         let pmcp = sandbox.pmcp(&[&["dev"], words].concat()).without("NO_COLOR").command();
         let mut start = terminal.tmux();
-        start.args(["-f", "/dev/null", "start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"]);
+        start.args(["-f", "/dev/null", "start-server", ";", "set-option", "-g", "history-limit", "100000", ";"]);
         start.args(["new-session", "-x", "80", "-y", "24", "-d"]);
         for (name, value) in pmcp.get_envs() {
             let value = value.map(|value| value.to_string_lossy()).unwrap_or_default();
             start.arg("-e").arg(format!("{}={value}", name.to_string_lossy()));
         }
-        start.arg("--").arg(pmcp.get_program()).args(pmcp.get_args()).current_dir(sandbox.path(""));
+        start
+            .args(["--", "sh", "-c", WITH_END])
+            .arg(pmcp.get_program())
+            .args(pmcp.get_args())
+            .current_dir(sandbox.path(""));
         run(&mut start);
         terminal
     }
 
     fn tmux(&self) -> Command {
         let mut tmux = Command::new("tmux");
-        tmux.arg("-S").arg(self.sandbox.runtime().join("tmux")).env("LC_ALL", "C.UTF-8");
+        tmux.arg("-S").arg(&self.socket).env("LC_ALL", "C.UTF-8");
         tmux
     }
 
@@ -95,13 +114,12 @@ impl Terminal {
         self.shows(start, |screen| screen.lines().any(|line| line.starts_with(start)))
     }
 
-    /// Waits for the end of the program, and returns its status.
-    fn status(&self) -> String {
-        eventually("the end of pmcp", || {
-            let dead = run(self.tmux().args(["display-message", "-p", "#{pane_dead}:#{pane_dead_status}"]));
-            // The status comes a little later than the end of the output.
-            dead.trim().strip_prefix("1:").filter(|status| !status.is_empty()).map(str::to_owned)
-        })
+    /// Waits for the end of the program, and returns its status and the mode of the terminal.
+    #[track_caller]
+    fn ended(&self) -> String {
+        let screen = self.line("ended: ");
+        let line = screen.lines().find_map(|line| line.strip_prefix("ended: "));
+        line.expect("it was just found").to_owned()
     }
 }
 
@@ -118,6 +136,11 @@ fn run(command: &mut Command) -> String {
     let output: Output = command.output().unwrap_or_else(|error| panic!("tmux: {error}; run scripts/setup terminal"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Waits until the process has begun the call of `wait`.
+fn begun(sandbox: &Sandbox) {
+    eventually("the call", || sandbox.path("begun").exists().then_some(()));
 }
 
 const HELP: &str = "r reload · c call a tool · q quit";
@@ -138,8 +161,8 @@ fn keys_call_reload_and_quit() {
     });
     terminal.types("add a=1 b=2");
     terminal.press("Enter");
-    let screen = terminal.line("  ✓ add  ");
-    assert!(screen.contains("\n3\n"), "{screen}");
+    terminal.line("  ✓ add  ");
+    terminal.shows("3", |screen| screen.contains("\n3\n"));
     // An earlier line comes back, and is edited.
     terminal.types("c");
     terminal.press("Up");
@@ -155,7 +178,7 @@ fn keys_call_reload_and_quit() {
     terminal.types("r");
     terminal.line("pmcp: reloaded");
     terminal.types("q");
-    assert_eq!(terminal.status(), "0");
+    assert_eq!(terminal.ended(), "0 icanon");
     let screen = terminal.screen();
     assert!(!screen.contains(HELP), "the view is gone: {screen}");
 }
@@ -171,6 +194,7 @@ fn a_reload_and_a_crash_during_a_call_are_seen() {
     terminal.types("wait");
     terminal.press("Enter");
     terminal.line("  ▸ wait  ");
+    begun(&sandbox);
     sandbox.write("tools.py", TOOLS.replace("def add", "def sum"));
     terminal.shows("the reload that waits", |screen| screen.contains("the reload waits for running calls: wait"));
     sandbox.write("go", "");
@@ -180,6 +204,7 @@ fn a_reload_and_a_crash_during_a_call_are_seen() {
     terminal.types("crash");
     terminal.press("Enter");
     terminal.line("  ✗ crash  ");
+    terminal.line("pmcp: the tool process is back");
     terminal.line("● tools.py · ready · 3 tools");
     sandbox.write("tools.py", "broken(");
     let screen = terminal.line("● tools.py · the newest version does not start");
@@ -237,6 +262,43 @@ fn a_tool_asks_in_the_view() {
 }
 
 #[test]
+fn a_call_ends_before_the_program_does() {
+    let sandbox = Sandbox::new();
+    sandbox.write("tools.py", TOOLS);
+    let flags = ["tools.py", "--sdk", "bundled", "--drain-timeout", "1m"];
+    for words in [&flags[..], &[&flags[..], &["--transport", "http", "--port", "0"]].concat()] {
+        let terminal = Terminal::start(&sandbox, words);
+        terminal.line("● tools.py · ready · 3 tools");
+        terminal.types("cwait");
+        terminal.press("Enter");
+        terminal.line("  ▸ wait  ");
+        begun(&sandbox);
+        terminal.types("q");
+        terminal.line("● tools.py · running calls end");
+        sandbox.write("go", "");
+        assert_eq!(terminal.ended(), "0 icanon");
+        assert!(terminal.screen().lines().any(|line| line == "gone"), "{}", terminal.screen());
+        for file in ["go", "begun"] {
+            std::fs::remove_file(sandbox.path(file)).expect("it is there");
+        }
+    }
+}
+
+#[test]
+fn no_output_of_a_tool_hides_its_result() {
+    let sandbox = Sandbox::new();
+    let noisy = "@tool(\"Prints much.\")\ndef noisy() -> str:\n    for n in range(20000):\n        print(n)\n    return \"printed\"\n";
+    sandbox.write("tools.py", format!("from protomcp import tool\n\n{noisy}"));
+    let terminal = Terminal::start(&sandbox, &["tools.py", "--sdk", "bundled"]);
+    terminal.line("● tools.py · ready · 1 tool");
+    terminal.types("cnoisy");
+    terminal.press("Enter");
+    terminal.line("  ✓ noisy  ");
+    // It comes somewhere between the lines.
+    eventually("the result", || terminal.painted().lines().any(|line| line == "printed").then_some(()));
+}
+
+#[test]
 fn colours_are_left_out_where_they_are_not_wanted() {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", TOOLS);
@@ -264,11 +326,11 @@ fn a_terminal_may_have_lines_in_place_of_the_view() {
 fn ctrl_z_gives_the_terminal_back() {
     let sandbox = Sandbox::new();
     sandbox.write("tools.py", TOOLS);
-    sandbox.write(
-        "shell.sh",
-        "set -m\n\"$@\"\nprintf 'stopped: %s\\n' \"$(stty -a | grep -o -- '-*icanon')\"\nfg >/dev/null\n",
-    );
-    let terminal = Terminal { sandbox: sandbox.clone() };
+    // In the background the server goes on, and takes no keys.
+    let shell = "set -m\n\"$@\"\nprintf 'stopped: %s\\n' \"$(stty -a | grep -o -- '-*icanon')\"\nbg >/dev/null\n\
+                 until [ -e go ]; do sleep 0.05; done\njobs\nfg >/dev/null\n";
+    sandbox.write("shell.sh", shell);
+    let terminal = Terminal::new(&sandbox);
     let pmcp = sandbox.pmcp(&["dev", "tools.py", "--sdk", "bundled"]).command();
     let mut start = terminal.tmux();
     start.args(["-f", "/dev/null", "new-session", "-x", "80", "-y", "24", "-d"]);
@@ -281,6 +343,10 @@ fn ctrl_z_gives_the_terminal_back() {
     terminal.line("● tools.py · ready");
     terminal.press("C-z");
     terminal.line("stopped: icanon");
+    sandbox.write("tools.py", TOOLS.replace("def add", "def sum"));
+    terminal.line("pmcp: reloaded");
+    sandbox.write("go", "");
+    terminal.shows("a running job", |screen| screen.contains("Running"));
     terminal.line("● tools.py · ready");
     terminal.types("c");
     terminal.line("call");

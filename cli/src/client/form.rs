@@ -107,9 +107,15 @@ fn page(message: &str, url: &str, input: &mut impl BufRead, output: &mut impl Wr
 }
 
 fn confirm(question: &str, input: &mut impl BufRead, output: &mut impl Write) -> io::Result<bool> {
-    write!(output, "{question} [y/N] ")?;
-    output.flush()?;
-    Ok(matches!(line(input)?.to_lowercase().as_str(), "y" | "yes"))
+    loop {
+        write!(output, "{question} [y/N] ")?;
+        output.flush()?;
+        match line(input)?.to_lowercase().as_str() {
+            "y" | "yes" => return Ok(true),
+            "" | "n" | "no" => return Ok(false),
+            _ => writeln!(output, "  expected yes or no")?,
+        }
+    }
 }
 
 fn line(input: &mut impl BufRead) -> io::Result<String> {

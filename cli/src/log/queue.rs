@@ -70,9 +70,16 @@ pub(crate) fn wake() {
     }
 }
 
-/// Writes these lines, whatever the level of the log.
+/// Writes these lines, whatever the level of the log. They are not lost where the queue is full.
 pub(crate) fn say(text: &str) {
-    send(Item::Line(format!("{text}\n").into_bytes()));
+    let Some(queue) = QUEUED.get() else { return };
+    if let Err(TrySendError::Full(item)) = queue.try_send(Item::Line(format!("{text}\n").into_bytes())) {
+        // A task of the runtime must not wait for a terminal. There are as many of these threads as commands run.
+        let waiting = thread::Builder::new().name("say".into()).spawn(move || queue.send(item));
+        if waiting.is_err() {
+            LEFT_OUT.fetch_add(1, Ordering::Relaxed);
+        }
+    }
 }
 
 /// Removes the view from the terminal, and waits a limited time for that.
@@ -102,9 +109,9 @@ fn wait(item: impl FnOnce(SyncSender<()>) -> Item) {
 fn write_all(queue: &Receiver<Item>) {
     let mut stderr = io::stderr();
     let (mut display, mut is_hidden): (Option<Display>, bool) = (None, false);
-    while let Some(item) = next(queue, display.as_ref()) {
-        let mut lines = lost().into_bytes();
-        let mut waiting = Vec::new();
+    let mut following = None;
+    while let Some(item) = following.take().or_else(|| next(queue, display.as_ref())) {
+        let (mut lines, mut waiting) = (Vec::new(), Vec::new());
         let more = queue.try_iter().take(if display.is_some() { BATCH } else { 0 });
         for item in [item].into_iter().chain(more) {
             match item {
@@ -122,6 +129,11 @@ fn write_all(queue: &Receiver<Item>) {
                 Item::Flush(done) => waiting.push(done),
             }
         }
+        following = queue.try_recv().ok();
+        if following.is_none() {
+            // Those that were lost came after all that is written by now.
+            lines.extend(lost().into_bytes());
+        }
         if let Some(display) = display.as_mut().filter(|_| !is_hidden) {
             display.draw(&String::from_utf8_lossy(&lines), &mut stderr);
         } else {
@@ -131,7 +143,7 @@ fn write_all(queue: &Receiver<Item>) {
         for done in waiting {
             let _gone = done.try_send(());
         }
-        if display.is_some() {
+        if display.is_some() && following.is_none() {
             thread::sleep(PACE);
         }
     }

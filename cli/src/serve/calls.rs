@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
@@ -12,7 +11,7 @@ use protomcp_server::{Server, Service};
 use protomcp_transport::memory::{self, Memory};
 use protomcp_view::Fact;
 use tokio::runtime::Handle;
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, watch};
 
 use crate::client::call::call_in;
 use crate::client::form;
@@ -36,7 +35,8 @@ type Connect = Box<dyn Fn() -> Memory + Send + Sync>;
 /// The calls, and the server that they go to once it is served.
 pub(super) struct Calls {
     connect: SetOnce<Connect>,
-    running: AtomicUsize,
+    /// The number of running calls.
+    running: watch::Sender<usize>,
     view: Option<LiveView>,
     questions: Option<Questions>,
     runtime: Handle,
@@ -46,7 +46,7 @@ impl Calls {
     /// Calls of a program within a runtime. What they ask is asked in the view.
     pub(super) fn new(view: Option<LiveView>, questions: Option<Questions>) -> Arc<Self> {
         let runtime = Handle::current();
-        Arc::new(Self { connect: SetOnce::new(), running: AtomicUsize::new(0), view, questions, runtime })
+        Arc::new(Self { connect: SetOnce::new(), running: watch::Sender::new(0), view, questions, runtime })
     }
 
     /// Calls go to this server. Those that were typed before have waited for it.
@@ -62,16 +62,27 @@ impl Calls {
 
     /// Calls a tool, concurrently with everything else, and prints the outcome.
     pub(super) fn start(self: &Arc<Self>, words: Vec<String>) {
-        if self.running.fetch_add(1, Ordering::Relaxed) >= MAX_CALLS {
-            self.running.fetch_sub(1, Ordering::Relaxed);
+        let has_begun = self.running.send_if_modified(|running| {
+            let is_free = *running < MAX_CALLS;
+            *running += usize::from(is_free);
+            is_free
+        });
+        if !has_begun {
             return say(&format!("{MAX_CALLS} calls are running: wait for one of them, or reload"));
         }
         let calls = Arc::clone(self);
         self.runtime.spawn(async move {
             let called = calls.with_session(|session| Box::pin(async move { call_in(session, &words).await })).await;
-            calls.running.fetch_sub(1, Ordering::Relaxed);
             say(printable(&called.unwrap_or_else(|failure| format!("error: {failure}"))).trim_end());
+            calls.running.send_modify(|running| *running -= 1);
         });
+    }
+
+    /// Waits until no call runs, and then all are printed, for this time at most.
+    pub(super) async fn ended(&self, within: Duration) {
+        let mut running = self.running.subscribe();
+        // Those that run longer fail with the server.
+        let _late = tokio::time::timeout(within, running.wait_for(|running| *running == 0)).await;
     }
 
     /// Shows the names of the tools in the view.

@@ -1,6 +1,7 @@
 //! The terminal of `pmcp dev`: the status of the server, and the commands of its author.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use protomcp_server::{Server, Service};
 use protomcp_view::{Fact, State};
@@ -51,6 +52,13 @@ impl Console {
     /// Calls go to this server.
     pub(super) fn serve<S: Service>(&self, server: Server<S>) {
         self.calls.serve(server);
+    }
+
+    /// Serves these connections, and then waits for the calls that were typed, for this time at most.
+    pub(super) async fn with_calls<T>(&self, connections: impl Future<Output = T>, drain_timeout: Duration) -> T {
+        let outcome = connections.await;
+        self.calls.ended(drain_timeout).await;
+        outcome
     }
 
     /// Clients reach the server at this URL.

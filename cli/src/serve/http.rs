@@ -45,6 +45,7 @@ pub(super) async fn serve(
     recorder.iter().for_each(Recorder::announce);
     let front = Front { recorder, ..Front::open(http, &tool).await? };
     let console = Console::open(&status, &mut signals);
+    let drain_timeout = tool.limits.drain_timeout;
     console.address(&front.url);
     match source {
         Source::File { path, watch } => {
@@ -63,7 +64,7 @@ pub(super) async fn serve(
                 .on_drain(console.draining());
             // After a second signal the calls have failed with their process, and their answers are sent.
             let run = run.on_stopped(move || service.shut_down());
-            let outcome = run.serve(all(listeners)).await;
+            let outcome = run.serve(console.with_calls(all(listeners), drain_timeout)).await;
             outcome.map_err(|error| failure(&error))
         }
         Source::Servers(servers) => {
@@ -82,7 +83,8 @@ pub(super) async fn serve(
                 readiness.set_unready();
                 draining();
             };
-            gateway::serve(gateway, all(listeners), signals, on_drain).await.map_err(Failure::failed)
+            let serving = console.with_calls(all(listeners), drain_timeout);
+            gateway::serve(gateway, serving, signals, on_drain).await.map_err(Failure::failed)
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::log::queue::{hide_view, show_view};
 use crate::serve::calls::Calls;
 use crate::serve::questions::Questions;
 use crate::serve::run::Wish;
-use crate::serve::typed::words;
+use crate::serve::typed::{SECOND, has_input, is_in_foreground, words};
 
 /// The time after which an escape is a key: the bytes of others follow sooner.
 const ESCAPE: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -106,6 +106,10 @@ fn suspended(terminal: Arc<Terminal>) -> io::Result<impl Future<Output = ()> + S
             terminal.restore();
             // It ends when the program goes on.
             let _stopped = kill_process(getpid(), Signal::STOP);
+            // In the background it would be stopped again.
+            while !is_in_foreground(&terminal.file) {
+                tokio::time::sleep(SECOND).await;
+            }
             let _gone = terminal.take_keys();
             show_view();
         }
@@ -128,6 +132,8 @@ impl Reader {
         while !self.wishes.is_closed() {
             let pressed = if keys.is_incomplete() && !follows(&terminal) {
                 keys.end().into_iter().collect()
+            } else if !has_input(&terminal) {
+                continue;
             } else {
                 match terminal.read(&mut bytes) {
                     Ok(0) => return,

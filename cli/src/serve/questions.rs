@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use protomcp_types::{Elicit, ElicitResult, ErrorObject};
 
 use crate::client::form::ask;
+use crate::exit::printable;
 use crate::log::live::LiveView;
 use crate::log::queue::say;
 
@@ -79,7 +80,10 @@ impl BufRead for Typed {
             let label = std::mem::take(&mut *self.label.lock().unwrap_or_else(PoisonError::into_inner));
             self.view.ask(label.trim_end());
             self.line = match self.answers.recv() {
-                Ok(Some(line)) => format!("{line}\n").into_bytes(),
+                Ok(Some(line)) => {
+                    say(&printable(&format!("{} {line}", label.trim_end())));
+                    format!("{line}\n").into_bytes()
+                }
                 // Dismissed, or withdrawn: the input ends.
                 Ok(None) | Err(_) => Vec::new(),
             };

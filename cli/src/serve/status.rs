@@ -42,6 +42,10 @@ impl<S: Service> Service for WithStatus<S> {
                     running.bytes = result.content.as_str().len() + structured;
                     ("ok", String::new())
                 }
+                Ok(ServerResult::Body(body)) => {
+                    running.bytes = body.len();
+                    ("ok", String::new())
+                }
                 Ok(_) => ("ok", String::new()),
                 Err(error) => ("failed", clipped(&error.message)),
             };

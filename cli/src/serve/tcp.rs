@@ -35,6 +35,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
     let mut signals = Signals::new()?;
     let front = Front::open(tcp, &tool).await?;
     let console = Console::open(&status, &mut signals);
+    let drain_timeout = tool.limits.drain_timeout;
     console.address(&front.url);
     match source {
         Source::File { path, watch } => {
@@ -43,7 +44,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
             let connections = front.serve(bridge.server());
             let run = prepare((bridge, starting), signals, format!("{} over TCP", path.display()));
             let run = run.on_ready(console.ready()).on_drain(console.draining());
-            run.serve(connections).await.map_err(|error| failure(&error))
+            run.serve(console.with_calls(connections, drain_timeout)).await.map_err(|error| failure(&error))
         }
         Source::Servers(servers) => {
             gateway::note(&servers);
@@ -55,7 +56,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
             let connections = front.serve(server);
             tracing::info!("serving over TCP, as a gateway to {}", servers.names());
             console.ready()();
-            gateway::serve(gateway, connections, signals, console.draining())
+            gateway::serve(gateway, console.with_calls(connections, drain_timeout), signals, console.draining())
                 .await
                 .map_err(|error| Failure::failed(error.to_string()))
         }

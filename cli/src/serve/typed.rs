@@ -26,7 +26,7 @@ pub(super) const HELP: &str = "type r to reload, c TOOL NAME=VALUE to call a too
 /// The longest line, in bytes.
 const MAX_LINE: u64 = 64 * 1024;
 /// The pause between looks at a terminal that another program has in the foreground.
-const SECOND: Duration = Duration::from_secs(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
 
 /// The meaning of a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -56,9 +56,26 @@ impl Typed {
 pub(super) fn words(line: &str) -> Vec<String> {
     let (tool, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let arguments = arguments.trim();
-    let words: Vec<&str> =
-        if arguments.starts_with('{') { vec![arguments] } else { arguments.split_whitespace().collect() };
-    [tool].into_iter().chain(words).map(str::to_owned).collect()
+    let words = if arguments.starts_with('{') { vec![arguments.to_owned()] } else { unquoted(arguments) };
+    [tool.to_owned()].into_iter().chain(words).collect()
+}
+
+/// The words between blanks. Quotation marks keep the blanks of a word: `name="Ada L"`.
+fn unquoted(text: &str) -> Vec<String> {
+    let (mut words, mut word, mut mark) = (Vec::new(), None::<String>, None);
+    for c in text.chars() {
+        match (c, mark) {
+            ('"' | '\'', None) => {
+                mark = Some(c);
+                word.get_or_insert_default();
+            }
+            (c, Some(open)) if c == open => mark = None,
+            (c, None) if c.is_whitespace() => words.extend(word.take()),
+            (c, _) => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 /// Reads commands on a thread of the terminal.
@@ -74,7 +91,7 @@ fn read(terminal: File, calls: &Arc<Calls>, wishes: &mpsc::Sender<Wish>) {
     let mut input = BufReader::new(terminal);
     while !wishes.is_closed() {
         // A read in the background would stop this program.
-        if input.buffer().is_empty() && !has_line(input.get_ref()) {
+        if input.buffer().is_empty() && !has_input(input.get_ref()) {
             continue;
         }
         let mut line = Vec::new();
@@ -96,10 +113,15 @@ fn read(terminal: File, calls: &Arc<Calls>, wishes: &mpsc::Sender<Wish>) {
     }
 }
 
+/// True if this program may read the terminal, and change its settings. A terminal that does not control it stops it
+/// nowhere.
+pub(super) fn is_in_foreground(terminal: &File) -> bool {
+    !tcgetpgrp(terminal).is_ok_and(|foreground| foreground != getpgrp())
+}
+
 /// Waits a limited time for input in the foreground.
-fn has_line(terminal: &File) -> bool {
-    // A read of a terminal that does not control this program stops it nowhere.
-    if tcgetpgrp(terminal).is_ok_and(|foreground| foreground != getpgrp()) {
+pub(super) fn has_input(terminal: &File) -> bool {
+    if !is_in_foreground(terminal) {
         thread::sleep(SECOND);
         return false;
     }
@@ -122,6 +144,7 @@ mod tests {
             ("c add a=1  b=2\n", call(&["add", "a=1", "b=2"])),
             ("c add {\"a\": 1}", call(&["add", "{\"a\": 1}"])),
             ("call status", call(&["status"])),
+            ("c say text=\"a  b\" who='c d' e=", call(&["say", "text=a  b", "who=c d", "e="])),
             ("c", Typed::Unknown),
             ("q now", Typed::Unknown),
             ("x", Typed::Unknown),

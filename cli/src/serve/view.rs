@@ -28,7 +28,8 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> R
             console.serve(server.clone());
             let run = prepare((bridge, starting), signals, path.display().to_string());
             let run = run.on_ready(console.ready()).on_drain(console.draining());
-            run.serve(until_shutdown(server)).await.map_err(|error| failure(&error))
+            let serving = console.with_calls(until_shutdown(server), tool.limits.drain_timeout);
+            run.serve(serving).await.map_err(|error| failure(&error))
         }
         Source::Servers(servers) => {
             gateway::note(&servers);
@@ -38,7 +39,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> R
             let server = gateway::server(&gateway, &servers);
             console.serve(server.clone());
             console.ready()();
-            let serving = until_shutdown(server);
+            let serving = console.with_calls(until_shutdown(server), tool.limits.drain_timeout);
             gateway::serve(gateway, serving, signals, console.draining()).await.map_err(|never| match never {})
         }
     }
