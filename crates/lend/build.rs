@@ -31,18 +31,28 @@ mod embed {
         let is_python = |path: &Path| path.extension().is_some_and(|end| end == "py" || end == "typed");
         let mut files = below(&python, "sdk/protomcp", &is_python);
         files.push(("lent/protomcp/__init__.py".into(), own.join("files/python/protomcp/__init__.py")));
+        watch(&files);
         let mut source = bundle("PYTHON", "python", files);
 
         let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo names a folder"));
         let node = sdks.join("typescript");
-        let mut files = joined(&node.join("src"), "modules/protomcp/src", &out);
-        files.push(("modules/protomcp/package.json".into(), node.join("package.json")));
+        let mut files = vec![("modules/protomcp/package.json".into(), node.join("package.json"))];
         files.extend(
             ["register.mjs", "hooks.mjs", "import_map.json"]
                 .map(|name| (name.into(), own.join("files/node").join(name))),
         );
+        watch(&files);
+        files.extend(joined(&node.join("src"), "modules/protomcp/src", &out));
         source.push_str(&bundle("NODE", "node", files));
         fs::write(out.join("bundled.rs"), source).expect("the list can be written");
+    }
+
+    /// Has cargo run this script again when a file changes. Not for a file that the script writes, which is always newer than
+    /// the script's last run, so that each command of cargo would build the crate again.
+    fn watch(files: &[File]) {
+        for (_, path) in files {
+            println!("cargo:rerun-if-changed={}", path.display());
+        }
     }
 
     /// The modules of the SDK in JavaScript, joined into few files of `out`.
@@ -84,7 +94,6 @@ mod embed {
         let mut digest = Sha256::new();
         let mut list = String::new();
         for (name, path) in files {
-            println!("cargo:rerun-if-changed={}", path.display());
             let bytes = fs::read(&path).expect("a file of an SDK can be read");
             digest.update((name.len() as u64).to_le_bytes());
             digest.update(&name);
