@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::compare::{Comparison, Difference, short};
 use crate::message::{answer, notification, request, title};
 use crate::recording::{Entry, Party, Recording, Wire};
+use crate::redacted::REDACTED;
 
 /// The most messages of a server that are kept for comparison.
 const MAX_KEPT: usize = 100_000;
@@ -172,7 +173,8 @@ impl Replay {
             };
             self.ids.insert(id.to_string(), found["id"].clone());
             self.compare(self.place, expected, expected, &found);
-        } else if let Some(id) = answer(expected) {
+        } else if let Some(id) = answer(expected).filter(|id| !id.is_null()) {
+            // An error without an id answers no request of its sender, such as a batch that was refused.
             let asked = self.request_of(expected).unwrap_or_default();
             let Some(found) = self.answers.remove(&id.to_string()) else {
                 return Some(Step::Wait(format!("the answer to {}", title(&asked))));
@@ -204,7 +206,11 @@ impl Replay {
             }
             message
         };
-        for what in self.comparison.differences(&steady(expected), &steady(found)) {
+        let sent = titled["params"].to_string();
+        for mut what in self.comparison.differences(&steady(expected), &steady(found)) {
+            if sent.contains(REDACTED) {
+                what += "; the request had a secret, and was sent with `[redacted]`: put a value there";
+            }
             self.differ(place, titled, what);
         }
     }
@@ -296,6 +302,35 @@ mod tests {
         assert_eq!(replay.step(), Step::Done);
         let differences: Vec<_> = replay.into_differences().iter().map(ToString::to_string).collect();
         assert_eq!(differences, ["line 4, tools/call add: /result/content/0/text is \"c\", and was \"b\""]);
+    }
+
+    #[test]
+    fn an_error_without_an_id_is_not_waited_for() {
+        use Party::{Client, Server};
+        let refused = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "no batches"}});
+        let lines = [(Client, call(1)), (Server, refused), (Client, call(2)), (Server, text(2, "a"))];
+        let mut replay = Replay::new(&trace(&lines), Comparison::Strict, Vec::new());
+        assert_eq!(replay.step(), Step::Send(call(1)));
+        assert_eq!(replay.step(), Step::Send(call(2)));
+        replay.receive(text(2, "a"));
+        assert_eq!(replay.step(), Step::Done);
+        assert_eq!(replay.into_differences(), []);
+    }
+
+    #[test]
+    fn a_difference_after_a_redacted_request_says_so() {
+        use Party::{Client, Server};
+        let mut asked = call(1);
+        asked["params"]["arguments"] = json!({"pin": REDACTED});
+        let error = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "pin is not an integer"}});
+        let mut replay =
+            Replay::new(&trace(&[(Client, asked), (Server, text(1, "in"))]), Comparison::Shape, Vec::new());
+        replay.step();
+        replay.receive(error);
+        replay.step();
+        let differences = replay.into_differences();
+        assert!(differences.iter().all(|found| found.what.contains("put a value there")), "{differences:?}");
+        assert!(!differences.is_empty());
     }
 
     #[test]
