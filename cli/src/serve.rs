@@ -16,6 +16,7 @@ mod metrics;
 pub(crate) mod playground;
 mod questions;
 mod run;
+mod service_manager;
 mod status;
 mod stdio;
 mod tcp;

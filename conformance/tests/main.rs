@@ -22,6 +22,7 @@ mod client_commands;
 mod config;
 mod crash;
 mod cuts;
+mod deploy;
 mod dev_command;
 mod doctor;
 mod embedding;

@@ -30,6 +30,7 @@ use crate::log;
 use crate::proto_remote::ProtoRemote;
 use crate::remote::Remote;
 use crate::serve::run::{Signals, Wish};
+use crate::serve::service_manager;
 use crate::serve::status::StatusLayer;
 
 /// The time after which the author of a file hears that it does not answer.
@@ -250,6 +251,7 @@ pub(super) async fn serve<E: Display>(
     mut signals: Signals,
     on_drain: impl FnOnce(),
 ) -> Result<(), E> {
+    service_manager::ready();
     let mut connections = pin!(connections);
     let mut on_drain = Some(on_drain);
     let outcome = loop {
@@ -258,6 +260,7 @@ pub(super) async fn serve<E: Display>(
             signal = signals.next() => match (signal, on_drain.take()) {
                 (Wish::Stop, Some(on_drain)) => {
                     tracing::info!("draining; press Ctrl-C again to exit now");
+                    service_manager::stopping();
                     on_drain();
                     gateway.clients().shutdown();
                 }

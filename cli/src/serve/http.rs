@@ -114,7 +114,7 @@ impl Front {
         let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let Listeners { sockets, address } =
-            listeners::open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
+            listeners::inherited_or_open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
         // Each request that a session takes may have its own response.
         http.config.limits.max_streams = tool.limits.max_pending().saturating_add(Limits::CONTROL_ROOM);
         let monitoring = metrics::open(&http).await?;

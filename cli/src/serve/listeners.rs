@@ -6,11 +6,28 @@ use std::net::SocketAddr;
 use tokio::net::TcpListener;
 
 use crate::exit::Failure;
+use crate::serve::service_manager;
 
 /// Listening sockets, all with the same port.
 pub(super) struct Listeners {
     pub(super) sockets: Vec<TcpListener>,
     pub(super) address: SocketAddr,
+}
+
+/// The sockets that a manager of services has opened for this process, if `permit` accepts their addresses, and otherwise the
+/// ones of [`open`].
+pub(super) async fn inherited_or_open(
+    flag: &str,
+    host: &str,
+    port: u16,
+    permit: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
+) -> Result<Listeners, Failure> {
+    let sockets = service_manager::sockets()?;
+    let found: Result<Vec<_>, _> = sockets.iter().map(TcpListener::local_addr).collect();
+    let addresses = found.map_err(|error| Failure::failed(format!("cannot listen: {error}")))?;
+    let Some(address) = addresses.first().copied() else { return open(flag, host, port, permit).await };
+    permit(&addresses)?;
+    Ok(Listeners { sockets, address })
 }
 
 /// Listens on all addresses of a host's name if `permit` accepts them. `flag` is the flag of the port.

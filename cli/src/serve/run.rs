@@ -7,12 +7,15 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::exit::{self, Failure};
+use crate::serve::service_manager;
 
 /// The bridge, ready to be served, under the control of signals.
 pub(super) fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, served: String) -> Run {
     let run = Run::new(bridge, starting)
         .on_ready(move || tracing::info!("serving {served}"))
-        .on_drain(|| tracing::info!("draining; press Ctrl-C again to exit now"));
+        .on_ready(service_manager::ready)
+        .on_drain(|| tracing::info!("draining; press Ctrl-C again to exit now"))
+        .on_drain(service_manager::stopping);
     signals.forward(run.handle());
     run
 }

@@ -79,7 +79,7 @@ impl Front {
     async fn open(tcp: TcpOptions, tool: &ToolFlags) -> Result<Self, Failure> {
         let tls = tcp.tls.as_ref().map(TlsFiles::read).transpose()?;
         let Listeners { sockets, address } =
-            listeners::open("--port", &tcp.host, tcp.port, |addresses| tcp.permit(addresses)).await?;
+            listeners::inherited_or_open("--port", &tcp.host, tcp.port, |addresses| tcp.permit(addresses)).await?;
         let call_timeout = tool.limits.call_timeout;
         let mut config = ListenerConfig::default()
             .with_max_connections(tcp.max_connections)
