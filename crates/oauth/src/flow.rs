@@ -48,15 +48,30 @@ pub struct AuthorizationFlow {
 enum State {
     Discovering(Box<Discovery>),
     Removing { stale: Vec<Credentials>, target: Box<Target> },
-    Refreshing { request: TokenRequest, previous: Box<Credentials>, target: Option<Box<Target>> },
+    Refreshing(Refresh),
     AwaitingRedirectUri(Box<Target>),
     Registering { target: Box<Target>, redirect_uri: String },
     SigningIn { target: Box<Target>, client: ClientRegistration, sign_in: SignIn },
     AwaitingSubject { target: Box<Target>, client: ClientRegistration },
     Exchanging { target: Box<Target>, client: ClientRegistration, request: TokenRequest },
-    RequestingToken { target: Box<Target>, client: ClientRegistration, request: TokenRequest },
+    RequestingToken(GrantRequest),
     Storing(Box<Credentials>),
     Finished,
+}
+
+/// A request for new tokens by a refresh token.
+struct Refresh {
+    request: TokenRequest,
+    previous: Box<Credentials>,
+    /// The aim of the authorization; `None` if the token is only about to expire.
+    target: Option<Box<Target>>,
+}
+
+/// The request of a grant.
+struct GrantRequest {
+    request: TokenRequest,
+    target: Box<Target>,
+    client: ClientRegistration,
 }
 
 impl std::fmt::Debug for State {
@@ -64,13 +79,13 @@ impl std::fmt::Debug for State {
         f.write_str(match self {
             Self::Discovering(_) => "Discovering",
             Self::Removing { .. } => "Removing",
-            Self::Refreshing { .. } => "Refreshing",
+            Self::Refreshing(_) => "Refreshing",
             Self::AwaitingRedirectUri(_) => "AwaitingRedirectUri",
             Self::Registering { .. } => "Registering",
             Self::SigningIn { .. } => "SigningIn",
             Self::AwaitingSubject { .. } => "AwaitingSubject",
             Self::Exchanging { .. } => "Exchanging",
-            Self::RequestingToken { .. } => "RequestingToken",
+            Self::RequestingToken(_) => "RequestingToken",
             Self::Storing(_) => "Storing",
             Self::Finished => "Finished",
         })
@@ -137,7 +152,7 @@ impl AuthorizationFlow {
         match request {
             Ok(request) => {
                 let action = FlowAction::Send(request.to_http(now));
-                flow.state = State::Refreshing { request, previous: Box::new(credentials), target: None };
+                flow.state = State::Refreshing(Refresh { request, previous: Box::new(credentials), target: None });
                 (flow, action)
             }
             Err(error) => (flow, FlowAction::Fail(error)),
@@ -164,9 +179,7 @@ impl AuthorizationFlow {
                 Step::Done(discovered) => self.discovered(discovered, now),
             },
             (State::Removing { stale, target }, Event::Stored) => self.remove(stale, target, now),
-            (State::Refreshing { request, previous, target }, Event::Response(response)) => {
-                self.refreshing(request, &response, (previous, target), now)
-            }
+            (State::Refreshing(refresh), Event::Response(response)) => self.refreshing(refresh, &response, now),
             (State::AwaitingRedirectUri(target), Event::RedirectUri(uri)) => self.listening(target, uri, now),
             (State::Registering { target, redirect_uri }, Event::Response(response)) => {
                 let client = registered(&response, &target.server, &redirect_uri)?;
@@ -185,8 +198,8 @@ impl AuthorizationFlow {
                 let form = target.assertion_form(assertion);
                 self.request_token(target, client, form, now)
             }
-            (State::RequestingToken { target, client, request }, Event::Response(response)) => {
-                self.token_response(request, &response, (target, client), now)
+            (State::RequestingToken(request), Event::Response(response)) => {
+                self.token_response(request, &response, now)
             }
             (state, _) => {
                 let reason = format!("the flow was {state:?} and did not expect this event");
@@ -255,7 +268,7 @@ impl AuthorizationFlow {
             let (action, mut previous) = (FlowAction::Send(request.to_http(now)), Box::new(previous.clone()));
             // The new credentials name the endpoint that has issued them.
             target.server.token_endpoint.as_str().clone_into(&mut previous.token_endpoint);
-            self.state = State::Refreshing { request, previous, target: Some(target) };
+            self.state = State::Refreshing(Refresh { request, previous, target: Some(target) });
             return Ok(action);
         }
         self.grant(target, now)
@@ -263,14 +276,14 @@ impl AuthorizationFlow {
 
     fn refreshing(
         &mut self,
-        mut request: TokenRequest,
+        refresh: Refresh,
         response: &HttpResponse,
-        (mut previous, target): (Box<Credentials>, Option<Box<Target>>),
         now: SystemTime,
     ) -> Result<FlowAction, AuthorizationError> {
+        let Refresh { mut request, mut previous, target } = refresh;
         match (request.response(response, now), target) {
             (Ok(Step::Send(again)), target) => {
-                self.state = State::Refreshing { request, previous, target };
+                self.state = State::Refreshing(Refresh { request, previous, target });
                 Ok(FlowAction::Send(again))
             }
             (Ok(Step::Done(token)), _) => {
@@ -374,21 +387,21 @@ impl AuthorizationFlow {
         let request = TokenRequest::new(target.server.token_endpoint.clone(), form, auth);
         let request = request.bound_to(target.dpop_key.clone());
         let action = FlowAction::Send(request.to_http(now));
-        self.state = State::RequestingToken { target, client, request };
+        self.state = State::RequestingToken(GrantRequest { request, target, client });
         Ok(action)
     }
 
     fn token_response(
         &mut self,
-        mut request: TokenRequest,
+        request: GrantRequest,
         response: &HttpResponse,
-        (target, client): (Box<Target>, ClientRegistration),
         now: SystemTime,
     ) -> Result<FlowAction, AuthorizationError> {
+        let GrantRequest { mut request, target, client } = request;
         let known = target.previous.as_ref().map(|previous| &previous.client);
         match request.response(response, now) {
             Ok(Step::Send(again)) => {
-                self.state = State::RequestingToken { target, client, request };
+                self.state = State::RequestingToken(GrantRequest { request, target, client });
                 Ok(FlowAction::Send(again))
             }
             Ok(Step::Done(token)) => {
