@@ -22,6 +22,13 @@ use crate::registry::credentials::Token;
 use crate::registry::error::{Cause, ResolveError};
 use crate::registry::pins::{Pin, PinnedVerifier};
 
+/// The bounds of one answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) timeout: Duration,
+    pub(crate) max_bytes: usize,
+}
+
 /// The way to one registry.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoint {
@@ -60,20 +67,22 @@ impl Endpoint {
         self
     }
 
-    /// Sends a request, and reads the answer within `timeout`, up to `limit` bytes.
+    /// Sends a request, and reads the answer within `bounds`.
     pub(crate) async fn exchange(
         &self,
         host: &Host,
-        (request, token): (HttpRequest, Option<&Token>),
-        timeout: Duration,
-        limit: usize,
+        request: HttpRequest,
+        token: Option<&Token>,
+        bounds: Bounds,
     ) -> Result<HttpResponse, ResolveError> {
+        let Bounds { timeout, max_bytes } = bounds;
         let request = prepare(host, request, token)?;
         let client = self.client.get_or_init(|| self.client());
         let unavailable = |why: String| ResolveError::new(Cause::Unavailable, format!("{host} {why}"));
-        let response = client.send(request, timeout, limit).await.map_err(|error| unavailable(error.to_string()))?;
-        if response.body().len() > limit {
-            return Err(unavailable(format!("cannot be reached: the answer has more than {limit} bytes")));
+        let response =
+            client.send(request, timeout, max_bytes).await.map_err(|error| unavailable(error.to_string()))?;
+        if response.body().len() > max_bytes {
+            return Err(unavailable(format!("cannot be reached: the answer has more than {max_bytes} bytes")));
         }
         Ok(read(response))
     }

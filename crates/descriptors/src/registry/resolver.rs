@@ -20,7 +20,7 @@ use crate::registry::cache::{
 use crate::registry::credentials::Credentials;
 use crate::registry::disk::{DiskCache, DiskEntry};
 use crate::registry::error::{Cause, ResolveError};
-use crate::registry::http_client::Endpoint;
+use crate::registry::http_client::{Bounds, Endpoint};
 use crate::registry::pacing::{Attempts, Pacer};
 use crate::schema::Schema;
 use crate::schema_error::SchemaError;
@@ -271,15 +271,12 @@ impl Inner {
             tokio::time::sleep(delay).await;
             let request = settings.api.request(settings.codec, key, etag);
             let left = deadline.saturating_sub(self.now());
-            let timeout = settings.attempt_timeout.min(left);
-            let exchange = endpoint.exchange(
-                host,
-                (request, settings.credentials.for_host(host)),
-                timeout,
-                // JSON is longer than what it describes.
-                settings.schema_limits.bytes.saturating_mul(4),
-            );
-            let answered = exchange.await.and_then(|response| settings.api.response(settings.codec, &response));
+            // JSON is longer than what it describes.
+            let max_bytes = settings.schema_limits.bytes.saturating_mul(4);
+            let bounds = Bounds { timeout: settings.attempt_timeout.min(left), max_bytes };
+            let token = settings.credentials.for_host(host);
+            let answered = endpoint.exchange(host, request, token, bounds).await;
+            let answered = answered.and_then(|response| settings.api.response(settings.codec, &response));
             let failure = match answered {
                 Ok(fetched) => return Ok(fetched),
                 Err(failure) => failure,

@@ -78,7 +78,7 @@ impl Reading<'_> {
     }
 
     /// The key in JSON, where it does not follow from the name of the field.
-    pub(super) fn json_name(&mut self, (key, name): (&str, &str), place: &Place) -> Option<String> {
+    pub(super) fn json_name(&mut self, key: &str, name: &str, place: &Place) -> Option<String> {
         let default = default_json_name(name);
         if default == key {
             return None;
