@@ -23,7 +23,7 @@ use futures_util::future::BoxFuture;
 use protomcp_descriptors::registry::Resolver;
 use protomcp_types::{RawJson, Tool};
 
-use crate::descriptors::cache::{Definition, Definitions, Wanted};
+use crate::descriptors::cache::{Definition, Definitions, JsonSchemas, Wanted};
 use crate::descriptors::messages::Limits;
 use crate::message;
 use crate::message::tool::SchemaSource;
@@ -89,16 +89,15 @@ impl DescriptorSchemas {
     }
 
     async fn own(&self, tool: &Tool) -> Result<Arc<dyn ToolMessages>, SchemaError> {
-        let definition = Definition::Json { input: tool.input_schema.clone(), output: tool.output_schema.clone() };
-        let known = self.known.entry(tool.name.as_str(), &definition);
+        let schemas = JsonSchemas { input: tool.input_schema.clone(), output: tool.output_schema.clone() };
+        let known = self.known.entry(tool.name.as_str(), &Definition::Json(schemas.clone()));
         if let Some(messages) = known.cell.get() {
             return Ok(Arc::clone(messages));
         }
         let (name, limits) = (tool.name.to_string(), self.limits.clone());
         let make = || async move {
-            let Definition::Json { input, output } = definition else { unreachable!("it is one of JSON Schemas") };
             let (ours, numbers) = (limits.clone(), known.numbers);
-            limits.budget.run(move || Ok(own::messages(&name, (input, output), &numbers, &ours))).await
+            limits.budget.run(move || Ok(own::messages(&name, schemas, &numbers, &ours))).await
         };
         known.cell.get_or_try_init(make).await.cloned()
     }
@@ -128,8 +127,8 @@ impl ToolSchemas for DescriptorSchemas {
         if let Some(resolver) = &self.resolver
             && let Some(reference) = references::of_tool(tool)
         {
-            let types = (None, references::output_type(tool));
-            return Box::pin(async move { self.referenced(resolver, tool.name.as_str(), &reference, types).await });
+            let wanted = Wanted { output: references::output_type(tool), ..Wanted::default() };
+            return Box::pin(async move { self.referenced(resolver, tool.name.as_str(), &reference, wanted).await });
         }
         Box::pin(self.own(tool))
     }
@@ -145,8 +144,9 @@ impl ToolSchemas for DescriptorSchemas {
                 #[cfg(feature = "registry")]
                 Some(SchemaSource::BsrRef(reference)) if let Some(resolver) = &self.resolver => {
                     let member = |key: &str| tool.metadata.get(key).cloned();
-                    let types = (member(INPUT_TYPE), member(OUTPUT_TYPE));
-                    self.referenced(resolver, &tool.name, reference, types).await
+                    let (input, output) = (member(INPUT_TYPE), member(OUTPUT_TYPE));
+                    self.referenced(resolver, &tool.name, reference, Wanted { input, output, ..Wanted::default() })
+                        .await
                 }
                 Some(SchemaSource::BsrRef(reference)) => {
                     unresolved(Unresolved::NotFound, format!("no registry is set up for the reference {reference:?}"))

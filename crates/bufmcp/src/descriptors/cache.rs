@@ -34,11 +34,35 @@ pub(super) struct Wanted {
     pub(super) bsr_ref: Option<String>,
 }
 
+/// The JSON Schemas of a tool.
+#[derive(Debug, Clone)]
+pub(super) struct JsonSchemas {
+    pub(super) input: RawJson,
+    pub(super) output: Option<RawJson>,
+}
+
+impl JsonSchemas {
+    /// Their length in bytes.
+    pub(super) fn len(&self) -> usize {
+        self.input.len() + self.output.as_ref().map_or(0, RawJson::len)
+    }
+}
+
+impl PartialEq for JsonSchemas {
+    fn eq(&self, other: &Self) -> bool {
+        same(self.input.bytes(), other.input.bytes())
+            && match (&self.output, &other.output) {
+                (Some(ours), Some(theirs)) => same(ours.bytes(), theirs.bytes()),
+                (ours, theirs) => ours.is_none() && theirs.is_none(),
+            }
+    }
+}
+
 /// The parts of a tool that its messages depend on.
 #[derive(Debug, Clone)]
 pub(super) enum Definition {
     /// JSON Schemas.
-    Json { input: RawJson, output: Option<RawJson> },
+    Json(JsonSchemas),
     /// A descriptor set, and the messages in it.
     Set { set: Bytes, wanted: Wanted },
 }
@@ -48,7 +72,7 @@ impl Definition {
     fn bytes(&self) -> usize {
         let text = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         match self {
-            Self::Json { input, output } => input.len() + output.as_ref().map_or(0, RawJson::len),
+            Self::Json(schemas) => schemas.len(),
             Self::Set { set, wanted } => {
                 let Wanted { input, output, output_schema, bsr_ref } = wanted;
                 set.len() + text(input) + text(output) + text(output_schema) + text(bsr_ref)
@@ -60,13 +84,7 @@ impl Definition {
 impl PartialEq for Definition {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Json { input, output }, Self::Json { input: theirs, output: out }) => {
-                same(input.bytes(), theirs.bytes())
-                    && match (output, out) {
-                        (Some(output), Some(out)) => same(output.bytes(), out.bytes()),
-                        (output, out) => output.is_none() && out.is_none(),
-                    }
-            }
+            (Self::Json(ours), Self::Json(theirs)) => ours == theirs,
             (Self::Set { set, wanted }, Self::Set { set: theirs, wanted: other }) => {
                 wanted == other && same(set, theirs)
             }
@@ -185,7 +203,8 @@ mod tests {
     use super::*;
 
     fn json(number: usize) -> Definition {
-        Definition::Json { input: RawJson::parse(format!("{{\"maxProperties\":{number}}}")).unwrap(), output: None }
+        let input = RawJson::parse(format!("{{\"maxProperties\":{number}}}")).unwrap();
+        Definition::Json(JsonSchemas { input, output: None })
     }
 
     #[test]

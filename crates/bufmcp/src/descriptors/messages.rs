@@ -11,6 +11,7 @@ use protomcp_types::RawJson;
 
 use crate::any::Any;
 use crate::descriptors::budget::{Budget, Share, unusable};
+use crate::descriptors::cache::JsonSchemas;
 use crate::descriptors::codec::Codec;
 use crate::descriptors::gaps::Gaps;
 use crate::descriptors::loaded::{Loaded, Slot};
@@ -39,8 +40,7 @@ pub(super) struct Descriptors {
 pub(super) struct DescriptorMessages {
     names: MessageNames,
     descriptors: Descriptors,
-    input_schema: RawJson,
-    output_schema: Option<RawJson>,
+    schemas: JsonSchemas,
     losses: Option<String>,
     share: Share,
     loaded: Loaded,
@@ -55,15 +55,10 @@ pub(super) struct Limits {
 }
 
 impl DescriptorMessages {
-    pub(super) fn new(
-        names: MessageNames,
-        descriptors: Descriptors,
-        (input_schema, output_schema): (RawJson, Option<RawJson>),
-        limits: &Limits,
-    ) -> Self {
+    pub(super) fn new(names: MessageNames, descriptors: Descriptors, schemas: JsonSchemas, limits: &Limits) -> Self {
         let (share, loaded) = (limits.budget.share(), limits.loaded.clone());
         let slot = Slot::new(descriptors.complete.len());
-        Self { names, descriptors, input_schema, output_schema, losses: None, share, loaded, slot }
+        Self { names, descriptors, schemas, losses: None, share, loaded, slot }
     }
 
     pub(super) fn with_losses(mut self, losses: Option<String>) -> Self {
@@ -78,9 +73,9 @@ impl DescriptorMessages {
         }
         let load = || async {
             let (set, author) = (self.descriptors.complete.clone(), self.descriptors.author);
-            let names = (self.names.input_type.clone(), self.names.output_type.clone());
-            let json = (author == Author::Converter).then(|| self.input_schema.clone());
-            let codec = self.share.run(move || load(set, names, json)).await?;
+            let names = self.names.clone();
+            let json = (author == Author::Converter).then(|| self.schemas.input.clone());
+            let codec = self.share.run(move || load(set, &names, json)).await?;
             self.loaded.add(&self.slot);
             Ok(codec)
         };
@@ -89,21 +84,19 @@ impl DescriptorMessages {
 
     /// True for arguments that take no longer than other work on this thread.
     fn is_quick(&self, bytes: usize, codec: &Codec) -> bool {
-        let is_ours = self.descriptors.author == Author::Converter && self.input_schema.len() <= QUICK;
+        let is_ours = self.descriptors.author == Author::Converter && self.schemas.input.len() <= QUICK;
         bytes <= QUICK && (is_ours || !codec.has_rules())
     }
 }
 
 /// Loads the messages with these names, and the gaps of their JSON Schema.
-fn load(
-    set: Bytes,
-    (input, output): (String, Option<String>),
-    json: Option<RawJson>,
-) -> Result<Arc<Codec>, SchemaError> {
+fn load(set: Bytes, names: &MessageNames, json: Option<RawJson>) -> Result<Arc<Codec>, SchemaError> {
     let schema = Schema::decode(set, &SchemaLimits::default())
         .map_err(|error| unusable(format!("the schema cannot be loaded: {error}")))?;
-    let input = schema.message(&input).ok_or_else(|| unusable(format!("the schema has no message {input:?}")))?;
-    let output = output.and_then(|name| schema.message(&name));
+    let MessageNames { input_type, output_type, .. } = names;
+    let input =
+        schema.message(input_type).ok_or_else(|| unusable(format!("the schema has no message {input_type:?}")))?;
+    let output = output_type.as_ref().and_then(|name| schema.message(name));
     let gaps = json.and_then(|json| Gaps::of(&json.to().ok()?));
     Ok(Arc::new(Codec::new(schema, input, output, gaps)))
 }
@@ -121,11 +114,11 @@ impl ToolMessages for DescriptorMessages {
     }
 
     fn input_schema(&self) -> RawJson {
-        self.input_schema.clone()
+        self.schemas.input.clone()
     }
 
     fn output_schema(&self) -> Option<RawJson> {
-        self.output_schema.clone()
+        self.schemas.output.clone()
     }
 
     fn losses(&self) -> Option<String> {

@@ -6,6 +6,7 @@ use protomcp_descriptors::convert::{Converted, Converter, FieldLock, Loss, Verdi
 use protomcp_types::RawJson;
 use serde_json::Value;
 
+use crate::descriptors::cache::JsonSchemas;
 use crate::descriptors::messages::{Author, DescriptorMessages, Descriptors, Limits};
 use crate::schemas::{MessageNames, ToolMessages};
 use crate::struct_schemas::StructMessages;
@@ -24,32 +25,28 @@ const MAX_TEXT: usize = 200;
 /// The messages of a tool: its own, or `Struct` where its schema cannot become one.
 pub(super) fn messages(
     name: &str,
-    (input, output): (RawJson, Option<RawJson>),
+    schemas: JsonSchemas,
     numbers: &Mutex<FieldLock>,
     limits: &Limits,
 ) -> Arc<dyn ToolMessages> {
-    match convert(name, &input, output.as_ref(), numbers) {
+    match convert(name, &schemas, numbers) {
         Ok((converted, mut losses)) => {
             losses.extend(converted.report().losses().iter().cloned());
             if !losses.is_empty() {
                 tracing::debug!(tool = name, "the message of a tool does not express all of its schema");
             }
-            Arc::new(of_converted(&converted, (input, output), limits).with_losses(listed(&losses)))
+            Arc::new(of_converted(&converted, schemas, limits).with_losses(listed(&losses)))
         }
         Err(reason) => {
             tracing::debug!(tool = name, "a tool does not have its own message: {reason}");
             let losses = listed(&[whole(&reason)]).unwrap_or_default();
-            Arc::new(StructMessages::new(input, output).with_losses(losses))
+            Arc::new(StructMessages::new(schemas.input, schemas.output).with_losses(losses))
         }
     }
 }
 
-fn of_converted(
-    converted: &Converted,
-    (input, output): (RawJson, Option<RawJson>),
-    limits: &Limits,
-) -> DescriptorMessages {
-    let output_type = match (converted.output_type(), &output) {
+fn of_converted(converted: &Converted, schemas: JsonSchemas, limits: &Limits) -> DescriptorMessages {
+    let output_type = match (converted.output_type(), &schemas.output) {
         (Some(name), _) => Some(name.to_owned()),
         (None, Some(_)) => Some(STRUCT_NAME.to_owned()),
         (None, None) => None,
@@ -60,21 +57,16 @@ fn of_converted(
         without_well_known: converted.descriptor_set().into(),
         author: Author::Converter,
     };
-    DescriptorMessages::new(names, descriptors, (input, output), limits)
+    DescriptorMessages::new(names, descriptors, schemas, limits)
 }
 
 /// The messages of both schemas, or of the input if the messages of the output are not available.
-fn convert(
-    name: &str,
-    input: &RawJson,
-    output: Option<&RawJson>,
-    numbers: &Mutex<FieldLock>,
-) -> Result<(Converted, Vec<Loss>), String> {
-    if input.len() + output.map_or(0, RawJson::len) > MAX_SCHEMAS {
+fn convert(name: &str, schemas: &JsonSchemas, numbers: &Mutex<FieldLock>) -> Result<(Converted, Vec<Loss>), String> {
+    if schemas.len() > MAX_SCHEMAS {
         return Err(format!("the schemas have more than {MAX_SCHEMAS} bytes"));
     }
     let parse = |raw: &RawJson| raw.to::<Value>().map_err(|error| error.to_string());
-    let (input, output) = (parse(input)?, output.map(parse).transpose()?);
+    let (input, output) = (parse(&schemas.input)?, schemas.output.as_ref().map(parse).transpose()?);
     let converter = Converter::new(PACKAGE).map_err(|error| error.to_string())?;
     let mut numbers = numbers.lock().unwrap_or_else(PoisonError::into_inner);
     let mut attempt = |output: Option<&Value>| {

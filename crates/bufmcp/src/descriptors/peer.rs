@@ -9,7 +9,7 @@ use protomcp_types::RawJson;
 use serde_json::Value;
 
 use crate::descriptors::budget::unusable;
-use crate::descriptors::cache::Wanted;
+use crate::descriptors::cache::{JsonSchemas, Wanted};
 use crate::descriptors::messages::{Author, DescriptorMessages, Descriptors, Limits};
 use crate::schemas::{MessageNames, SchemaError, ToolMessages};
 use crate::well_known::STRUCT_NAME;
@@ -45,9 +45,9 @@ pub(super) fn messages(
         }
         None => schema.default_output(&input),
     };
-    let input_schema =
+    let json_input =
         object_schema(&input)?.ok_or_else(|| unusable(format!("{} is not an object in JSON", input.full_name())))?;
-    let output_schema = match &output_type {
+    let json_output = match &output_type {
         Some(name) if name.full_name() == STRUCT_NAME && output.is_some() => output,
         Some(message) => object_schema(message)?,
         None => None,
@@ -62,7 +62,8 @@ pub(super) fn messages(
         without_well_known: schema.bytes_without_common_files(),
         author: Author::Other,
     };
-    Ok(Arc::new(DescriptorMessages::new(names, descriptors, (input_schema, output_schema), limits)))
+    let schemas = JsonSchemas { input: json_input, output: json_output };
+    Ok(Arc::new(DescriptorMessages::new(names, descriptors, schemas, limits)))
 }
 
 /// The JSON Schema of a message that is an object in JSON: MCP takes no others.

@@ -13,7 +13,7 @@ use crate::metadata::{BSR_REF, OUTPUT_TYPE};
 use crate::schemas::{SchemaError, ToolMessages, Unresolved};
 
 impl DescriptorSchemas {
-    /// The messages behind a reference. `types` are the names that the tool gives to its input and its output.
+    /// The messages behind a reference. `wanted` has the names that the tool gives to its input and its output.
     ///
     /// A label of a registry may move, so the resolver is asked each time: it has its own cache, and one request for
     /// all who wait.
@@ -22,19 +22,19 @@ impl DescriptorSchemas {
         resolver: &Resolver,
         tool: &str,
         text: &str,
-        (input, output): (Option<String>, Option<String>),
+        wanted: Wanted,
     ) -> Result<Arc<dyn ToolMessages>, SchemaError> {
         let reference: SchemaRef = text.parse().map_err(|error| SchemaError::Unresolved {
             cause: Unresolved::InvalidRef,
             message: format!("the reference {:?} is invalid: {error}", text.chars().take(200).collect::<String>()),
         })?;
         let schema = resolver.schema(&ModuleVersion::from(&reference)).await.map_err(|error| unresolved(&error))?;
-        let input = input.unwrap_or_else(|| reference.message().to_string());
+        let input = wanted.input.unwrap_or_else(|| reference.message().to_string());
         if schema.message(&input).is_none() {
             let message = format!("{} has no message {input}", reference.module());
             return Err(SchemaError::Unresolved { cause: Unresolved::NotFound, message });
         }
-        let wanted = Wanted { input: Some(input), output, output_schema: None, bsr_ref: Some(reference.to_string()) };
+        let wanted = Wanted { input: Some(input), bsr_ref: Some(reference.to_string()), ..wanted };
         let known = self.known.entry(tool, &Definition::Set { set: schema.bytes().clone(), wanted: wanted.clone() });
         let limits = self.limits.clone();
         let make = || async move {
