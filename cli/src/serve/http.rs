@@ -54,7 +54,7 @@ pub(super) async fn serve(
             let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
             let (drain, draining) = oneshot::channel();
-            let run = prepare((bridge, starting), signals, format!("{} over HTTP", path.display()))
+            let run = prepare(bridge, starting, signals, format!("{} over HTTP", path.display()))
                 .on_ready(move || {
                     readiness.set_ready();
                     tokio::spawn(follow(availability, readiness, draining));

@@ -10,7 +10,7 @@ use crate::exit::{self, Failure};
 use crate::serve::service_manager;
 
 /// The bridge, ready to be served, under the control of signals.
-pub(super) fn prepare((bridge, starting): (Bridge, Starting), signals: Signals, served: String) -> Run {
+pub(super) fn prepare(bridge: Bridge, starting: Starting, signals: Signals, served: String) -> Run {
     let run = Run::new(bridge, starting)
         .on_ready(move || tracing::info!("serving {served}"))
         .on_ready(service_manager::ready)

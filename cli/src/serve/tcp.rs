@@ -42,7 +42,7 @@ pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> R
             let (bridge, starting) = tool.bridge(&path, watch).launch();
             console.serve(bridge.server());
             let connections = front.serve(bridge.server());
-            let run = prepare((bridge, starting), signals, format!("{} over TCP", path.display()));
+            let run = prepare(bridge, starting, signals, format!("{} over TCP", path.display()));
             let run = run.on_ready(console.ready()).on_drain(console.draining());
             run.serve(console.with_calls(connections, drain_timeout)).await.map_err(|error| failure(&error))
         }

@@ -381,7 +381,7 @@ impl Dispatcher {
             let (answered, late) = oneshot::channel();
             state.given_up.insert((generation, call), answered);
             let process = Arc::clone(permit.process());
-            runtime.spawn(Arc::clone(self).probe_busy(process, (call, tool.clone()), late));
+            runtime.spawn(Arc::clone(self).probe_busy(process, call, tool.clone(), late));
         }
         self.grant(state);
         self.left.notify_waiters();
@@ -392,7 +392,8 @@ impl Dispatcher {
     async fn probe_busy(
         self: Arc<Self>,
         process: Arc<ToolProcess>,
-        (call, tool): (CallId, ToolName),
+        call: CallId,
+        tool: ToolName,
         late: oneshot::Receiver<()>,
     ) {
         let generation = process.generation();

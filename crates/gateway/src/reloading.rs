@@ -50,7 +50,7 @@ pub(crate) async fn run(pool: Weak<Pool>, mut changes: mpsc::Receiver<()>) {
                 Some(()) => Input::Changed,
                 None => return,
             },
-            outcome = started(&mut driver.starting) => match driver.outcome(outcome) {
+            (generation, outcome) = started(&mut driver.starting) => match driver.outcome(generation, outcome) {
                 Some(input) => input,
                 None => return,
             },
@@ -96,7 +96,7 @@ impl Driver {
     }
 
     /// The end of a start as an input; `None` if the pool is gone.
-    fn outcome(&mut self, (generation, outcome): (Generation, Result<Successors, String>)) -> Option<Input> {
+    fn outcome(&mut self, generation: Generation, outcome: Result<Successors, String>) -> Option<Input> {
         self.starting = None;
         Some(match outcome {
             Ok(successors) => {
