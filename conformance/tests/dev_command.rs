@@ -47,7 +47,7 @@ fn storm(sdk: Sdk) {
     let (calls, saves) = tier((40, 4), (200, 50));
     let sandbox = Sandbox::new();
     let host = start(sdk, &sandbox);
-    let answers = call_while_saving(&host, |version| sdk.save(&sandbox, version), (calls, saves));
+    let answers = call_while_saving(&host, |version| sdk.save(&sandbox, version), calls, saves);
     each_ran_once(&answers, &sandbox);
     assert!(answers.len() as u64 >= calls, "only {} calls were made", answers.len());
     let reloads = || host.stderr().matches("reloaded (").count() as u64;

@@ -227,7 +227,7 @@ fn listed(user: &User, program: &str) -> String {
 }
 
 /// Installs a tool file and a URL, lets the host connect to both, and looks for a trace.
-fn visit(id: &str, program: &str, (file, text): (&str, &str)) {
+fn visit(id: &str, program: &str, file: &str, text: &str) {
     let user = User::new();
     let path = user.write(file, text);
     // In a directory that the user trusts.
@@ -260,14 +260,14 @@ fn visit(id: &str, program: &str, (file, text): (&str, &str)) {
 
 #[test]
 fn claude_code_connects_to_an_installed_server() {
-    visit("claude-code", "hosts/node_modules/.bin/claude", (".claude.json", "{\"numStartups\": 1}"));
+    visit("claude-code", "hosts/node_modules/.bin/claude", ".claude.json", "{\"numStartups\": 1}");
 }
 
 #[test]
 #[ignore = "seven seconds of a processor, in the long tier alone"]
 fn gemini_cli_connects_to_an_installed_server() {
     let settings = "{\n  // Mine.\n  \"privacy\": { \"usageStatisticsEnabled\": false }, // all of it\n  \"general\": { \"enableAutoUpdate\": false }\n}\n";
-    visit("gemini", "hosts/node_modules/.bin/gemini", (".gemini/settings.json", settings));
+    visit("gemini", "hosts/node_modules/.bin/gemini", ".gemini/settings.json", settings);
 }
 
 #[test]
@@ -275,5 +275,5 @@ fn gemini_cli_connects_to_an_installed_server() {
 fn opencode_connects_to_an_installed_server() {
     const PROGRAM: &str = "opencode/node_modules/opencode-linux-x64-baseline/bin/opencode";
     let settings = "{\n  // Mine.\n  \"autoupdate\": false,\n  \"mcp\": {},\n}\n";
-    visit("opencode", PROGRAM, (".config/opencode/opencode.jsonc", settings));
+    visit("opencode", PROGRAM, ".config/opencode/opencode.jsonc", settings);
 }

@@ -130,12 +130,12 @@ async fn columns(server: &'static Server, way: Way, all: bool) -> Vec<Column> {
         }
     };
     let revision = (server.facts)(&Sandbox::new(), way).revision;
-    let (column, mut expected) = direct(server, way, (Mode::Auto, revision)).await;
+    let (column, mut expected) = direct(server, way, Mode::Auto, revision).await;
     let mut columns = vec![column];
     for (mode, era) in ERAS.into_iter().rev() {
         if era.is_stateful() && !revision.is_stateful() {
             if is_tried(None, era) {
-                let (column, results) = direct(server, way, (mode, era)).await;
+                let (column, results) = direct(server, way, mode, era).await;
                 columns.push(column);
                 expected = results;
             } else {
@@ -144,7 +144,7 @@ async fn columns(server: &'static Server, way: Way, all: bool) -> Vec<Column> {
         }
         for gate in Gate::all(server, way) {
             columns.push(if is_tried(Some(*gate), era) {
-                through(server, (way, *gate), (mode, era), &expected).await
+                through(Route { server, way, gate: *gate }, mode, era, &expected).await
             } else {
                 Column::behind(server.name, way, era, *gate).left_out()
             });
@@ -155,7 +155,7 @@ async fn columns(server: &'static Server, way: Way, all: bool) -> Vec<Column> {
 
 /// Visits a server twice: until the client closes the session, and until the server is killed. Returns the results of
 /// requests as well.
-async fn direct(server: &'static Server, way: Way, (mode, revision): (Mode, ProtocolVersion)) -> (Column, Transcript) {
+async fn direct(server: &'static Server, way: Way, mode: Mode, revision: ProtocolVersion) -> (Column, Transcript) {
     let sandbox = Sandbox::new();
     let program = (server.program)(&sandbox, way);
     let facts = (server.facts)(&sandbox, way).in_revision(revision);
@@ -196,13 +196,16 @@ async fn direct(server: &'static Server, way: Way, (mode, revision): (Mode, Prot
     (column, results)
 }
 
-/// Visits a server through the gateway, until it is killed and the session is closed.
-async fn through(
+/// A server, and the way to it through a gateway.
+struct Route {
     server: &'static Server,
-    (way, gate): (Way, Gate),
-    (mode, revision): (Mode, ProtocolVersion),
-    expected: &Transcript,
-) -> Column {
+    way: Way,
+    gate: Gate,
+}
+
+/// Visits a server through the gateway, until it is killed and the session is closed.
+async fn through(route: Route, mode: Mode, revision: ProtocolVersion, expected: &Transcript) -> Column {
+    let Route { server, way, gate } = route;
     let mut behind = Behind::new(server, way, gate);
     let mut facts = (server.facts)(&behind.sandbox, way).in_revision(revision);
     if way != Way::Stdio && facts.revision.is_stateful() && !revision.is_stateful() {

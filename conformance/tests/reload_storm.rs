@@ -69,7 +69,7 @@ fn storm(fixture: &str, file: &str, mode: &str, concurrency: &str, env: &[(&str,
     host.initialize();
     assert!(!host.names().is_empty());
 
-    let answers = call_while_saving(&host, |version| write_version(&sandbox, file, version), (calls, saves));
+    let answers = call_while_saving(&host, |version| write_version(&sandbox, file, version), calls, saves);
     each_ran_once(&answers, &sandbox);
     assert!(answers.len() as u64 >= calls, "{mode}: only {} calls were made", answers.len());
     one_answer_each(&host);

@@ -10,7 +10,7 @@ use protomcp_conformance::{Host, Sandbox, eventually};
 use serde_json::json;
 
 /// Makes at least this many calls, four at a time, while `save` makes this many versions; returns the answers by id.
-pub(crate) fn call_while_saving(host: &Host, save: impl Fn(u64), (calls, saves): (u64, u64)) -> BTreeMap<u64, String> {
+pub(crate) fn call_while_saving(host: &Host, save: impl Fn(u64), calls: u64, saves: u64) -> BTreeMap<u64, String> {
     let (next, done) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let callers: Vec<_> = (0..4)

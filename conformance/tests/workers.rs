@@ -150,7 +150,7 @@ fn a_reload_goes_from_process_to_process_and_loses_no_call() {
             assert!(text.contains(&before), "{text}");
             sandbox.write("versioned.py", text.replace(&before, &format!("VERSION = \"v{version}\"")));
         };
-        let answers = call_while_saving(&host, write, (24, saves));
+        let answers = call_while_saving(&host, write, 24, saves);
         each_ran_once(&answers, &sandbox);
         one_answer_each(&host);
         eventually("the last version in each process", || {

@@ -21,7 +21,7 @@ type Findings = Vec<(usize, String)>;
 
 #[test]
 fn names_structs_and_parameters_stay_within_their_limits() {
-    let rules: [fn(&[Token<'_>]) -> Findings; 3] = [long_names, large_structs, flags];
+    let rules: [fn(&[Token<'_>]) -> Findings; 4] = [long_names, large_structs, flags, tuples];
     let mut report = String::new();
     for (path, text) in sources() {
         let name: &Path = path.strip_prefix(root()).expect("files are below the root");
@@ -62,26 +62,52 @@ fn is_public(before: &[Token<'_>]) -> bool {
 
 /// A report of the function that begins here, if it has a `bool` in addition to other parameters.
 fn flag(code: &[Token<'_>]) -> Option<String> {
-    let (mut open, mut names, mut has_flag) = (Vec::new(), 0, false);
-    for (at, token) in code.iter().enumerate().skip(2) {
+    let parameters = parameters(code);
+    let types: Vec<_> =
+        parameters.iter().filter_map(|parameter| parameter.split(|token| token.is(":")).nth(1)).collect();
+    let has_flag = types.iter().any(|of| of.first().is_some_and(|token| token.is("bool")));
+    (has_flag && types.len() > 1).then(|| format!("{} takes a flag", code[1].text))
+}
+
+/// A tuple next to other parameters is a way around their limit: a struct names its fields.
+fn tuples(code: &[Token<'_>]) -> Findings {
+    let heads = (0..code.len().saturating_sub(1)).filter(|at| code[*at].is("fn") && code[at + 1].kind == Kind::Word);
+    let has_tuple = |at: &usize| {
+        let parameters = parameters(&code[*at..]);
+        parameters.len() > 1 && parameters.iter().any(|parameter| parameter.first().is_some_and(|token| token.is("(")))
+    };
+    heads.filter(has_tuple).map(|at| (code[at].line, format!("{} takes a tuple", code[at + 1].text))).collect()
+}
+
+/// The parameters of the function that begins here, each as its tokens.
+fn parameters<'a>(code: &'a [Token<'a>]) -> Vec<&'a [Token<'a>]> {
+    let (mut open, mut start, mut found) = (Vec::new(), 0, Vec::new());
+    for (at, token) in code.iter().enumerate().skip(2).filter(|(_, token)| token.kind == Kind::Mark) {
         match token.text {
-            mark @ ("(" | "[" | "<") if token.kind == Kind::Mark => open.push(mark),
+            mark @ ("(" | "[" | "<") => {
+                if open.is_empty() {
+                    start = at + 1;
+                }
+                open.push(mark);
+            }
             // An arrow closes nothing.
             ">" if code[at - 1].is("-") => {}
-            ")" | "]" | ">" if token.kind == Kind::Mark => {
-                let ends_parameters = open.pop() == Some("(") && open.is_empty();
-                if ends_parameters {
+            "," if open == ["("] => {
+                found.push(&code[start..at]);
+                start = at + 1;
+            }
+            ")" | "]" | ">" => {
+                let closed = open.pop();
+                if closed == Some("(") && open.is_empty() {
+                    // There may be a comma after the last one.
+                    found.extend((start < at).then(|| &code[start..at]));
                     break;
                 }
-            }
-            ":" if open == ["("] => {
-                names += 1;
-                has_flag |= code[at + 1].is("bool");
             }
             _ => {}
         }
     }
-    (has_flag && names > 1).then(|| format!("{} takes a flag", code[1].text))
+    found
 }
 
 /// The number of named fields of the struct that begins here.

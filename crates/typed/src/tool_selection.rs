@@ -126,7 +126,8 @@ impl ToolSelection {
         let (tools, sessions) = self.served()?;
         let Some(session) = session(context) else {
             tracing::debug!(?change, "a call without a session selects no tools");
-            return Ok(tools.snapshot().entries().filter(|(_, tool)| !tool.is_hidden).map(name).collect());
+            let shown = |(name, tool): (&str, &Entry)| (!tool.is_hidden).then(|| name.to_owned());
+            return Ok(tools.snapshot().entries().filter_map(shown).collect());
         };
         let names = tools.names();
         let change_one = |selections: &mut Selections| match sessions.view(session) {
@@ -254,10 +255,6 @@ impl View {
 /// The session of a request, unless it has none.
 fn session(context: &Context) -> Option<SessionId> {
     (!context.is_stateless()).then(|| context.session())
-}
-
-fn name((name, _): (&str, &Entry)) -> String {
-    name.to_owned()
 }
 
 fn owned(names: impl IntoIterator<Item = impl Into<String>>) -> Vec<String> {

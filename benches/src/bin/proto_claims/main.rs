@@ -69,7 +69,7 @@ fn document(lists: &[List], times: &Times) -> Outcome<String> {
     text.push_str("| claim | measured | control | verdict |\n| --- | --- | --- | --- |\n");
     token_verdicts(&mut text, &columns);
     speed_verdicts(&mut text, &pairs, &steps, times);
-    token_tables(&mut text, lists, (&columns, &others), sizes);
+    token_tables(&mut text, lists, &columns, &others, sizes);
     speed_tables(&mut text, &pairs, &steps);
     registry_table(&mut text, times);
     Ok(text)
@@ -146,7 +146,7 @@ fn speed_verdicts(text: &mut String, pairs: &[Pair], steps: &[Step], times: &Tim
     );
 }
 
-fn token_tables(text: &mut String, lists: &[List], (columns, others): (&[Column], &[Column]), sizes: [f64; 4]) {
+fn token_tables(text: &mut String, lists: &[List], columns: &[Column], others: &[Column], sizes: [f64; 4]) {
     let count: usize = lists.iter().map(|list| list.tools.len()).sum();
     let [mean, median, least, most] = sizes;
     let _ = writeln!(

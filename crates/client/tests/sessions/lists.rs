@@ -67,7 +67,7 @@ const HOSTILE: [Hostile; 8] = [
 ];
 
 /// Answers each request for a page, until the list has ended. Returns the number of pages.
-async fn answer_pages(script: &mut Script, (method, member): (&str, &str), cursor: fn(usize) -> String) -> usize {
+async fn answer_pages(script: &mut Script, method: &str, member: &str, cursor: fn(usize) -> String) -> usize {
     let mut page = 0;
     loop {
         let Ok(sent) = tokio::time::timeout(Duration::from_secs(60), script.next()).await else { return page };
@@ -84,11 +84,15 @@ async fn answer_pages(script: &mut Script, (method, member): (&str, &str), curso
 fn a_hostile_list_ends_with_a_clear_error() {
     run_paused(async {
         for mode in [Mode::Stateful, Mode::Stateless] {
-            for list in LISTS {
+            for (method, member) in LISTS {
                 for (name, cursor, expected, pages) in HOSTILE {
                     let (session, mut script) = Script::open(mode, client()).await;
-                    let listing = tokio::spawn(end_of(session.clone(), list.0));
-                    assert_eq!(answer_pages(&mut script, list, cursor).await, pages, "{mode:?} {} {name}", list.0);
+                    let listing = tokio::spawn(end_of(session.clone(), method));
+                    assert_eq!(
+                        answer_pages(&mut script, method, member, cursor).await,
+                        pages,
+                        "{mode:?} {method} {name}"
+                    );
                     let end = listing.await.unwrap().map(|error| match error {
                         RequestError::InvalidAnswer(why) => why,
                         other => panic!("{other:?}"),
@@ -97,7 +101,7 @@ fn a_hostile_list_ends_with_a_clear_error() {
                         (Some(why), Some(expected)) => why.contains(expected) && why.len() < 200,
                         (end, expected) => end.is_none() && expected.is_none(),
                     };
-                    assert!(is_expected, "{mode:?} {} {name}: {end:?}", list.0);
+                    assert!(is_expected, "{mode:?} {method} {name}: {end:?}");
                 }
             }
         }
@@ -113,7 +117,8 @@ fn a_hostile_list_does_not_hold_up_the_repair_of_a_call() {
             script.expect("tools/call").await;
             script.refuse(2, code::HEADER_MISMATCH);
             let Some(expected) = expected else { continue };
-            assert_eq!(answer_pages(&mut script, LISTS[0], cursor).await, pages, "{name}");
+            let [(method, member), ..] = LISTS;
+            assert_eq!(answer_pages(&mut script, method, member, cursor).await, pages, "{name}");
             let failed = call.await.unwrap().unwrap_err();
             assert!(failed.to_string().contains(expected), "{name}: {failed}");
         }

@@ -168,7 +168,7 @@ struct Served {
 }
 
 impl Served {
-    async fn new(set: &Bytes, (api, codec): (Api, Codec)) -> Self {
+    async fn new(set: &Bytes, api: Api, codec: Codec) -> Self {
         let registry = StandIn::start().await;
         registry.order(|orders| orders.set = set.to_vec());
         let resolver = registry.resolver().api(api, codec).build();
@@ -211,9 +211,9 @@ async fn run(corpus: &ResultSet) -> Tally {
     let binary = APIS.into_iter().filter(|(_, codec)| *codec == Codec::Binary).cycle();
     let mut schemas: BTreeMap<Bytes, Served> = BTreeMap::new();
     let mut tally = Tally::default();
-    for (suite, interface) in corpus.suites.iter().zip(binary) {
+    for (suite, (api, codec)) in corpus.suites.iter().zip(binary) {
         if !schemas.contains_key(&suite.descriptor_set) {
-            let served = Served::new(&suite.descriptor_set, interface).await;
+            let served = Served::new(&suite.descriptor_set, api, codec).await;
             schemas.insert(suite.descriptor_set.clone(), served);
         }
         let served = &schemas[&suite.descriptor_set];
