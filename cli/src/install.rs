@@ -52,9 +52,10 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
 pub(crate) fn uninstall(options: &Uninstall) -> Result<(), Failure> {
     let installer = installer();
     let scope = scope(&options.hosts)?;
-    let chosen = match options.hosts.clients.is_empty() {
-        true => hosts().iter().collect(),
-        false => Chosen::of(&options.hosts, &installer)?.hosts,
+    let chosen = if options.hosts.clients.is_empty() {
+        hosts().iter().collect()
+    } else {
+        Chosen::of(&options.hosts, &installer)?.hosts
     };
     let mut report = Report::new(&installer);
     for host in chosen {
@@ -92,9 +93,10 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<(), Failure> {
 pub(crate) fn status(options: &Status) -> Result<(), Failure> {
     let installer = installer();
     let scope = scope(&options.hosts)?;
-    let chosen = match options.hosts.clients.is_empty() {
-        true => hosts().iter().collect(),
-        false => Chosen::of(&options.hosts, &installer)?.hosts,
+    let chosen = if options.hosts.clients.is_empty() {
+        hosts().iter().collect()
+    } else {
+        Chosen::of(&options.hosts, &installer)?.hosts
     };
     let found: Vec<_> =
         chosen.into_iter().filter_map(|host| Some((host, installer.status(host, &scope).ok()?))).collect();

@@ -221,9 +221,10 @@ where
         // Lines of a tool are its own. In lines of this program a server names its tools.
         if meta.target().starts_with("tool::") {
             let line = text.message + &text.fields;
-            return match self.is_terminal {
-                true => writeln!(writer, "{}", for_terminal(&line)),
-                false => writeln!(writer, "{line}"),
+            return if self.is_terminal {
+                writeln!(writer, "{}", for_terminal(&line))
+            } else {
+                writeln!(writer, "{line}")
             };
         }
         writer.write_str("pmcp: ")?;

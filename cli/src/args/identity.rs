@@ -63,16 +63,18 @@ fn prose(prose: &str) -> Result<String, String> {
 
 /// Clients refuse other schemes (MCP 2025-11-25, basic, "Icons").
 fn icon(url: &str) -> Result<String, String> {
-    match ["https://", "data:image/"].iter().any(|scheme| url.starts_with(scheme)) {
-        true => text(url),
-        false => Err("expected a URL that begins with https:// or data:image/".into()),
+    if ["https://", "data:image/"].iter().any(|scheme| url.starts_with(scheme)) {
+        text(url)
+    } else {
+        Err("expected a URL that begins with https:// or data:image/".into())
     }
 }
 
 fn website(url: &str) -> Result<String, String> {
-    match ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) {
-        true => text(url),
-        false => Err("expected a URL that begins with https:// or http://".into()),
+    if ["https://", "http://"].iter().any(|scheme| url.starts_with(scheme)) {
+        text(url)
+    } else {
+        Err("expected a URL that begins with https:// or http://".into())
     }
 }
 

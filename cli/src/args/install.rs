@@ -146,26 +146,21 @@ impl Install {
         };
         check_name(&name).map_err(|error| Failure::usage(error.to_string()))?;
         let Self { target, hosts, variables, headers: fields, no_reload, dry_run, flags, .. } = self;
-        let server = match is_url {
-            true => {
-                let idle = [
-                    ("--env", !variables.is_empty()),
-                    ("--no-reload", no_reload),
-                    ("flags after --", !flags.is_empty()),
-                ];
-                if let Some((flag, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
-                    return Err(Failure::usage(format!("{flag}: only for tool files, not for URLs")));
-                }
-                Installable::Url { url: target, headers: headers(&fields, &variable)? }
+        let server = if is_url {
+            let idle =
+                [("--env", !variables.is_empty()), ("--no-reload", no_reload), ("flags after --", !flags.is_empty())];
+            if let Some((flag, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(Failure::usage(format!("{flag}: only for tool files, not for URLs")));
             }
-            false if !fields.is_empty() => return Err(Failure::usage("--header is for servers at a URL")),
-            false => {
-                // The host would show a mistake as a server that does not start.
-                let command = if no_reload { "run" } else { "dev" };
-                let words = ["pmcp", command, &target].into_iter().chain(flags.iter().map(String::as_str));
-                check(words.map(OsString::from).collect())?;
-                file(&target, &variables, !no_reload, flags)?
-            }
+            Installable::Url { url: target, headers: headers(&fields, &variable)? }
+        } else if fields.is_empty() {
+            // The host would show a mistake as a server that does not start.
+            let command = if no_reload { "run" } else { "dev" };
+            let words = ["pmcp", command, &target].into_iter().chain(flags.iter().map(String::as_str));
+            check(words.map(OsString::from).collect())?;
+            file(&target, &variables, !no_reload, flags)?
+        } else {
+            return Err(Failure::usage("--header is for servers at a URL"));
         };
         Ok(InstallOptions { server, hosts, name, dry_run })
     }

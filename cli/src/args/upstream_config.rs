@@ -247,11 +247,12 @@ fn value(inner: &str, variable: &impl Fn(&str) -> Option<String>) -> Result<Stri
     let name = name.strip_prefix("env:").unwrap_or(name);
     let is_of_host = name.contains(':');
     let found = if is_of_host { None } else { variable(name).or_else(|| default.map(str::to_owned)) };
-    found.ok_or_else(|| match is_of_host || OF_HOSTS.contains(&name) {
-        true => {
+    found.ok_or_else(|| {
+        if is_of_host || OF_HOSTS.contains(&name) {
             format!("${{{inner}}} cannot be filled in: only environment variables can, as ${{NAME}} or ${{env:NAME}}")
+        } else {
+            format!("the environment variable {name} is not set")
         }
-        false => format!("the environment variable {name} is not set"),
     })
 }
 

@@ -84,10 +84,7 @@ pub(crate) async fn call_in(session: &ClientSession, words: &[String]) -> Result
 
 /// The arguments as an object. The schema of the tool is asked for where it decides.
 async fn resolved(session: &ClientSession, tool: &str, arguments: Arguments) -> RawJson {
-    let schema = match arguments.depend_on_schema() {
-        true => schema(session, tool).await,
-        false => None,
-    };
+    let schema = if arguments.depend_on_schema() { schema(session, tool).await } else { None };
     arguments.into_json(schema.as_ref())
 }
 

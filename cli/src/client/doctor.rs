@@ -56,11 +56,13 @@ pub(super) async fn doctor(options: DoctorOptions) -> Result<(), Failure> {
         Format::Text => exit::print_report(report.to_text()),
         Format::Json => exit::print(&exit::for_stdout(format!("{}\n", report.to_json()))),
     }?;
-    match (report.is_well(), file) {
-        (true, _) => Ok(()),
-        (false, Some(file)) => Err(Failure::failed(format!("{} does not work yet", file.display()))),
-        (false, None) => Err(Failure::failed("something is wrong: see the fixes")),
+    if report.is_well() {
+        return Ok(());
     }
+    Err(match file {
+        Some(file) => Failure::failed(format!("{} does not work yet", file.display())),
+        None => Failure::failed("something is wrong: see the fixes"),
+    })
 }
 
 /// The facts that need no start.
@@ -112,9 +114,10 @@ fn access(file: &Path, is_program: bool) -> Access {
     }
     let mut first = Vec::new();
     let _unread = BufReader::new(open).take_line(&mut first);
-    match is_program && first.starts_with(b"#!") && first.ends_with(b"\r\n") {
-        true => Access::CarriageReturn,
-        false => Access::Fine,
+    if is_program && first.starts_with(b"#!") && first.ends_with(b"\r\n") {
+        Access::CarriageReturn
+    } else {
+        Access::Fine
     }
 }
 
@@ -141,9 +144,10 @@ async fn program(command: &Command, is_program: bool) -> Program {
         _ => (None, None),
     };
     let is_found = is_found(program);
-    let version = match is_found && !is_program {
-        true => output(program, &[if stem == "go" { "version".into() } else { "--version".into() }], None).await,
-        false => None,
+    let version = if is_found && !is_program {
+        output(program, &[if stem == "go" { "version".into() } else { "--version".into() }], None).await
+    } else {
+        None
     };
     let version = version.and_then(|text| text.lines().next().map(ToOwned::to_owned));
     Program { name, is_found, version, oldest, variable }

@@ -21,10 +21,7 @@ struct Row {
 pub(super) async fn list(options: ListOptions) -> Result<(), Failure> {
     let ListOptions { target, kind, json, server } = options;
     let connection = Connection::open(target, &server).await?;
-    let rows = match has(&connection.session, kind) {
-        true => rows(&connection.session, kind).await,
-        false => Ok(Vec::new()),
-    };
+    let rows = if has(&connection.session, kind) { rows(&connection.session, kind).await } else { Ok(Vec::new()) };
     connection.close().await;
     let rows = rows.map_err(|error| Failure::failed(format!("cannot list {}: {error}", kind.name())))?;
     if rows.is_empty() && !json {

@@ -106,9 +106,10 @@ impl Call {
             Format::Text => report.to_text() + &finding_lines(&findings),
             Format::Json => report.to_json(&findings),
         })?;
-        match report.is_error() {
-            true => Err(Failure::failed(format!("the tool {:?} reports an error", self.tool))),
-            false => Ok(()),
+        if report.is_error() {
+            Err(Failure::failed(format!("the tool {:?} reports an error", self.tool)))
+        } else {
+            Ok(())
         }
     }
 

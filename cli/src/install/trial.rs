@@ -33,14 +33,13 @@ pub(super) fn warning(installable: &Installable, server: &Server) -> Option<Stri
         let has_tools = !output.stdout.trim_ascii().is_empty();
         return (!has_tools).then(|| format!("{file} starts, and the host will show no tools: it lists none"));
     }
-    Some(match began.elapsed() >= LIMIT {
-        true => format!(
+    Some(if began.elapsed() >= LIMIT {
+        format!(
             "{file} did not start within {limit}, which is all that this command waits; the host may wait longer: {reason}\n\
              `pmcp doctor {file}` shows how long it takes"
-        ),
-        false => format!(
-            "the host will show no tools until {file} starts: {reason}\n`pmcp doctor {file}` looks for the cause"
-        ),
+        )
+    } else {
+        format!("the host will show no tools until {file} starts: {reason}\n`pmcp doctor {file}` looks for the cause")
     })
 }
 

@@ -220,9 +220,12 @@ fn process(name: &str, command: &StdioCommand, is_single: bool, remote: ProtoRem
         start = start.current_dir(directory);
     }
     let shown = name.to_owned();
-    let show = move |line: &str| match is_single {
-        true => tracing::info!(target: "tool::stderr", "{line}"),
-        false => tracing::info!(target: "tool::stderr", "{shown}: {line}"),
+    let show = move |line: &str| {
+        if is_single {
+            tracing::info!(target: "tool::stderr", "{line}");
+        } else {
+            tracing::info!(target: "tool::stderr", "{shown}: {line}");
+        }
     };
     let misnamed = misnamed.clone();
     match command.protocol {

@@ -192,10 +192,12 @@ async fn follow(mut availability: Availability, readiness: Readiness, mut draini
         tokio::select! {
             biased;
             _ = &mut draining => break,
-            goes_on = availability.changed() => match (goes_on, availability.is_available()) {
-                (false, _) => break,
-                (true, true) => readiness.set_ready(),
-                (true, false) => readiness.set_unready(),
+            goes_on = availability.changed() => if !goes_on {
+                break;
+            } else if availability.is_available() {
+                readiness.set_ready();
+            } else {
+                readiness.set_unready();
             },
         }
     }

@@ -67,13 +67,14 @@ pub(super) async fn serve(
         Source::Servers(servers) => {
             gateway::note(&servers);
             gateway::check(&servers)?;
-            let mut reader = match is_terminal {
+            let mut reader = if is_terminal {
                 // A person who tries the command sees immediately whether the servers start.
-                true => Rewound::new(reader),
-                false => tokio::select! {
+                Rewound::new(reader)
+            } else {
+                tokio::select! {
                     reader = peek_line(reader, MAX_FIRST) => reader.map_err(|error| Failure::failed(error.to_string()))?,
                     () = stopped(&mut signals) => return Ok(()),
-                },
+                }
             };
             let remote = front.terms.remote(servers.limits.timeout);
             let era = era(&reader);

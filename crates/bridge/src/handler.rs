@@ -168,10 +168,7 @@ impl Backend {
         // MCP 2026-07-28, extension tasks: a task that could not be carried out has failed; one that has a result, even
         // one with `isError`, is completed.
         let settings = self.pool.first().calls.settings;
-        match context.is_task() {
-            true => Err(failure.into_error(settings)),
-            false => Ok(failure.into_result(settings)),
-        }
+        if context.is_task() { Err(failure.into_error(settings)) } else { Ok(failure.into_result(settings)) }
     }
 }
 

@@ -260,15 +260,16 @@ fn start(start: &Start) -> Vec<Diagnosis> {
         }
         Start::Ready { tools, took, calls_run } => {
             let shown = format!("{tools} {} after {took:.1?}", if *tools == 1 { "tool" } else { "tools" });
-            let mut all = vec![match took > &PATIENCE {
-                true => doubtful(
+            let mut all = vec![if took > &PATIENCE {
+                doubtful(
                     "start",
                     shown,
                     format!(
                         "hosts may wait {PATIENCE:?} only: import and connect later, in the first call for example"
                     ),
-                ),
-                false => good("start", shown),
+                )
+            } else {
+                good("start", shown)
             }];
             if !calls_run {
                 all.push(good("run", "called by pmcp; for other bridges the file ends with protomcp.run()"));
@@ -350,9 +351,10 @@ fn instances(allowed: u64) -> Diagnosis {
 }
 
 fn open_files(limit: u64) -> Diagnosis {
-    match limit < OPEN_FILES {
-        true => doubtful("open files", format!("at most {limit}"), "ulimit -n 1024 before pmcp starts"),
-        false => good("open files", format!("at most {limit}")),
+    if limit < OPEN_FILES {
+        doubtful("open files", format!("at most {limit}"), "ulimit -n 1024 before pmcp starts")
+    } else {
+        good("open files", format!("at most {limit}"))
     }
 }
 

@@ -171,9 +171,12 @@ impl HostSelection {
         let apis = |id: &String| hosts().iter().find(|host| host.id == *id).map(|host| host.apis.clone());
         let behind: Vec<String> = self.0.iter().filter_map(apis).flatten().collect();
         let ids = [self.0.as_slice(), &behind].concat();
-        rules().iter().filter(move |rule| match ids.is_empty() {
-            true => rule.host != "common" && rule.effect <= Effect::Server,
-            false => rule.host == "mcp" || ids.contains(&rule.host),
+        rules().iter().filter(move |rule| {
+            if ids.is_empty() {
+                rule.host != "common" && rule.effect <= Effect::Server
+            } else {
+                rule.host == "mcp" || ids.contains(&rule.host)
+            }
         })
     }
 }

@@ -34,14 +34,14 @@ pub(crate) fn client(peer: IpAddr, headers: &HeaderMap, proxies: &[IpNetwork]) -
         }
         client
     };
-    match (listed.is_empty(), forwarded.is_empty()) {
-        (_, true) => client(listed),
-        (true, false) => client(forwarded),
-        (false, false) => {
-            let (listed, forwarded) = (client(listed), client(forwarded));
-            if listed == forwarded { listed } else { peer }
-        }
+    if forwarded.is_empty() {
+        return client(listed);
     }
+    if listed.is_empty() {
+        return client(forwarded);
+    }
+    let (listed, forwarded) = (client(listed), client(forwarded));
+    if listed == forwarded { listed } else { peer }
 }
 
 /// The entries of a list header, from left to right; `None`: an invalid entry.

@@ -39,14 +39,11 @@ impl Receipts {
 
     /// Writes the records. Without any the file is deleted.
     pub(crate) fn write(&self, file: &ConfigFile) -> Result<(), FileError> {
-        match (self.files.is_empty(), file.text()) {
-            (true, None) => Ok(()),
-            (true, Some(_)) => file.delete(&[]),
-            (false, _) => {
-                let text = serde_json::to_string_pretty(self).expect("records are JSON") + "\n";
-                file.replace(&text).map(drop)
-            }
+        if self.files.is_empty() {
+            return if file.text().is_some() { file.delete(&[]) } else { Ok(()) };
         }
+        let text = serde_json::to_string_pretty(self).expect("records are JSON") + "\n";
+        file.replace(&text).map(drop)
     }
 
     pub(crate) fn of(&self, path: &Path) -> Option<&Receipt> {

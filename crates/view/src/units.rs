@@ -25,9 +25,10 @@ pub(crate) fn bytes(count: u64) -> String {
     for name in ["B", "kB", "MB", "GB"] {
         let whole = count / unit;
         if whole < 1_000 || name == "GB" {
-            return match whole < 10 && unit > 1 {
-                true => format!("{whole}.{} {name}", count % unit * 10 / unit),
-                false => format!("{whole} {name}"),
+            return if whole < 10 && unit > 1 {
+                format!("{whole}.{} {name}", count % unit * 10 / unit)
+            } else {
+                format!("{whole} {name}")
             };
         }
         unit *= 1_000;

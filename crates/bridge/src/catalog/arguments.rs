@@ -31,10 +31,12 @@ pub enum ArgumentPolicy {
 impl ArgumentPolicy {
     /// The default for a tool with this schema in a process with these features.
     pub(crate) fn announced(sdk: SdkFeatures, input: &Input) -> Self {
-        match (input.is_checked_by_process, sdk.validates) {
-            (true, _) => Self::Decode,
-            (false, true) => Self::Reject,
-            (false, false) => Self::Warn,
+        if input.is_checked_by_process {
+            Self::Decode
+        } else if sdk.validates {
+            Self::Reject
+        } else {
+            Self::Warn
         }
     }
 }

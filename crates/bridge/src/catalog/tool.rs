@@ -262,10 +262,12 @@ fn with_type(schema: &RawJson) -> RawJson {
 
 /// The original protocol has optional tasks, our extension also required ones.
 fn task_support(wire: &ToolDefinition) -> TaskSupport {
-    match (wire.task_required, wire.task_support) {
-        (true, _) => TaskSupport::Required,
-        (false, true) => TaskSupport::Optional,
-        (false, false) => TaskSupport::Forbidden,
+    if wire.task_required {
+        TaskSupport::Required
+    } else if wire.task_support {
+        TaskSupport::Optional
+    } else {
+        TaskSupport::Forbidden
     }
 }
 

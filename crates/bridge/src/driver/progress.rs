@@ -41,10 +41,12 @@ impl Progress {
 
     /// Publishes the outcome if no start or reload is under way.
     pub(crate) fn publish(&self, is_settled: bool) {
-        let outcome = match (is_settled, self.failed) {
-            (false, _) => Outcome::Pending,
-            (true, false) => Outcome::InService,
-            (true, true) => Outcome::Failed,
+        let outcome = if !is_settled {
+            Outcome::Pending
+        } else if self.failed {
+            Outcome::Failed
+        } else {
+            Outcome::InService
         };
         self.sender.send_if_modified(|known| std::mem::replace(known, outcome) != outcome);
     }

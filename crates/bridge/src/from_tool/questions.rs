@@ -148,9 +148,10 @@ impl Questions {
             Recipient::Session(_, owner) => owner,
             Recipient::Over | Recipient::Anyone => self.sessions.sole_owner().unwrap_or(Owner::Local),
         };
-        let slot = match question.fields.key.len() <= MAX_KEY {
-            true => self.slots.reserve(&owner, 1).map_err(|_| Unanswered::TooMany),
-            false => Err(Unanswered::LongKey),
+        let slot = if question.fields.key.len() <= MAX_KEY {
+            self.slots.reserve(&owner, 1).map_err(|_| Unanswered::TooMany)
+        } else {
+            Err(Unanswered::LongKey)
         };
         let refuse = |why: Unanswered| {
             process.link().reply(question.id.as_str(), question.asked.refuse(why.to_string()));

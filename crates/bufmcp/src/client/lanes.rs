@@ -76,11 +76,13 @@ impl Lanes {
             return None;
         }
         let may_call = self.calls.sent < max - max / RESERVED;
-        let lane = match (may_call && !self.calls.waiting.is_empty(), !self.others.waiting.is_empty()) {
-            (true, true) if self.last == Lane::Calls => Lane::Others,
-            (true, _) => Lane::Calls,
-            (false, true) => Lane::Others,
-            (false, false) => return None,
+        let (has_call, has_other) = (may_call && !self.calls.waiting.is_empty(), !self.others.waiting.is_empty());
+        let lane = if has_call && (self.last != Lane::Calls || !has_other) {
+            Lane::Calls
+        } else if has_other {
+            Lane::Others
+        } else {
+            return None;
         };
         self.last = lane;
         let requests = self.requests(lane);

@@ -32,10 +32,8 @@ pub(super) fn collisions<'a>(check: &Check, set: &'a ToolSet) -> Vec<(&'a str, F
     let mut seen: HashMap<String, &str> = HashMap::new();
     let mut found = Vec::new();
     for tool in &set.tools {
-        let character = |c: char| match keep.is_match(c.encode_utf8(&mut [0; 4])) {
-            true => c.to_string(),
-            false => replacement.clone(),
-        };
+        let character =
+            |c: char| if keep.is_match(c.encode_utf8(&mut [0; 4])) { c.to_string() } else { replacement.clone() };
         let mut name: String = tool.name.chars().map(character).collect();
         if let Some(Cut { template, max, side }) = cut {
             name = shortened(&filled(template, &set.server, &name), *max, *side);

@@ -244,10 +244,12 @@ fn is_required(rules: &RuleSet) -> bool {
 }
 
 fn exclude_zero(schema: &mut Map<String, Value>, field: &FieldDescriptor) {
-    let keyword = match (field.is_map(), field.is_list()) {
-        (true, _) => "minProperties",
-        (_, true) => "minItems",
-        _ => return values::exclude_zero(schema, &field.kind()),
+    let keyword = if field.is_map() {
+        "minProperties"
+    } else if field.is_list() {
+        "minItems"
+    } else {
+        return values::exclude_zero(schema, &field.kind());
     };
     let least = schema.get(keyword).and_then(Value::as_u64).unwrap_or(0).max(1);
     schema.insert(keyword.to_owned(), least.into());
