@@ -6,11 +6,8 @@ use clap::{ArgMatches, Command};
 use protomcp_bridge::ToolFile;
 
 use crate::args::settings::tool_file;
-use crate::args::tool::server_words;
+use crate::args::tool::{FOR_WATCHED_FILES, server_words};
 use crate::exit::Failure;
-
-/// Flags for tool files that matter to servers, too, if their files are watched.
-const WATCHED: [&str; 2] = ["--poll", "--max-retiring"];
 
 /// Servers in place of a tool file.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +34,8 @@ impl Served<'_> {
 
     /// Like [`check`](Self::check), for servers whose files are watched.
     pub(super) fn check_watched(self, given: &[String]) -> Result<(), Failure> {
-        self.check(given.iter().filter(|flag| !WATCHED.contains(&flag.as_str())))
+        let is_for_watched = |flag: &String| FOR_WATCHED_FILES.contains(&flag.trim_start_matches('-'));
+        self.check(given.iter().filter(|flag| !is_for_watched(flag)))
     }
 
     /// True if the flag means something: the program that runs a file also runs one that is a server.

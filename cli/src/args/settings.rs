@@ -14,6 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::args::refusal::refuse;
 use crate::args::settings_file::{self, FILE};
+use crate::args::tool::{FOR_WATCHED_FILES, TOOL_FILES_ONLY};
 use crate::exit::Failure;
 
 /// The commands that use a tool file.
@@ -26,8 +27,6 @@ pub(super) const WATCH: &str = "watch";
 /// Flags that are about one command line. Headers and OAuth clients are for servers at a URL.
 const NOT_SETTINGS: [&str; 8] =
     ["help", "answer", "header", "client-id", "client-secret-env", "client-issuer", "client-port", "to"];
-/// Flags of tool files, which variables leave as they are in front of other servers.
-const TOOL_FILES_ONLY: [&str; 3] = ["runtime", "sdk", WATCH];
 /// Flags without a meaning for a command that accepts them to say so, and one whose name has another meaning there.
 const NOT_OF: [(&str, &str); 3] = [("run", "poll"), ("record", "poll"), ("test", WATCH)];
 
@@ -89,8 +88,10 @@ impl Settings {
         let is_other_server =
             tool.is_none() && command.get_positionals().any(|arg| words(matches, arg).next().is_some());
         let mut in_environment = of_environment(command, variable);
-        for level in [&mut in_environment, &mut of_user] {
-            level.retain(|setting| !is_other_server || !TOOL_FILES_ONLY.contains(&setting.flag.as_str()));
+        if is_other_server {
+            for level in [&mut in_environment, &mut of_user] {
+                level.retain(|setting| !is_for_tool_files(&setting.flag));
+            }
         }
         for level in [in_environment, in_file, of_user] {
             check_values(grammar, verb, &level)?;
@@ -155,6 +156,11 @@ impl Names {
         let meant = self.commands.iter().filter(move |(name, _)| verb.is_none_or(|verb| verb == name));
         meant.flat_map(|(_, flags)| flags.iter().map(String::as_str))
     }
+}
+
+/// True for flags that variables and the file of the user leave as they are in front of other servers.
+fn is_for_tool_files(flag: &str) -> bool {
+    flag == WATCH || (TOOL_FILES_ONLY.contains(&flag) && !FOR_WATCHED_FILES.contains(&flag))
 }
 
 /// The flags that a setting can give.

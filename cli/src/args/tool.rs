@@ -50,6 +50,9 @@ pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
     "icon",
 ];
 
+/// The flags among them that matter to other servers, too, if their files are watched.
+pub(super) const FOR_WATCHED_FILES: [&str; 2] = ["poll", "max-retiring"];
+
 /// A file that is an MCP server with another SDK.
 #[derive(Debug)]
 pub(super) struct FileServer {
