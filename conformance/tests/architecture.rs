@@ -2,6 +2,7 @@
 
 mod circles;
 mod doc_examples;
+mod documents;
 mod facade;
 mod imports;
 mod modules;
