@@ -22,13 +22,13 @@ impl Default for PageLimits {
 
 /// A page that is being filled.
 #[derive(Debug)]
-pub(crate) struct PageRoom {
+pub(crate) struct PageBudget {
     limits: PageLimits,
     entries: usize,
     bytes: usize,
 }
 
-impl PageRoom {
+impl PageBudget {
     /// An empty page, for a client that wants at most this many entries; 0: any number.
     pub(crate) fn new(limits: PageLimits, wanted: u32) -> Self {
         let wanted = if wanted == 0 { limits.entries } else { limits.entries.min(wanted as usize) };
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn a_page_ends_by_count_or_by_bytes() {
         let fill = |limits: PageLimits, wanted: u32, sizes: &[usize]| {
-            let mut page = PageRoom::new(limits, wanted);
+            let mut page = PageBudget::new(limits, wanted);
             sizes.iter().take_while(|size| page.takes(**size)).count()
         };
         let limits = PageLimits { entries: 3, bytes: 100 };

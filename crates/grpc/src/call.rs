@@ -76,7 +76,7 @@ pub(crate) trait Method: BareMessage {
 /// A response, with the bytes that it holds of the outbound budget.
 pub(crate) struct Answered<R> {
     response: R,
-    rooms: Vec<Reservation>,
+    reservations: Vec<Reservation>,
 }
 
 impl Method for InitializeRequest {
@@ -84,7 +84,7 @@ impl Method for InitializeRequest {
 
     async fn answer(self, endpoint: BinaryEndpoint, _: Caller) -> Result<Answered<InitializeResponse>, Status> {
         let response = endpoint.initialize(self).map_err(|fault| status::of_fault(&fault))?;
-        Ok(Answered { response, rooms: Vec::new() })
+        Ok(Answered { response, reservations: Vec::new() })
     }
 }
 
@@ -97,9 +97,10 @@ macro_rules! methods {
             async fn answer(self, endpoint: BinaryEndpoint, caller: Caller) -> Result<Answered<$response>, Status> {
                 let name: fn(&Self) -> Option<&str> = $name;
                 caller.authorize($mcp, name(&self))?;
-                let BinaryAnswer { outcome, rooms } = endpoint.answer(BinaryCall::$call(self), caller.binary()).await;
+                let answer = endpoint.answer(BinaryCall::$call(self), caller.binary()).await;
+                let BinaryAnswer { outcome, reservations } = answer;
                 match outcome {
-                    Ok(Payload::$response(response)) => Ok(Answered { response, rooms }),
+                    Ok(Payload::$response(response)) => Ok(Answered { response, reservations }),
                     Ok(_) => Err(status::of_fault(&Fault::new(code::INTERNAL_ERROR, "the answer is of another kind"))),
                     Err(fault) => Err(status::of_fault(&fault)),
                 }
@@ -122,8 +123,8 @@ pub(crate) async fn call<M: Method>(endpoint: &BinaryEndpoint, caller: Caller, w
     let mut grpc = Grpc::new(codec).max_decoding_message_size(usize::MAX);
     let unary = Unary { endpoint: endpoint.clone(), caller: Some(caller) };
     let mut response = grpc.unary(unary, whole.request).await;
-    let rooms = response.extensions_mut().remove::<Arc<Vec<Reservation>>>();
-    response.map(|body| Body::new(RoomBody { body, _rooms: rooms }))
+    let reservations = response.extensions_mut().remove::<Arc<Vec<Reservation>>>();
+    response.map(|body| Body::new(ReservedBody { body, _reservations: reservations }))
 }
 
 /// One request, as tonic calls it.
@@ -145,21 +146,21 @@ impl<M: Method> Service<tonic::Request<M>> for Unary {
         let (endpoint, caller) = (self.endpoint.clone(), self.caller.take());
         Box::pin(async move {
             let caller = caller.ok_or_else(|| Status::internal("the request was answered already"))?;
-            let Answered { response, rooms } = request.into_inner().answer(endpoint, caller).await?;
+            let Answered { response, reservations } = request.into_inner().answer(endpoint, caller).await?;
             let mut response = tonic::Response::new(response);
-            response.extensions_mut().insert(Arc::new(rooms));
+            response.extensions_mut().insert(Arc::new(reservations));
             Ok(response)
         })
     }
 }
 
 /// A response that holds bytes of the outbound budget until the client has read it.
-struct RoomBody {
+struct ReservedBody {
     body: tonic::body::Body,
-    _rooms: Option<Arc<Vec<Reservation>>>,
+    _reservations: Option<Arc<Vec<Reservation>>>,
 }
 
-impl http_body::Body for RoomBody {
+impl http_body::Body for ReservedBody {
     type Data = bytes::Bytes;
     type Error = Status;
 

@@ -14,17 +14,17 @@ use crate::status;
 /// A request of which the whole message has arrived. The bytes count in the inbound budget until it is dropped.
 pub(crate) struct Whole {
     pub(crate) request: Request<Full<Bytes>>,
-    pub(crate) _room: Option<Reservation>,
+    pub(crate) _reservation: Option<Reservation>,
 }
 
 impl Whole {
     /// Reads the message of a request, in its frame of five bytes. Every method but reflection takes one.
     pub(crate) async fn read(head: Parts, body: BoxBody, frames: &FrameLimits) -> Result<Self, Status> {
-        let (body, room) = match head.extensions.get::<Admission>() {
+        let (body, reservation) = match head.extensions.get::<Admission>() {
             Some(admission) => {
                 let read = admission.read(body, frames.max_frame.saturating_add(FRAME)).await;
-                let (body, room) = read.map_err(|unread| status::of_unread(unread, frames))?;
-                (body, Some(room))
+                let (body, reservation) = read.map_err(|unread| status::of_unread(unread, frames))?;
+                (body, Some(reservation))
             }
             // A probe, which has passed no check.
             None => {
@@ -33,7 +33,7 @@ impl Whole {
                 (body.to_bytes(), None)
             }
         };
-        Ok(Self { request: Request::from_parts(head, Full::new(body)), _room: room })
+        Ok(Self { request: Request::from_parts(head, Full::new(body)), _reservation: reservation })
     }
 }
 

@@ -21,14 +21,14 @@ const COPIED: usize = 16 * 1024;
 #[derive(Debug, Clone)]
 pub(crate) struct SourceRequest {
     pub(crate) head: Arc<Parts>,
-    pub(crate) room: Arc<Reservation>,
+    pub(crate) reservation: Arc<Reservation>,
 }
 
 impl SourceRequest {
     /// The extensions that handlers see of the request.
     pub(crate) fn extensions(self) -> Extensions {
         let identity = self.head.extensions.get::<Arc<CallerIdentity>>().cloned();
-        let known = Extensions::default().with(self.head).with(self.room);
+        let known = Extensions::default().with(self.head).with(self.reservation);
         match identity {
             Some(identity) => known.with(identity),
             None => known,
@@ -69,7 +69,7 @@ pub(crate) async fn read<B: Body>(
     let most = hint.upper().and_then(|upper| usize::try_from(upper).ok()).unwrap_or(limit);
     let mut body = pin!(body);
     let mut text = Text { most, ..Text::default() };
-    let mut room = budget.reserve(owner, overhead);
+    let mut reservation = budget.reserve(owner, overhead);
     let mut length = 0;
     while let Some(frame) = poll_fn(|cx| body.as_mut().poll_frame(cx)).await {
         let Ok(frame) = frame else { return Err(Unread::Broken) };
@@ -78,13 +78,13 @@ pub(crate) async fn read<B: Body>(
         if length > limit {
             return Err(Unread::TooLong);
         }
-        room = room.and_then(|room| text.add(data, room));
-        if room.is_err() {
+        reservation = reservation.and_then(|reservation| text.add(data, reservation));
+        if reservation.is_err() {
             // The rest is discarded, but read: many clients look for the response only after they have sent everything.
             text = Text::default();
         }
     }
-    room.map(|room| (text.into_bytes(), room)).map_err(|_| Unread::NoRoom)
+    reservation.map(|reservation| (text.into_bytes(), reservation)).map_err(|_| Unread::NoRoom)
 }
 
 /// The part of a body that has arrived.
@@ -112,14 +112,14 @@ const LARGE: usize = 128 * 1024;
 const AHEAD: usize = 256 * 1024;
 
 impl Text {
-    fn add(&mut self, mut data: impl Buf, mut room: Reservation) -> Result<Reservation, OverBudget> {
+    fn add(&mut self, mut data: impl Buf, mut reservation: Reservation) -> Result<Reservation, OverBudget> {
         if self.length == 0 {
             // Room for a first piece is exact, because a second one is rare.
             self.length = data.remaining();
             self.reserved = self.length;
-            room.grow(self.length)?;
+            reservation.grow(self.length)?;
             self.first = data.copy_to_bytes(self.length);
-            return Ok(room);
+            return Ok(reservation);
         }
         if !self.first.is_empty() {
             self.pieces.push(std::mem::take(&mut self.first).to_vec());
@@ -130,7 +130,7 @@ impl Text {
                 // Room for twice the bytes that have arrived, not beyond the end, and for these.
                 let rest = self.most.saturating_sub(self.reserved);
                 let more = self.length.min(AHEAD).min(rest).max(data.remaining().min(AHEAD));
-                room.grow(more)?;
+                reservation.grow(more)?;
                 self.reserved += more;
                 self.make_room(more)?;
                 continue;
@@ -146,7 +146,7 @@ impl Text {
             self.length += count;
             data.advance(count);
         }
-        Ok(room)
+        Ok(reservation)
     }
 
     /// Makes room for this many bytes that are reserved.
@@ -229,10 +229,10 @@ mod tests {
             match reading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
                 Poll::Pending => steps.push(budget.taken() - 7),
                 Poll::Ready(read) => {
-                    let (body, room) = read.unwrap();
+                    let (body, reservation) = read.unwrap();
                     let whole: Vec<u8> = left.iter().flat_map(|length| filler(*length)).collect();
                     assert!(body == whole, "{left:?}");
-                    return (steps, room.bytes() - 7);
+                    return (steps, reservation.bytes() - 7);
                 }
             }
         }

@@ -67,7 +67,7 @@ impl EventSource {
                 Next::Event(_, event) => Poll::Ready(Some(event)),
             },
             Self::Request(events) => {
-                let pieces = |Reserved { message, room }| hold(sse::event(None, &message), room);
+                let pieces = |Reserved { message, reservation }| hold(sse::event(None, &message), reservation);
                 events.poll(cx).map(|message| message.map(pieces))
             }
         }

@@ -54,8 +54,8 @@ pub(crate) struct HttpSession {
     needed: OnceLock<NeededScopes>,
     /// Takes the requests that can no longer reach the client.
     delivery_failures: OnceLock<DeliveryFailures>,
-    /// Room in the inbox. Requests that wait for it leave nothing behind when they are dropped.
-    room: Semaphore,
+    /// The free slots of the inbox. Requests that wait for one leave nothing behind when they are dropped.
+    inbox_slots: Semaphore,
     state: Mutex<State>,
 }
 
@@ -94,7 +94,7 @@ impl HttpSession {
             version: OnceLock::new(),
             needed: OnceLock::new(),
             delivery_failures: OnceLock::new(),
-            room: Semaphore::new(MAX_INBOX),
+            inbox_slots: Semaphore::new(MAX_INBOX),
             state: Mutex::new(State {
                 streams: Streams::new(config.limits.max_streams, only),
                 inbox: VecDeque::new(),
@@ -173,17 +173,17 @@ impl HttpSession {
         Some((stream_ref, state.streams.next_number(STANDALONE).unwrap_or_default()))
     }
 
-    /// Delivers a message to the session's task once there is room. `false`: the session has ended.
+    /// Delivers a message to the session's task once its inbox has a slot. `false`: the session has ended.
     pub(crate) async fn deliver(&self, received: Received, source: Option<SourceRequest>) -> bool {
         // The semaphore is closed when the session ends.
-        let Ok(room) = self.room.acquire().await else { return false };
+        let Ok(slot) = self.inbox_slots.acquire().await else { return false };
         let reader = {
             let mut state = self.used();
             if state.ended {
                 return false;
             }
-            room.forget();
-            // Clients rarely send two messages concurrently, and an idle session keeps this room.
+            slot.forget();
+            // Clients rarely send two messages concurrently, and an idle session keeps the memory of its inbox.
             state.inbox.reserve_exact(1);
             state.inbox.push_back(Posted { received, source });
             state.reader.take()
@@ -207,10 +207,10 @@ impl HttpSession {
             let mut state = self.state();
             let was_full = state.streams.is_full();
             let next = match state.streams.next(stream_ref, waker) {
-                Next::Event(number, Reserved { message, room }) => {
+                Next::Event(number, Reserved { message, reservation }) => {
                     let event = self.event(stream_ref.stream, number, &message, state.ended);
                     // The store has its own bound for the bytes that it keeps.
-                    Next::Event(number, hold(event, room))
+                    Next::Event(number, hold(event, reservation))
                 }
                 Next::Pending => Next::Pending,
                 Next::End => Next::End,
@@ -282,7 +282,7 @@ impl HttpSession {
     fn end_in(&self, mut state: MutexGuard<'_, State>) {
         state.ended = true;
         wake(state);
-        self.room.close();
+        self.inbox_slots.close();
     }
 
     /// The client ends its session: open requests are cancelled, after all of its earlier messages.
@@ -331,7 +331,7 @@ impl HttpSession {
             return Poll::Pending;
         };
         drop(state);
-        self.room.add_permits(1);
+        self.inbox_slots.add_permits(1);
         Poll::Ready(Some(arrived))
     }
 
@@ -348,7 +348,7 @@ impl HttpSession {
             state.inbox.clear();
             state.streams.close()
         };
-        self.room.close();
+        self.inbox_slots.close();
         wakers.into_iter().for_each(Waker::wake);
         if let Some(store) = self.store() {
             store.forget(&self.key);

@@ -45,8 +45,8 @@ pub(crate) async fn post(endpoint: &Arc<Endpoint>, mut source: SourceRequest, bo
         Ok(Incoming::One(message)) => notify(endpoint, &source, message).await,
         Ok(Incoming::Batch(messages)) => {
             // Many small messages take more memory than their text.
-            let room = Arc::get_mut(&mut source.room).expect("nothing else has it yet");
-            match room.grow((messages.len() - 1) * Limits::REQUEST_OVERHEAD) {
+            let reservation = Arc::get_mut(&mut source.reservation).expect("nothing else has it yet");
+            match reservation.grow((messages.len() - 1) * Limits::REQUEST_OVERHEAD) {
                 Ok(()) => batch(endpoint, &source, messages).await,
                 Err(_) => *endpoint.no_room(),
             }
@@ -239,8 +239,8 @@ async fn respond(
         First::Answers(answers) => answers,
         First::Events | First::Pending => return stream(endpoint, handle),
     };
-    let (answers, rooms): (Vec<_>, Vec<_>) =
-        answers.into_iter().map(|Reserved { message, room }| (message, room)).unzip();
+    let (answers, reservations): (Vec<_>, Vec<_>) =
+        answers.into_iter().map(|Reserved { message, reservation }| (message, reservation)).unzip();
     let pieces = match answers.first() {
         Some(_) if is_batch => sse::json_array(&answers),
         Some(answer) => sse::json(answer),
@@ -248,8 +248,8 @@ async fn respond(
         // The request was cancelled: the client does not wait for an answer.
         None => return reply::past_events(Vec::new()),
     };
-    let rooms: Vec<_> = rooms.into_iter().flatten().collect();
-    reply::json(StatusCode::OK, hold(pieces, Some(rooms).filter(|rooms| !rooms.is_empty())))
+    let reservations: Vec<_> = reservations.into_iter().flatten().collect();
+    reply::json(StatusCode::OK, hold(pieces, Some(reservations).filter(|reservations| !reservations.is_empty())))
 }
 
 /// Turns the response into a stream of events.

@@ -260,12 +260,12 @@ async fn route<B: http_body::Body>(
     if let Err(refusal) = endpoint.authenticate(&mut parts).await {
         return *refusal;
     }
-    let (body, room) = match endpoint.read(&parts, body).await {
+    let (body, reservation) = match endpoint.read(&parts, body).await {
         Ok(read) => read,
         Err(refusal) => return *refusal,
     };
     // Handlers can see the head.
-    let origin = SourceRequest { head: Arc::new(parts), room: Arc::new(room) };
+    let origin = SourceRequest { head: Arc::new(parts), reservation: Arc::new(reservation) };
     if is_http_sse { http_sse::post(endpoint, &origin, body).await } else { post::post(endpoint, origin, body).await }
 }
 

@@ -40,9 +40,9 @@ pub(crate) async fn serve(
     let until = valid_until(parts).filter(|_| request.method == Listen::NAME);
     let mut replies = endpoint.answer(request, meta, source);
     match tokio::time::timeout(endpoint.config.streams.keep_alive, first(&mut replies)).await {
-        Ok(Some(Reserved { message: Message::Response(answer), room })) => {
+        Ok(Some(Reserved { message: Message::Response(answer), reservation })) => {
             let status = answer.outcome.as_ref().err().map_or(StatusCode::OK, stateless_headers::status);
-            let mut response = reply::json(status, hold(sse::json(&answer.into()), room));
+            let mut response = reply::json(status, hold(sse::json(&answer.into()), reservation));
             response.extensions_mut().insert(Answered);
             response
         }

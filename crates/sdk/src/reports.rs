@@ -22,7 +22,7 @@ pub(crate) struct Reports {
 pub(crate) struct ReportSlot {
     reports: Arc<Reports>,
     bytes: usize,
-    room: Option<Reservation>,
+    reservation: Option<Reservation>,
 }
 
 impl Reports {
@@ -41,11 +41,11 @@ impl Reports {
         let others = self.count.fetch_add(1, Ordering::Relaxed);
         let other_bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         // From here on it gives back what it has taken.
-        let mut slot = ReportSlot { reports: Arc::clone(self), bytes, room: None };
+        let mut slot = ReportSlot { reports: Arc::clone(self), bytes, reservation: None };
         if others < self.limits.max_notices && other_bytes < self.limits.max_notice_bytes {
-            slot.room = self.outbound.reserve(&Owner::Local, bytes + Limits::MESSAGE_OVERHEAD).ok();
+            slot.reservation = self.outbound.reserve(&Owner::Local, bytes + Limits::MESSAGE_OVERHEAD).ok();
         }
-        if slot.room.is_none() {
+        if slot.reservation.is_none() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return None;
         }

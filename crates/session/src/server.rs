@@ -133,8 +133,8 @@ impl Session {
     }
 
     /// Takes the bytes of subscriptions out of a budget.
-    pub fn within(mut self, room: Reservation) -> Self {
-        self.subscriptions = Arc::new(Subscriptions::within(Self::MAX_SUBSCRIPTIONS, room));
+    pub fn within(mut self, reservation: Reservation) -> Self {
+        self.subscriptions = Arc::new(Subscriptions::within(Self::MAX_SUBSCRIPTIONS, reservation));
         self
     }
 

@@ -35,7 +35,7 @@ struct Open {
     /// The number of subscriptions, counting a name once for each subscriber and each request that expects it.
     count: usize,
     /// Their bytes; `None`: only their number is bounded.
-    room: Option<Reservation>,
+    reservation: Option<Reservation>,
 }
 
 impl Subscriptions {
@@ -44,9 +44,9 @@ impl Subscriptions {
         Self { max, open: Mutex::default() }
     }
 
-    /// As [`Subscriptions::new`], and bounded by the bytes for which `room` can grow.
-    pub fn within(max: usize, room: Reservation) -> Self {
-        Self { max, open: Mutex::new(Open { room: Some(room), ..Open::default() }) }
+    /// As [`Subscriptions::new`], and bounded by the bytes for which `reservation` can grow.
+    pub fn within(max: usize, reservation: Reservation) -> Self {
+        Self { max, open: Mutex::new(Open { reservation: Some(reservation), ..Open::default() }) }
     }
 
     /// Checks that the session may subscribe to this resource.
@@ -200,12 +200,12 @@ fn cost(name: &str) -> usize {
 impl Open {
     /// True if there is room for this many bytes more.
     fn grow(&mut self, bytes: usize) -> bool {
-        self.room.as_mut().is_none_or(|room| room.grow(bytes).is_ok())
+        self.reservation.as_mut().is_none_or(|reservation| reservation.grow(bytes).is_ok())
     }
 
     fn shrink(&mut self, bytes: usize) {
-        if let Some(room) = &mut self.room {
-            room.shrink(bytes);
+        if let Some(reservation) = &mut self.reservation {
+            reservation.shrink(bytes);
         }
     }
 
@@ -215,7 +215,7 @@ impl Open {
         interests.get_mut(name)?.changed().then_some(known)
     }
 
-    /// Frees the room of the names that a request expects. Returns those that have changed.
+    /// Frees the bytes of the names that a request expects. Returns those that have changed.
     fn end_expecting(&mut self, request: u64) -> Vec<(Topic, Box<str>)> {
         let names = self.expected.remove(request);
         self.count -= names.len();

@@ -52,7 +52,7 @@ trait AnySink: Send {
         &mut self,
         message: Message,
         during: Option<&RequestId>,
-        room: Reservation,
+        reservation: Reservation,
     ) -> Result<Option<Reservation>, TransportError>;
     fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError>;
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError>;
@@ -115,9 +115,9 @@ impl<S: Sink> AnySink for S {
         &mut self,
         message: Message,
         during: Option<&RequestId>,
-        room: Reservation,
+        reservation: Reservation,
     ) -> Result<Option<Reservation>, TransportError> {
-        Sink::send_reserved(self, message, during, room)
+        Sink::send_reserved(self, message, during, reservation)
     }
 
     fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError> {
@@ -168,9 +168,9 @@ impl Sink for BoxedSink {
         &mut self,
         message: Message,
         during: Option<&RequestId>,
-        room: Reservation,
+        reservation: Reservation,
     ) -> Result<Option<Reservation>, TransportError> {
-        self.0.send_reserved(message, during, room)
+        self.0.send_reserved(message, during, reservation)
     }
 
     fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError> {

@@ -109,10 +109,10 @@ where
         &mut self,
         message: Message,
         during: Option<&RequestId>,
-        room: Reservation,
+        reservation: Reservation,
     ) -> Result<Option<Reservation>, TransportError> {
         (self.see)(Direction::Sent, &message);
-        self.inner.send_reserved(message, during, room)
+        self.inner.send_reserved(message, during, reservation)
     }
 
     fn send_batch(&mut self, messages: Vec<Message>) -> Result<(), TransportError> {

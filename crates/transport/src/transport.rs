@@ -93,9 +93,9 @@ pub trait Sink: Send + 'static {
     }
 
     /// Takes a message that has reserved its bytes of the outbound budget (`ServerHandle::outbound_budget` of the
-    /// server). A sink that keeps account of the bytes itself keeps `room` until the message is written. The default
-    /// returns it, and the server keeps it until [`Sink::flush`] has returned. A sink whose `flush` does not wait for
-    /// the client has to keep account itself.
+    /// server). A sink that keeps account of the bytes itself keeps `reservation` until the message is written. The
+    /// default returns it, and the server keeps it until [`Sink::flush`] has returned. A sink whose `flush` does not wait
+    /// for the client has to keep account itself.
     ///
     /// # Errors
     /// As [`Sink::send`].
@@ -103,10 +103,10 @@ pub trait Sink: Send + 'static {
         &mut self,
         message: Message,
         during: Option<&RequestId>,
-        room: Reservation,
+        reservation: Reservation,
     ) -> Result<Option<Reservation>, TransportError> {
         self.send(message, during)?;
-        Ok(Some(room))
+        Ok(Some(reservation))
     }
 
     /// Takes the answers to a batch, which belong into one array (MCP 2025-03-26, basic).

@@ -111,11 +111,11 @@ impl BinaryClient {
     pub(super) async fn tools_of(&self, mut request: ListToolsRequest) -> Result<Vec<Tool>, BinaryCallError> {
         let mut tools: Vec<Tool> = Vec::new();
         let mut restarts = 0;
-        let mut room = ListRoom::default();
+        let mut budget = ListBudget::default();
         for _ in 0..MAX_PAGES {
             match self.list_tools(request.clone()).await {
                 Ok(page) => {
-                    room.take(&page.tools)?;
+                    budget.take(&page.tools)?;
                     tools.extend(page.tools.into_iter().map(detached));
                     request.cursor = page.next_cursor;
                     if request.cursor.is_empty() {
@@ -124,7 +124,7 @@ impl BinaryClient {
                 }
                 Err(error) if is_stale(&error) && restarts < MAX_RESTARTS => {
                     restarts += 1;
-                    (tools, room) = (Vec::new(), ListRoom::default());
+                    (tools, budget) = (Vec::new(), ListBudget::default());
                     request.cursor.clear();
                 }
                 Err(error) => return Err(error),
@@ -174,11 +174,11 @@ impl BinaryClient {
     /// As [`BinaryClient::all_tools`].
     pub async fn all_resources(&self) -> Result<Vec<Resource>, BinaryCallError> {
         let (mut resources, mut request, mut restarts) = (Vec::new(), ListResourcesRequest::default(), 0);
-        let mut room = ListRoom::default();
+        let mut budget = ListBudget::default();
         for _ in 0..MAX_PAGES {
             match self.list_resources(request.clone()).await {
                 Ok(page) => {
-                    room.take(&page.resources)?;
+                    budget.take(&page.resources)?;
                     resources.extend(page.resources);
                     request.cursor = page.next_cursor;
                     if request.cursor.is_empty() {
@@ -187,7 +187,7 @@ impl BinaryClient {
                 }
                 Err(error) if is_stale(&error) && restarts < MAX_RESTARTS => {
                     restarts += 1;
-                    (resources, room) = (Vec::new(), ListRoom::default());
+                    (resources, budget) = (Vec::new(), ListBudget::default());
                     request.cursor.clear();
                 }
                 Err(error) => return Err(error),
@@ -266,18 +266,18 @@ fn is_stale(error: &BinaryCallError) -> bool {
 }
 
 /// The bytes and the entries that a list may still have.
-struct ListRoom {
+struct ListBudget {
     bytes: usize,
     entries: usize,
 }
 
-impl Default for ListRoom {
+impl Default for ListBudget {
     fn default() -> Self {
         Self { bytes: MAX_LIST_BYTES, entries: MAX_LIST_ENTRIES }
     }
 }
 
-impl ListRoom {
+impl ListBudget {
     fn take(&mut self, page: &[impl Message]) -> Result<(), BinaryCallError> {
         let bytes = page.iter().map(Message::encoded_len).sum();
         let left = self.bytes.checked_sub(bytes).zip(self.entries.checked_sub(page.len()));

@@ -33,9 +33,9 @@ impl Account {
         if weight <= FREE {
             return Ok(None);
         }
-        let mut room = self.inbound.sibling();
-        room.grow(weight)?;
-        Ok(Some(room))
+        let mut reservation = self.inbound.sibling();
+        reservation.grow(weight)?;
+        Ok(Some(reservation))
     }
 }
 

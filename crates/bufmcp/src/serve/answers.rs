@@ -22,7 +22,7 @@ use crate::message::{
 };
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{Imports, ToolMessages};
-use crate::selection::{PageRoom, RefFilter, search};
+use crate::selection::{PageBudget, RefFilter, search};
 use crate::serve::catalog::{self, Catalog, Tools};
 use crate::serve::mcp::{Mcp, Outcome};
 use crate::serve::shared::Shared;
@@ -91,7 +91,7 @@ impl Answers {
         let start = self.shared.cursors.open(&request.cursor, digest)?;
         let entries = tools.all.iter();
         let order = search(&request.query, entries.map(|tool| (tool.name.as_str(), description(tool))));
-        let mut room = PageRoom::new(self.shared.pages, request.page_size);
+        let mut budget = PageBudget::new(self.shared.pages, request.page_size);
         let mut page = ListToolsResponse::default();
         for (position, index) in order.iter().enumerate().skip(start as usize) {
             let tool = &tools.all[*index];
@@ -99,7 +99,7 @@ impl Answers {
             let bytes = shown.encoded_len();
             // Other connections have their turn between the entries.
             spend(ENTRY + bytes).await;
-            if !room.takes(bytes) {
+            if !budget.takes(bytes) {
                 let position = u32::try_from(position).unwrap_or(u32::MAX);
                 page.next_cursor = self.shared.cursors.seal(Cursor { list: digest, position });
                 break;
@@ -151,7 +151,7 @@ impl Answers {
         let meta = worker.run(metadata_weight(&metadata), move || call_meta(&metadata)).await;
         let mut call = CallTool::new(name).with_arguments(json);
         call.meta = meta;
-        let Outcome { result, room: _room } = self.mcp.request::<CallTool>(call).await?;
+        let Outcome { result, reservation: _reservation } = self.mcp.request::<CallTool>(call).await?;
         self.result_to_proto(result, &*messages).await
     }
 
@@ -202,10 +202,10 @@ impl Answers {
         }
         let digest = ListDigest::of(all.iter().map(Message::encode_to_vec));
         let start = self.shared.cursors.open(&request.cursor, digest)?;
-        let mut room = PageRoom::new(self.shared.pages, 0);
+        let mut budget = PageBudget::new(self.shared.pages, 0);
         let mut page = ListResourcesResponse::default();
         for (position, resource) in all.into_iter().enumerate().skip(start as usize) {
-            if !room.takes(resource.encoded_len()) {
+            if !budget.takes(resource.encoded_len()) {
                 let position = u32::try_from(position).unwrap_or(u32::MAX);
                 page.next_cursor = self.shared.cursors.seal(Cursor { list: digest, position });
                 break;
@@ -217,7 +217,7 @@ impl Answers {
 
     async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {
         let outcome = self.mcp.request::<ReadResource>(ReadResource::new(request.uri)).await;
-        let Outcome { result, room: _room } = outcome.map_err(|mut fault| {
+        let Outcome { result, reservation: _reservation } = outcome.map_err(|mut fault| {
             // Servers of MCP use one of two codes for it, version 1.0 the older one.
             if fault.code == code::INVALID_PARAMS && fault.data.contains_key("uri") {
                 fault.code = code::RESOURCE_NOT_FOUND;

@@ -181,8 +181,8 @@ impl<S: Service, J: Service> AnyServer<S, J> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        let room = Account::open(self.json.handle(), &peer).map(|account| account.inbound);
-        let mut lines = Lines::new(LineBudget::new(stream, room), writer).with_max_line(options.max_line);
+        let reservation = Account::open(self.json.handle(), &peer).map(|account| account.inbound);
+        let mut lines = Lines::new(LineBudget::new(stream, reservation), writer).with_max_line(options.max_line);
         if let Some(setting) = options.max_line_setting {
             lines = lines.with_max_line_name(setting);
         }

@@ -53,7 +53,7 @@ impl Catalog {
     pub(super) async fn fetch(&self, mcp: &Mcp) -> Result<Arc<Tools>, Fault> {
         let (mut all, mut bytes, mut request) = (Vec::new(), 0, ListTools::default());
         for _ in 0..MAX_PAGES {
-            let Outcome { result: page, room: _room } = mcp.request::<ListTools>(request.clone()).await?;
+            let Outcome { result: page, reservation: _reservation } = mcp.request::<ListTools>(request.clone()).await?;
             bytes += page.tools.len();
             let elements = mcp.worker.run(page.tools.len(), move || elements::<Tool>(&page.tools)).await?;
             all.extend(elements.into_iter().map(Arc::new));
@@ -77,7 +77,7 @@ impl Catalog {
 pub(super) async fn resources(mcp: &Mcp) -> Result<Vec<Resource>, Fault> {
     let (mut all, mut request) = (Vec::new(), ListResources::default());
     for _ in 0..MAX_PAGES {
-        let Outcome { result: page, room: _room } = mcp.request::<ListResources>(request.clone()).await?;
+        let Outcome { result: page, reservation: _reservation } = mcp.request::<ListResources>(request.clone()).await?;
         all.extend(mcp.worker.run(page.resources.len(), move || elements::<Resource>(&page.resources)).await?);
         check_size(all.len())?;
         request.cursor = page.next_cursor;

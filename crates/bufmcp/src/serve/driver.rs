@@ -277,8 +277,8 @@ impl<S: Service> Driver<S> {
 
     fn begin(&mut self, now: Instant, request: BinaryRequest) {
         let BinaryRequest { id, call } = request;
-        let room = self.account.as_ref().map_or(Ok(None), |account| account.request(&call));
-        let Ok(room) = room else {
+        let reservation = self.account.as_ref().map_or(Ok(None), |account| account.request(&call));
+        let Ok(reservation) = reservation else {
             let fault = Fault::new(code::OVERLOADED, "there is no room for this request; try again later");
             return self.session.reply(now, id, Err(fault));
         };
@@ -289,7 +289,7 @@ impl<S: Service> Driver<S> {
         };
         self.running.begin(id, async move {
             let answer = answers.answer(call).await;
-            drop(room);
+            drop(reservation);
             answer
         });
     }

@@ -50,7 +50,7 @@ pub struct BinaryAnswer {
     /// The response, which for a tool call may carry a failure; or the failure of another request.
     pub outcome: Result<Payload, Fault>,
     /// Bytes of the outbound budget, to be held until the client has read the answer.
-    pub rooms: Vec<Reservation>,
+    pub reservations: Vec<Reservation>,
 }
 
 impl<S: Service> BinaryServer<S> {
@@ -97,11 +97,11 @@ impl BinaryEndpoint {
         let BinaryCaller { mut peer, connection } = caller;
         let timeout = match admit(self.config(), &mut peer.principal, true, &mut call) {
             Ok(timeout) => timeout,
-            Err(fault) => return BinaryAnswer { outcome: kind.carry(fault), rooms: Vec::new() },
+            Err(fault) => return BinaryAnswer { outcome: kind.carry(fault), reservations: Vec::new() },
         };
         let worker = Values::new(self.shared.large_work.worker(peer.owner()));
         let sender = Peer::new(peer.principal.clone(), peer.address, connection);
-        let client = Client::Sender { peer: sender, known: peer.known.clone(), rooms: Mutex::default() };
+        let client = Client::Sender { peer: sender, known: peer.known.clone(), reservations: Mutex::default() };
         let answers = Answers {
             shared: Arc::clone(&self.shared),
             mcp: Mcp { server: Arc::clone(&self.server), client, worker, outbound: None },
@@ -116,7 +116,7 @@ impl BinaryEndpoint {
         if let Ok(payload) = &mut outcome {
             payload.note_time(now().saturating_duration_since(started));
         }
-        BinaryAnswer { outcome, rooms: answers.mcp.take_rooms() }
+        BinaryAnswer { outcome, reservations: answers.mcp.take_reservations() }
     }
 
     /// Waits for an answer that is not too large.

@@ -15,13 +15,13 @@ pub(super) struct LineBudget<R> {
     reader: R,
     /// Bytes since the last line feed.
     unfinished: usize,
-    room: Option<Reservation>,
+    reservation: Option<Reservation>,
 }
 
 impl<R> LineBudget<R> {
-    /// Without `room` nothing is counted.
-    pub(super) fn new(reader: R, room: Option<Reservation>) -> Self {
-        Self { reader, unfinished: 0, room }
+    /// Without `reservation` nothing is counted.
+    pub(super) fn new(reader: R, reservation: Option<Reservation>) -> Self {
+        Self { reader, unfinished: 0, reservation }
     }
 }
 
@@ -29,13 +29,13 @@ impl<R: AsyncRead + Unpin> AsyncRead for LineBudget<R> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.reader).poll_read(cx, buf))?;
-        let Self { unfinished, room: Some(room), .. } = &mut *self else { return Poll::Ready(Ok(())) };
+        let Self { unfinished, reservation: Some(reservation), .. } = &mut *self else { return Poll::Ready(Ok(())) };
         let read = &buf.filled()[before..];
         *unfinished = match read.iter().rposition(|byte| *byte == b'\n') {
             Some(end) => read.len() - end - 1,
             None => *unfinished + read.len(),
         };
-        let held = hold(room, *unfinished).map_err(|error| io::Error::new(io::ErrorKind::OutOfMemory, error));
+        let held = hold(reservation, *unfinished).map_err(|error| io::Error::new(io::ErrorKind::OutOfMemory, error));
         if held.is_err() {
             // A failed read returns nothing.
             buf.set_filled(before);

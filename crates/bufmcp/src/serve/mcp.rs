@@ -35,7 +35,7 @@ pub(super) struct Mcp {
 pub(super) struct Outcome<T> {
     pub(super) result: T,
     /// The bytes that it takes until the answer to the client is made.
-    pub(super) room: Option<Reservation>,
+    pub(super) reservation: Option<Reservation>,
 }
 
 /// The client of requests, as the MCP server knows it.
@@ -51,7 +51,7 @@ pub(super) enum Client {
         peer: Peer,
         known: Extensions,
         /// The bytes that results have reserved in the outbound budget.
-        rooms: Mutex<Vec<Reservation>>,
+        reservations: Mutex<Vec<Reservation>>,
     },
 }
 
@@ -82,13 +82,14 @@ impl Mcp {
                     in_own_task(call).await.ok_or_else(closed)??
                 }
             }
-            Client::Sender { peer, known, rooms } => {
-                let SingleAnswer { outcome, room } = self.server.call_once(request, peer.clone(), known.clone()).await;
-                rooms.lock().unwrap_or_else(PoisonError::into_inner).extend(room);
+            Client::Sender { peer, known, reservations } => {
+                let SingleAnswer { outcome, reservation } =
+                    self.server.call_once(request, peer.clone(), known.clone()).await;
+                reservations.lock().unwrap_or_else(PoisonError::into_inner).extend(reservation);
                 outcome?
             }
         };
-        let room = self.room(result.weight())?;
+        let reservation = self.reserve(result.weight())?;
         let fault = |why: &dyn fmt::Display| Fault::new(code::INTERNAL_ERROR, format!("{}: {why}", M::NAME));
         let result = match result {
             // A service may answer with any object.
@@ -99,23 +100,25 @@ impl Mcp {
             }
             result => M::result(result).ok_or_else(|| fault(&"the result is one of another method"))?,
         };
-        Ok(Outcome { result, room })
+        Ok(Outcome { result, reservation })
     }
 
     /// Takes the bytes of a result, which may have to wait for its turn. A small one is free.
-    fn room(&self, bytes: usize) -> Result<Option<Reservation>, Fault> {
+    fn reserve(&self, bytes: usize) -> Result<Option<Reservation>, Fault> {
         let Some(outbound) = self.outbound.as_ref().filter(|_| bytes > FREE) else { return Ok(None) };
-        let mut room = outbound.sibling();
+        let mut reservation = outbound.sibling();
         let no_room = |_| Fault::new(code::INTERNAL_ERROR, "there is no room for the result until others are read");
-        room.grow(bytes).map_err(no_room)?;
-        Ok(Some(room))
+        reservation.grow(bytes).map_err(no_room)?;
+        Ok(Some(reservation))
     }
 
     /// The reservations of all results. Hold them until the client has read the answer.
-    pub(super) fn take_rooms(&self) -> Vec<Reservation> {
+    pub(super) fn take_reservations(&self) -> Vec<Reservation> {
         match &self.client {
             Client::Member { .. } => Vec::new(),
-            Client::Sender { rooms, .. } => std::mem::take(&mut rooms.lock().unwrap_or_else(PoisonError::into_inner)),
+            Client::Sender { reservations, .. } => {
+                std::mem::take(&mut reservations.lock().unwrap_or_else(PoisonError::into_inner))
+            }
         }
     }
 

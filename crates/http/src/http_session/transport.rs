@@ -100,9 +100,9 @@ impl Sink for SessionSink {
         &mut self,
         message: Message,
         during: Option<&RequestId>,
-        room: Reservation,
+        reservation: Reservation,
     ) -> Result<Option<Reservation>, TransportError> {
-        self.0.route(Reserved { message, room: Some(room) }, during);
+        self.0.route(Reserved { message, reservation: Some(reservation) }, during);
         Ok(None)
     }
 

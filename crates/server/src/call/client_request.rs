@@ -30,7 +30,7 @@ pub(crate) struct ClientRequest {
     /// A slot among the requests without an answer.
     pub(crate) slot: OwnedSemaphorePermit,
     /// Its bytes in the outbound budget.
-    pub(crate) room: Reservation,
+    pub(crate) reservation: Reservation,
 }
 
 /// Takes the progress that a client makes with a question.

@@ -1,7 +1,7 @@
 //! The outcome of a call, with the bytes that its answer reserves in the outbound budget.
 //!
 //! Answers wait while a client does not read. Each reserves its bytes in the outbound budget before it is kept; an
-//! answer without room is replaced by a short error, so that every request is answered.
+//! answer that finds no room is replaced by a short error, so that every request is answered.
 
 use std::borrow::Borrow;
 
@@ -19,20 +19,20 @@ pub(crate) type Outcome = CallOutcome;
 pub(crate) struct Ended {
     pub(crate) outcome: Outcome,
     /// `None`: it is short.
-    pub(crate) room: Option<Reservation>,
+    pub(crate) reservation: Option<Reservation>,
 }
 
 impl Ended {
     /// The call was dropped.
-    pub(crate) const NONE: Self = Self { outcome: None, room: None };
+    pub(crate) const NONE: Self = Self { outcome: None, reservation: None };
 
-    /// Reserves room for an outcome; if there is none, a short error replaces it.
+    /// Reserves the bytes of an outcome; if the budget has too few, a short error replaces it.
     pub(crate) fn new(outcome: Outcome, budget: &Budget, owner: &Owner) -> Self {
         let Some(answer) = outcome else { return Self::NONE };
         let bytes = weight(&answer) + Limits::MESSAGE_OVERHEAD;
-        let room = budget.reserve(owner, bytes).ok();
-        let answer = if room.is_some() || bytes <= SHORT { answer } else { in_place_of(&answer, bytes) };
-        Self { outcome: Some(answer), room }
+        let reservation = budget.reserve(owner, bytes).ok();
+        let answer = if reservation.is_some() || bytes <= SHORT { answer } else { in_place_of(&answer, bytes) };
+        Self { outcome: Some(answer), reservation }
     }
 }
 
@@ -53,12 +53,12 @@ pub struct Reserved {
     /// The message.
     pub message: Message,
     /// Gives the bytes back when it is dropped; `None`: the message is short.
-    pub room: Option<Reservation>,
+    pub reservation: Option<Reservation>,
 }
 
 impl From<Message> for Reserved {
     fn from(message: Message) -> Self {
-        Self { message, room: None }
+        Self { message, reservation: None }
     }
 }
 
@@ -69,19 +69,19 @@ impl Borrow<Message> for Reserved {
 }
 
 impl Reserved {
-    /// Reserves room for an answer that has none; if there is none left, a short error replaces it.
-    pub(crate) fn new(mut message: Message, room: Option<Reservation>, budget: &Budget, owner: &Owner) -> Self {
-        if room.is_some() {
-            return Self { message, room };
+    /// Reserves the bytes of an answer without a reservation; if the budget has too few, a short error replaces it.
+    pub(crate) fn new(mut message: Message, reservation: Option<Reservation>, budget: &Budget, owner: &Owner) -> Self {
+        if reservation.is_some() {
+            return Self { message, reservation };
         }
         let bytes = message_weight(&message) + Limits::MESSAGE_OVERHEAD;
-        let room = budget.reserve(owner, bytes).ok();
-        if let (None, Message::Response(response)) = (&room, &mut message)
+        let reservation = budget.reserve(owner, bytes).ok();
+        if let (None, Message::Response(response)) = (&reservation, &mut message)
             && bytes > SHORT
         {
             response.outcome = Err(overload::answer(bytes));
         }
-        Self { message, room }
+        Self { message, reservation }
     }
 }
 
@@ -107,6 +107,6 @@ fn message_weight(message: &Message) -> usize {
     }
 }
 
-/// An answer of this many bytes is sent without room: an error in its place would not be shorter. How many there can be
+/// An answer of this many bytes is sent without a reservation: an error in its place would not be shorter. Their number
 /// is bounded by the requests in flight.
 const SHORT: usize = 1024;

@@ -66,10 +66,10 @@ pub(crate) enum SessionEvent {
 #[derive(Debug)]
 pub(crate) struct Notice {
     pub(crate) notification: Notification,
-    pub(crate) room: Reservation,
+    pub(crate) reservation: Reservation,
 }
 
-/// The room that notices take.
+/// The bytes that notices take.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Usage {
     count: usize,
@@ -172,7 +172,7 @@ impl SessionQueue {
         Self::new(&limits, false, None, Budget::new(usize::MAX), Owner::Local).0
     }
 
-    /// Reserves room for the outcome of a call.
+    /// Reserves the bytes of the outcome of a call.
     pub(crate) fn settle(&self, outcome: Outcome) -> Ended {
         Ended::new(outcome, &self.outbound, &self.owner)
     }
@@ -289,9 +289,10 @@ impl SessionQueue {
         request: OutgoingRequest,
     ) -> Option<(u64, oneshot::Receiver<Result<JsonBuf, ErrorObject>>)> {
         let (slot, number) = self.questions.take()?;
-        let room = self.outbound.reserve(&self.owner, request.params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
+        let reservation =
+            self.outbound.reserve(&self.owner, request.params.weight() + Limits::MESSAGE_OVERHEAD).ok()?;
         let (answer, receiver) = oneshot::channel();
-        self.send(SessionEvent::ClientRequest(Box::new(ClientRequest { number, request, answer, slot, room })));
+        self.send(SessionEvent::ClientRequest(Box::new(ClientRequest { number, request, answer, slot, reservation })));
         Some((number, receiver))
     }
 
@@ -349,7 +350,7 @@ impl SessionQueue {
         Level::ALL.get(usize::from(self.level.load(Ordering::Relaxed))).copied().unwrap_or(Level::Emergency)
     }
 
-    /// Frees the room of notices that were written or dropped.
+    /// Frees the bytes of notices that were written or dropped.
     pub(crate) fn release(&self, left: Usage) {
         if left.count > 0 {
             self.notices.fetch_sub(left.count, Ordering::Relaxed);
@@ -369,7 +370,7 @@ impl SessionQueue {
         let bytes = self.notice_bytes.fetch_add(usage.bytes, Ordering::Relaxed);
         let reserve = || self.outbound.reserve(&self.owner, usage.bytes + Limits::MESSAGE_OVERHEAD).ok();
         let has_room = others < self.max_notices && bytes < self.max_notice_bytes;
-        let notice = has_room.then(reserve).flatten().map(|room| Notice { notification, room });
+        let notice = has_room.then(reserve).flatten().map(|reservation| Notice { notification, reservation });
         if notice.is_none() {
             self.release(usage);
             self.dropped.fetch_add(1, Ordering::Relaxed);

@@ -136,10 +136,10 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
     pub(super) fn new(server: &Parts<S>, peer: Peer, source: Q, mut sink: K, stop: CancellationToken) -> Self {
         let sessions = &server.sessions;
         let limits = *sessions.limits();
-        let room = sessions.inbound_budget().empty(&peer.owner);
+        let reservation = sessions.inbound_budget().empty(&peer.owner);
         let session = Session::server(Arc::clone(sessions.info()), limits.max_pending)
             .with_stateless(sessions.stateless())
-            .within(room);
+            .within(reservation);
         let subscriptions = Arc::clone(session.subscriptions());
         let has_logging = sessions.info().capabilities.logging.is_some();
         let (budget, owner) = (sessions.outbound_budget().clone(), peer.owner.clone());

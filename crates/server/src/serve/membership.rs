@@ -90,7 +90,7 @@ pub struct MemberQuestion {
     /// Its place among the questions that the member has not answered.
     _slot: OwnedSemaphorePermit,
     /// Its bytes in the outbound budget.
-    _room: Reservation,
+    _reservation: Reservation,
 }
 
 /// The facts about a call of a member, for [`Server::call`](crate::Server::call).
@@ -115,8 +115,8 @@ impl<S: Service> Server<S> {
     pub fn join(&self, peer: Peer, client: ClientInfo) -> Membership {
         let sessions = self.0.sessions.clone();
         let (limits, owner) = (*sessions.limits(), peer.owner.clone());
-        let room = sessions.inbound_budget().empty(&owner);
-        let subscriptions = Arc::new(Subscriptions::within(Session::MAX_SUBSCRIPTIONS, room));
+        let reservation = sessions.inbound_budget().empty(&owner);
+        let subscriptions = Arc::new(Subscriptions::within(Session::MAX_SUBSCRIPTIONS, reservation));
         let has_logging = sessions.info().capabilities.logging.is_some();
         let budget = sessions.outbound_budget().clone();
         let (queue, events) =
@@ -261,7 +261,7 @@ impl Membership {
     }
 
     fn question(&self, request: ClientRequest) -> Option<MemberNotice> {
-        let ClientRequest { number, request, answer, slot, room } = request;
+        let ClientRequest { number, request, answer, slot, reservation } = request;
         let OutgoingRequest { method, mut params, .. } = request;
         if answer.is_closed() {
             return None;
@@ -277,7 +277,8 @@ impl Membership {
             };
         }
         let member = Arc::clone(&self.member);
-        let question = MemberQuestion { number, method, params, answer, member, _slot: slot, _room: room };
+        let question =
+            MemberQuestion { number, method, params, answer, member, _slot: slot, _reservation: reservation };
         Some(MemberNotice::Question(question))
     }
 }

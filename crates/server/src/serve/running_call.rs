@@ -76,8 +76,8 @@ impl<S: Service> Server<S> {
         let access = facts.member.sessions.logs_access().then(|| self.access(&request, &facts));
         let CallFacts { client, caller, progress_token: token, known, id, member } = facts;
         let slot = Slot::take(&member);
-        let (room, refusal) = match member.admit(&request, slot.number, &caller.owner) {
-            Ok(room) => (Some(Arc::new(room)), None),
+        let (reservation, refusal) = match member.admit(&request, slot.number, &caller.owner) {
+            Ok(reservation) => (Some(Arc::new(reservation)), None),
             Err(error) => (None, Some(error)),
         };
         let subscribing = match &request {
@@ -92,7 +92,7 @@ impl<S: Service> Server<S> {
             Conversation::Connection(_) => SessionId::STATELESS,
         };
         let key = RequestKey { number: slot.number, id };
-        let info = Arc::new(CallInfo { token, room, ..CallInfo::new(key, client, known) });
+        let info = Arc::new(CallInfo { token, reservation, ..CallInfo::new(key, client, known) });
         let target = ReplyTarget { queue: Arc::clone(&member.queue), info };
         let context = Context::with_outlet(caller, session, target, outlet, member.layers());
         let grace = member.sessions.limits().cancel_grace;
@@ -130,7 +130,7 @@ impl Member {
             return Err(Session::overloaded());
         }
         let bytes = request.weight() + Limits::REQUEST_OVERHEAD;
-        let room = sessions.inbound_budget().reserve(owner, bytes).map_err(|_| overload::request())?;
+        let reservation = sessions.inbound_budget().reserve(owner, bytes).map_err(|_| overload::request())?;
         if let ServerRequest::Subscribe(Subscribe { uri, .. }) = request {
             self.subscriptions.check(uri)?;
             // From here on the service may report changes.
@@ -140,7 +140,7 @@ impl Member {
                 return Err(self.subscriptions.full());
             }
         }
-        Ok(room)
+        Ok(reservation)
     }
 }
 

@@ -94,18 +94,22 @@ impl Driver {
 
 impl StatelessParts {
     fn answered(&self, answer: Message) -> Driver {
-        Driver::Answered(Some(Box::new(self.with_room(answer, None))))
+        Driver::Answered(Some(Box::new(self.with_reservation(answer, None))))
     }
 
     /// Writes a reply of a call. `None`: a layer withholds it.
     fn encode(&self, reply: CallReply, session: SessionId, attempt: Attempt) -> Option<Reserved> {
         match reply {
-            CallReply::Notification(notification, room) => self.notification(session, notification, Some(room)),
+            CallReply::Notification(notification, reservation) => {
+                self.notification(session, notification, Some(reservation))
+            }
             CallReply::Task(task) => {
                 let result = self.stateless.task(&task, TaskAnswer::Created);
-                Some(self.with_room(self.response(Ok(result)), None))
+                Some(self.with_reservation(self.response(Ok(result)), None))
             }
-            CallReply::Answer(outcome, room) => Some(self.with_room(self.answer(outcome, attempt), room)),
+            CallReply::Answer(outcome, reservation) => {
+                Some(self.with_reservation(self.answer(outcome, attempt), reservation))
+            }
         }
     }
 
@@ -116,7 +120,7 @@ impl StatelessParts {
             Ok(None) => self.answer(Ok(ServerResult::Empty), Attempt::First),
             Err(error) => self.answer(Err(error), Attempt::First),
         };
-        self.with_room(answer, None)
+        self.with_reservation(answer, None)
     }
 }
 

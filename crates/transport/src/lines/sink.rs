@@ -17,8 +17,8 @@ const PIECES: usize = 32;
 /// A buffer that was bigger than this once is not kept for later.
 const KEEP: usize = 256 * 1024;
 
-/// For how many messages there is always a place.
-const KEEP_ROOMS: usize = 16;
+/// The number of messages whose reservations are kept without new memory.
+const KEEP_RESERVATIONS: usize = 16;
 
 /// The writing half of [`super::Lines`].
 #[derive(Debug)]
@@ -30,25 +30,25 @@ pub struct LinesSink<W> {
     /// The bytes written in all.
     total: u64,
     /// Bytes of messages, each until this much is written in all.
-    rooms: VecDeque<(u64, Reservation)>,
+    reservations: VecDeque<(u64, Reservation)>,
     /// True if the writer may hold something back.
     unflushed: bool,
 }
 
 impl<W> LinesSink<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self { writer, text: Text::default(), written: 0, total: 0, rooms: VecDeque::new(), unflushed: false }
+        Self { writer, text: Text::default(), written: 0, total: 0, reservations: VecDeque::new(), unflushed: false }
     }
 
     /// `count` more bytes are written.
     fn advance(&mut self, count: usize) {
         self.written += count;
         self.total += count as u64;
-        while self.rooms.front().is_some_and(|(until, _)| *until <= self.total) {
-            self.rooms.pop_front();
+        while self.reservations.front().is_some_and(|(until, _)| *until <= self.total) {
+            self.reservations.pop_front();
         }
-        if self.rooms.is_empty() {
-            self.rooms.shrink_to(KEEP_ROOMS);
+        if self.reservations.is_empty() {
+            self.reservations.shrink_to(KEEP_RESERVATIONS);
         }
         while let Some(first) = self.text.done.front() {
             if self.written < first.len() {
@@ -76,10 +76,10 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Sink for LinesSink<W> {
         &mut self,
         message: Message,
         during: Option<&RequestId>,
-        room: Reservation,
+        reservation: Reservation,
     ) -> Result<Option<Reservation>, TransportError> {
         self.send(message, during)?;
-        self.rooms.push_back((self.text.total, room));
+        self.reservations.push_back((self.text.total, reservation));
         Ok(None)
     }
 

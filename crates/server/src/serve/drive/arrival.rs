@@ -15,7 +15,7 @@ pub(super) struct Arrival {
     /// Bytes that its requests take together.
     bytes: usize,
     /// Shared by its requests, as they share its memory.
-    room: Option<Arc<Reservation>>,
+    reservation: Option<Arc<Reservation>>,
 }
 
 impl Arrival {
@@ -29,15 +29,15 @@ impl Arrival {
             Err(_) => (0, 0),
         };
         let bytes = source.text_len().max(weight) + requests * Limits::REQUEST_OVERHEAD;
-        Self { known: source.extensions(), bytes, room: None }
+        Self { known: source.extensions(), bytes, reservation: None }
     }
 
     /// Bytes for a request that is about to run; `None`: its transport has reserved them.
-    pub(super) fn room(&mut self, budget: &Budget, owner: &Owner) -> Result<Option<Arc<Reservation>>, OverBudget> {
-        if self.room.is_none() && self.known.find::<Reservation>().is_none() {
-            self.room = Some(Arc::new(budget.reserve(owner, self.bytes)?));
+    pub(super) fn reserve(&mut self, budget: &Budget, owner: &Owner) -> Result<Option<Arc<Reservation>>, OverBudget> {
+        if self.reservation.is_none() && self.known.find::<Reservation>().is_none() {
+            self.reservation = Some(Arc::new(budget.reserve(owner, self.bytes)?));
         }
-        Ok(self.room.clone())
+        Ok(self.reservation.clone())
     }
 }
 

@@ -12,7 +12,7 @@ use protomcp_transport::{Sink, TransportError};
 
 impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     pub(super) fn ask(&mut self, question: ClientRequest) -> Result<(), TransportError> {
-        let ClientRequest { number, request, answer, slot, room } = question;
+        let ClientRequest { number, request, answer, slot, reservation } = question;
         let OutgoingRequest { during, method, mut params, progress: report } = request;
         let may_ask = match &during {
             Some(key) => self.session.is_pending(key),
@@ -41,7 +41,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let (call, message) = self.session.call(method, params);
         let asker = during.as_ref().map(|key| key.id.clone());
         self.open_questions.push(OpenQuestion { call, number, method, during, answer, slot, report });
-        self.send_reserved(Reserved { message, room: Some(room) }, asker.as_ref())
+        self.send_reserved(Reserved { message, reservation: Some(reservation) }, asker.as_ref())
     }
 
     pub(super) fn client_answered(&mut self, call: CallId, outcome: Result<JsonBuf, ErrorObject>) {

@@ -50,7 +50,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             && !self.opening.is_done
         {
             match self.server.sessions.inbound_budget().reserve(&self.connection.peer.owner, request.params.weight()) {
-                Ok(room) => self.opening.introduction = Some(room),
+                Ok(reservation) => self.opening.introduction = Some(reservation),
                 Err(_) => return Ok((Some(Message::error(Some(request.id.clone()), overload::request())), None)),
             }
         }
@@ -107,14 +107,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     fn start(&mut self, call: IncomingCall) -> (Option<Message>, Option<u64>) {
         let IncomingCall { key, request, progress_token: token, client } = call;
         let known = self.connection.arrival.known.clone();
-        let room = match self.admit(request.extra_room(), &known) {
-            Ok(room) => room,
+        let reservation = match self.admit(request.extra_room(), &known) {
+            Ok(reservation) => reservation,
             Err(refusal) => return (self.session.reply(&key, Err(refusal)), None),
         };
         let number = key.number;
         let caller = known.find::<CallerKey>().cloned();
         let caller = caller.unwrap_or_else(|| self.connection.peer.in_session(self.id));
-        let info = Arc::new(CallInfo { token, room, ..CallInfo::new(key, client, known) });
+        let info = Arc::new(CallInfo { token, reservation, ..CallInfo::new(key, client, known) });
         let target = ReplyTarget { queue: Arc::clone(&self.queue), info };
         let limits = *self.server.sessions.limits();
         let context = Context::new(caller, self.id, target, None);
@@ -138,14 +138,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
                 // Its answer may take as long as the client listens, and would delay the others.
                 Ok(Message::Request(request)) if Session::is_stateless(&request) => {
                     let why = "a batch holds no requests of 2026-07-28";
-                    answers.push(self.with_room(Malformed::invalid(Some(request.id), why).into(), None));
+                    answers.push(self.with_reservation(Malformed::invalid(Some(request.id), why).into(), None));
                 }
                 Ok(message) => {
                     let (answer, number) = self.message(message)?;
-                    answers.extend(answer.map(|answer| self.with_room(answer, None)));
+                    answers.extend(answer.map(|answer| self.with_reservation(answer, None)));
                     running.extend(number);
                 }
-                Err(malformed) => answers.push(self.with_room(malformed.into(), None)),
+                Err(malformed) => answers.push(self.with_reservation(malformed.into(), None)),
             }
         }
         // A request can be cancelled by a later message of the same batch.

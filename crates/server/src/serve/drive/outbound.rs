@@ -74,7 +74,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     pub(super) fn done(&mut self, key: &RequestKey, ended: Ended) -> Result<(), TransportError> {
-        let Ended { outcome, room } = ended;
+        let Ended { outcome, reservation } = ended;
         self.calls.running.remove(&key.number);
         self.withdraw_all_of(key.number)?;
         // A dropped call was cancelled: by the client, in which case the session encodes no answer, or by the shutdown.
@@ -83,21 +83,21 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             outcome => outcome,
         };
         let reply = self.session.reply(key, outcome);
-        self.answer(key, reply, room)?;
+        self.answer(key, reply, reservation)?;
         self.send_missed()
     }
 
-    /// Sends the answer to a request. `room`: the bytes that it has reserved, if any.
+    /// Sends the answer to a request. `reservation`: the bytes that it has reserved, if any.
     pub(super) fn answer(
         &mut self,
         key: &RequestKey,
         reply: Option<Message>,
-        room: Option<Reservation>,
+        reservation: Option<Reservation>,
     ) -> Result<(), TransportError> {
         if reply.is_some() && self.announcements.deadline().is_some() {
             self.announcements.answered(now(), key.number);
         }
-        let reply = reply.map(|reply| self.with_room(reply, room));
+        let reply = reply.map(|reply| self.with_reservation(reply, reservation));
         if self.batches.contains(key.number) {
             let answers = self.batches.ended(key.number, reply).unwrap_or_default();
             return self.send_batch(answers);
@@ -105,9 +105,9 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         reply.map_or(Ok(()), |reply| self.send_reserved(reply, Some(&key.id)))
     }
 
-    /// An answer with its room, or a short error in its place.
-    pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
-        Reserved::new(message, room, self.server.sessions.outbound_budget(), &self.connection.peer.owner)
+    /// An answer with its reservation, or a short error in its place.
+    pub(super) fn with_reservation(&self, message: Message, reservation: Option<Reservation>) -> Reserved {
+        Reserved::new(message, reservation, self.server.sessions.outbound_budget(), &self.connection.peer.owner)
     }
 
     /// MCP 2025-11-25, basic/lifecycle and server/utilities/logging: log messages may come before the handshake is
@@ -119,10 +119,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
     }
 
     fn notice(&mut self, notice: Notice, during: Option<&RequestId>) -> Result<(), TransportError> {
-        let Notice { notification, room } = notice;
-        // The room of a notification that a layer withholds is freed with the next flush.
+        let Notice { notification, reservation } = notice;
+        // The reservation of a notification that a layer withholds is freed with the next flush.
         self.unsent.notices.add(Usage::of(&notification));
-        self.notify(notification, during, Some(room))
+        self.notify(notification, during, Some(reservation))
     }
 
     /// Sends a message that answers no request, unless a layer withholds it.
@@ -141,12 +141,12 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         &mut self,
         notification: Notification,
         during: Option<&RequestId>,
-        room: Option<Reservation>,
+        reservation: Option<Reservation>,
     ) -> Result<(), TransportError> {
         let id = self.id;
         match self.server.sending.iter().try_fold(notification, |sent, layer| layer.notification(id, sent)) {
-            Some(notification) => self.send_reserved(Reserved { message: notification.into(), room }, during),
-            // Counted as a message, so that the next flush frees its room.
+            Some(notification) => self.send_reserved(Reserved { message: notification.into(), reservation }, during),
+            // Counted as a message, so that the next flush frees its reservation.
             None => {
                 self.unsent.messages += 1;
                 Ok(())
@@ -160,13 +160,13 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             Message::Response(Response { id, .. }) => id.clone(),
             Message::Request(_) | Message::Notification(_) => None,
         };
-        let answer = self.with_room(answer, None);
+        let answer = self.with_reservation(answer, None);
         self.send_reserved(answer, id.as_ref())
     }
 
     /// Sends a short message without a reservation.
     pub(super) fn send(&mut self, message: Message, during: Option<&RequestId>) -> Result<(), TransportError> {
-        self.send_reserved(Reserved { message, room: None }, during)
+        self.send_reserved(Reserved { message, reservation: None }, during)
     }
 
     pub(super) fn send_reserved(
@@ -174,12 +174,14 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         reserved: Reserved,
         during: Option<&RequestId>,
     ) -> Result<(), TransportError> {
-        let Reserved { message, room } = reserved;
+        let Reserved { message, reservation } = reserved;
         self.calls.logged.note(&message);
         self.unsent.messages += 1;
         self.unsent.answers += usize::from(matches!(message, Message::Response(_)));
-        match room {
-            Some(room) => self.unsent.rooms.extend(self.connection.sink.send_reserved(message, during, room)?),
+        match reservation {
+            Some(reservation) => {
+                self.unsent.reservations.extend(self.connection.sink.send_reserved(message, during, reservation)?)
+            }
             None => self.connection.sink.send(message, during)?,
         }
         Ok(())
@@ -192,10 +194,10 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.unsent.messages += answers.len();
         self.unsent.answers += answers.len();
         let mut messages = Vec::with_capacity(answers.len());
-        for Reserved { message, room } in answers {
+        for Reserved { message, reservation } in answers {
             self.calls.logged.note(&message);
             messages.push(message);
-            self.unsent.rooms.extend(room);
+            self.unsent.reservations.extend(reservation);
         }
         self.connection.sink.send_batch(messages)
     }

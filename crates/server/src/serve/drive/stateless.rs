@@ -25,7 +25,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         let mut known = self.connection.arrival.known.clone();
         if let StatelessRequest::Call(call) = &request {
             match self.admit(call.request.extra_room(), &known) {
-                Ok(room) => known = room.into_iter().fold(known, Extensions::with),
+                Ok(reservation) => known = reservation.into_iter().fold(known, Extensions::with),
                 Err(refusal) => return self.session.reply(&key, Err(refusal)),
             }
         }
@@ -58,8 +58,8 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
             return Err(Session::overloaded());
         }
         let owner = known.find::<CallerKey>().map_or(&self.connection.peer.owner, |caller| &caller.owner);
-        let room = self.connection.arrival.room(self.server.sessions.inbound_budget(), owner);
-        room.map_err(|_| overload::request())
+        let reservation = self.connection.arrival.reserve(self.server.sessions.inbound_budget(), owner);
+        reservation.map_err(|_| overload::request())
     }
 
     /// A request has a message for the client. `None`: it has ended without an answer.
@@ -68,15 +68,15 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         request: Box<StatelessReplies>,
         reply: Option<Reserved>,
     ) -> Result<(), TransportError> {
-        let Some(Reserved { message, room }) = reply else { return Ok(()) };
+        let Some(Reserved { message, reservation }) = reply else { return Ok(()) };
         let key = &request.key;
         if matches!(message, Message::Response(_)) {
             self.queued_events()?;
             let answer = self.session.close(key).then_some(message);
-            return self.answer(key, answer, room);
+            return self.answer(key, answer, reservation);
         }
         if self.session.is_pending(key) {
-            self.send_reserved(Reserved { message, room }, Some(&key.id))?;
+            self.send_reserved(Reserved { message, reservation }, Some(&key.id))?;
         }
         self.calls.stateless.push(request);
         Ok(())

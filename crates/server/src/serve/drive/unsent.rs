@@ -1,4 +1,4 @@
-//! The messages that were sent since the last flush, and the room that they hold until the next.
+//! The messages that were sent since the last flush, and the bytes that they hold until the next.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) struct Unsent {
     /// The resources and tasks that updates among the messages are about.
     pub(super) updates: Vec<(Topic, Arc<str>)>,
     /// The reservations that the sink does not hold.
-    pub(super) rooms: Vec<Reservation>,
+    pub(super) reservations: Vec<Reservation>,
     /// The slots of questions that the messages cancel.
     pub(super) slots: Vec<OwnedSemaphorePermit>,
 }

@@ -226,13 +226,13 @@ impl CallReplies {
     }
 
     fn notice(&mut self, notice: Notice) -> Option<CallReply> {
-        let Notice { notification, room } = notice;
+        let Notice { notification, reservation } = notice;
         self.queue.release(Usage::of(&notification));
         let dropped = self.queue.take_dropped();
         if dropped > 0 {
             tracing::warn!(dropped, "a call reports faster than it is read: notifications were dropped");
         }
-        self.is_open().then_some(CallReply::Notification(notification, room))
+        self.is_open().then_some(CallReply::Notification(notification, reservation))
     }
 
     /// The call has asked its client: its request is answered with the questions, and the call is parked.
@@ -281,7 +281,7 @@ impl CallReplies {
     }
 
     fn done(&mut self, ended: Ended) -> Option<CallReply> {
-        let Ended { outcome, room } = ended;
+        let Ended { outcome, reservation } = ended;
         // A call without an outcome was dropped after it had been cancelled.
         let outcome = match outcome.unwrap_or_else(|| Err(overload::shutting_down())) {
             Ok(ServerResult::InputRequired(required)) => {
@@ -289,12 +289,16 @@ impl CallReplies {
             }
             outcome => outcome,
         };
-        self.reply(outcome, room)
+        self.reply(outcome, reservation)
     }
 
-    fn reply(&mut self, outcome: Result<ServerResult, ErrorObject>, room: Option<Reservation>) -> Option<CallReply> {
+    fn reply(
+        &mut self,
+        outcome: Result<ServerResult, ErrorObject>,
+        reservation: Option<Reservation>,
+    ) -> Option<CallReply> {
         let was_open = self.is_open();
         self.stage = Stage::Over;
-        was_open.then_some(CallReply::Answer(outcome, room))
+        was_open.then_some(CallReply::Answer(outcome, reservation))
     }
 }

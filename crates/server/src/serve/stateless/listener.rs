@@ -69,8 +69,8 @@ impl Listener {
     ) -> Result<Self, Box<Message>> {
         let (sessions, owner) = (&parts.sessions, &parts.peer.owner);
         let limits = *sessions.limits();
-        let room = sessions.inbound_budget().empty(owner);
-        let mut session = Session::server(Arc::clone(parts.stateless.info()), 1).within(room);
+        let reservation = sessions.inbound_budget().empty(owner);
+        let mut session = Session::server(Arc::clone(parts.stateless.info()), 1).within(reservation);
         let key =
             session.listen(parts.id.clone(), &filter).map_err(|(_, error)| Box::new(parts.response(Err(error))))?;
         let budget = sessions.outbound_budget().clone();
@@ -233,7 +233,7 @@ impl Listener {
     }
 
     fn answer(&mut self, message: Message) {
-        self.ready.push_back(self.parts.with_room(message, None));
+        self.ready.push_back(self.parts.with_reservation(message, None));
         self.is_over = true;
     }
 }

@@ -55,9 +55,9 @@ impl StatelessParts {
         Response { id: Some(self.id.clone()), outcome }.into()
     }
 
-    /// Reserves room for an answer without any; if there is none, a short error replaces it.
-    pub(super) fn with_room(&self, message: Message, room: Option<Reservation>) -> Reserved {
-        Reserved::new(message, room, self.sessions.outbound_budget(), &self.peer.owner)
+    /// Reserves the bytes of an answer without a reservation; if the budget has too few, a short error replaces it.
+    pub(super) fn with_reservation(&self, message: Message, reservation: Option<Reservation>) -> Reserved {
+        Reserved::new(message, reservation, self.sessions.outbound_budget(), &self.peer.owner)
     }
 
     /// A notification, unless a layer withholds it. `session` is the id of the request for the layers.
@@ -65,10 +65,10 @@ impl StatelessParts {
         &self,
         session: SessionId,
         notification: Notification,
-        room: Option<Reservation>,
+        reservation: Option<Reservation>,
     ) -> Option<Reserved> {
         let mut layers = self.sending.iter();
         let notification = layers.try_fold(notification, |notified, layer| layer.notification(session, notified))?;
-        Some(Reserved { message: notification.into(), room })
+        Some(Reserved { message: notification.into(), reservation })
     }
 }

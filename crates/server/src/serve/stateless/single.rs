@@ -25,7 +25,7 @@ pub struct SingleAnswer {
     pub outcome: Result<ServerResult, ErrorObject>,
     /// Its bytes in the outbound budget ([`Limits::max_outbound_bytes`](crate::Limits::max_outbound_bytes)), to be held
     /// until the client has read it; `None`: it is short.
-    pub room: Option<Reservation>,
+    pub reservation: Option<Reservation>,
 }
 
 impl<S: Service> Server<S> {
@@ -71,14 +71,14 @@ impl<S: Service> Server<S> {
             Ok(OpenCall(Some(CallReplies::start(&parts, &self.0.service, call, known, None))))
         };
         async move {
-            let (outcome, room) = match call {
+            let (outcome, reservation) = match call {
                 Ok(mut call) => call.answer().await,
                 Err(refusal) => (Err(refusal), None),
             };
             if let Some(access) = access {
                 access.concluded(&outcome);
             }
-            SingleAnswer { outcome, room }
+            SingleAnswer { outcome, reservation }
         }
         .boxed()
     }
@@ -103,7 +103,7 @@ impl OpenCall {
         while let Some(call) = &mut self.0 {
             match poll_fn(|cx| call.poll_next(cx)).await {
                 Some(CallReply::Notification(..)) => {}
-                Some(CallReply::Answer(outcome, room)) => return (outcome, room),
+                Some(CallReply::Answer(outcome, reservation)) => return (outcome, reservation),
                 // A client without capabilities gets no task.
                 Some(CallReply::Task(_)) | None => break,
             }
