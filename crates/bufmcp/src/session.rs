@@ -143,7 +143,7 @@ impl BinarySession {
             return None;
         }
         let kind = RequestKind::of(&call);
-        if self.in_flight.len() >= kind.room(&self.config.limits) {
+        if self.in_flight.len() >= kind.max_in_flight(&self.config.limits) {
             let wait = u64::try_from(Limits::RETRY_AFTER.as_millis()).unwrap_or(u64::MAX);
             let fault = Fault::new(code::OVERLOADED, "too many requests are in flight").with("retry_after_ms", wait);
             self.fail(id, kind, &fault);
@@ -256,7 +256,7 @@ impl BinarySession {
     /// read, nor while a token is verified.
     #[must_use]
     pub fn has_room(&self) -> bool {
-        let max = RequestKind::Other.room(&self.config.limits);
+        let max = RequestKind::Other.max_in_flight(&self.config.limits);
         let is_free = self.in_flight.len() < max && self.frames.len() < MAX_UNREAD;
         self.state == State::Open && self.waiting.is_none() && is_free
     }

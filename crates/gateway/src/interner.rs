@@ -28,12 +28,12 @@ pub(crate) struct Interner<T> {
     values: Mutex<HashMap<u64, Vec<Weak<Interned<T>>>>>,
 }
 
-/// A value, and the room that it takes until the last of its users drops it.
+/// A value, and the bytes that it takes until the last of its users drops it.
 #[derive(Debug)]
 pub(crate) struct Interned<T> {
     value: T,
-    /// Its bytes; `None`: there is no room for it.
-    room: Option<(Arc<InternerBudget>, usize)>,
+    /// Its bytes; `None`: the budget has too few.
+    reserved: Option<(Arc<InternerBudget>, usize)>,
 }
 
 impl InternerBudget {
@@ -52,7 +52,7 @@ impl<T: Weigh + Hash + Eq> Interner<T> {
         Self { budget: Arc::clone(budget), values: Mutex::default() }
     }
 
-    /// The value that is there if it is equal, or else this one, which has room if there is any.
+    /// The value that is there if it is equal, or else this one, which may be kept if the budget has its bytes.
     pub(crate) fn share(&self, value: T) -> Arc<Interned<T>> {
         let mut hasher = DefaultHasher::new();
         value.hash(&mut hasher);
@@ -67,9 +67,9 @@ impl<T: Weigh + Hash + Eq> Interner<T> {
             return known;
         }
         let bytes = value.bytes();
-        let room = self.budget.take(bytes).then(|| (Arc::clone(&self.budget), bytes));
-        let is_kept = room.is_some();
-        let interned = Arc::new(Interned { value, room });
+        let reserved = self.budget.take(bytes).then(|| (Arc::clone(&self.budget), bytes));
+        let is_kept = reserved.is_some();
+        let interned = Arc::new(Interned { value, reserved });
         if is_kept {
             values.entry(hash).or_default().push(Arc::downgrade(&interned));
         }
@@ -78,9 +78,9 @@ impl<T: Weigh + Hash + Eq> Interner<T> {
 }
 
 impl<T> Interned<T> {
-    /// False if there is no room for it, so that it must not be kept.
-    pub(crate) fn has_room(&self) -> bool {
-        self.room.is_some()
+    /// False if the budget has too few bytes for it.
+    pub(crate) fn may_be_kept(&self) -> bool {
+        self.reserved.is_some()
     }
 }
 
@@ -94,7 +94,7 @@ impl<T> Deref for Interned<T> {
 
 impl<T> Drop for Interned<T> {
     fn drop(&mut self) {
-        if let Some((budget, bytes)) = self.room.take() {
+        if let Some((budget, bytes)) = self.reserved.take() {
             budget.used.fetch_sub(bytes, Ordering::AcqRel);
         }
     }
@@ -116,15 +116,15 @@ mod tests {
         let (one, other) = (Interner::new(&budget), Interner::new(&budget));
         let used = || budget.used.load(Ordering::SeqCst);
         let all: Vec<_> = (0..100).map(|_| one.share("12345678".to_owned())).collect();
-        assert!(all.iter().all(|value| value.has_room() && Arc::ptr_eq(value, &all[0])));
+        assert!(all.iter().all(|value| value.may_be_kept() && Arc::ptr_eq(value, &all[0])));
         assert_eq!(used(), 8);
         let large = other.share("abc".to_owned());
-        assert!(!large.has_room() && large.as_str() == "abc");
+        assert!(!large.may_be_kept() && large.as_str() == "abc");
         let small = other.share("ab".to_owned());
-        assert!(small.has_room() && used() == 10);
+        assert!(small.may_be_kept() && used() == 10);
         drop(all);
         assert_eq!(used(), 2);
-        assert!(other.share("abc".to_owned()).has_room());
+        assert!(other.share("abc".to_owned()).may_be_kept());
         assert_eq!((used(), one.values.lock().unwrap().len()), (2, 1));
         one.share("x".to_owned());
         assert_eq!(one.values.lock().unwrap().len(), 1, "those that nothing uses are gone");

@@ -45,7 +45,11 @@ impl Known {
     /// The server has answered.
     pub(crate) fn learn(&mut self, kind: ListKind, list: &Arc<Interned<ServerList>>) {
         self.fresh.remove(&kind);
-        if list.has_room() { drop(self.lists.insert(kind, Arc::clone(list))) } else { drop(self.lists.remove(&kind)) }
+        if list.may_be_kept() {
+            drop(self.lists.insert(kind, Arc::clone(list)));
+        } else {
+            drop(self.lists.remove(&kind));
+        }
     }
 
     /// The list has taken long, and is used again for a while.

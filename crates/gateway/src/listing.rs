@@ -49,7 +49,7 @@ impl Inner {
         let (page, has_more) = merged.page(kind, cursor.as_deref())?;
         let page = shown(page, context);
         // Without room the next page is cut out of a fresh list: its cursor names the last element of this one.
-        let interned = has_more.then(|| self.environment.merged.share(merged)).filter(|merged| merged.has_room());
+        let interned = has_more.then(|| self.environment.merged.share(merged)).filter(|merged| merged.may_be_kept());
         let mut unread = self.unread();
         match interned {
             Some(merged) => drop(unread.insert(key, merged)),

@@ -15,10 +15,10 @@ use tokio_util::sync::CancellationToken;
 use crate::failure::Failure;
 use crate::http_client::{HttpClient, Outgoing};
 use crate::limits::Limits;
+use crate::message_budget::{MessageBudget, Taken};
 use crate::old_connection::OldConnection;
 use crate::pending::Pending;
 use crate::request::SessionFields;
-use crate::room::{Room, Taken};
 
 /// Messages that wait for the client.
 const MAX_INBOX: usize = 64;
@@ -34,7 +34,7 @@ pub(crate) struct Conversation {
     pub(crate) client: HttpClient,
     pub(crate) limits: Limits,
     pub(crate) pending: Pending,
-    pub(crate) room: Room,
+    pub(crate) budget: MessageBudget,
     /// Slots for requests.
     pub(crate) slots: Semaphore,
     /// Slots for pings, handshakes and cancellations.
@@ -87,12 +87,12 @@ impl Conversation {
         let (inbox, messages) = mpsc::channel(MAX_INBOX);
         // One message at a time can grow to its full length whatever the others hold.
         let shared = limits.max_buffered.saturating_sub(limits.max_message).max(ONE_READ);
-        let room = Room::new(shared);
+        let budget = MessageBudget::new(shared);
         let slots = Semaphore::new(limits.max_concurrent_requests.clamp(1, Semaphore::MAX_PERMITS));
         let upkeep_slots = Semaphore::new(UPKEEP_SLOTS);
         let (pending, state) = (Pending::default(), Mutex::default());
         let closed = CancellationToken::new();
-        (Arc::new(Self { client, limits, pending, room, slots, upkeep_slots, inbox, state, closed }), messages)
+        (Arc::new(Self { client, limits, pending, budget, slots, upkeep_slots, inbox, state, closed }), messages)
     }
 
     /// Cancelled when the transport is dropped: all of its tasks end.

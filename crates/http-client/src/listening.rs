@@ -90,7 +90,7 @@ async fn listen(conversation: &Conversation, session: &Session) {
 /// Delivers the messages of a stream.
 async fn read(conversation: &Conversation, resumption: &mut Resumption, mut events: EventStream) -> Result<(), ()> {
     loop {
-        match events.next(&conversation.room).await {
+        match events.next(&conversation.budget).await {
             Ok(Some((event, taken))) => {
                 resumption.event(&event);
                 if event.kind != EventKind::Message || event.data.is_empty() {

@@ -28,7 +28,7 @@ pub(crate) async fn open(conversation: &Arc<Conversation>) -> Result<Arc<OldConn
     }
     let mut events = EventStream::new(response.into_body(), &conversation.limits);
     let address = async {
-        while let Some((event, _)) = events.next(&conversation.room).await? {
+        while let Some((event, _)) = events.next(&conversation.budget).await? {
             if event.kind == EventKind::Endpoint {
                 return Ok(Some(event.data));
             }
@@ -62,7 +62,7 @@ pub(crate) async fn open(conversation: &Arc<Conversation>) -> Result<Arc<OldConn
 
 async fn read(conversation: &Conversation, mut events: EventStream) {
     loop {
-        match events.next(&conversation.room).await {
+        match events.next(&conversation.budget).await {
             Ok(Some((event, taken))) if event.kind == EventKind::Message && !event.data.is_empty() => {
                 let delivered = conversation.deliver(event.data, taken, None, Extensions::default()).await;
                 if let Err(malformed) = delivered {

@@ -12,11 +12,11 @@ use tokio::time::{Instant, sleep};
 use crate::client_request::{ClientRequest, Kind, Reply};
 use crate::conversation::Conversation;
 use crate::failure::Failure;
+use crate::message_budget::Taken;
 use crate::request::{self, SessionFields};
 use crate::response::{Content, Resumed};
 use crate::response_body::{BodyError, EventStream, discard_rest, read_beginning, read_message};
 use crate::resumption::{Resumption, Step, StreamKind};
-use crate::room::Taken;
 use crate::sse::{Event, EventKind};
 
 /// The most characters of a refusal that an error repeats.
@@ -45,7 +45,7 @@ pub(crate) async fn accepted(
 
 async fn json(conversation: &Conversation, request: &ClientRequest, response: Reply) -> Result<(), Failure> {
     let status = NoAnswer::Status(response.status().as_u16());
-    let (text, taken) = read_message(response.into_body(), &conversation.limits, &conversation.room)
+    let (text, taken) = read_message(response.into_body(), &conversation.limits, &conversation.budget)
         .await
         .map_err(|error| Failure::incomplete(error.to_string()))?;
     match conversation.deliver(text, taken, Some(&request.id), Extensions::default()).await {
@@ -67,7 +67,7 @@ async fn stream(
     loop {
         let opened = Instant::now();
         let cause = loop {
-            match events.next(&conversation.room).await {
+            match events.next(&conversation.budget).await {
                 Ok(Some((event, taken))) => {
                     resumption.event(&event);
                     if message(conversation, request, event, taken).await {

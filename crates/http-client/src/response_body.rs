@@ -15,7 +15,7 @@ use protomcp_web::chain;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::limits::Limits;
-use crate::room::{Room, Taken};
+use crate::message_budget::{MessageBudget, Taken};
 use crate::sse::{Event, SseParser};
 
 /// The most bytes that are read of a body that is not a message.
@@ -58,7 +58,7 @@ async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, BodyError> {
 pub(crate) async fn read_message(
     mut body: Incoming,
     limits: &Limits,
-    room: &Room,
+    budget: &MessageBudget,
 ) -> Result<(Bytes, Taken), BodyError> {
     let first = timeout(limits.answer_timeout, piece(&mut body)).await;
     let mut first = first.map_err(|_| BodyError::TimedOut(limits.answer_timeout))??;
@@ -74,7 +74,7 @@ pub(crate) async fn read_message(
             if text.len() + data.len() > limits.max_message {
                 return Err(BodyError::TooLong(limits.max_message));
             }
-            room.grow(&mut taken, text.len() + data.len()).await;
+            budget.grow(&mut taken, text.len() + data.len()).await;
             if text.is_empty() && body.is_end_stream() {
                 return Ok((data, taken));
             }
@@ -145,7 +145,7 @@ impl EventStream {
     }
 
     /// The next event, with its room; `None` at the end. Cancel safe.
-    pub(crate) async fn next(&mut self, room: &Room) -> Result<Option<(Event, Taken)>, BodyError> {
+    pub(crate) async fn next(&mut self, budget: &MessageBudget) -> Result<Option<(Event, Taken)>, BodyError> {
         let timeout = self.timeout;
         loop {
             if self.piece.is_empty() {
@@ -160,7 +160,7 @@ impl EventStream {
             }
             let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + timeout);
             let expected = self.parser.held() + self.piece.len();
-            timeout_at(deadline, room.grow(&mut self.taken, expected))
+            timeout_at(deadline, budget.grow(&mut self.taken, expected))
                 .await
                 .map_err(|_| BodyError::TimedOut(timeout))?;
             let mut input = &self.piece[..];

@@ -16,8 +16,8 @@ use crate::authorization::AuthorizationHttp;
 use crate::conversation::{Conversation, Delivered};
 use crate::http_client::HttpClient;
 use crate::limits::Limits;
+use crate::message_budget::Taken;
 use crate::request::is_reserved;
-use crate::room::Taken;
 use crate::server_url::{ServerUrl, UrlError};
 use crate::sink::HttpSink;
 

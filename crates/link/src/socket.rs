@@ -21,7 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf};
 pub struct Socket {
     stream: AsyncFd<UnixStream>,
     /// Present while a write waits for room.
-    room: Option<AsyncFd<UnixStream>>,
+    writable: Option<AsyncFd<UnixStream>>,
     peer: Option<i32>,
 }
 
@@ -35,7 +35,7 @@ impl Socket {
     /// Outside a tokio runtime with I/O enabled.
     pub fn new(stream: tokio::net::UnixStream) -> io::Result<Self> {
         let peer = stream.peer_cred()?.pid();
-        Ok(Self { stream: register(stream.into_std()?, Interest::READABLE)?, room: None, peer })
+        Ok(Self { stream: register(stream.into_std()?, Interest::READABLE)?, writable: None, peer })
     }
 
     /// The process id of the peer, where the system reports it.
@@ -63,11 +63,11 @@ impl AsyncRead for Socket {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         loop {
             let mut guard = ready!(self.stream.poll_read_ready(cx))?;
-            let room = buf.remaining();
+            let space = buf.remaining();
             match guard.try_io(|stream| receive(stream.get_ref(), buf)) {
                 Ok(Ok(count)) => {
                     // That was everything. epoll reports when more arrives, so there is no need to read again.
-                    if cfg!(target_os = "linux") && count > 0 && count < room {
+                    if cfg!(target_os = "linux") && count > 0 && count < space {
                         guard.clear_ready();
                     }
                     return Poll::Ready(Ok(()));
@@ -84,19 +84,19 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         loop {
-            if let Some(room) = &self.room {
-                ready!(room.poll_write_ready(cx))?.clear_ready();
+            if let Some(writable) = &self.writable {
+                ready!(writable.poll_write_ready(cx))?.clear_ready();
             }
             match self.write(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.room.is_none() {
+                    if self.writable.is_none() {
                         let second = self.stream.get_ref().try_clone()?;
-                        self.room = Some(register(second, Interest::WRITABLE)?);
+                        self.writable = Some(register(second, Interest::WRITABLE)?);
                     }
                 }
                 Ok(count) if count < bytes.len() => return Poll::Ready(Ok(count)),
                 outcome => {
-                    self.room = None;
+                    self.writable = None;
                     return Poll::Ready(outcome);
                 }
             }

@@ -12,9 +12,9 @@ use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 
 use crate::SUBPROTOCOL;
+use crate::counts::{Counted, Counts};
 use crate::options::WebSocketOptions;
 use crate::pump::{Finished, MaxMessage, Pump, settings};
-use crate::room::{Counted, Counts};
 
 /// A server over WebSocket, over the streams of another way to it: TCP, or TLS over TCP.
 #[derive(Debug, Clone)]

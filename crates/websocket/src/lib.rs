@@ -2,6 +2,7 @@
 
 mod client;
 mod close;
+mod counts;
 #[cfg(feature = "server")]
 mod handshake;
 mod heartbeat;
@@ -10,7 +11,6 @@ mod options;
 #[cfg(feature = "server")]
 mod protocol;
 mod pump;
-mod room;
 mod serve;
 
 pub use client::{InvalidTarget, WebSocketServer};

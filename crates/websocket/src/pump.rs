@@ -22,10 +22,10 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::close::WebSocketError;
+use crate::counts::{Counted, Counts};
 use crate::heartbeat::{Beat, Heartbeat};
 use crate::messages::{InboundFrame, MAX_UNWRITTEN, Outbound, PIECE, Piece, frame};
 use crate::options::WebSocketOptions;
-use crate::room::{Counted, Counts};
 
 /// A connection that counts its bytes.
 pub(crate) type Socket<IO> = WebSocketStream<Counted<IO>>;

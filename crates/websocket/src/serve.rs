@@ -13,9 +13,9 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 
 use crate::close::WebSocketError;
+use crate::counts::{Counted, Counts};
 use crate::options::WebSocketOptions;
 use crate::pump::{Finished, MaxMessage, Pump, settings};
-use crate::room::{Counted, Counts};
 
 /// Serves a client over a connection that has become one of WebSocket: each binary message is one message of proto-mcp,
 /// with its length prefix or without, and is answered in its form.

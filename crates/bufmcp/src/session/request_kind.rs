@@ -28,7 +28,7 @@ impl RequestKind {
     }
 
     /// The requests in flight at which another one of this kind is refused. Calls do not keep other requests out.
-    pub(crate) fn room(self, limits: &SessionLimits) -> usize {
+    pub(crate) fn max_in_flight(self, limits: &SessionLimits) -> usize {
         match self {
             Self::CallTool => limits.max_in_flight,
             Self::Other => limits.max_in_flight.saturating_add(Limits::CONTROL_ROOM),

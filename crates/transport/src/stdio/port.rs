@@ -40,12 +40,12 @@ pub(super) struct InPort {
 /// The writing end.
 #[derive(Debug)]
 pub(super) struct OutPort {
-    room: Room,
+    writable: Writable,
     kind: Kind,
 }
 
 #[derive(Debug)]
-enum Room {
+enum Writable {
     /// As far as is known there is some.
     Likely(OwnedFd),
     /// There was none.
@@ -62,14 +62,14 @@ impl InPort {
 
 impl OutPort {
     pub(super) fn new(fd: OwnedFd, kind: Kind) -> Self {
-        Self { room: Room::Likely(fd), kind }
+        Self { writable: Writable::Likely(fd), kind }
     }
 
     fn write(&self, bufs: &[IoSlice<'_>]) -> io::Result<usize> {
-        let fd = match &self.room {
-            Room::Likely(fd) => fd.as_fd(),
-            Room::Awaited(fd) => fd.get_ref().as_fd(),
-            Room::Changing => return Err(io::ErrorKind::BrokenPipe.into()),
+        let fd = match &self.writable {
+            Writable::Likely(fd) => fd.as_fd(),
+            Writable::Awaited(fd) => fd.get_ref().as_fd(),
+            Writable::Changing => return Err(io::ErrorKind::BrokenPipe.into()),
         };
         uninterrupted(|| {
             Ok(match self.kind {
@@ -79,18 +79,18 @@ impl OutPort {
         })
     }
 
-    fn await_room(&mut self) -> io::Result<()> {
-        self.room = match std::mem::replace(&mut self.room, Room::Changing) {
-            Room::Likely(fd) => Room::Awaited(register(fd, Interest::WRITABLE)?),
-            room @ (Room::Awaited(_) | Room::Changing) => room,
+    fn await_writable(&mut self) -> io::Result<()> {
+        self.writable = match std::mem::replace(&mut self.writable, Writable::Changing) {
+            Writable::Likely(fd) => Writable::Awaited(register(fd, Interest::WRITABLE)?),
+            writable @ (Writable::Awaited(_) | Writable::Changing) => writable,
         };
         Ok(())
     }
 
-    fn found_room(&mut self) {
-        self.room = match std::mem::replace(&mut self.room, Room::Changing) {
-            Room::Awaited(fd) => Room::Likely(fd.into_inner()),
-            room @ (Room::Likely(_) | Room::Changing) => room,
+    fn mark_writable(&mut self) {
+        self.writable = match std::mem::replace(&mut self.writable, Writable::Changing) {
+            Writable::Awaited(fd) => Writable::Likely(fd.into_inner()),
+            writable @ (Writable::Likely(_) | Writable::Changing) => writable,
         };
     }
 }
@@ -118,15 +118,15 @@ impl AsyncWrite for OutPort {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         loop {
-            if let Room::Awaited(fd) = &self.room {
+            if let Writable::Awaited(fd) = &self.writable {
                 // News of room from before the next try is out of date after it.
                 ready!(fd.poll_write_ready(cx))?.clear_ready();
             }
             match self.write(bufs) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.await_room()?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.await_writable()?,
                 Ok(count) if count < bufs.iter().map(|buf| buf.len()).sum() => return Poll::Ready(Ok(count)),
                 outcome => {
-                    self.found_room();
+                    self.mark_writable();
                     return Poll::Ready(outcome);
                 }
             }

@@ -180,7 +180,7 @@ impl<S: Service, Q, K: Sink> Driver<S, Q, K> {
         self.unsent.answers += usize::from(matches!(message, Message::Response(_)));
         match reservation {
             Some(reservation) => {
-                self.unsent.reservations.extend(self.connection.sink.send_reserved(message, during, reservation)?)
+                self.unsent.reservations.extend(self.connection.sink.send_reserved(message, during, reservation)?);
             }
             None => self.connection.sink.send(message, during)?,
         }

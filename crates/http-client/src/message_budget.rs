@@ -1,7 +1,7 @@
 //! The bytes of messages that have arrived and were not taken yet, bounded for all responses together.
 //!
-//! Messages grow in parallel, and each keeps the room that it has while it waits for more. So that they cannot all wait
-//! for each other, one message at a time may grow beyond the shared room.
+//! Messages grow in parallel, and each keeps its bytes while it waits for more. So that they cannot all wait
+//! for each other, one message at a time may grow beyond the shared budget.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// The unit of the account, in bytes.
 const UNIT: usize = 1024;
 
-/// The room for messages. Cloning is cheap, and clones share.
+/// The bytes of messages. Cloning is cheap, and clones share.
 #[derive(Debug, Clone)]
-pub(crate) struct Room {
+pub(crate) struct MessageBudget {
     shared: Arc<Semaphore>,
-    /// For the one message that is not bound by the shared room.
+    /// For the one message that is not bound by the shared budget.
     exempt: Arc<Semaphore>,
 }
 
-/// Room that a message takes; given back on drop.
+/// The bytes of one message; given back on drop.
 #[derive(Debug, Default)]
 pub(crate) struct Taken {
     shared: Option<OwnedSemaphorePermit>,
     exempt: Option<OwnedSemaphorePermit>,
 }
 
-impl Room {
+impl MessageBudget {
     /// This many bytes for all messages but one.
     pub(crate) fn new(bytes: usize) -> Self {
         let shared = Semaphore::new((bytes / UNIT).clamp(1, Semaphore::MAX_PERMITS));
         Self { shared: Arc::new(shared), exempt: Arc::new(Semaphore::new(1)) }
     }
 
-    /// Grows `taken` to this many bytes, once there is room.
+    /// Grows `taken` to this many bytes, once the budget has them.
     pub(crate) async fn grow(&self, taken: &mut Taken, bytes: usize) {
         if taken.exempt.is_some() {
             return;
@@ -65,35 +65,35 @@ mod tests {
 
     #[test]
     fn room_is_shared_and_given_back() {
-        let room = Room::new(4 * UNIT);
+        let budget = MessageBudget::new(4 * UNIT);
         let (mut one, mut other, mut exempt) = (Taken::default(), Taken::default(), Taken::default());
-        assert_eq!(room.grow(&mut exempt, 5 * UNIT).now_or_never(), Some(()), "larger than the room");
-        assert_eq!(room.grow(&mut one, 1).now_or_never(), Some(()));
-        assert_eq!(room.grow(&mut one, 3 * UNIT).now_or_never(), Some(()));
-        assert_eq!(room.grow(&mut one, 2 * UNIT).now_or_never(), Some(()));
-        assert_eq!(room.grow(&mut other, 2 * UNIT).now_or_never(), None);
-        assert_eq!(room.grow(&mut other, UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut exempt, 5 * UNIT).now_or_never(), Some(()), "larger than the budget");
+        assert_eq!(budget.grow(&mut one, 1).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut one, 3 * UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut one, 2 * UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut other, 2 * UNIT).now_or_never(), None);
+        assert_eq!(budget.grow(&mut other, UNIT).now_or_never(), Some(()));
         drop(one);
-        assert_eq!(room.grow(&mut other, 4 * UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut other, 4 * UNIT).now_or_never(), Some(()));
     }
 
     #[test]
     fn messages_that_wait_for_each_other_continue_one_by_one() {
-        let room = Room::new(4 * UNIT);
+        let budget = MessageBudget::new(4 * UNIT);
         let half = || {
             let mut taken = Taken::default();
-            assert_eq!(room.grow(&mut taken, 2 * UNIT).now_or_never(), Some(()));
+            assert_eq!(budget.grow(&mut taken, 2 * UNIT).now_or_never(), Some(()));
             taken
         };
         let (mut one, mut other) = (half(), half());
-        assert_eq!(room.grow(&mut one, 3 * UNIT).now_or_never(), Some(()));
-        assert_eq!(room.grow(&mut one, 100 * UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut one, 3 * UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut one, 100 * UNIT).now_or_never(), Some(()));
         // Its share is free for others.
-        assert_eq!(room.grow(&mut other, 4 * UNIT).now_or_never(), Some(()));
-        assert_eq!(room.grow(&mut other, 5 * UNIT).now_or_never(), None);
+        assert_eq!(budget.grow(&mut other, 4 * UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut other, 5 * UNIT).now_or_never(), None);
         drop(one);
-        assert_eq!(room.grow(&mut other, 5 * UNIT).now_or_never(), Some(()));
+        assert_eq!(budget.grow(&mut other, 5 * UNIT).now_or_never(), Some(()));
         drop(other);
-        assert_eq!((room.shared.available_permits(), room.exempt.available_permits()), (4, 1));
+        assert_eq!((budget.shared.available_permits(), budget.exempt.available_permits()), (4, 1));
     }
 }

@@ -17,9 +17,9 @@ const FREE: usize = 16 << 10;
 #[derive(Debug, Clone)]
 pub(crate) struct Counts {
     /// The bytes of a message that arrives.
-    pub(crate) arriving: Room,
+    pub(crate) arriving: HeldBytes,
     /// Those that the peer has not taken.
-    pub(crate) waiting: Room,
+    pub(crate) waiting: HeldBytes,
     /// Those that the peer has taken.
     pub(crate) taken: Tally,
     /// Those that have come from the peer.
@@ -27,11 +27,11 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Without reservations no bytes take room, but those that pass are counted.
+    /// Without reservations no bytes are reserved, but those that pass are counted.
     pub(crate) fn new(arriving: Option<Reservation>, waiting: Option<Reservation>) -> Self {
         Self {
-            arriving: Room::new(arriving),
-            waiting: Room::new(waiting),
+            arriving: HeldBytes::new(arriving),
+            waiting: HeldBytes::new(waiting),
             taken: Tally::default(),
             arrived: Tally::default(),
         }
@@ -61,7 +61,7 @@ impl Tally {
 
 /// Bytes of one direction.
 #[derive(Debug, Clone)]
-pub(crate) struct Room(Arc<Mutex<Account>>);
+pub(crate) struct HeldBytes(Arc<Mutex<Account>>);
 
 #[derive(Debug)]
 struct Account {
@@ -69,7 +69,7 @@ struct Account {
     reservation: Option<Reservation>,
 }
 
-impl Room {
+impl HeldBytes {
     fn new(reservation: Option<Reservation>) -> Self {
         Self(Arc::new(Mutex::new(Account { bytes: 0, reservation })))
     }
@@ -101,7 +101,7 @@ impl Room {
     /// This many bytes more.
     ///
     /// # Errors
-    /// If they have no room.
+    /// If the budget has too few.
     pub(crate) fn take(&self, bytes: usize) -> io::Result<()> {
         let mut account = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         account.bytes += bytes;
@@ -111,11 +111,11 @@ impl Room {
     }
 }
 
-/// A stream whose received bytes count, and those that the peer takes. Reading fails when there is no room.
+/// A stream whose received bytes count, and those that the peer takes. Reading fails when the budget has too few.
 #[derive(Debug)]
 pub(crate) struct Counted<IO> {
     pub(crate) io: IO,
-    arriving: Room,
+    arriving: HeldBytes,
     taken: Tally,
     arrived: Tally,
 }
@@ -188,17 +188,17 @@ mod tests {
     async fn bytes_count_until_their_message_is_delivered() {
         let budget = Budget::new(100 << 10);
         let counts = Counts::new(Some(budget.empty(&Owner::Local)), None);
-        let room = counts.arriving.clone();
+        let held = counts.arriving.clone();
         let bytes = vec![0; 300 << 10];
         let mut stream = Counted::new(&bytes[..], &counts);
         stream.read_exact(&mut vec![0; 60 << 10]).await.unwrap();
         assert_eq!(budget.taken(), (60 - 16) << 10);
-        room.give_back(10 << 10);
+        held.give_back(10 << 10);
         assert_eq!(budget.taken(), (50 - 16) << 10);
-        room.keep(20 << 10);
-        room.keep(30 << 10);
+        held.keep(20 << 10);
+        held.keep(30 << 10);
         assert_eq!(budget.taken(), (20 - 16) << 10);
-        room.release();
+        held.release();
         assert_eq!(budget.taken(), 0);
         let error = stream.read_to_end(&mut Vec::new()).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::OutOfMemory);
