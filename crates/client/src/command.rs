@@ -71,15 +71,15 @@ pub(crate) struct Caller {
     pub(crate) task: Option<Callback<TaskNotice>>,
     /// Answers the questions of the call, instead of the handlers of the client.
     pub(crate) input: Option<InputHandler>,
-    /// The place of the call among those without an answer.
-    pub(crate) place: Option<OwnedSemaphorePermit>,
+    /// The permit of the call among those without an answer.
+    pub(crate) permit: Option<OwnedSemaphorePermit>,
 }
 
 impl Caller {
     /// Passes the end of the call on.
     pub(crate) fn end(mut self, outcome: CallOutcome) {
-        // The place is free before the caller can use it again.
-        drop(self.place.take());
+        // The permit is free before the caller can use it again.
+        drop(self.permit.take());
         // A caller that has gone needs no answer.
         drop(self.answer.send(outcome));
     }

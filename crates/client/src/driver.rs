@@ -74,7 +74,7 @@ pub(crate) async fn connect<T: Transport>(
         watching: Watching::new(&settings.handlers),
         notices: Notices::start(&settings.handlers, &context),
         answerer: Answerer {
-            places: Arc::new(Semaphore::new(settings.limits.max_incoming.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(settings.limits.max_incoming.min(Semaphore::MAX_PERMITS))),
             settings,
             registry,
             context,

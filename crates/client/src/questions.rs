@@ -29,8 +29,8 @@ pub(crate) struct Answerer {
     pub(crate) context: ServerContext,
     /// Where the answers go. It does not keep the connection open.
     pub(crate) commands: mpsc::WeakUnboundedSender<Command>,
-    /// Free places for handlers.
-    pub(crate) places: Arc<Semaphore>,
+    /// Permits for handlers.
+    pub(crate) permits: Arc<Semaphore>,
 }
 
 impl Answerer {
@@ -89,14 +89,14 @@ impl Answerer {
         self.within_time(&method, answer).await
     }
 
-    /// Runs a handler when there is a place for it. `what` is for the log.
+    /// Runs a handler when a permit is free. `what` is for the log.
     async fn within_time<T, F>(&self, what: &str, handler: impl FnOnce() -> F) -> Result<T, ErrorObject>
     where
         F: Future<Output = Result<T, ErrorObject>>,
     {
         let limit = self.settings.answer_timeout;
         let work = async {
-            let _place = self.places.acquire().await.map_err(|_| ErrorObject::internal("the client is closing"))?;
+            let _permit = self.permits.acquire().await.map_err(|_| ErrorObject::internal("the client is closing"))?;
             let answer = AssertUnwindSafe(async { handler().await }).catch_unwind().await;
             answer.unwrap_or_else(|_| Err(ErrorObject::internal("the handler of the client panicked")))
         };

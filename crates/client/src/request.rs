@@ -305,8 +305,8 @@ impl Sent {
         options: &Options,
         elapsed: Duration,
     ) -> Result<Self, RequestError> {
-        let place = Arc::clone(&session.shared.places);
-        let place = place.try_acquire_owned().map_err(|_| RequestError::TooMany)?;
+        let permit = Arc::clone(&session.shared.permits);
+        let permit = permit.try_acquire_owned().map_err(|_| RequestError::TooMany)?;
         let fields = match &request {
             ServerRequest::CallTool(call) if session.shared.mirrors() => {
                 session.shared.tool_fields().fields(&call.name, &call.arguments_or_empty())
@@ -330,7 +330,7 @@ impl Sent {
         };
         let (answer, outcome) = oneshot::channel();
         let (progress, task) = (options.progress.clone(), options.on_task.clone());
-        let caller = Caller { answer, progress, task, input: options.on_input.clone(), place: Some(place) };
+        let caller = Caller { answer, progress, task, input: options.on_input.clone(), permit: Some(permit) };
         let call = session.shared.next_call();
         session.tell(Command::Call(Box::new(NewCall { id: call, request, caller })));
         Ok(Self { session: session.clone(), call, answer: outcome, is_done: false })

@@ -17,8 +17,8 @@ use crate::tool_fields::ToolFields;
 pub(crate) struct Shared {
     pub(crate) id: u64,
     pub(crate) status: watch::Receiver<Status>,
-    /// Free places for calls without an answer.
-    pub(crate) places: Arc<Semaphore>,
+    /// Permits for calls without an answer.
+    pub(crate) permits: Arc<Semaphore>,
     /// The time for which a request may take in all, unless it has its own.
     pub(crate) total_timeout: Duration,
     /// The authorization of requests, if each has its own exchange, as over HTTP.
@@ -40,7 +40,7 @@ impl Shared {
         Self {
             id,
             status,
-            places: Arc::new(Semaphore::new(limits.max_pending.min(Semaphore::MAX_PERMITS))),
+            permits: Arc::new(Semaphore::new(limits.max_pending.min(Semaphore::MAX_PERMITS))),
             total_timeout: limits.total_timeout.min(ClientLimits::LONGEST),
             authorization,
             server: Mutex::default(),

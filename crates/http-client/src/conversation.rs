@@ -172,8 +172,8 @@ impl Conversation {
     /// Tells the client that a stream of the session is gone, most likely with the session.
     pub(crate) async fn deliver_session_lost(&self) {
         let (received, extensions) = Failure::session_lost().notice();
-        let Some(place) = self.reserve().await else { return };
-        place.send(Delivered {
+        let Some(permit) = self.reserve().await else { return };
+        permit.send(Delivered {
             received: Ok(Incoming::One(received)),
             extensions,
             text_len: 0,
@@ -183,13 +183,13 @@ impl Conversation {
 
     /// Delivers the error in place of an answer, unless the request has an answer or is closed.
     pub(crate) async fn fail(&self, id: RequestId, failure: Failure) {
-        let Some(place) = self.reserve().await else { return };
+        let Some(permit) = self.reserve().await else { return };
         if self.pending.claim(&id).is_none() {
             return;
         }
         let (message, extensions) = failure.answer(id);
         let received = Ok(Incoming::One(message));
-        place.send(Delivered { received, extensions, text_len: 0, taken: Taken::default() });
+        permit.send(Delivered { received, extensions, text_len: 0, taken: Taken::default() });
     }
 
     /// Delivers a text of the server. `own` is the request whose response contains it; `Ok(true)`: it has its answer.
@@ -204,7 +204,7 @@ impl Conversation {
         extensions: Extensions,
     ) -> Result<bool, Malformed> {
         // Before a request is claimed: if this waits and the exchange is cancelled, no other request loses its answer.
-        let Some(place) = self.reserve().await else { return Ok(false) };
+        let Some(permit) = self.reserve().await else { return Ok(false) };
         let mut is_answered = false;
         let mut admit = |message: &mut Message| {
             let Message::Response(response) = message else { return true };
@@ -230,26 +230,26 @@ impl Conversation {
             }
         };
         if let Some(incoming) = incoming {
-            place.send(Delivered { received: Ok(incoming), extensions, text_len: text.len(), taken });
+            permit.send(Delivered { received: Ok(incoming), extensions, text_len: text.len(), taken });
         }
         Ok(is_answered)
     }
 
     /// Passes text on that is not a message; the client has the reply to it.
     pub(crate) async fn deliver_malformed(&self, malformed: Malformed) {
-        let Some(place) = self.reserve().await else { return };
+        let Some(permit) = self.reserve().await else { return };
         // A bad answer is one as well: no other is expected.
         if let Some(request) = malformed.answers.as_ref().and_then(|id| self.pending.claim(id)) {
             request.ended.cancel();
         }
         let (extensions, taken) = (Extensions::default(), Taken::default());
-        place.send(Delivered { received: Err(malformed), extensions, text_len: 0, taken });
+        permit.send(Delivered { received: Err(malformed), extensions, text_len: 0, taken });
     }
 
     /// Room for one message. `None`: the client has dropped the other end.
     async fn reserve(&self) -> Option<mpsc::Permit<'_, Delivered>> {
-        let place = self.inbox.reserve().await;
-        place.inspect_err(|_| tracing::debug!("the client receives no more messages")).ok()
+        let permit = self.inbox.reserve().await;
+        permit.inspect_err(|_| tracing::debug!("the client receives no more messages")).ok()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -215,10 +215,10 @@ impl Sink for HttpSink {
         self.begin_requests();
         while !self.controls.is_empty() {
             let control = self.control();
-            let place = control.reserve().await.map_err(|_| TransportError::Closed)?;
+            let permit = control.reserve().await.map_err(|_| TransportError::Closed)?;
             if let Some((step, weight)) = self.controls.pop_front() {
                 self.weight -= weight;
-                place.send(step);
+                permit.send(step);
             }
             self.check()?;
         }

@@ -48,7 +48,7 @@ pub(crate) struct Endpoint {
 /// A server of any type of service.
 pub(crate) trait Serve: Send + Sync {
     /// Starts the task of a session.
-    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, head: &Parts, tasks: &TaskTracker);
+    fn spawn(&self, session: Arc<HttpSession>, slot: TableSlot, head: &Parts, tasks: &TaskTracker);
 
     /// Serves a request without a session.
     fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies;
@@ -64,13 +64,13 @@ pub(crate) trait Serve: Send + Sync {
 }
 
 impl<S: Service> Serve for Server<S> {
-    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, _: &Parts, tasks: &TaskTracker) {
+    fn spawn(&self, session: Arc<HttpSession>, slot: TableSlot, _: &Parts, tasks: &TaskTracker) {
         // An async block would hold the session twice.
         tasks.spawn(self.serve_inline(SessionTransport(session)).map(move |outcome| {
             if let Err(error) = outcome {
                 tracing::debug!("a session ended early: {error}");
             }
-            drop(place);
+            drop(slot);
         }));
     }
 
@@ -94,8 +94,8 @@ pub(crate) struct Factory<F> {
 }
 
 impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve for Factory<F> {
-    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, head: &Parts, tasks: &TaskTracker) {
-        (self.make)(head, &self.sessions).spawn(session, place, head, tasks);
+    fn spawn(&self, session: Arc<HttpSession>, slot: TableSlot, head: &Parts, tasks: &TaskTracker) {
+        (self.make)(head, &self.sessions).spawn(session, slot, head, tasks);
     }
 
     fn answer(&self, request: Request, meta: &StatelessMeta, source: &SourceRequest) -> Replies {
@@ -109,13 +109,13 @@ impl<S: Service, F: Fn(&Parts, &ServerHandle) -> Server<S> + Send + Sync> Serve 
     }
 }
 
-/// The place of a session in the table. It is freed when the task of the session ends, also by a panic.
-pub(crate) struct TablePlace {
+/// The slot of a session in the table. It is freed when the task of the session ends, also by a panic.
+pub(crate) struct TableSlot {
     endpoint: Arc<Endpoint>,
     session: Arc<HttpSession>,
 }
 
-impl Drop for TablePlace {
+impl Drop for TableSlot {
     fn drop(&mut self) {
         self.endpoint.table.remove(self.session.key());
     }
@@ -229,8 +229,8 @@ impl Endpoint {
             }
             return Err(Box::new(unavailable("there are too many sessions")));
         }
-        let place = TablePlace { endpoint: Arc::clone(self), session: Arc::clone(&session) };
-        self.server.spawn(Arc::clone(&session), place, parts, &self.tasks);
+        let slot = TableSlot { endpoint: Arc::clone(self), session: Arc::clone(&session) };
+        self.server.spawn(Arc::clone(&session), slot, parts, &self.tasks);
         Ok(session)
     }
 

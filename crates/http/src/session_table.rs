@@ -121,7 +121,7 @@ mod tests {
         let table = SessionTable::new(2);
         let (busy, idle) = (session("busy", "ann"), session("idle", "ann"));
         assert!(table.insert(&busy) && table.insert(&idle));
-        let (place, _) = busy.listen().unwrap();
+        let (stream, _) = busy.listen().unwrap();
         tokio::time::advance(REPLACEABLE - Duration::from_secs(1)).await;
         assert!(!table.insert(&session("early", "ann")), "both may be needed");
         tokio::time::advance(Duration::from_secs(1)).await;
@@ -129,7 +129,7 @@ mod tests {
         assert!(table.find("idle").is_none() && idle.is_over());
         assert!(table.find("busy").is_some() && !busy.is_over());
         assert_eq!(table.len(), 2);
-        busy.detach(place);
+        busy.detach(stream);
         assert!(!table.insert(&session("other", "ann")), "one was used just now, the other is new");
     }
 
@@ -138,7 +138,7 @@ mod tests {
         let table = SessionTable::new(3);
         let hoard = ["a", "b", "c"].map(|key| session(key, "ann"));
         let listening = hoard.each_ref().map(|session| (table.insert(session), session.listen()));
-        assert!(listening.iter().all(|(is_in, place)| *is_in && place.is_some()));
+        assert!(listening.iter().all(|(is_in, stream)| *is_in && stream.is_some()));
         assert!(table.insert(&session("bob's", "bob")));
         assert_eq!(hoard.iter().filter(|session| session.is_over()).count(), 1);
         assert!(!table.insert(&session("d", "ann")));

@@ -32,7 +32,7 @@ pub(crate) struct Requests {
     calls: Calls,
     journal: Journal,
     hosts: HostViews,
-    places: Semaphore,
+    permits: Semaphore,
 }
 
 /// A status, and a body of JSON.
@@ -65,7 +65,7 @@ struct Prompt {
 
 impl Requests {
     pub(crate) fn new(calls: Calls, journal: Journal, hosts: HostViews) -> Self {
-        Self { calls, journal, hosts, places: Semaphore::new(MAX_REQUESTS) }
+        Self { calls, journal, hosts, permits: Semaphore::new(MAX_REQUESTS) }
     }
 
     /// The method of a path; `None` if the path is not one of these.
@@ -81,7 +81,7 @@ impl Requests {
 
     /// Answers a request whose path and method are right. Dropping the future cancels the request at the server.
     pub(crate) async fn answer(&self, request: Request<BoxBody>) -> Answer {
-        let Ok(_place) = self.places.try_acquire() else {
+        let Ok(_permit) = self.permits.try_acquire() else {
             return error(StatusCode::SERVICE_UNAVAILABLE, "there are too many requests; try again later");
         };
         match self.outcome(request).await {

@@ -40,7 +40,7 @@ const PING_INTERVAL: Duration = Duration::from_secs(30);
 pub(crate) struct Sockets {
     calls: Calls,
     journal: Journal,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// A connection that becomes one of WebSocket.
@@ -49,12 +49,12 @@ struct Connection {
     /// The server is busy, and the listener keeps the slot of the connection, while it lives.
     _admission: Option<Admission>,
     lease: Option<UpgradeLease>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Sockets {
     pub(crate) fn new(calls: Calls, journal: Journal) -> Self {
-        Self { calls, journal, places: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
+        Self { calls, journal, permits: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
     }
 
     /// Responds to the handshake, and serves the connection. The error is the reason why the handshake is refused.
@@ -62,7 +62,7 @@ impl Sockets {
         let response = handshake(&head)?;
         let full = (StatusCode::SERVICE_UNAVAILABLE, "there are too many connections; try again later");
         let connection = Connection {
-            _place: Arc::clone(&self.places).try_acquire_owned().map_err(|_| full)?,
+            _permit: Arc::clone(&self.permits).try_acquire_owned().map_err(|_| full)?,
             _admission: head.extensions.get().cloned(),
             lease: head.extensions.remove(),
             upgrade: head
@@ -78,7 +78,7 @@ impl Sockets {
 
 impl Connection {
     async fn serve(self, calls: Calls, events: Reader) {
-        let Self { upgrade, lease, _admission, _place } = self;
+        let Self { upgrade, lease, _admission, _permit } = self;
         let closed = async {
             match &lease {
                 Some(lease) => lease.closed().await,

@@ -97,9 +97,9 @@ impl Sink for MemorySink {
 
     async fn flush(&mut self) -> Result<(), TransportError> {
         while !self.waiting.is_empty() {
-            let place = self.channel.reserve().await.map_err(|_| TransportError::Closed)?;
+            let permit = self.channel.reserve().await.map_err(|_| TransportError::Closed)?;
             if let Some(passed) = self.waiting.pop_front() {
-                place.send(passed);
+                permit.send(passed);
             }
         }
         Ok(())

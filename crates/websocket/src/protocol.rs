@@ -36,7 +36,7 @@ impl<S: Service> WebSockets<S> {
     /// Serves this server.
     #[must_use]
     pub fn new(server: BinaryServer<S>) -> Self {
-        Self { server, options: WebSocketOptions::default(), conversations: places(MAX_CONVERSATIONS) }
+        Self { server, options: WebSocketOptions::default(), conversations: slots(MAX_CONVERSATIONS) }
     }
 
     /// Sets the most concurrent conversations. Default 10,000. One principal, or else one address, may have four times
@@ -44,7 +44,7 @@ impl<S: Service> WebSockets<S> {
     /// conversations.
     #[must_use]
     pub fn with_max_conversations(mut self, max: usize) -> Self {
-        self.conversations = places(max);
+        self.conversations = slots(max);
         self
     }
 
@@ -64,15 +64,15 @@ impl<S: Service> Protocol for WebSockets<S> {
     fn respond(&self, request: Request<BoxBody>) -> Responding {
         let (mut head, _) = request.into_parts();
         let opened = Connection::of(&mut head).and_then(|(connection, response)| {
-            let place = self.conversations.reserve(&connection.owner(), 1).map_err(|_| FULL)?;
-            Ok((connection, response, place))
+            let slot = self.conversations.reserve(&connection.owner(), 1).map_err(|_| FULL)?;
+            Ok((connection, response, slot))
         });
         let response = match opened {
-            Ok((connection, response, place)) => {
+            Ok((connection, response, slot)) => {
                 let served = connection.serve(self.server.clone(), self.options);
                 tokio::spawn(async move {
                     served.await;
-                    drop(place);
+                    drop(slot);
                 });
                 response.map(|()| Body::default())
             }
@@ -180,8 +180,8 @@ fn refuse(refused: &Refused) -> Response<Body> {
     response
 }
 
-/// Places for this many conversations. A budget keeps its last byte.
-fn places(max: usize) -> Budget {
+/// Slots for this many conversations. A budget keeps its last byte.
+fn slots(max: usize) -> Budget {
     Budget::new(max.saturating_add(1))
 }
 

@@ -47,26 +47,26 @@ pub(super) struct Lanes {
 #[derive(Debug)]
 struct Requests {
     waiting: FairQueue<Conversation, u64>,
-    places: HashMap<u64, (Owner, Ticket)>,
+    tickets: HashMap<u64, (Owner, Ticket)>,
     sent: usize,
 }
 
 impl Lanes {
     /// Lanes with room for this many requests each.
     pub(super) fn new(capacity: usize) -> Self {
-        let requests = || Requests { waiting: FairQueue::new(capacity), places: HashMap::new(), sent: 0 };
+        let requests = || Requests { waiting: FairQueue::new(capacity), tickets: HashMap::new(), sent: 0 };
         Self { calls: requests(), others: requests(), last: Lane::Others }
     }
 
     /// A request waits from now on. One in place of which it waits still has to be removed.
     pub(super) fn add(&mut self, id: u64, lane: Lane, caller: &CallerKey) -> Added {
-        let Requests { waiting, places, .. } = self.requests(lane);
+        let Requests { waiting, tickets, .. } = self.requests(lane);
         let (ticket, added) = match waiting.push(&caller.owner, caller.conversation, id) {
             Pushed::Waiting(ticket) => (ticket, Added::Waiting),
             Pushed::InPlaceOf(ticket, other, _) => (ticket, Added::InPlaceOf(other)),
             Pushed::Full(_) => return Added::Full,
         };
-        places.insert(id, (caller.owner.clone(), ticket));
+        tickets.insert(id, (caller.owner.clone(), ticket));
         added
     }
 
@@ -87,15 +87,15 @@ impl Lanes {
         self.last = lane;
         let requests = self.requests(lane);
         let id = requests.waiting.pop()?;
-        requests.places.remove(&id);
+        requests.tickets.remove(&id);
         requests.sent += 1;
         Some(id)
     }
 
     /// A request is over.
     pub(super) fn remove(&mut self, id: u64, lane: Lane) {
-        let Requests { waiting, places, sent } = self.requests(lane);
-        match places.remove(&id) {
+        let Requests { waiting, tickets, sent } = self.requests(lane);
+        match tickets.remove(&id) {
             // One that has given way is not in the queue.
             Some((owner, ticket)) => drop(waiting.remove(&owner, ticket)),
             None => *sent -= 1,

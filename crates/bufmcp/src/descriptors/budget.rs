@@ -1,7 +1,7 @@
 //! Work on schemas and arguments that may take long: on separate threads, within a time.
 //!
-//! A thread cannot be stopped, so work that does not end keeps its place: the places are limited, and later work waits for
-//! one within its own time. One server has few of them, and one of its schemas fewer.
+//! A thread cannot be stopped, so work that does not end keeps its permit: the permits are limited, and later work waits
+//! for one within its own time. One server has few of them, and one of its schemas fewer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,22 +19,22 @@ const PER_SERVER: usize = THREADS / 4;
 /// The time, if none is set.
 const TIME: Duration = Duration::from_secs(2);
 
-/// The time of each piece of work, and the places for it.
+/// The time of each piece of work, and the permits for it.
 #[derive(Debug, Clone)]
 pub(super) struct Budget {
     time: Duration,
-    /// The places of all servers.
-    places: Arc<Semaphore>,
-    /// The places of this server.
+    /// The permits of all servers.
+    permits: Arc<Semaphore>,
+    /// The permits of this server.
     own: Arc<Semaphore>,
-    /// The places of each of its schemas.
+    /// The permits of each of its schemas.
     per_schema: usize,
 }
 
 impl Default for Budget {
     fn default() -> Self {
-        let (places, own) = (Arc::new(Semaphore::new(THREADS)), Arc::new(Semaphore::new(THREADS)));
-        Self { time: TIME, places, own, per_schema: THREADS / 4 }
+        let (permits, own) = (Arc::new(Semaphore::new(THREADS)), Arc::new(Semaphore::new(THREADS)));
+        Self { time: TIME, permits, own, per_schema: THREADS / 4 }
     }
 }
 
@@ -43,15 +43,15 @@ impl Budget {
         self.time = time;
     }
 
-    /// The same time and places, of which one more server may use its part.
+    /// The same time and permits, of which one more server may use its part.
     pub(super) fn for_server(&self) -> Self {
         Self { own: Arc::new(Semaphore::new(PER_SERVER)), per_schema: 1, ..self.clone() }
     }
 
-    /// The same time, with places for the work on one schema: a schema whose rules do not end must leave places for the
-    /// others.
+    /// The same time, with permits for the work on one schema: a schema whose rules do not end must leave permits for
+    /// the others.
     pub(super) fn share(&self) -> Share {
-        Share { budget: self.clone(), places: Arc::new(Semaphore::new(self.per_schema)) }
+        Share { budget: self.clone(), permits: Arc::new(Semaphore::new(self.per_schema)) }
     }
 
     /// Does a piece of work.
@@ -64,9 +64,9 @@ impl Budget {
     ) -> Result<T, SchemaError> {
         let done = async {
             let own = Arc::clone(&self.own).acquire_owned().await;
-            let place = Arc::clone(&self.places).acquire_owned().await;
+            let permit = Arc::clone(&self.permits).acquire_owned().await;
             tokio::task::spawn_blocking(move || {
-                let _places = (own, place);
+                let _permits = (own, permit);
                 work()
             })
             .await
@@ -83,7 +83,7 @@ impl Budget {
 #[derive(Debug)]
 pub(super) struct Share {
     budget: Budget,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl Share {
@@ -95,11 +95,11 @@ impl Share {
         &self,
         work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
     ) -> Result<T, SchemaError> {
-        let places = Arc::clone(&self.places);
-        match tokio::time::timeout(self.budget.time, places.acquire_owned()).await {
-            Ok(place) => {
+        let permits = Arc::clone(&self.permits);
+        match tokio::time::timeout(self.budget.time, permits.acquire_owned()).await {
+            Ok(permit) => {
                 let work = move || {
-                    let _place = place;
+                    let _permit = permit;
                     work()
                 };
                 self.budget.run(work).await
@@ -133,7 +133,7 @@ mod tests {
             let stuck = hostile.run(move || Ok(ended.lock().is_ok_and(|ended| ended.recv().is_err()))).await;
             assert!(matches!(stuck, Err(SchemaError::Unresolved { cause: Unresolved::InvalidSchema, .. })));
         }
-        assert_eq!(budget.places.available_permits(), THREADS - 2);
+        assert_eq!(budget.permits.available_permits(), THREADS - 2);
         budget.set_time(TIME);
         assert_eq!(Share { budget, ..other }.run(|| Ok(5)).await.ok(), Some(5));
         drop(end);
@@ -156,7 +156,7 @@ mod tests {
             }
             assert!(hostile.run(|| Ok(())).await.is_err() || hostile.own.available_permits() > 0);
         }
-        assert_eq!(budget.places.available_permits(), THREADS - PER_SERVER);
+        assert_eq!(budget.permits.available_permits(), THREADS - PER_SERVER);
         budget.set_time(TIME);
         assert_eq!(budget.for_server().share().run(|| Ok(5)).await.ok(), Some(5));
         drop(end);

@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use super::*;
 use crate::caller::Caller;
-use crate::endpoint::{Serve, TablePlace};
+use crate::endpoint::{Serve, TableSlot};
 use crate::events::{EventSource, Events, StreamHandle};
 use crate::http_session::transport::SessionTransport;
 use crate::http_session::{HttpSession, SessionKind};
@@ -33,13 +33,13 @@ struct Still(Mutex<Vec<OpenConnection>>);
 struct OpenConnection {
     source: <SessionTransport as Transport>::Source,
     sink: <SessionTransport as Transport>::Sink,
-    _place: TablePlace,
+    _slot: TableSlot,
 }
 
 impl Serve for Arc<Still> {
-    fn spawn(&self, session: Arc<HttpSession>, place: TablePlace, _: &Parts, _: &TaskTracker) {
+    fn spawn(&self, session: Arc<HttpSession>, slot: TableSlot, _: &Parts, _: &TaskTracker) {
         let (source, sink) = SessionTransport(session).split();
-        self.0.lock().unwrap().push(OpenConnection { source, sink, _place: place });
+        self.0.lock().unwrap().push(OpenConnection { source, sink, _slot: slot });
     }
 
     fn answer(&self, _: protomcp_types::Request, _: &StatelessMeta, _: &SourceRequest) -> Replies {
@@ -71,13 +71,13 @@ fn notice() -> Incoming {
     Incoming::One(Message::notification("n", Params::Absent))
 }
 
-/// Begins a session of 2025-03-26, and fills its inbox up to `room` places.
-fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<HttpSession> {
+/// Begins a session of 2025-03-26, and fills its inbox up to `free_slots` free slots.
+fn begin(http: &StreamableHttp, still: &Still, free_slots: usize) -> Arc<HttpSession> {
     let parts = Request::new(()).into_parts().0;
     let session = http.0.begin(SessionKind::Stateful, &parts).unwrap();
     still.0.lock().unwrap()[0].sink.negotiated(ProtocolVersion::V2025_03_26);
     let mut cx = Context::from_waker(std::task::Waker::noop());
-    for _ in 0..64 - room {
+    for _ in 0..64 - free_slots {
         assert!(pin!(unconstrained(session.deliver(Ok(notice()), None))).poll(&mut cx).is_ready());
     }
     session
@@ -87,14 +87,14 @@ fn begin(http: &StreamableHttp, still: &Still, room: usize) -> Arc<HttpSession> 
 async fn a_request_that_never_reached_its_session_is_not_waited_for() {
     let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let other = ping.replace(":1,", ":2,");
-    for (room, body, undelivered) in [
+    for (free_slots, body, undelivered) in [
         (0, ping.to_owned(), vec![1, 2]),
         (0, format!("[{ping},{other}]"), vec![1, 2]),
         (1, format!("[{ping},{other}]"), vec![2]),
     ] {
         for is_over in [false, true] {
             let (http, still) = still();
-            let session = begin(&http, &still, room);
+            let session = begin(&http, &still, free_slots);
             let mut asking = Box::pin(http.handle(post(&[("mcp-session-id", session.key())], &body)));
             let mut cx = Context::from_waker(std::task::Waker::noop());
             assert!(asking.as_mut().poll(&mut cx).is_pending(), "{body}");
@@ -109,7 +109,7 @@ async fn a_request_that_never_reached_its_session_is_not_waited_for() {
                 assert!(open.is_ok(), "{id} of {body} is in use");
                 session.request_cancelled(&RequestId::from(id));
             }
-            if room > 0 {
+            if free_slots > 0 {
                 let open = session.open(&[&RequestId::from(1)], Vec::new());
                 assert!(open.is_err(), "what was handed over is waited for");
             }

@@ -13,9 +13,9 @@ use bytes::{BufMut, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The size of one read of small frames, in bytes.
-pub(super) const READ_ROOM: usize = 64 << 10;
+pub(super) const READ_SIZE: usize = 64 << 10;
 /// The largest single read of a large frame, in bytes.
-pub(super) const READ_ROOM_MAX: usize = 4 << 20;
+pub(super) const READ_SIZE_MAX: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(super) struct Input {
@@ -27,7 +27,7 @@ pub(super) struct Input {
 
 impl Input {
     pub(super) fn new() -> Self {
-        Self { bytes: BytesMut::with_capacity(READ_ROOM), large: false }
+        Self { bytes: BytesMut::with_capacity(READ_SIZE), large: false }
     }
 
     /// Reads once. `bytes_needed` is the number of bytes that the incomplete frame still needs.
@@ -37,21 +37,21 @@ impl Input {
         io: &mut IO,
         bytes_needed: usize,
     ) -> Poll<io::Result<usize>> {
-        let room = self.make_room(bytes_needed);
-        let mut space = (&mut self.bytes).limit(room);
+        let size = self.reserve(bytes_needed);
+        let mut space = (&mut self.bytes).limit(size);
         // A pending read may be dropped without losing bytes.
         pin!(io.read_buf(&mut space)).poll(cx)
     }
 
-    /// Makes room and returns the number of bytes to fill.
-    pub(super) fn make_room(&mut self, bytes_needed: usize) -> usize {
+    /// Makes space for one read, and returns its size in bytes.
+    pub(super) fn reserve(&mut self, bytes_needed: usize) -> usize {
         if self.large && self.bytes.is_empty() {
             // The large frame is complete. Its buffer must not be kept alive by the next one.
             *self = Self::new();
         }
-        self.large |= bytes_needed > READ_ROOM;
-        let most = if self.large { bytes_needed.min(READ_ROOM_MAX) } else { READ_ROOM };
-        if self.bytes.capacity() - self.bytes.len() < most.min(READ_ROOM / 2) {
+        self.large |= bytes_needed > READ_SIZE;
+        let most = if self.large { bytes_needed.min(READ_SIZE_MAX) } else { READ_SIZE };
+        if self.bytes.capacity() - self.bytes.len() < most.min(READ_SIZE / 2) {
             self.bytes.reserve(most);
         }
         most

@@ -19,8 +19,8 @@ pub struct CallInfo {
     /// The bytes of the request, unless its transport has reserved them.
     #[expect(dead_code, reason = "it gives its bytes back when the call has ended")]
     pub(crate) reservation: Option<Arc<Reservation>>,
-    /// Its place among the calls that are admitted, if a task goes on with the call.
-    pub(crate) place: OnceLock<Arc<dyn Any + Send + Sync>>,
+    /// Its slot among the calls that are admitted, if a task goes on with the call.
+    pub(crate) slot: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
 impl CallInfo {
@@ -38,7 +38,7 @@ impl CallInfo {
 
     /// A request of a session. Its client wants no progress, and its transport has reserved its bytes.
     pub(crate) fn new(key: RequestKey, client: Arc<ClientInfo>, known: Extensions) -> Self {
-        Self { key, client, token: None, stateless: None, known, reservation: None, place: OnceLock::new() }
+        Self { key, client, token: None, stateless: None, known, reservation: None, slot: OnceLock::new() }
     }
 
     /// A request that listens: it asks for no progress and no log messages, and brings no answers.

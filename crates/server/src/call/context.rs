@@ -269,10 +269,10 @@ impl Context {
         self.0.queue.close_stream(&self.0.info.key);
     }
 
-    /// Keeps a place for the call until all of it has ended, also as a task.
-    pub(crate) fn keep(&self, place: Arc<dyn Any + Send + Sync>) {
-        // A call that is made again, as by a layer, has the place of the first time.
-        let _first = self.0.info.place.set(place);
+    /// Keeps the slot of the call until all of it has ended, also as a task.
+    pub(crate) fn keep(&self, slot: Arc<dyn Any + Send + Sync>) {
+        // A call that is made again, as by a layer, has the slot of the first time.
+        let _first = self.0.info.slot.set(slot);
     }
 
     pub(crate) fn key(&self) -> &RequestKey {

@@ -190,13 +190,13 @@ impl MultiRoundTrip {
     pub(crate) fn park<T>(&self, enter: impl FnOnce(Instant) -> Option<T>) -> Option<(InputRequests, Instant, T)> {
         let mut inner = self.inner();
         let until = inner.trips.parks_until().filter(|_| inner.holds == 0)?;
-        let Some(place) = enter(until) else {
+        let Some(slot) = enter(until) else {
             for number in inner.trips.withdraw_all() {
                 inner.answer(number, Err(AskError::TooMany));
             }
             return None;
         };
-        Some((inner.trips.park(), until, place))
+        Some((inner.trips.park(), until, slot))
     }
 
     /// Fails the open questions: no client can return for them.

@@ -3,7 +3,7 @@
 //! A parked call belongs to no connection: the request that brings its number takes it, once. The number is unguessable
 //! and leaves only under a signature. A call that is not taken is cancelled when its time is up.
 //!
-//! Callers share the places. When all are taken, the oldest call of the holder of most gives way, so that a caller who
+//! Callers share the slots. When all are taken, the oldest call of the holder of most gives way, so that a caller who
 //! holds little can always ask; the holder of most cannot.
 
 use std::collections::HashMap;
@@ -22,11 +22,11 @@ pub(crate) struct ParkedCalls<T: Cancel> {
     node: NodeId,
     /// Notified of each call.
     directory: Arc<dyn ParkedDirectory>,
-    places: Mutex<Places<T>>,
+    table: Mutex<Table<T>>,
 }
 
 #[derive(Debug)]
-struct Places<T> {
+struct Table<T> {
     calls: HashMap<u128, Parked<T>>,
     /// Orders calls by the time at which they were parked.
     last: u64,
@@ -43,25 +43,25 @@ struct Parked<T> {
 
 impl<T: Cancel + Clone> ParkedCalls<T> {
     pub(crate) fn new(max: usize, node: NodeId, directory: Arc<dyn ParkedDirectory>) -> Self {
-        Self { max, node, directory, places: Mutex::new(Places { calls: HashMap::new(), last: 0 }) }
+        Self { max, node, directory, table: Mutex::new(Table { calls: HashMap::new(), last: 0 }) }
     }
 
-    /// Parks a call and returns its number; `None`: there is no place.
+    /// Parks a call and returns its number; `None`: no slot is free.
     pub(crate) fn park(&self, call: T, owner: Owner, now: Instant, until: Instant) -> Option<u128> {
         self.expire(now);
         let mut number = [0; 16];
         getrandom::fill(&mut number).ok()?;
         let number = u128::from_be_bytes(number);
-        let mut places = self.places();
-        let oldest = if places.calls.len() < self.max { None } else { Some(places.gives_way(&owner)?) };
-        let oldest = oldest.and_then(|number| places.calls.remove_entry(&number));
-        places.last += 1;
-        let order = places.last;
-        places.calls.insert(number, Parked { call, owner, order, until });
+        let mut table = self.table();
+        let oldest = if table.calls.len() < self.max { None } else { Some(table.gives_way(&owner)?) };
+        let oldest = oldest.and_then(|number| table.calls.remove_entry(&number));
+        table.last += 1;
+        let order = table.last;
+        table.calls.insert(number, Parked { call, owner, order, until });
         // In order with the end of the call, which needs the lock as well.
         let ttl = until.saturating_duration_since(now);
         self.directory.insert(&ParkedRecord { number, node: self.node.clone(), ttl });
-        drop(places);
+        drop(table);
         if let Some((oldest, Parked { call, .. })) = oldest {
             tracing::debug!(?call, "a parked call gives way to another caller's: cancelled");
             self.cancel(oldest, &call);
@@ -71,22 +71,22 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
 
     /// The call with this number, without taking it.
     pub(crate) fn peek(&self, number: u128, now: Instant) -> Option<T> {
-        self.places().calls.get(&number).filter(|parked| parked.until > now).map(|parked| parked.call.clone())
+        self.table().calls.get(&number).filter(|parked| parked.until > now).map(|parked| parked.call.clone())
     }
 
     /// The call with this number, which has no other taker then.
     pub(crate) fn take(&self, number: u128, now: Instant) -> Option<T> {
-        let mut places = self.places();
-        places.calls.get(&number).filter(|parked| parked.until > now)?;
-        let call = places.calls.remove(&number).map(|parked| parked.call);
-        drop(places);
+        let mut table = self.table();
+        table.calls.get(&number).filter(|parked| parked.until > now)?;
+        let call = table.calls.remove(&number).map(|parked| parked.call);
+        drop(table);
         self.directory.remove(number);
         call
     }
 
     /// Cancels the calls whose time is up.
     pub(crate) fn expire(&self, now: Instant) {
-        let late: Vec<_> = self.places().calls.extract_if(|_, parked| parked.until <= now).collect();
+        let late: Vec<_> = self.table().calls.extract_if(|_, parked| parked.until <= now).collect();
         for (number, Parked { call, .. }) in late {
             tracing::debug!(?call, "the client has not come back in time: cancelled");
             self.cancel(number, &call);
@@ -94,29 +94,29 @@ impl<T: Cancel + Clone> ParkedCalls<T> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.places().calls.is_empty()
+        self.table().calls.is_empty()
     }
 }
 
 impl<T: Cancel> ParkedCalls<T> {
     /// Cancels all calls.
     pub(crate) fn cancel_all(&self) {
-        let calls = std::mem::take(&mut self.places().calls);
+        let calls = std::mem::take(&mut self.table().calls);
         calls.iter().for_each(|(number, parked)| self.cancel(*number, &parked.call));
     }
 
-    /// Cancels a call that was taken out of its place.
+    /// Cancels a call that was taken out of the table.
     fn cancel(&self, number: u128, call: &T) {
         self.directory.remove(number);
         call.cancel();
     }
 
-    fn places(&self) -> MutexGuard<'_, Places<T>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table(&self) -> MutexGuard<'_, Table<T>> {
+        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> Places<T> {
+impl<T> Table<T> {
     /// The number of the call that gives way to one of this caller.
     fn gives_way(&self, caller: &Owner) -> Option<u128> {
         let most = holder_of_most(self.calls.values().map(|parked| (parked.owner.clone(), 1)), caller)?;

@@ -59,9 +59,9 @@ struct Shared {
     admission: Mutex<Admission>,
 }
 
-/// The place of a call that was admitted, until it is dropped.
+/// The slot of a call that was admitted, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct Slot {
     shared: Arc<Shared>,
     owner: Owner,
     tool: String,
@@ -99,16 +99,16 @@ impl<S: Service> Layer<S> for AdmissionLayer {
 
 impl<S: Service> Service for Admitting<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
-        let place = match &request {
+        let slot = match &request {
             ServerRequest::CallTool(call) if self.shared.is_limited => match self.shared.admit(call, &context) {
-                Ok(place) => Some(Arc::new(place)),
+                Ok(slot) => Some(Arc::new(slot)),
                 Err(refusal) => return self.shared.refuse(call, refusal),
             },
             _ => None,
         };
-        if let (ServerRequest::CallTool(CallTool { task: Some(_), .. }), Some(place)) = (&request, &place) {
+        if let (ServerRequest::CallTool(CallTool { task: Some(_), .. }), Some(slot)) = (&request, &slot) {
             // Its answer comes before its end.
-            context.keep(Arc::clone(place) as _);
+            context.keep(Arc::clone(slot) as _);
         }
         self.inner.call(request, context).await
     }
@@ -119,10 +119,10 @@ impl Shared {
         self.admission.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn admit(self: &Arc<Self>, call: &CallTool, context: &Context) -> Result<Place, Refusal> {
+    fn admit(self: &Arc<Self>, call: &CallTool, context: &Context) -> Result<Slot, Refusal> {
         let (owner, tool) = (context.caller().owner.clone(), call.name.to_string());
         self.admission().enter(&owner, &tool)?;
-        Ok(Place { shared: Arc::clone(self), owner, tool, since: now() })
+        Ok(Slot { shared: Arc::clone(self), owner, tool, since: now() })
     }
 
     fn refuse(&self, call: &CallTool, refusal: Refusal) -> Result<ServerResult, ErrorObject> {
@@ -135,7 +135,7 @@ impl Shared {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         let took = now().saturating_duration_since(self.since);
         self.shared.admission().leave(&self.owner, &self.tool, took);

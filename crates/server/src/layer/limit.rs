@@ -20,7 +20,7 @@ pub struct LimitLayer {
 #[derive(Debug)]
 pub struct Limit<S> {
     inner: S,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 impl LimitLayer {
@@ -35,13 +35,13 @@ impl<S: Service> Layer<S> for LimitLayer {
     type Service = Limit<S>;
 
     fn layer(&self, inner: S) -> Limit<S> {
-        Limit { inner, places: Arc::new(Semaphore::new(self.max)) }
+        Limit { inner, permits: Arc::new(Semaphore::new(self.max)) }
     }
 }
 
 impl<S: Service> Service for Limit<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
-        let _place = self.places.acquire().await.expect("the semaphore is never closed");
+        let _permit = self.permits.acquire().await.expect("the semaphore is never closed");
         self.inner.call(request, context).await
     }
 }

@@ -17,8 +17,8 @@ fn read(input: &mut Input, there: usize, bytes_needed: usize) -> usize {
 #[test]
 fn small_frames_are_read_together() {
     let mut input = Input::new();
-    assert_eq!(read(&mut input, 1 << 20, 4), READ_ROOM);
-    assert_eq!(input.bytes.len(), READ_ROOM);
+    assert_eq!(read(&mut input, 1 << 20, 4), READ_SIZE);
+    assert_eq!(input.bytes.len(), READ_SIZE);
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_read_ends_where_a_large_frame_ends() {
     let mut input = Input::new();
     assert_eq!(read(&mut input, 100, 4), 100);
     // A large frame up to its last bytes, in any number of reads.
-    let (large, last) = (READ_ROOM + 1, 3);
+    let (large, last) = (READ_SIZE + 1, 3);
     let mut bytes_needed = large + last;
     while bytes_needed > last {
         bytes_needed -= read(&mut input, 1 << 20, bytes_needed.min(large));
@@ -38,8 +38,8 @@ fn a_read_ends_where_a_large_frame_ends() {
 #[test]
 fn an_announced_size_makes_little_room_by_itself() {
     let mut input = Input::new();
-    assert_eq!(input.make_room(1 << 30), READ_ROOM_MAX);
-    assert!(input.bytes.capacity() <= 2 * READ_ROOM_MAX);
+    assert_eq!(input.reserve(1 << 30), READ_SIZE_MAX);
+    assert!(input.bytes.capacity() <= 2 * READ_SIZE_MAX);
 }
 
 #[test]
@@ -52,11 +52,11 @@ fn a_large_frame_takes_its_buffer_along() {
     }
     let taken = input.bytes.split().freeze();
     assert_eq!(taken.len(), frame);
-    assert_eq!(input.make_room(4), READ_ROOM);
-    assert_eq!(input.bytes.capacity(), READ_ROOM);
+    assert_eq!(input.reserve(4), READ_SIZE);
+    assert_eq!(input.bytes.capacity(), READ_SIZE);
     assert!(taken.is_unique(), "the input still keeps the frame's buffer alive");
     // The next small frames are read together again.
-    assert_eq!(read(&mut input, 1 << 20, 4), READ_ROOM);
+    assert_eq!(read(&mut input, 1 << 20, 4), READ_SIZE);
 }
 
 #[test]
@@ -66,27 +66,27 @@ fn growing_for_a_large_frame_moves_it_only_a_few_times() {
     let mut capacities = vec![input.bytes.capacity()];
     while bytes_needed > 0 {
         // The capacity of a socket.
-        let room = input.make_room(bytes_needed).min(200_000).min(input.bytes.capacity() - input.bytes.len());
-        assert!(room > 0);
-        input.bytes.put_bytes(0, room);
-        bytes_needed -= room;
+        let space = input.reserve(bytes_needed).min(200_000).min(input.bytes.capacity() - input.bytes.len());
+        assert!(space > 0);
+        input.bytes.put_bytes(0, space);
+        bytes_needed -= space;
         if capacities.last() != Some(&input.bytes.capacity()) {
             capacities.push(input.bytes.capacity());
         }
     }
     assert!(capacities.len() <= 8, "{capacities:?}");
-    assert!(input.bytes.capacity() <= 2 * (100 << 20) + READ_ROOM_MAX, "{capacities:?}");
+    assert!(input.bytes.capacity() <= 2 * (100 << 20) + READ_SIZE_MAX, "{capacities:?}");
 }
 
 #[test]
 fn room_is_kept_as_long_as_half_of_it_is_left() {
     let mut input = Input::new();
-    read(&mut input, READ_ROOM / 2, 4);
-    assert_eq!(input.make_room(4), READ_ROOM);
-    assert_eq!(input.bytes.capacity(), READ_ROOM, "half of it is left");
+    read(&mut input, READ_SIZE / 2, 4);
+    assert_eq!(input.reserve(4), READ_SIZE);
+    assert_eq!(input.bytes.capacity(), READ_SIZE, "half of it is left");
     read(&mut input, 1, 4);
-    input.make_room(4);
-    assert!(input.bytes.capacity() - input.bytes.len() >= READ_ROOM);
+    input.reserve(4);
+    assert!(input.bytes.capacity() - input.bytes.len() >= READ_SIZE);
 }
 
 #[test]
@@ -96,5 +96,5 @@ fn the_same_room_serves_again_once_its_frames_have_left() {
         read(&mut input, 40_000, 4);
         bytes::Buf::advance(&mut input.bytes, 40_000);
     }
-    assert!(input.bytes.capacity() <= READ_ROOM, "{}", input.bytes.capacity());
+    assert!(input.bytes.capacity() <= READ_SIZE, "{}", input.bytes.capacity());
 }
