@@ -46,7 +46,7 @@ fn text(size: usize) -> String {
     "abcdefgh".chars().cycle().take(size).collect()
 }
 
-/// As many frames as fit in 1 MiB: small frames are measured as they usually arrive, many in one read.
+/// The number of frames that fit in 1 MiB: small frames are measured as they usually arrive, many in one read.
 fn stream(size: usize) -> (Vec<u8>, usize) {
     let count = ((1 << 20) / (size + 32)).max(1);
     let mut bytes = Vec::new();

@@ -44,7 +44,7 @@ pub(crate) async fn shown<T>(what: &str, work: impl Future<Output = T>) -> T {
     }
 }
 
-/// As [`shown`], for work that blocks this thread.
+/// Like [`shown`], for work that blocks this thread.
 pub(crate) fn shown_blocking<T>(what: &str, work: impl FnOnce() -> T) -> T {
     if !io::stderr().is_terminal() {
         return work();

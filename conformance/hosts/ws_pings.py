@@ -13,7 +13,7 @@ import sys
 
 # RFC 6455, section 1.3.
 GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-# As many bytes as a ping may have: RFC 6455, section 5.5.
+# The most bytes that a ping may have: RFC 6455, section 5.5.
 PING = b"\x89\x7d" + bytes(125)
 
 

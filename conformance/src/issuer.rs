@@ -40,7 +40,7 @@ impl Issuer {
         Self::with(&["flow"])
     }
 
-    /// As [`Issuer::start`], but it speaks HTTPS, with a certificate signed by [`Issuer::authority`].
+    /// Like [`Issuer::start`], but it speaks HTTPS, with a certificate signed by [`Issuer::authority`].
     ///
     /// # Panics
     ///

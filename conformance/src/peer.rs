@@ -135,7 +135,7 @@ impl Peer {
         self.send(id, CallToolResponse { result_json, ..CallToolResponse::default() });
     }
 
-    /// Writes a raw header and its payload in one piece (protomcp wire §1.5).
+    /// Writes a raw header and its payload in one piece (docs/envelope.md, "Raw payloads").
     pub fn raw(&mut self, header: RawHeader, payload: &[u8]) {
         let mut bytes = frame(&Envelope::new("", header));
         bytes.extend_from_slice(payload);

@@ -98,7 +98,7 @@ pub fn run(url: &str, which: &[&str]) -> Outcome {
 ///
 /// # Panics
 ///
-/// As [`run`].
+/// Like [`run`].
 pub fn run_client(program: &Path, options: &[&str], which: &[&str]) -> Outcome {
     let program = program.to_str().expect("a path in UTF-8");
     let command = [&[program], options].concat().join(" ");

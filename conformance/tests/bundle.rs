@@ -110,7 +110,7 @@ fn a_bundle_runs_where_it_is_unpacked() {
     let setting = &manifest["user_config"]["api_key"];
     assert_eq!((&setting["sensitive"], &setting["description"]), (&json!(true), &json!("The key of the service")));
 
-    // As a host does: the directory and the user's settings are put into the command.
+    // A host does the same: the directory and the user's settings are put into the command.
     let start = &manifest["server"]["mcp_config"];
     let filled = |text: &Value| {
         let text = text.as_str().expect("it is text").replace("${__dirname}", &folder.display().to_string());

@@ -1,4 +1,4 @@
-//! A tool call from the host's arguments to the host's result (protomcp wire §4.3; MCP 2025-11-25, server/tools).
+//! A tool call from the host's arguments to the host's result (docs/envelope.md, "Calls"; MCP 2025-11-25, server/tools).
 
 use protomcp_conformance::{Scene, eventually, rust_session, session};
 use protomcp_envelope::{CallToolResponse, Msg, ProgressNotification, ToolError};

@@ -1,4 +1,4 @@
-//! The command line: what it accepts, what it refuses and with which words (protomcp wire §5.1, §5.2).
+//! The command line: what it accepts, what it refuses and with which words.
 
 mod terminal;
 

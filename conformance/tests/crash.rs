@@ -1,4 +1,4 @@
-//! A tool process that dies (protomcp wire §2.6).
+//! A tool process that dies.
 
 use std::fs;
 use std::time::{Duration, Instant};

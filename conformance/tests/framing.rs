@@ -1,4 +1,5 @@
-//! Frames between the bridge and a tool process, whole, in pieces, too large and wrong (protomcp wire §1.1, 1.4, 1.5).
+//! Frames between the bridge and a tool process, whole, in pieces, too large and wrong (docs/envelope.md, "Frames" and
+//! "Large results").
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! From the start of the tool process to the first tool list (protomcp wire §1.7, §1.8, §2.4).
+//! From the start of the tool process to the first tool list (docs/envelope.md, "Handshake").
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! `pmcp` over HTTP: `--transport`, `--auth` and rejected requests (protomcp wire §4.11, §5.2, §5.5).
+//! `pmcp` over HTTP: `--transport`, `--auth` and rejected requests.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Middleware that a tool process registers is run around its calls (protomcp wire §4.7).
+//! Middleware that a tool process registers is run around its calls (docs/envelope.md, "Middleware").
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Requests of a tool process on the published SDK to the client (protomcp wire §4.8; MCP 2025-11-25, client/sampling).
+//! Requests of a tool process on the published SDK to the client (docs/envelope.md, "Questions"; MCP 2025-11-25,
+//! client/sampling).
 
 use std::time::{Duration, Instant};
 

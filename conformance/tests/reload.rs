@@ -1,4 +1,4 @@
-//! Saving the tool file while the session runs (protomcp wire §2.7).
+//! Saving the tool file while the session runs (docs/envelope.md, "Reload").
 
 mod files;
 mod handover;

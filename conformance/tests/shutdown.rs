@@ -1,4 +1,4 @@
-//! The end of a session, which leaves nothing behind (protomcp wire §2.5).
+//! The end of a session, which leaves nothing behind (docs/envelope.md, "The end").
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

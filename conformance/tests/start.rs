@@ -1,4 +1,4 @@
-//! The start of the tool process, and the handling of its failures (protomcp wire §2.1 to §2.5).
+//! The start of the tool process, and the handling of its failures (docs/envelope.md, "Start of a process").
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

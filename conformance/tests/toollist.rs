@@ -1,4 +1,4 @@
-//! A tool list that changes while the session runs (protomcp wire §3).
+//! A tool list that changes while the session runs (docs/envelope.md, "Tool list").
 
 use protomcp_conformance::{Peer, Scene, rust_session, session, tier, tool};
 use protomcp_envelope::{

@@ -28,7 +28,7 @@ fn described(name: &str, description: &str) -> ToolDefinition {
     ToolDefinition { description: description.to_owned(), ..tool(name) }
 }
 
-/// One tool for each rule (protomcp wire 5.3).
+/// One tool for each rule (docs/validate.md).
 fn faulty() -> Vec<ToolDefinition> {
     let broken = ToolDefinition { input_schema_json: "{\"type\":".into(), ..described("broken", "A schema.") };
     vec![

@@ -15,7 +15,7 @@ pub(crate) fn check(input: &[u8]) {
     let numbering = if first & 0x80 == 0 { Numbering::Standard } else { Numbering::Reference };
     let size = usize::from(first & 0x7f) + 1;
     let whole = decode(stream, stream.len().max(1), numbering);
-    // As text, because numbers in the data of an error may be NaN.
+    // Compared as text, because numbers in the data of an error may be NaN.
     assert_eq!(format!("{:?}", decode(stream, size, numbering)), format!("{whole:?}"));
     for message in whole.0.iter().flatten() {
         let mut bytes = Vec::new();

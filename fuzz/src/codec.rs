@@ -14,7 +14,7 @@ pub fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Result<Fram
     let (mut decoder, mut src) = (Decoder::new(limits()), BytesMut::new());
     let mut frames = Vec::new();
     for piece in pieces {
-        // As a driver does: room for what is missing, then what there is.
+        // A driver does the same: space for what is missing, then what there is.
         let want = decoder.want();
         assert!((1..=64 << 10).contains(&want));
         src.reserve(want.max(piece.len()));

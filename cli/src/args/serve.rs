@@ -21,7 +21,7 @@ pub(super) enum Transport {
     Http,
     /// Like `Http`, and over the transport of MCP 2024-11-05 as well.
     Sse,
-    /// As `Http`, and of its protocols gRPC alone.
+    /// Like `Http`, with gRPC alone.
     Grpc,
     /// The port of `Http` with WebSocket alone.
     WebSocket,

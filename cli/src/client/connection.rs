@@ -72,7 +72,7 @@ impl Connection {
         Self::open_in(Mode::Auto, target, flags, Answers::default()).await
     }
 
-    /// As [`Connection::open`], for calls. Some servers that have both eras can ask in sessions only, so a user who can be
+    /// Like [`Connection::open`], for calls. Some servers that have both eras can ask in sessions only, so a user who can be
     /// asked has one, and one who has given `answers`.
     pub(super) async fn open_to_call(target: Target, flags: &ServerFlags, answers: &[Answer]) -> Result<Self, Failure> {
         let answers = Answers::new(answers.to_vec());

@@ -163,7 +163,7 @@ async fn stuck(mallory: &User) -> Option<(tokio::net::TcpStream, String)> {
     let post = |body: &serde_json::Value| mallory.request("POST", &target, &[], &body.to_string());
     let mut pipe = mallory.connect().await.ok()?.drain();
     pipe.write_all(&[post(&hello), post(&large)].concat()).await.ok()?;
-    // As many as the session accepts, until one waits.
+    // The number that the session accepts, until one waits.
     for _ in 0..20 {
         tokio::time::sleep(Duration::from_millis(100)).await;
         pipe.write_all(&post(&list).repeat(100)).await.ok()?;

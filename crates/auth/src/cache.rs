@@ -101,7 +101,7 @@ mod tests {
     fn the_cache_is_bounded_and_keeps_used_entries() {
         let now = Instant::now();
         let until = now + Duration::from_secs(10);
-        // As many tokens, or as many bytes of them.
+        // The most tokens, or the most bytes of them.
         for (bytes, half) in [(0, HALF), (1024 * 1024, 8)] {
             let (cache, used) = (Cache::default(), Fingerprint::of("used"));
             cache.keep(used, 0, bytes, until);

@@ -55,7 +55,7 @@ impl Identity {
             Some(Value::Array(list)) => Scopes::lenient(list.iter().filter_map(Value::as_str)),
             _ => Scopes::default(),
         };
-        // As JSON, so that the parts are unambiguous.
+        // JSON, so that the parts are unambiguous.
         let principal = Value::from(vec![issuer, subject.as_deref(), client.as_deref()]).to_string().into();
         let issuer = issuer.map(Box::from);
         let valid_until = expires.map(|expires| expires.checked_add(leeway).unwrap_or(expires));

@@ -77,7 +77,7 @@ impl Url {
     /// Reads the URL of a resource, which may also be a server of proto-mcp over TCP: `protos`, or `proto` on this machine.
     ///
     /// # Errors
-    /// As for [`parse`](Self::parse).
+    /// See [`parse`](Self::parse).
     pub fn parse_resource(text: &str) -> Result<Self, UrlError> {
         let alike = match text.split_once("://") {
             Some(("protos", rest)) => format!("https://{rest}"),

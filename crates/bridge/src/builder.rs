@@ -116,7 +116,7 @@ impl Builder {
         self
     }
 
-    /// As [`watch`](Self::watch), and notifies the subscribers of the pages of apps when another HTML, CSS, SVG or script
+    /// Like [`watch`](Self::watch), and notifies the subscribers of the pages of apps when another HTML, CSS, SVG or script
     /// file in these directories changes. Such a change reloads nothing.
     #[must_use]
     pub fn watch_with_pages(mut self, watch: Watch) -> Self {

@@ -1,4 +1,4 @@
-//! The program that runs a tool file, by the extension of the file (wire contract §2.2).
+//! The program that runs a tool file, by the extension of the file.
 
 use std::env;
 use std::ffi::OsString;

@@ -64,7 +64,7 @@ impl Fault {
     }
 }
 
-/// As it would be read from an error message; the deepest parts of `data` are left out.
+/// The fault that a reader of its error message gets; the deepest parts of `data` are left out.
 impl From<ErrorResponse> for Fault {
     fn from(response: ErrorResponse) -> Self {
         let fields = response.data.unwrap_or_default().fields;

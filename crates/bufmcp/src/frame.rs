@@ -114,10 +114,10 @@ pub fn encode(message: &McpMessage, limits: &FrameLimits, dst: &mut Vec<u8>) -> 
     encode_with(message, Numbering::Standard, limits, dst)
 }
 
-/// As [`encode`], with requests for lists in these field numbers.
+/// Like [`encode`], with requests for lists in these field numbers.
 ///
 /// # Errors
-/// As [`encode`].
+/// See [`encode`].
 pub fn encode_with(
     message: &McpMessage,
     numbering: Numbering,

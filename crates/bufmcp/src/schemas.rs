@@ -77,7 +77,7 @@ pub trait ToolMessages: Send + Sync + 'static {
     /// The arguments of a call as a message.
     ///
     /// # Errors
-    /// As [`ToolMessages::arguments_to_json`].
+    /// See [`ToolMessages::arguments_to_json`].
     fn arguments_to_any<'a>(&'a self, arguments: &'a RawJson) -> BoxFuture<'a, Result<Any, SchemaError>>;
 
     /// A structured result as a message: the output message, or else a well-known type.

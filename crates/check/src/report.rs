@@ -1,7 +1,7 @@
 //! The report of `pmcp validate`: its own rules, the rules of hosts, and the tokens of each tool.
 //!
-//! The lines and members of the rules that it has always had stay as they were (protomcp wire 5.3); findings of hosts and
-//! tokens follow them.
+//! The lines and members of the rules of version 0.3.1 stay as they were, because scripts read them; findings of hosts
+//! and tokens follow them.
 
 use std::collections::HashSet;
 

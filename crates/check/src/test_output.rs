@@ -1,4 +1,4 @@
-//! The output of `pmcp test list` and `pmcp test call`, in the shapes that they have always had (protomcp wire 5.4).
+//! The output of `pmcp test list` and `pmcp test call`, in the shapes that version 0.3.1 has: scripts read it.
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The rules for definitions that `pmcp validate` has always had (protomcp wire 5.3), with their words.
+//! The rules for definitions that `pmcp validate` of version 0.3.1 has, with their words.
 
 use std::collections::{HashMap, HashSet};
 

@@ -161,7 +161,7 @@ impl Client {
         self.change(|settings| settings.handlers.elicit = Some(Handler::new(handler)))
     }
 
-    /// As [`Client::on_elicit`], also for web pages ([`ElicitWay::Url`](protomcp_types::ElicitWay::Url)). The handler
+    /// Like [`Client::on_elicit`], also for web pages ([`ElicitWay::Url`](protomcp_types::ElicitWay::Url)). The handler
     /// shows the user the full URL, and opens it only with consent.
     #[must_use]
     pub fn on_elicit_with_urls<F>(self, handler: impl Fn(Elicit, ServerContext) -> F + Send + Sync + 'static) -> Self
@@ -180,7 +180,7 @@ impl Client {
         self.change(|settings| settings.handlers.sample = Some(Handler::new(handler)))
     }
 
-    /// As [`Client::on_sample`], also with tools.
+    /// Like [`Client::on_sample`], also with tools.
     #[must_use]
     pub fn on_sample_with_tools<F>(
         self,

@@ -149,10 +149,10 @@ impl Client {
         self.spawn_transport(CommandTransport::new(command)).await
     }
 
-    /// As [`Client::spawn`], with settings for the process.
+    /// Like [`Client::spawn`], with settings for the process.
     ///
     /// # Errors
-    /// As [`Client::spawn`].
+    /// See [`Client::spawn`].
     ///
     /// # Panics
     /// Outside a tokio runtime.

@@ -33,7 +33,7 @@ impl ClientSession {
     /// their `x-mcp-header` annotations are invalid are left out, with a warning in the log.
     ///
     /// # Errors
-    /// As any request.
+    /// Like any request.
     pub async fn list_tools(&self, cursor: Option<String>) -> Result<Page<Tool>, RequestError> {
         self.tool_page(cursor, false).await
     }
@@ -41,7 +41,7 @@ impl ClientSession {
     /// One page of the resources, the first one without a cursor.
     ///
     /// # Errors
-    /// As any request.
+    /// Like any request.
     pub async fn list_resources(&self, cursor: Option<String>) -> Result<Page<Resource>, RequestError> {
         let result = self.request::<ListResources>(&ListResources { cursor, meta: None }).await?;
         page(&result.resources, result.next_cursor)
@@ -50,7 +50,7 @@ impl ClientSession {
     /// One page of the resource templates, the first one without a cursor.
     ///
     /// # Errors
-    /// As any request.
+    /// Like any request.
     pub async fn list_resource_templates(
         &self,
         cursor: Option<String>,
@@ -62,7 +62,7 @@ impl ClientSession {
     /// One page of the prompts, the first one without a cursor.
     ///
     /// # Errors
-    /// As any request.
+    /// Like any request.
     pub async fn list_prompts(&self, cursor: Option<String>) -> Result<Page<Prompt>, RequestError> {
         let result = self.request::<ListPrompts>(&ListPrompts { cursor, meta: None }).await?;
         page(&result.prompts, result.next_cursor)
@@ -107,7 +107,7 @@ impl ClientSession {
     /// All tools, of all pages.
     ///
     /// # Errors
-    /// As any request, and if a cursor comes twice.
+    /// Like any request, and if a cursor comes twice.
     pub async fn list_all_tools(&self) -> Result<Vec<Tool>, RequestError> {
         self.tools().try_collect().await
     }

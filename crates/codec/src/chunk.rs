@@ -9,9 +9,9 @@ use protomcp_envelope::{Msg, StreamChunk, StreamHeader};
 
 use crate::frame::Field;
 
-/// The messages that carry `text` as the given field of a call's result (protomcp wire §1.4): a header, then chunks of
-/// `chunk_size` bytes, the last one marked as final and possibly shorter. Each goes into an envelope with the request
-/// id of the call.
+/// The messages that carry `text` as the given field of a call's result (docs/envelope.md, "Chunks"): a header, then
+/// chunks of `chunk_size` bytes, the last one marked as final and possibly shorter. Each goes into an envelope with the
+/// request id of the call.
 ///
 /// Nothing is copied. A `chunk_size` of 0 counts as 1.
 pub fn chunks(field: Field, text: Bytes, chunk_size: u32) -> impl Iterator<Item = Msg> {

@@ -1,8 +1,8 @@
 //! Compression of raw payloads.
 //!
-//! Compression is per payload and named in its header: none, or `zstd` (protomcp wire §1.5). A few bytes of zstd can
-//! inflate to gigabytes, and the header's `uncompressed_size` is only a claim of the sender. So inflation never writes
-//! more than the smaller of the claim and the limit, and a false claim fails the payload.
+//! Compression is per payload and named in its header: none, or `zstd` (docs/envelope.md, "Raw payloads"). A few bytes
+//! of zstd can inflate to gigabytes, and the header's `uncompressed_size` is only a claim of the sender. So inflation
+//! never writes more than the smaller of the claim and the limit, and a false claim fails the payload.
 
 use bytes::Bytes;
 

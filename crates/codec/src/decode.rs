@@ -156,7 +156,7 @@ impl Decoder {
 
     fn begin_payload(&mut self, mut header: RawHeader, request_id: String) -> Result<(), DecodeError> {
         if header.request_id.is_empty() {
-            // Wire §1.5 requires the id in the header and an empty one in the envelope. The reverse is unambiguous too.
+            // The id belongs into the header, and the envelope has an empty one. The reverse is unambiguous too.
             header.request_id = request_id;
         }
         if header.size > self.limits.max_payload || isize::try_from(header.size).is_err() {

@@ -18,7 +18,7 @@ pub enum Frame {
     TooLarge(TooLarge),
 }
 
-/// A raw payload as sent, possibly compressed (protomcp wire §1.5).
+/// A raw payload as sent, possibly compressed (docs/envelope.md, "Raw payloads").
 #[derive(Debug, Clone, PartialEq)]
 pub struct Raw {
     /// The call and field of the payload, and its compression.

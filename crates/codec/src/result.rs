@@ -12,7 +12,7 @@ use crate::{
 /// The conditions under which a result leaves its envelope as a raw payload.
 ///
 /// The bridge sets the environment variables `PROTOMCP_CHUNK_THRESHOLD` and `PROTOMCP_COMPRESS_THRESHOLD` for tool
-/// processes (protomcp wire §1.5). Both default to 64 KiB and mean "strictly more than".
+/// processes (docs/envelope.md, "Start of a process"). Both default to 64 KiB and mean "strictly more than".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sideband {
     /// A `result_json` of more bytes than this is sent raw.

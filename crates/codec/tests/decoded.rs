@@ -169,7 +169,7 @@ fn the_memory_of_every_list_is_bounded() {
     for limits in [Limits::default(), Limits { max_entries: 100, ..Limits::default() }] {
         for (member, number, entry, weight) in lists() {
             for (entry, weight) in [(&entry[..], weight), (b"", 1)] {
-                // As many as fit, one more, and as many as make 2 MiB.
+                // The number that fits, one more, and the number that makes 2 MiB.
                 let most = limits.max_entries / weight;
                 for count in [most, most + 1, 2 * MIB / (2 + entry.len())] {
                     let refused = check(&list(member, number, entry, count), &limits);

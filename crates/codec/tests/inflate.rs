@@ -13,14 +13,14 @@ fn inflate(compression: &str, payload: impl Into<Bytes>, uncompressed_size: u64)
     Raw { header, payload: payload.into() }.inflate(&limits)
 }
 
-/// As the published Rust SDK writes it: streamed, so that the zstd frame does not say how large it is.
+/// The form of the published Rust SDK: streamed, so that the zstd frame does not say how large it is.
 fn streamed(text: &[u8]) -> Vec<u8> {
     let frame = zstd::stream::encode_all(text, 3).unwrap();
     assert!(text.is_empty() || matches!(zstd::zstd_safe::get_frame_content_size(&frame), Ok(None)));
     frame
 }
 
-/// As the published Python SDK writes it.
+/// The form of the published Python SDK.
 fn sized(text: &[u8]) -> Vec<u8> {
     let frame = zstd::bulk::compress(text, 3).unwrap();
     assert!(matches!(zstd::zstd_safe::get_frame_content_size(&frame), Ok(Some(size)) if size == text.len() as u64));

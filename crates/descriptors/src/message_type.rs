@@ -29,11 +29,11 @@ pub struct Message(DynamicMessage);
 /// The form of 64-bit integers in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WideIntegers {
-    /// As numbers with all digits, which is the form that MCP hosts expect. A reader that keeps numbers as floating
+    /// Numbers with all digits, which is the form that MCP hosts expect. A reader that keeps numbers as floating
     /// point loses digits beyond 2^53.
     #[default]
     Numbers,
-    /// As text, the canonical form of protobuf.
+    /// Text, the canonical form of protobuf.
     Text,
 }
 

@@ -28,7 +28,7 @@ pub enum CallAnswer {
     Task(CreateTaskResponse),
 }
 
-/// An answer of any kind, where the protocol accepts any acknowledgement (protomcp wire §1.6).
+/// An answer of any kind, where the protocol accepts any acknowledgement (docs/envelope.md, "Requests and answers").
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnyAnswer(pub Msg);
 

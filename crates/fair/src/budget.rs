@@ -113,7 +113,7 @@ impl Reservation {
     /// Takes more bytes for the same holder.
     ///
     /// # Errors
-    /// As [`Budget::reserve`]; then the reservation stays as it was.
+    /// See [`Budget::reserve`]; then the reservation stays as it was.
     pub fn grow(&mut self, bytes: usize) -> Result<(), OverBudget> {
         self.budget.take(&self.owner, bytes)?;
         self.bytes += bytes;
@@ -136,7 +136,7 @@ impl Reservation {
     /// Grows or shrinks to this many bytes.
     ///
     /// # Errors
-    /// As [`Budget::reserve`]; then the reservation stays as it was.
+    /// See [`Budget::reserve`]; then the reservation stays as it was.
     pub fn resize(&mut self, bytes: usize) -> Result<(), OverBudget> {
         match bytes.checked_sub(self.bytes) {
             Some(more) => self.grow(more),
@@ -168,7 +168,7 @@ mod tests {
         Owner::Principal(name.into())
     }
 
-    /// As many reservations of one byte as a holder gets.
+    /// The reservations of one byte that a holder gets.
     fn fill(budget: &Budget, owner: &Owner) -> Vec<Reservation> {
         std::iter::from_fn(|| budget.reserve(owner, 1).ok()).collect()
     }

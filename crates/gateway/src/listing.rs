@@ -119,7 +119,7 @@ pub(crate) async fn listed(upstream: &Arc<UpstreamSession>, kind: ListKind) -> R
     listed_within(upstream, kind, if is_owed { all.min(OWED_TIMEOUT) } else { all }).await
 }
 
-/// As [`listed`], in this time in all, from the connection to the last page. If the session is lost, the next one is
+/// Like [`listed`], in this time in all, from the connection to the last page. If the session is lost, the next one is
 /// asked.
 pub(crate) async fn listed_within(
     upstream: &Arc<UpstreamSession>,

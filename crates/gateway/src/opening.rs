@@ -41,7 +41,7 @@ pub(crate) async fn open(upstream: &Upstream, client: &Client, era: Era) -> Resu
     }
 }
 
-/// As [`open`], with the next version of a server whose `present` one has this era. As that is known, it is started once,
+/// Like [`open`], with the next version of a server whose `present` one has this era. As that is known, it is started once,
 /// whatever happens: a version that ends at its start would end a second time.
 pub(crate) async fn open_next(
     upstream: &Upstream,

@@ -118,7 +118,7 @@ impl Pool {
     /// call, so a call of a client without a session gets its own session, if its client can be asked.
     ///
     /// # Errors
-    /// As [`Pool::session_of`], and if too many calls have their own session, or too many of this caller's.
+    /// See [`Pool::session_of`]; also if too many calls have their own session, or too many of this caller's.
     pub(crate) async fn lease(self: &Arc<Self>, context: &Context) -> Result<Lease, Failure> {
         let session = self.session_of(context)?;
         let shared = Lease { session, owned_by: None, is_answered: false };

@@ -365,7 +365,7 @@ impl UpstreamSession {
         until.map(|until| until.saturating_duration_since(now())).unwrap_or_default().max(FIRST_PAUSE)
     }
 
-    /// As [`Reach::learn`], for an answer in this session.
+    /// Like [`Reach::learn`], for an answer in this session.
     pub(crate) fn learn<T>(&self, outcome: &Result<T, RequestError>) -> bool {
         if let Ok(_) | Err(RequestError::Refused(_)) = outcome {
             self.set_silent(false);

@@ -234,7 +234,7 @@ fn read(path: &Path) -> Result<Option<String>, FileError> {
 /// The file that links lead to, which need not exist.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    // As many as Linux follows; a circle of links is an error of reading.
+    // The number that Linux follows; a circle of links is an error of reading.
     for _ in 0..40 {
         let Ok(target) = fs::read_link(&path) else { break };
         path = path.parent().map_or(target.clone(), |parent| parent.join(&target));

@@ -1,8 +1,8 @@
 //! Reassembles answers that arrive in pieces.
 //!
-//! A tool process may send one large field of a result as a `StreamHeader` followed by `StreamChunk`s (wire contract
-//! §1.4), or as a raw payload that announces a `call_result` with the remaining fields. [`Assembler`] holds incomplete
-//! answers, never waits, and never allocates for an announced size: it grows with the bytes received.
+//! A tool process may send one large field of a result as a `StreamHeader` followed by `StreamChunk`s, or as a raw
+//! payload that announces a `call_result` with the remaining fields (docs/envelope.md, "Large results"). [`Assembler`]
+//! holds incomplete answers, never waits, and never allocates for an announced size: it grows with the bytes received.
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ pub(crate) enum Chunk {
     Complete(Raw),
     /// The chunk exceeds a bound, which ends the call.
     Failed(CallError),
-    /// No header preceded the chunk; it is dropped (wire contract §1.4).
+    /// No header preceded the chunk; it is dropped (docs/envelope.md, "Chunks").
     Headless,
 }
 

@@ -54,8 +54,8 @@ pub struct Config {
     /// The time in which the tool process must answer the first request for its list, and again the time in which it
     /// must finish registering after that.
     pub handshake_timeout: Duration,
-    /// The silence after the tool list that means "finished registering", for SDKs that send no signal: 500 ms by the
-    /// wire contract, restarted by each middleware registration.
+    /// The silence after the tool list that means "finished registering", for SDKs that send no signal: 500 ms by
+    /// docs/envelope.md, "Handshake". Each middleware registration restarts it.
     pub handshake_quiet: Duration,
     /// The time in which a process must answer a reload request; without an answer it cannot reload in place.
     pub reload_timeout: Duration,

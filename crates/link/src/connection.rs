@@ -360,7 +360,7 @@ impl Connection {
     /// Only tool calls can be cancelled; an SDK that answers in order cannot act on other cancellations.
     fn write_cancel(&mut self, call: CallId, pending: &Pending) {
         if self.side == Side::Bridge && pending.request.name == CallToolRequest::NAME {
-            // The envelope's own id stays empty; the message names the target (wire contract §1.6).
+            // The envelope's own id stays empty; the message names the target (docs/envelope.md, "Cancellation").
             self.notify(CancelRequest { request_id: call.to_string() }.into());
         }
     }

@@ -18,7 +18,7 @@ use crate::socket::Socket;
 
 /// The longest socket path, in bytes (Linux allows 107, macOS and others 103).
 const PATH_MAX: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
-/// The kernel buffer in each direction, against mutual write stalls on large results (wire contract §1.1).
+/// The kernel buffer in each direction, so that both ends can write large messages without waiting for each other.
 const SOCKET_BUFFER: usize = 1 << 20;
 
 /// The reason for which no socket could be created.

@@ -1,7 +1,7 @@
 //! The role of a message for the side that reads it.
 //!
 //! Ids of the two directions are separate name spaces, so the kind of a message decides whether it answers us or is a
-//! request of the peer; its id is never looked up for that (wire contract §1.6).
+//! request of the peer; its id is never looked up for that.
 
 use protomcp_envelope::Msg;
 

@@ -14,11 +14,11 @@ use protomcp_envelope::Envelope;
 /// The time at which a message may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// Before the queued frames (wire contract, rules R2 and R5).
+    /// Before the queued frames: published SDKs take the next frame for the answer.
     Next,
     /// In order.
     Now,
-    /// Once the handshake or the two-reader workaround has ended (wire contract, rules R1 and R6).
+    /// Once the handshake or the two-reader workaround has ended (docs/envelope.md, "Handshake").
     AfterHandshake,
 }
 

@@ -4,8 +4,8 @@
 //! changes the tool list reads "the next frame" itself. An ordinary frame takes two reads, length and body, and the two
 //! threads steal from each other: with the answer sent immediately, 40 of 50 runs hung or lost the framing for good. A
 //! frame of length zero takes one read and is harmless to either reader: with one every 10 ms until the call answered,
-//! 50 of 50 runs returned, at a median of 31 ms, and the process stayed healthy (wire contract, rule R6). The handler
-//! then sees an empty list; the change itself has been applied.
+//! 50 of 50 runs returned, at a median of 31 ms, and the process stayed healthy. The handler then sees an empty list;
+//! the change itself has been applied (docs/envelope.md, "Published SDKs").
 //!
 //! Nothing else is written during the workaround. After two seconds the handler has had its frame two hundred times
 //! over and is only slow, so the workaround ends.

@@ -66,7 +66,7 @@ where
     }
 }
 
-/// As [`Serve`], for connections whose bytes the service reads itself. After the shutdown signal the service has to end
+/// Like [`Serve`], for connections whose bytes the service reads itself. After the shutdown signal the service has to end
 /// its connections; those that are left at the drain timeout are closed.
 #[must_use = "a server does nothing unless it is awaited"]
 pub struct ServeStreams<S, F = Pending<()>>(Serve<S, F>);

@@ -115,7 +115,7 @@ async fn requests_wait_while_their_answers_do() {
     tokio::spawn(listener.serve(service.clone()).into_future());
     let head = b"HEAD / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1\r\n\r\nx";
     flood(address, b"", |_| head.repeat(1000)).await;
-    // As many as fill the buffers of the two sockets, which have some KiB each.
+    // The number that fills the buffers of the two sockets, which have some KiB each.
     let served = service.0.load(Ordering::Relaxed);
     assert!((1..2000).contains(&served), "{served} requests");
 }

@@ -18,9 +18,9 @@ pub(crate) const MAX_TEXT: usize = 2048;
 /// The description of a protected resource (RFC 9728, section 2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ResourceMetadata {
-    /// As published: it is sent back exactly so.
+    /// The text that was published: it is sent back without a change.
     pub(crate) resource: String,
-    /// As published: issuers are compared as texts, see [`is_same_issuer`].
+    /// The text that was published: issuers are compared as texts, see [`is_same_issuer`].
     pub(crate) issuers: Vec<String>,
     pub(crate) scopes: Option<Scopes>,
     /// True if only tokens that are bound to a key are accepted.
@@ -31,7 +31,7 @@ pub(crate) struct ResourceMetadata {
 /// The description of an authorization server (RFC 8414, section 2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServerMetadata {
-    /// As published.
+    /// The text that was published.
     pub(crate) issuer: String,
     /// The same as the MCP server spells it, if that differs.
     pub(crate) named: Option<String>,

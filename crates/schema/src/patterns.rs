@@ -44,7 +44,7 @@ fn has_pattern(schema: &Value) -> bool {
     has_text(schema, &["pattern"])
 }
 
-/// As [`has_pattern`], or it refers to a schema that may have one.
+/// Like [`has_pattern`], or it refers to a schema that may have one.
 fn may_have_pattern(schema: &Value) -> bool {
     has_text(schema, &["pattern", "$ref"])
 }

@@ -60,7 +60,7 @@ impl Bridge {
         self.carry_out(steps);
     }
 
-    /// As [`Bridge::turn`], for a change that may be refused.
+    /// Like [`Bridge::turn`], for a change that may be refused.
     pub(crate) fn ask<T>(
         &self,
         change: impl FnOnce(&mut Exchange) -> Result<(T, Vec<Step>), AskError>,

@@ -174,7 +174,7 @@ impl Harness {
     /// Starts a server with this client.
     ///
     /// # Errors
-    /// As [`Harness::start`].
+    /// See [`Harness::start`].
     pub async fn with_client<S: Service>(server: Server<S>, client: TestClient) -> Result<Self, HarnessError> {
         Self::with_config(server, client, Config::default()).await
     }
@@ -193,7 +193,7 @@ impl Harness {
     /// ```
     ///
     /// # Errors
-    /// As [`Harness::start`].
+    /// See [`Harness::start`].
     pub async fn with_config<S: Service>(
         server: Server<S>,
         client: TestClient,

@@ -41,7 +41,7 @@ pub async fn run<S: Service>(server: Server<S>) -> Result<(), RunError> {
     run_with(server, Config::default()).await
 }
 
-/// As [`run`], with settings.
+/// Like [`run`], with settings.
 ///
 /// ```no_run
 /// use protomcp_sdk::Config;
@@ -53,7 +53,7 @@ pub async fn run<S: Service>(server: Server<S>) -> Result<(), RunError> {
 /// ```
 ///
 /// # Errors
-/// As [`run`].
+/// See [`run`].
 pub async fn run_with<S: Service>(server: Server<S>, config: Config) -> Result<(), RunError> {
     let path = env::var_os(SOCKET).filter(|path| !path.is_empty()).ok_or(RunError::NotStarted)?;
     let socket = UnixStream::connect(path).await.map_err(RunError::Connect)?;

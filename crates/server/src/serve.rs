@@ -156,11 +156,11 @@ impl<S: Service> Server<S> {
 }
 
 impl<S: Service> Server<S> {
-    /// As [`Server::serve`], but in the task of the caller, which is then as big as the session; for callers that start
+    /// Like [`Server::serve`], but in the task of the caller, which is then as big as the session; for callers that start
     /// a task for each session anyway.
     ///
     /// # Errors
-    /// As [`Server::serve`].
+    /// See [`Server::serve`].
     pub fn serve_inline<T: Transport>(
         &self,
         transport: T,

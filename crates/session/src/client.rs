@@ -105,7 +105,7 @@ impl ClientConnection {
         self.call_beyond_limit(now, id, request);
     }
 
-    /// As [`ClientConnection::call`], also beyond [`ClientLimits::max_pending`]: for requests of the driver's own, whose
+    /// Like [`ClientConnection::call`], also beyond [`ClientLimits::max_pending`]: for requests of the driver's own, whose
     /// number it bounds.
     pub fn call_beyond_limit(&mut self, now: Instant, id: CallId, mut request: OutgoingCall) {
         if let Phase::Closed(reason) = &self.phase {

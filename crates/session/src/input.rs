@@ -136,7 +136,7 @@ impl InputRequest {
         RequiredCapability::of(self.method, &self.params)
     }
 
-    /// As the stateless revision writes it.
+    /// The form of the stateless revision.
     pub fn stateless(mut self) -> Self {
         // MCP 2026-07-28, client/elicitation: the notification that a page is done no longer exists.
         self.params.take("elicitationId");

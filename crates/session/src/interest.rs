@@ -37,7 +37,7 @@ enum Update {
     Queued,
     /// A notification is sent and may not be written yet.
     Sent,
-    /// As `Sent`, with another change since then.
+    /// Like `Sent`, with another change since then.
     Stale,
 }
 

@@ -1,9 +1,9 @@
 //! Debounces the notifications that a list has changed.
 //!
 //! A tool may change the list and then answer. The client receives the answer first if it comes within the delay, and
-//! has time to act on it; several changes in a row are one notification (protomcp wire, tool list control). A further
-//! change, and each answer of a call that may have caused the change, delays the notification by as much again, up to
-//! `LONGEST`. A call that runs for longer is answered after the notification. Each kind of list has its own `Debounce`.
+//! has time to act on it; several changes in a row are one notification. A further change, and each answer of a call
+//! that may have caused the change, delays the notification by as much again, up to `LONGEST`. A call that runs for
+//! longer is answered after the notification. Each kind of list has its own `Debounce`.
 
 use std::time::{Duration, Instant};
 

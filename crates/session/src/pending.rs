@@ -10,7 +10,7 @@ use protomcp_types::RequestId;
 pub struct RequestKey {
     /// Counts the requests of a session.
     pub number: u64,
-    /// As the client chose it.
+    /// The id that the client chose.
     pub id: RequestId,
 }
 

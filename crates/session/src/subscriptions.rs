@@ -44,7 +44,7 @@ impl Subscriptions {
         Self { max, open: Mutex::default() }
     }
 
-    /// As [`Subscriptions::new`], and bounded by the bytes for which `reservation` can grow.
+    /// Like [`Subscriptions::new`], and bounded by the bytes for which `reservation` can grow.
     pub fn within(max: usize, reservation: Reservation) -> Self {
         Self { max, open: Mutex::new(Open { reservation: Some(reservation), ..Open::default() }) }
     }

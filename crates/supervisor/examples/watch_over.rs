@@ -17,7 +17,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1).peekable();
     let alone = args.next_if(|arg| arg == "--no-guardian").is_some();
     if args.next_if(|arg| arg == "--raise-open-files").is_some() {
-        // As a server with many connections does.
+        // A server with many connections does the same.
         match open_files::raise(u64::MAX) {
             Ok(limit) => println!("{limit} open files"),
             Err(error) => eprintln!("the limit of open files stays as it is: {error}"),

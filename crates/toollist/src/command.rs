@@ -4,7 +4,7 @@ use crate::policy::Policy;
 use crate::selection::MAX_LISTED_NAMES;
 
 /// A change of a [`Selection`](crate::Selection): a policy replaces it, if there is one, then `enable` is applied, then
-/// `disable`; a name in both ends disabled (protomcp wire 3.3).
+/// `disable`. A name in both is disabled (docs/envelope.md, "Tool list").
 ///
 /// A command is applied as a whole or not at all, and is announced as one [`Change`](crate::Change).
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -53,7 +53,7 @@ impl<N, D> ToolList<N, D> {
 }
 
 impl<N: Ord, D> ToolList<N, D> {
-    /// The visible tools, sorted by name (protomcp wire 3.2).
+    /// The visible tools, sorted by name.
     pub fn active(&self) -> impl Iterator<Item = (&N, &D)> {
         self.view(&self.selection)
     }
@@ -63,7 +63,7 @@ impl<N: Ord, D> ToolList<N, D> {
         self.registered().filter(|(name, _)| selection.allows(*name))
     }
 
-    /// A tool if it is visible: hidden is the same as unknown (protomcp wire 3.7).
+    /// A tool if it is visible: hidden is the same as unknown.
     pub fn get<Q: Ord + ?Sized>(&self, name: &Q) -> Option<&D>
     where
         N: Borrow<Q>,
@@ -134,7 +134,7 @@ impl<N: Ord + Clone, D> ToolList<N, D> {
 }
 
 impl<N: Ord + Clone, D: PartialEq> ToolList<N, D> {
-    /// Replaces the tools and keeps the selection: the same process has registered again (protomcp wire 3.4).
+    /// Replaces the tools and keeps the selection: the same process has registered again.
     pub fn register(&mut self, tools: Vec<(N, D)>) -> Registration<N> {
         let (tools, duplicates) = sorted(tools);
         let next = Self { registered: tools.into(), selection: self.selection.clone() };
@@ -142,7 +142,7 @@ impl<N: Ord + Clone, D: PartialEq> ToolList<N, D> {
     }
 
     /// Replaces the tools and makes all of them visible: a new process has started, which does not know the selection
-    /// of its predecessor and will hide tools again itself (protomcp wire 3.4).
+    /// of its predecessor and will hide tools again itself.
     pub fn restart(&mut self, tools: Vec<(N, D)>) -> Registration<N> {
         let (tools, duplicates) = sorted(tools);
         let next = Self { registered: tools.into(), selection: Selection::open() };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The meaning of the names in a [`Selection`](crate::Selection) (protomcp wire 3.1).
+/// The meaning of the names in a [`Selection`](crate::Selection) (docs/envelope.md, "Tool list").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// All tools are visible except the disabled ones.

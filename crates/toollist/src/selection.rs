@@ -1,7 +1,8 @@
 //! The visibility rule, without the tools it applies to.
 //!
-//! The wire contract describes three sets (`disabled`, `allowed`, `blocked`), but each change of mode clears the others
-//! and each later command touches only the one its mode reads. So the whole state is one mode and one set:
+//! The protocol (docs/envelope.md, "Tool list") describes three sets (`disabled`, `allowed`, `blocked`), but each
+//! change of mode clears the others and each later command touches only the one its mode reads. So the whole state is
+//! one mode and one set:
 //!
 //! ```text
 //!                  set_allowed(names) / set_blocked(names)
@@ -28,7 +29,7 @@ pub const MAX_LISTED_NAMES: usize = 65_536;
 /// The visible names: a [`Mode`] and the names it lists.
 ///
 /// Names stay listed when no tool of that name is registered, so a tool that disappears and returns is as visible as
-/// before (protomcp wire 3.4).
+/// before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection<N> {
     mode: Mode,

@@ -1,5 +1,5 @@
 //! Any sequence of messages against a naive model: three sets, a mode, and whole-list comparisons, written straight from
-//! the wire contract (protomcp wire 3.1 to 3.4) without this crate's short cuts.
+//! docs/envelope.md, "Tool list", without this crate's short cuts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Every cell of the table of transitions (protomcp wire 3.3), as data.
+//! Every cell of the table of transitions (docs/envelope.md, "Tool list"), as data.
 
 use protomcp_toollist::{Batch, Command, Mode, Policy, Rejected, Selection};
 

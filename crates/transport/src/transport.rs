@@ -86,7 +86,7 @@ pub trait Sink: Send + 'static {
     /// passes the caller on, among the [extensions](Source::extensions) of the request. The default ignores it.
     ///
     /// # Errors
-    /// As [`Sink::send`].
+    /// See [`Sink::send`].
     fn send_for(&mut self, request: Message, caller: &Arc<CallerKey>) -> Result<(), TransportError> {
         let _ = caller;
         self.send(request, None)
@@ -98,7 +98,7 @@ pub trait Sink: Send + 'static {
     /// for the client has to keep account itself.
     ///
     /// # Errors
-    /// As [`Sink::send`].
+    /// See [`Sink::send`].
     fn send_reserved(
         &mut self,
         message: Message,

@@ -15,7 +15,7 @@ use crate::raw::{Kind, RawJson};
 /// `tools/call` (MCP 2025-11-25, server/tools). The arguments are forwarded byte for byte.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTool {
-    /// As the client wrote it; such a tool may not exist.
+    /// The name in the request; such a tool may not exist.
     pub name: String,
     /// An object; `{}` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -61,7 +61,7 @@ pub enum Role {
 /// `prompts/get` (MCP 2025-11-25, server/prompts).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GetPrompt {
-    /// As the client wrote it; such a prompt may not exist.
+    /// The name in the request; such a prompt may not exist.
     pub name: String,
     /// An object whose values are strings; `{}` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -122,7 +122,7 @@ macro_rules! by_uri {
         $(#[$doc])+
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
-            /// As the client wrote it; such a resource may not exist.
+            /// The URI in the request; such a resource may not exist.
             pub uri: String,
             /// Metadata, an object.
             #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]

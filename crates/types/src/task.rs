@@ -165,7 +165,7 @@ macro_rules! by_id {
         $(#[$doc])+
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         pub struct $name {
-            /// As the client wrote it; such a task may not exist.
+            /// The id in the request; such a task may not exist.
             #[serde(rename = "taskId")]
             pub task_id: String,
             /// Metadata, an object.

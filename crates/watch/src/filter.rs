@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::rules::Rules;
 
-/// Directories of installed, generated or cached files, in addition to those that begin with a dot (protomcp wire 2.7).
+/// Directories of installed, generated or cached files, in addition to those that begin with a dot.
 /// `site-packages` is filled before its virtual environment has a mark.
 const NEVER_ENTERED: [&str; 5] = ["__pycache__", "node_modules", "site-packages", "target", "venv"];
 

@@ -1,4 +1,4 @@
-//! `result_json` becomes a list of content blocks (wire contract §4.3).
+//! `result_json` becomes a list of content blocks (docs/envelope.md, "Calls").
 //!
 //! Published SDKs send an array of well-formed blocks. It is recognised in the one scan that any JSON needs, and passed on
 //! to the byte. Everything else is turned into blocks without losing a byte.

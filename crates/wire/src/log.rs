@@ -1,4 +1,4 @@
-//! Log messages of a process (wire contract §4.6).
+//! Log messages of a process (docs/envelope.md, "Log messages and changes").
 
 use protomcp_envelope::LogMessage;
 use protomcp_types::{Level, RawJson};

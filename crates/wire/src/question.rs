@@ -13,8 +13,8 @@ use serde::Deserialize;
 /// Python SDK.
 const MAX_TOKENS: u64 = 1000;
 
-/// `sampling/createMessage`. Published SDKs document and send the content of a message as a plain string (wire contract
-/// §4.8); it becomes a block of text.
+/// `sampling/createMessage`. Published SDKs document and send the content of a message as a plain string, which
+/// becomes a block of text (docs/envelope.md, "Questions").
 ///
 /// # Errors
 /// A text for the author, when the JSON is broken or not a conversation.

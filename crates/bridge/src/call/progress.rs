@@ -18,7 +18,7 @@ pub(crate) fn on_progress(context: &Context) -> Option<OnProgress> {
     Some(Arc::new(move |progress| context.progress(&from_wire(progress))))
 }
 
-/// A total of 0 or less and an empty message mean that there is none (wire contract §4.4).
+/// A total of 0 or less and an empty message mean that there is none (docs/envelope.md, "Progress").
 fn from_wire(progress: LinkProgress) -> Progress {
     let LinkProgress { progress, total, message } = progress;
     Progress {

@@ -227,7 +227,7 @@ mod tests {
             (ArgumentPolicy::Warn, r#"{"ids":"[1]","n":"x"}"#, r#"{"ids":[1],"n":"x"}"#),
             (ArgumentPolicy::Reject, r#"{"ids":"[1]"}"#, r#"{"ids":[1]}"#),
             (ArgumentPolicy::Reject, r#"{"ids": [1]}"#, r#"{"ids": [1]}"#),
-            // As the JSON of protobuf has an int64.
+            // An int64 may be a text: the JSON of protobuf writes it so.
             (ArgumentPolicy::Reject, r#"{"n":9007199254740993}"#, r#"{"n":9007199254740993}"#),
             (ArgumentPolicy::Reject, r#"{"n":"9007199254740993"}"#, r#"{"n":9007199254740993}"#),
         ] {

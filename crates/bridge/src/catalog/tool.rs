@@ -20,7 +20,7 @@ use crate::catalog::schema::Schema;
 /// a schema requires, and published SDKs advertise schemas without sending it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SchemaPolicy {
-    /// As registered.
+    /// With the definition of the tool.
     Always,
     /// After the first matching structured result of the tool.
     #[default]

@@ -1,8 +1,8 @@
 //! Selects the next call for the tool process: a value, driven by `dispatcher`.
 //!
-//! Published Python and TypeScript SDKs run one handler at a time and can lose a second call (wire contract, rule R4),
-//! so calls wait here and take turns (`FairQueue`). During a reload all of them are held, and go to the new process
-//! afterwards.
+//! Published Python and TypeScript SDKs run one handler at a time and can lose a second call (docs/envelope.md,
+//! "Concurrency"), so calls wait here and take turns (`FairQueue`). During a reload all of them are held, and go to the
+//! new process afterwards.
 //!
 //! A call has one of the process's slots from its turn to its end, with two exceptions: a call that became a task is in
 //! flight without a slot, since its handler has answered; one that was given up while its handler continues is not in

@@ -41,7 +41,7 @@ const EXIT_WAIT: Duration = Duration::from_millis(250);
 const ANNOUNCEMENT: Duration = Duration::from_secs(1);
 /// The time for a process to register after the state of the one before: calls wait for it.
 const REGISTER_LIMIT: Duration = Duration::from_secs(5);
-/// The name of the variable with the socket's path for the SDK (wire contract §1.5).
+/// The name of the variable with the socket's path for the SDK (docs/envelope.md, "Start of a process").
 const SOCKET_VARIABLE: &str = "PROTOMCP_SOCKET";
 
 /// The settings of the tool process.

@@ -1,4 +1,4 @@
-//! The middleware that a tool process has registered, run around its calls (wire contract §4.7).
+//! The middleware that a tool process has registered, run around its calls (docs/envelope.md, "Middleware").
 //!
 //! Before a call it runs from the lowest priority to the highest, and may rewrite the arguments or reject the call;
 //! after it in reverse, and may rewrite the result. Each step is a request to the process. A failure before a call

@@ -21,7 +21,7 @@ pub enum BinaryCallError {
     /// The request is too large to be sent.
     #[error(transparent)]
     TooLarge(FrameTooLarge),
-    /// As many requests as allowed wait to be sent. This one was not.
+    /// Too many requests wait to be sent. This one was not sent.
     #[error("too many requests wait to be sent")]
     TooMany,
     /// The conversation is over.

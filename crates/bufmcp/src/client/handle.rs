@@ -49,7 +49,7 @@ impl BinaryClient {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
-        // As many commands as callers wait: the driver takes them immediately.
+        // At most one command of each caller waits: the driver takes them immediately.
         let (commands, receiver) = mpsc::unbounded_channel();
         let (status, mut opened) = watch::channel(Status::Opening);
         let (changed, changes) = watch::channel(Changed::default());
@@ -171,7 +171,7 @@ impl BinaryClient {
     /// All resources.
     ///
     /// # Errors
-    /// As [`BinaryClient::all_tools`].
+    /// See [`BinaryClient::all_tools`].
     pub async fn all_resources(&self) -> Result<Vec<Resource>, BinaryCallError> {
         let (mut resources, mut request, mut restarts) = (Vec::new(), ListResourcesRequest::default(), 0);
         let mut budget = ListBudget::default();

@@ -48,7 +48,7 @@ impl BinaryBackend {
         Self { client, schemas, known: Arc::default(), waits_for_end: false }
     }
 
-    /// As [`BinaryBackend::new`], for a session that ends with the conversation: a request whose answer is lost has none.
+    /// Like [`BinaryBackend::new`], for a session that ends with the conversation: a request whose answer is lost has none.
     pub(super) fn until_closed(client: BinaryClient, schemas: Arc<dyn ToolSchemas>) -> Self {
         Self { waits_for_end: true, ..Self::new(client, schemas) }
     }

@@ -112,7 +112,7 @@ impl BinaryClientSession {
         self.call_for(&own_caller(), now, request, timeout)
     }
 
-    /// As [`BinaryClientSession::call`], for one of several callers: where requests wait, their owners take turns.
+    /// Like [`BinaryClientSession::call`], for one of several callers: where requests wait, their owners take turns.
     pub fn call_for(&mut self, caller: &CallerKey, now: Instant, request: Payload, timeout: Option<Duration>) -> u64 {
         self.last += 1;
         let id = self.last;

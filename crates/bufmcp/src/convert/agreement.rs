@@ -33,7 +33,7 @@ impl Agreement {
 }
 
 impl Agreement {
-    /// As [`Agreement::of`]; large values are compared on their own thread.
+    /// Like [`Agreement::of`]; large values are compared on their own thread.
     pub(crate) async fn of_any_size(original: &RawJson, said: &RawJson) -> Self {
         if original.len() <= QUICK {
             return Self::of(original, said);

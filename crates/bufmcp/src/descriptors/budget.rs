@@ -57,7 +57,7 @@ impl Budget {
     /// Does a piece of work.
     ///
     /// # Errors
-    /// As the work, or −33000 if it does not end in time.
+    /// The error of the work, or −33000 if it does not end in time.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,
@@ -90,7 +90,7 @@ impl Share {
     /// Does a piece of work.
     ///
     /// # Errors
-    /// As [`Budget::run`].
+    /// See [`Budget::run`].
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T, SchemaError> + Send + 'static,

@@ -104,10 +104,10 @@ impl<S: Service> BinaryServer<S> {
         AnyServer { binary: self, json }
     }
 
-    /// As [`AnyServer::serve_any`], with one server for both protocols.
+    /// Like [`AnyServer::serve_any`], with one server for both protocols.
     ///
     /// # Errors
-    /// As [`AnyServer::serve_any`].
+    /// See [`AnyServer::serve_any`].
     pub async fn serve_any<R, W>(
         &self,
         reader: R,
@@ -133,7 +133,7 @@ impl<S: Service, J: Service> AnyServer<S, J> {
     /// Serves one client in proto-mcp or in JSON-RPC, whichever its first bytes are. The choice holds for the stream.
     ///
     /// # Errors
-    /// As [`BinaryServer::serve`] and the server's own `serve`, and if the first bytes are of another protocol.
+    /// See [`BinaryServer::serve`] and the server's own `serve`; also if the first bytes are of another protocol.
     pub async fn serve_any<R, W>(
         &self,
         reader: R,

@@ -1,4 +1,4 @@
-//! As much JSON as the tools need.
+//! The part of JSON that the tools need.
 //!
 //! Arguments come from a bridge that has parsed them, so they are valid JSON; this only finds its way through it.
 

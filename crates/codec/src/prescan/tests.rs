@@ -96,7 +96,7 @@ proptest! {
         member in prop::sample::select(&[0, 5, 6, 7, 41][..]),
         most in 0..6_usize,
     ) {
-        // As a member of the envelope, or as the envelope.
+        // A member of the envelope, or the envelope itself.
         let mut nested = Vec::new();
         if member > 0 {
             prost::encoding::bytes::encode(member, &frame, &mut nested);

@@ -40,8 +40,8 @@ pub enum Style {
     /// Every field has presence, required ones have a rule, and integers without bounds have 64 bits.
     #[default]
     Strict,
-    /// As in the specification's example: required fields are plain, others `optional`, integers have 32 bits, and keys
-    /// follow from the names of fields. The report says where that differs from the schema.
+    /// The style of the specification's example: required fields are plain, others `optional`, integers have 32 bits,
+    /// and keys follow from the names of fields. The report says where that differs from the schema.
     Seed,
 }
 

@@ -111,7 +111,7 @@ impl Resolver {
     ///
     /// # Errors
     ///
-    /// As [`Resolver::resolve`].
+    /// See [`Resolver::resolve`].
     pub async fn schema(&self, key: &ModuleVersion) -> Result<Schema, ResolveError> {
         if !self.0.settings.hosts.contains_key(key.module.host()) {
             let text = format!("the registry {} is not allowed", key.module.host());

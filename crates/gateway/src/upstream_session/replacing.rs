@@ -17,7 +17,7 @@ impl UpstreamSession {
     /// The open session of this or of the one that has taken its place, with it. Opens it if it is not.
     ///
     /// # Errors
-    /// As [`UpstreamSession::session`].
+    /// See [`UpstreamSession::session`].
     pub(crate) async fn enter(self: &Arc<Self>) -> Result<(Arc<Self>, ClientSession), Failure> {
         let mut upstream = Arc::clone(self);
         loop {

@@ -35,7 +35,7 @@ impl UpstreamSession {
         }
     }
 
-    /// As [`UpstreamSession::set_level`], if that brings more messages.
+    /// Like [`UpstreamSession::set_level`], if that brings more messages.
     pub(crate) fn lower_level(self: &Arc<Self>, level: Level) {
         if lock(&self.memory.level).is_none_or(|least| level < least) {
             self.set_level(level);

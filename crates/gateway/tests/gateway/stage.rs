@@ -152,7 +152,7 @@ pub(crate) async fn connect(gateway: &Gateway, client: &Client) -> ClientSession
     client.connect(ours).await.unwrap()
 }
 
-/// As [`connect`], of a user with this name.
+/// Like [`connect`], of a user with this name.
 pub(crate) async fn connect_as(gateway: &Gateway, client: &Client, user: &'static str) -> ClientSession {
     let (ours, theirs) = memory::pair();
     tokio::spawn(gateway.server().serve_inline(Authenticated { transport: theirs, user }));

@@ -189,7 +189,7 @@ proptest! {
                 }
             };
             let listening = async {
-                // As long as it has read nothing it can only listen anew, and earlier messages are lost.
+                // A client that has read nothing can only listen anew, and earlier messages are lost.
                 let mut events = Vec::new();
                 while events.is_empty() {
                     let (status, read) = read(&host, "GET", "", |events| events.len() == 13).await;

@@ -47,7 +47,7 @@ impl Connection {
     }
 
     fn handle_envelope(&mut self, now: Instant, envelope: Envelope) {
-        // Empty and unknown envelopes are ignored (wire contract §1.1).
+        // Empty and unknown envelopes are ignored (docs/envelope.md, "Frames").
         let Envelope { msg: Some(message), request_id: id, for_call, question_key, more_questions, .. } = envelope
         else {
             return;
@@ -117,8 +117,7 @@ impl Connection {
         }
     }
 
-    /// Every registration is acknowledged immediately, a late one too: the SDK blocks until then (wire contract, rule
-    /// R2).
+    /// Every registration is acknowledged immediately, a late one too: the SDK blocks until then.
     fn handle_registration(&mut self, now: Instant, id: &str, request: RegisterMiddlewareRequest) {
         let RegisterMiddlewareRequest { name, priority } = request;
         let success = match self.handshake.register(now, Middleware { name, priority }) {
@@ -132,7 +131,7 @@ impl Connection {
                 false
             }
         };
-        // Published SDKs leave the id empty; an SDK that sets it receives it back (wire contract §1.6).
+        // Published SDKs leave the id empty; an SDK that sets it receives it back.
         self.reply(id, RegisterMiddlewareResponse { success }.into());
     }
 
@@ -146,7 +145,7 @@ impl Connection {
             }
             Msg::StreamChunk(chunk) => match self.assembler.chunk(call, &chunk) {
                 Chunk::More => {}
-                // A large field on its own is a successful result that changes no tool list (wire contract §1.4).
+                // A large field on its own is a successful result that changes no tool list (docs/envelope.md, "Chunks").
                 Chunk::Complete(raw) => {
                     self.answer(call, Ok(Answer::with_payloads(Default::default(), vec![raw])));
                 }

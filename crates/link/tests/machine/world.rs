@@ -216,7 +216,7 @@ impl World {
         self.tool.wire.extend(bytes);
     }
 
-    /// Rule R1 of the wire contract: from the request to register to the end of the handshake.
+    /// From the request to register to the end of the handshake nothing else is written (docs/envelope.md, "Handshake").
     fn only_acknowledgements(&mut self, bytes: &[u8]) {
         let mut bytes = BytesMut::from(bytes);
         let mut decoder = Decoder::new(Limits::default());

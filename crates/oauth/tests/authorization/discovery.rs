@@ -1,4 +1,4 @@
-//! Finding the authorization server (mcp wire 3.3, `auth/metadata-*`, `auth/resource-mismatch`, `auth/2025-03-26-*`).
+//! Finding the authorization server (official suite, `auth/metadata-*`, `auth/resource-mismatch`, `auth/2025-03-26-*`).
 
 use protomcp_oauth::HttpResponse;
 use serde_json::json;

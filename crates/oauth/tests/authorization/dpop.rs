@@ -1,4 +1,4 @@
-//! Tokens that are bound to a key (mcp wire 3.3, `auth/dpop`, `auth/dpop-nonce`; RFC 9449).
+//! Tokens that are bound to a key (official suite, `auth/dpop`, `auth/dpop-nonce`; RFC 9449).
 
 use std::collections::HashSet;
 

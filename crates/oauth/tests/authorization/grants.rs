@@ -1,4 +1,4 @@
-//! Grants without a user (mcp wire 3.3, `auth/client-credentials-*`, `auth/enterprise-managed-authorization`,
+//! Grants without a user (official suite, `auth/client-credentials-*`, `auth/enterprise-managed-authorization`,
 //! `auth/wif-jwt-bearer`).
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Refreshing (RFC 6749, section 6; mcp wire 6, item 34).
+//! Refreshing (RFC 6749, section 6).
 
 use std::sync::Arc;
 use std::time::Duration;

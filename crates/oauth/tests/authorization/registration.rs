@@ -1,4 +1,4 @@
-//! The client of a flow and its authentication (mcp wire 3.3, `auth/basic-cimd`, `auth/token-endpoint-auth-*`,
+//! The client of a flow and its authentication (official suite, `auth/basic-cimd`, `auth/token-endpoint-auth-*`,
 //! `auth/pre-registration`, `auth/authorization-server-migration`).
 
 use protomcp_oauth::{ClientSecret, ConfiguredClient, OAuthConfig, Url};

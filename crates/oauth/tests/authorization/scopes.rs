@@ -1,4 +1,4 @@
-//! The scopes of a flow (mcp wire 3.3, `auth/scope-*`, `auth/offline-access-*`).
+//! The scopes of a flow (official suite, `auth/scope-*`, `auth/offline-access-*`).
 
 use std::sync::Arc;
 

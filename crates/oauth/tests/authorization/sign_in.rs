@@ -1,4 +1,4 @@
-//! The redirect of a browser (mcp wire 3.3, `auth/iss-*`; section 4, item 13).
+//! The redirect of a browser (official suite, `auth/iss-*`).
 
 use protomcp_oauth::AuthorizationError;
 use serde_json::{Value, json};

@@ -305,7 +305,7 @@ impl Context {
         self.answered();
     }
 
-    /// As [`Context::finish`], of a call that still belongs to its first request. `None`: it is about to become a task,
+    /// Like [`Context::finish`], of a call that still belongs to its first request. `None`: it is about to become a task,
     /// which keeps the outcome.
     pub(crate) fn finish_first(&self, outcome: Outcome) -> Option<Ended> {
         match self.mrtr() {
@@ -314,7 +314,7 @@ impl Context {
         }
     }
 
-    /// As [`Context::finish`], of a call of a session in the task of its connection.
+    /// Like [`Context::finish`], of a call of a session in the task of its connection.
     pub(crate) fn conclude(&self, outcome: Outcome) -> Ended {
         self.answered();
         self.0.queue.settle(outcome)

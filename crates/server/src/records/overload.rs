@@ -25,7 +25,7 @@ pub(crate) fn answer(bytes: usize) -> ErrorObject {
     ErrorObject::internal(format!("{message}; {suggestion}")).with_data(data)
 }
 
-/// As [`answer`], for a tool: a result that the model can read.
+/// Like [`answer`], for a tool: a result that the model can read.
 pub(crate) fn result(bytes: usize) -> CallToolResult {
     let (message, suggestion) = dropped(bytes);
     CallToolResult::error(format!("{message}; {suggestion}")).with_meta(explained(&message, suggestion))

@@ -82,7 +82,7 @@ impl Worker {
     /// which keeps its turn.
     ///
     /// # Panics
-    /// As the work.
+    /// The errors of the work.
     pub async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
         let turn = self.turn().await;
         let done = tokio::task::spawn_blocking(move || {

@@ -104,7 +104,7 @@ impl ServerHandle {
         Self::with_stores(info, limits, keys, Stores::default())
     }
 
-    /// As [`ServerHandle::with_state_keys`], with stores that other processes may share.
+    /// Like [`ServerHandle::with_state_keys`], with stores that other processes may share.
     #[must_use]
     pub fn with_stores(info: ServerInfo, limits: Limits, keys: RequestStateKeys, stores: Stores) -> Self {
         let tasks = stores.tasks.clone().unwrap_or_else(|| Arc::new(MemoryTaskStore::new(&limits.tasks)));
@@ -184,12 +184,12 @@ impl ServerHandle {
         self.notify(audience, SessionNotice::ListChanged(List::Tools));
     }
 
-    /// As [`ServerHandle::tools_changed`], for resources and their templates.
+    /// Like [`ServerHandle::tools_changed`], for resources and their templates.
     pub fn resources_changed(&self, audience: Audience) {
         self.notify(audience, SessionNotice::ListChanged(List::Resources));
     }
 
-    /// As [`ServerHandle::tools_changed`], for prompts.
+    /// Like [`ServerHandle::tools_changed`], for prompts.
     pub fn prompts_changed(&self, audience: Audience) {
         self.notify(audience, SessionNotice::ListChanged(List::Prompts));
     }

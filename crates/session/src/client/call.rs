@@ -105,7 +105,7 @@ pub(super) struct Call {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Round {
     pub(super) responses: Option<JsonObject>,
-    /// As it was written, so that it goes back without a change.
+    /// The text that was written, so that it goes back without a change.
     pub(super) state: Option<RawJson>,
 }
 

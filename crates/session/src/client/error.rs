@@ -36,7 +36,7 @@ pub enum RequestError {
     /// The server has cancelled the task of the call.
     #[error("the task was cancelled{}", .0.as_deref().map(|why| format!(": {why}")).unwrap_or_default())]
     TaskCancelled(Option<String>),
-    /// As many requests as allowed are without an answer, or as many bytes as allowed wait until the server reads them.
+    /// Too many requests are without an answer, or too many bytes wait until the server reads them.
     #[error("too many requests wait for an answer")]
     TooMany,
     /// The parameters cannot be written as a JSON object.

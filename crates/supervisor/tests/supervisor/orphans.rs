@@ -129,7 +129,7 @@ async fn the_socket_of_a_process_that_was_never_started_is_removed() {
     let path = folder.path().join("a.sock");
     let command = mark.on(shell("sleep 1000")).guardian(guarded()).env_socket("TOOL_SOCKET", &path);
     let prepared = Process::prepare(&command).await.unwrap();
-    // As a killed bridge leaves it: a file without a listener.
+    // A killed bridge leaves this: a file without a listener.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     drop(prepared);
     mark.wait_until_gone();

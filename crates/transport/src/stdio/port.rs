@@ -46,9 +46,9 @@ pub(super) struct OutPort {
 
 #[derive(Debug)]
 enum Writable {
-    /// As far as is known there is some.
+    /// The last write was taken.
     Likely(OwnedFd),
-    /// There was none.
+    /// A write would have blocked.
     Awaited(AsyncFd<OwnedFd>),
     /// Between the other two.
     Changing,

@@ -41,7 +41,7 @@ fn two_quick_saves_are_served_immediately_and_the_last_always() {
     let every = |gap: u64, count: u64| (1..=count).map(|n| n * gap).collect::<Vec<_>>();
     for (saves, reload, expected) in [
         (vec![0], 10, vec![0]),
-        // As fast as the list follows.
+        // The list follows this fast.
         (vec![0, 10], 10, vec![0, 10]),
         (vec![0, 500], 10, vec![0, 500]),
         // The second comes while the first is under way, and the third waits.

@@ -58,7 +58,7 @@ impl Context {
     /// stateless request is asked all of them in one answer.
     ///
     /// # Errors
-    /// As [`Ask`], when one question fails.
+    /// See [`Ask`], when one question fails.
     pub fn ask_all(
         &self,
         questions: InputRequests,

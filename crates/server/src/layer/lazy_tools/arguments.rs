@@ -18,7 +18,7 @@ pub(super) struct Search {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Passed {
     pub(super) name: String,
-    /// As the client wrote them.
+    /// The arguments in the request.
     pub(super) arguments: Option<RawJson>,
 }
 

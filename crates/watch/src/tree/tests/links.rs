@@ -44,7 +44,7 @@ fn a_root_behind_a_link_is_followed() {
 
 #[test]
 fn a_link_in_the_middle_of_a_path_is_followed() {
-    // As Kubernetes mounts files.
+    // Kubernetes mounts files like this.
     let mut bench = Bench::new(&["a.py", "..v1/tools.py", "..v2/tools.py"]);
     lead(&bench.path("..data"), "..v1");
     std::os::unix::fs::symlink("..data/tools.py", bench.path("tools.py")).unwrap();
