@@ -43,7 +43,7 @@ pub(super) fn warning(installable: &Installable, server: &Server) -> Option<Stri
     })
 }
 
-/// These flags with their values.
+/// The flags of [`START_FLAGS`] among `flags`, each with its value.
 fn start_flags(flags: &[String]) -> Vec<&String> {
     let mut found = Vec::new();
     let mut words = flags.iter();

@@ -70,7 +70,7 @@ impl Builder {
         Self::new(file.launch(), name)
     }
 
-    /// A bridge to the tools of a command.
+    /// A bridge to the tools of the process that this command starts.
     pub fn command(command: Command) -> Self {
         let name = command.program().to_string_lossy().into_owned();
         Self::new(Launch::of(command, Duration::from_secs(30)), name)

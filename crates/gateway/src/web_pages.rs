@@ -22,8 +22,8 @@ const PAGES_REQUIRED: i64 = -32042;
 pub(crate) struct WebPages {
     /// The sessions of the clients whose users were sent to pages, by the ids that the server has given.
     open: Mutex<VecDeque<(String, SessionId)>>,
-    /// Wakes calls without a session when the user of one is done.
-    done: Notify,
+    /// Notified when any user is done with a page. Calls without a session wait for it.
+    any_done: Notify,
 }
 
 impl WebPages {
@@ -42,15 +42,15 @@ impl WebPages {
 
     /// The user is done with a page, which is forgotten. Returns the session whose user was sent there.
     pub(crate) fn done(&self, id: &str) -> Option<SessionId> {
-        self.done.notify_waiters();
+        self.any_done.notify_waiters();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = open.iter().position(|(known, _)| known == id)?;
-        open.remove(place).map(|(_, client)| client)
+        let index = open.iter().position(|(known, _)| known == id)?;
+        open.remove(index).map(|(_, client)| client)
     }
 
-    /// Waits until a user is done with a page.
+    /// Waits until any user is done with a page.
     pub(crate) async fn next_done(&self) {
-        self.done.notified().await;
+        self.any_done.notified().await;
     }
 }
 

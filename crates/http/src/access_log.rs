@@ -1,4 +1,4 @@
-//! The lines of the access log for requests that are refused before a server has read them: its own lines have the others.
+//! The lines of the access log for requests that are refused before the MCP server reads them. It logs the others itself.
 
 use std::net::IpAddr;
 
@@ -14,7 +14,7 @@ use crate::reply::Body;
 /// The most characters of a path in a line.
 const MAX_PATH: usize = 200;
 
-/// A request until it is known if it was refused.
+/// A request that may still be refused.
 #[derive(Debug)]
 pub(crate) struct Visit {
     method: String,
@@ -23,7 +23,7 @@ pub(crate) struct Visit {
     began: Instant,
 }
 
-/// In the extensions of a response: it is the answer of a server.
+/// Marks the answer of the MCP server, in the extensions of the response: it is not a refusal of this crate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Answered;
 

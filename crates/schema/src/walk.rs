@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
             return found.build();
         }
         if keywords::is_unknown(schema) {
-            found.is_incomplete();
+            found.mark_incomplete();
         }
         self.assert(pair, &mut found);
         self.refer(pair, schema, &mut found);
@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
             let Some(reference) = schema.get(keyword).and_then(Value::as_str) else { continue };
             match self.references.find(reference) {
                 Some(schema) => found.add(self.compare(&pair.with(schema))),
-                None => found.is_incomplete(),
+                None => found.mark_incomplete(),
             }
         }
     }
@@ -235,7 +235,7 @@ impl<'a> Walk<'a> {
             let inner = self.compare(&pair.with(schema));
             match (inner.count(), pair.reach) {
                 (0, Reach::Whole) if inner.is_complete() => found.forbidden(pair.assertion(Kind::Other)),
-                (0, _) => found.is_incomplete(),
+                (0, _) => found.mark_incomplete(),
                 _ => {}
             }
         }
@@ -243,7 +243,7 @@ impl<'a> Walk<'a> {
             let condition = self.compare(&pair.with(condition));
             let consequence = match condition.count() {
                 0 if condition.is_complete() && pair.reach == Reach::Whole => "then",
-                0 => return found.is_incomplete(),
+                0 => return found.mark_incomplete(),
                 _ => "else",
             };
             if let Some(schema) = schema.get(consequence) {
@@ -267,7 +267,7 @@ impl<'a> Walk<'a> {
         match choice.fitting() {
             0 => found.choose(choice),
             // A branch with an unknown keyword may fit or not.
-            1.. if !choice.is_certain() || !is_whole => found.is_incomplete(),
+            1.. if !choice.is_certain() || !is_whole => found.mark_incomplete(),
             2.. if keyword == "oneOf" => found.ambiguous(pair.assertion(Kind::Other)),
             _ => {}
         }
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
                     let member = Pair { schema: pair.schema, value, parent: Some(pair.value), path, reach };
                     self.member(schema, name, &member, found);
                     if self.steps == 0 {
-                        return found.is_incomplete();
+                        return found.mark_incomplete();
                     }
                 }
                 for keyword in ["dependentSchemas", "dependencies"] {
@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
                         found.add(self.compare(&Pair { schema, value, parent: Some(pair.value), path, reach }));
                     }
                     if self.steps == 0 {
-                        return found.is_incomplete();
+                        return found.mark_incomplete();
                     }
                 }
             }
@@ -327,7 +327,7 @@ impl<'a> Walk<'a> {
                     found.add(self.compare(&member.with(schema)));
                 }
                 Some(false) => {}
-                None => return found.is_incomplete(),
+                None => return found.mark_incomplete(),
             }
         }
         // The keyword with `false` is an assertion, which names the members.

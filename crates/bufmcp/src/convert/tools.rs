@@ -22,7 +22,7 @@ pub(crate) enum ToolSource<'a> {
     Failed(Option<String>, &'a SchemaError),
 }
 
-/// The definition of a tool.
+/// Converts the definition of a tool, with its schema from `source`.
 pub(crate) fn tool_to_proto(tool: &Tool, source: ToolSource<'_>) -> message::Tool {
     let mut metadata = BTreeMap::new();
     let mut put = |key: &str, value: String| drop(metadata.insert(key.to_owned(), value));

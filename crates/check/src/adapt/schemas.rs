@@ -9,7 +9,7 @@ use crate::rules::walk::walk_mut;
 /// The most schemas that references may grow to.
 const MAX_SCHEMAS: usize = 10_000;
 
-/// The root keywords that are taken apart.
+/// The root keywords whose branches are merged.
 const UNIONS: [&str; 2] = ["oneOf", "anyOf"];
 
 /// Changes an input schema so that these checks pass, as far as that is possible.
@@ -75,7 +75,8 @@ fn split_types(schema: &mut Value) {
     }
 }
 
-/// One object with the properties of all branches. Required are those that every branch requires; a tag is an enum.
+/// Merges the branches of a root into one object with the properties of all. A property that every branch requires is
+/// required, and a constant becomes an enum.
 fn flatten(schema: &mut Value) {
     let Some(members) = schema.as_object_mut() else { return };
     let taken = |members: &mut Map<String, Value>, keyword: &str| match members.remove(keyword) {

@@ -14,34 +14,34 @@ pub(crate) fn to_re2(pattern: &str) -> Result<String, &'static str> {
     let mut rest = pattern;
     let mut in_class = false;
     while let Some(c) = rest.chars().next() {
-        let behind = &rest[c.len_utf8()..];
+        let after = &rest[c.len_utf8()..];
         rest = match c {
-            '\\' => escape(behind, &mut made)?,
+            '\\' => escape(after, &mut made)?,
             // Other engines nest classes, and intersect or subtract them.
             '[' | '&' | '~' if in_class => {
                 made.push('\\');
                 made.push(c);
-                behind
+                after
             }
             ']' if in_class => {
                 in_class = false;
                 made.push(c);
-                behind
+                after
             }
-            '[' if behind.starts_with("^]") => {
+            '[' if after.starts_with("^]") => {
                 made.push_str("(?s:.)");
-                &behind[2..]
+                &after[2..]
             }
-            '[' if behind.starts_with(']') => return Err("an empty class"),
+            '[' if after.starts_with(']') => return Err("an empty class"),
             '[' => {
                 in_class = true;
                 made.push(c);
-                behind
+                after
             }
             '(' if !in_class => group(rest, &mut made)?,
             _ => {
                 made.push(c);
-                behind
+                after
             }
         };
     }
@@ -52,7 +52,7 @@ pub(crate) fn to_re2(pattern: &str) -> Result<String, &'static str> {
     }
 }
 
-/// The opening of a group. Returns the rest behind it.
+/// Converts the opening of a group, and returns the text after it.
 fn group<'a>(rest: &'a str, made: &mut String) -> Result<&'a str, &'static str> {
     if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| rest.starts_with(look)) {
         return Err("look-around");
@@ -65,10 +65,10 @@ fn group<'a>(rest: &'a str, made: &mut String) -> Result<&'a str, &'static str> 
     Ok(&rest[1..])
 }
 
-/// The character behind a backslash. Returns the rest behind it.
+/// Converts the escape after a backslash, and returns the text after it.
 fn escape<'a>(rest: &'a str, made: &mut String) -> Result<&'a str, &'static str> {
     let Some(c) = rest.chars().next() else { return Err("a backslash at the end") };
-    let behind = &rest[c.len_utf8()..];
+    let after = &rest[c.len_utf8()..];
     match c {
         '1'..='9' | 'k' => Err("a back-reference"),
         'c' => Err("a control escape"),
@@ -76,28 +76,28 @@ fn escape<'a>(rest: &'a str, made: &mut String) -> Result<&'a str, &'static str>
         'A' | 'C' | 'E' | 'G' | 'Q' | 'X' | 'Z' | 'a' | 'z' | '<' | '>' => Err("an escape"),
         '0' => {
             made.push_str("\\x00");
-            Ok(behind)
+            Ok(after)
         }
         '/' => {
             made.push('/');
-            Ok(behind)
+            Ok(after)
         }
         'u' => {
-            let digits = match behind.strip_prefix('{') {
+            let digits = match after.strip_prefix('{') {
                 Some(inner) => inner.split('}').next().unwrap_or_default(),
-                None => behind.get(..4).ok_or("an incomplete escape")?,
+                None => after.get(..4).ok_or("an incomplete escape")?,
             };
             if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
                 return Err("an incomplete escape");
             }
             made.push_str(&format!("\\x{{{digits}}}"));
-            let braces = if behind.starts_with('{') { 2 } else { 0 };
-            behind.get(digits.len() + braces..).ok_or("an incomplete escape")
+            let braces = if after.starts_with('{') { 2 } else { 0 };
+            after.get(digits.len() + braces..).ok_or("an incomplete escape")
         }
         _ => {
             made.push('\\');
             made.push(c);
-            Ok(behind)
+            Ok(after)
         }
     }
 }
@@ -119,22 +119,22 @@ pub(crate) fn to_ecma(pattern: &str) -> Option<String> {
     let mut rest = pattern;
     let mut in_class = false;
     while let Some(c) = rest.chars().next() {
-        let behind = &rest[c.len_utf8()..];
+        let after = &rest[c.len_utf8()..];
         rest = match c {
-            '\\' => ecma_escape(behind, &mut made)?,
-            '[' if in_class && behind.starts_with(':') => return None,
+            '\\' => ecma_escape(after, &mut made)?,
+            '[' if in_class && after.starts_with(':') => return None,
             '[' if !in_class => {
                 in_class = true;
                 // A bracket at the beginning of a class is one of its characters.
-                let negated = behind.strip_prefix('^');
+                let negated = after.strip_prefix('^');
                 made.push_str(if negated.is_some() { "[^" } else { "[" });
-                let inner = negated.unwrap_or(behind);
+                let inner = negated.unwrap_or(after);
                 let literal = inner.strip_prefix(']');
                 made.push_str(if literal.is_some() { "\\]" } else { "" });
                 literal.unwrap_or(inner)
             }
-            '(' if !in_class && behind.starts_with('?') => {
-                let (made_group, inner) = match (behind.strip_prefix("?P<"), behind.strip_prefix("?:")) {
+            '(' if !in_class && after.starts_with('?') => {
+                let (made_group, inner) = match (after.strip_prefix("?P<"), after.strip_prefix("?:")) {
                     (Some(inner), _) => ("(?<", inner),
                     (_, Some(inner)) => ("(?:", inner),
                     _ => return None,
@@ -145,7 +145,7 @@ pub(crate) fn to_ecma(pattern: &str) -> Option<String> {
             _ => {
                 in_class &= c != ']';
                 made.push(c);
-                behind
+                after
             }
         };
     }
@@ -154,31 +154,31 @@ pub(crate) fn to_ecma(pattern: &str) -> Option<String> {
 
 fn ecma_escape<'a>(rest: &'a str, made: &mut String) -> Option<&'a str> {
     let c = rest.chars().next()?;
-    let behind = &rest[c.len_utf8()..];
+    let after = &rest[c.len_utf8()..];
     match c {
         'A' => made.push('^'),
         'z' => made.push('$'),
         'a' => made.push_str("\\x07"),
         'C' | 'Q' | 'E' => return None,
         '0'..='9' => return None,
-        'p' | 'P' if !behind.starts_with('{') => {
-            let class = behind.chars().next()?;
+        'p' | 'P' if !after.starts_with('{') => {
+            let class = after.chars().next()?;
             made.push_str(&format!("\\{c}{{{class}}}"));
-            return Some(&behind[class.len_utf8()..]);
+            return Some(&after[class.len_utf8()..]);
         }
-        'x' if behind.starts_with('{') => {
-            let digits = behind[1..].split('}').next()?;
+        'x' if after.starts_with('{') => {
+            let digits = after[1..].split('}').next()?;
             let code = u32::from_str_radix(digits, 16).ok()?;
             let text = if code <= 0xffff { format!("\\u{code:04x}") } else { format!("\\u{{{code:x}}}") };
             made.push_str(&text);
-            return behind.get(digits.len() + 2..);
+            return after.get(digits.len() + 2..);
         }
         _ => {
             made.push('\\');
             made.push(c);
         }
     }
-    Some(behind)
+    Some(after)
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::walk::path::Path;
 
-/// The faults that are looked at for a tag.
+/// The most faults that the search for a tag looks at.
 const MAX_LOOKED_AT: usize = 256;
-/// The assertions that describe together which values a union expects.
+/// The most assertions that describe the values that a union expects.
 const MAX_EXPECTED: usize = 32;
 
 /// The keywords of a schema that look at the value itself, and that a value violates.
@@ -17,13 +17,13 @@ const MAX_EXPECTED: usize = 32;
 pub(crate) struct Assertion<'a> {
     pub(crate) schema: &'a Value,
     pub(crate) value: &'a Value,
-    /// The place of the value, and the value around it.
+    /// The location of the value, and the value around it.
     pub(crate) path: Path<'a>,
     pub(crate) parent: Option<&'a Value>,
     pub(crate) kind: Kind,
 }
 
-/// The property that tells a fault from others.
+/// The kind of an assertion: types and constants tell the branches of a union apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The value has another type.
@@ -42,7 +42,7 @@ pub(crate) enum Fault<'f, 'a> {
     Values(&'f [Assertion<'a>]),
     /// The value fits a schema that it must not fit: the schema with the keyword `not`.
     Forbidden(&'f Assertion<'a>),
-    /// The value fits more than one schema of several of which it must fit one.
+    /// The value fits several schemas, and must fit exactly one of them.
     Ambiguous(&'f Assertion<'a>),
 }
 
@@ -69,7 +69,7 @@ impl<'a> Found<'a> {
         Self { items: Vec::new(), count: 0, is_incomplete: true }
     }
 
-    /// The number of faults, each as often as it is a fault of a schema.
+    /// The number of faults. One that several schemas find counts once for each.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -94,7 +94,7 @@ impl<'a> Found<'a> {
     }
 
     /// Calls `each` with every value that a fault is about, outside of unions and in all their branches, until it returns
-    /// false. The flag says that it is in a branch.
+    /// false. The flag is true for a value in a branch.
     pub(crate) fn visit_values<'f>(
         &'f self,
         is_inside: bool,
@@ -150,8 +150,8 @@ impl<'a> Builder<'a> {
         self.0
     }
 
-    /// Something was left out.
-    pub(super) fn is_incomplete(&mut self) {
+    /// Records that something was left out.
+    pub(super) fn mark_incomplete(&mut self) {
         self.0.is_incomplete = true;
     }
 
@@ -203,7 +203,7 @@ impl<'a> Builder<'a> {
 pub(super) struct Choice<'a> {
     path: Path<'a>,
     value: &'a Value,
-    /// With each, whether a tag of the value tells it apart.
+    /// Each with true if a tag of the value tells it apart.
     branches: Vec<(Rc<Found<'a>>, bool)>,
     shown: Shown<'a>,
 }

@@ -75,28 +75,28 @@ impl Schemas {
         if !is_object(&input) {
             return Err(not_an_object());
         }
-        let input = ready(given, input, &self.input_edits, owner, "input")?;
+        let input = compile(given, input, &self.input_edits, owner, "input")?;
         let (output, wrap) = match self.output {
             // A type that allows anything has no schema to advertise.
             Output::None | Output::Inferred(None) => (None, false),
             Output::Inferred(Some(schema)) if schema == json!({}) => (None, false),
             Output::Given(text) => {
                 let schema = parse(&text, owner, "output")?;
-                (Some(ready(Some(text), schema, &self.output_edits, owner, "output")?), false)
+                (Some(compile(Some(text), schema, &self.output_edits, owner, "output")?), false)
             }
             Output::Inferred(Some(mut schema)) => {
                 self.output_edits.iter().try_for_each(|edit| edit.apply(&mut schema, owner))?;
                 let wrapped = !is_object(&schema);
                 let schema = if wrapped { wrap(schema) } else { schema };
-                (Some(ready(None, schema, &[], owner, "output")?), wrapped)
+                (Some(compile(None, schema, &[], owner, "output")?), wrapped)
             }
         };
         Ok(CompiledSchemas { input, output, wrap })
     }
 }
 
-/// A schema text without changes is advertised as it is.
-fn ready(
+/// Compiles a schema after its edits. A `given` text without edits is advertised as it is.
+fn compile(
     given: Option<RawJson>,
     mut schema: Value,
     edits: &[SchemaPatch],
