@@ -11,6 +11,15 @@ use protomcp_types::{
     JsonObject, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, RawJson, ReadResource,
 };
 
+/// The most answers.
+const MAX_ENTRIES: usize = 256;
+/// The most bytes of all answers; one answer has at most a quarter of them.
+const MAX_BYTES: usize = 16 << 20;
+/// The bytes of an entry without its parameters and its answer, about.
+const OVERHEAD: usize = 128;
+/// Longer times are cut, so that a server cannot pin an answer for ever.
+const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
+
 /// Answers by method and parameters, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct Cache {
@@ -28,9 +37,9 @@ pub(crate) struct Key {
     params: String,
 }
 
-/// The permission to keep an answer: no change was announced between request and answer.
+/// A request, as the cache sees it. Its answer is kept unless a change is announced between request and answer.
 #[derive(Debug, Clone)]
-pub(crate) struct Slot {
+pub(crate) struct Lookup {
     key: Key,
     generation: u64,
     /// The authorization context of the request.
@@ -80,43 +89,43 @@ impl Cache {
         Kind::of(method).is_some()
     }
 
-    /// The place of an answer in this authorization context; `None` if answers to this request are never kept.
-    pub(crate) fn slot(&self, method: &str, params: &JsonObject, context: u64) -> Option<Slot> {
+    /// Describes a request in this authorization context; `None` if answers to it are never kept.
+    pub(crate) fn lookup(&self, method: &str, params: &JsonObject, context: u64) -> Option<Lookup> {
         let kind = Kind::of(method)?;
         // The metadata of a request may change its answer.
         if params.member("_meta").is_some() {
             return None;
         }
         let params = params.to_body().into_raw().as_str().to_owned();
-        Some(Slot { key: Key { kind, params }, generation: self.generations[kind as usize], context })
+        Some(Lookup { key: Key { kind, params }, generation: self.generations[kind as usize], context })
     }
 
     /// The answer, if there is one that is fresh, and for this authorization context.
-    pub(crate) fn find(&mut self, slot: &Slot, now: Instant) -> Option<RawJson> {
-        let entry = self.entries.get(&slot.key)?;
-        if entry.until > now && entry.context.is_none_or(|context| context == slot.context) {
+    pub(crate) fn find(&mut self, lookup: &Lookup, now: Instant) -> Option<RawJson> {
+        let entry = self.entries.get(&lookup.key)?;
+        if entry.until > now && entry.context.is_none_or(|context| context == lookup.context) {
             return Some(entry.answer.clone());
         }
-        self.remove(&slot.key);
+        self.remove(&lookup.key);
         None
     }
 
     /// Keeps an answer for the time that it names. `context` is the authorization context after the answer: if it is
     /// not the context of the request, the answer may be for either.
-    pub(crate) fn keep(&mut self, slot: Slot, answer: &RawJson, context: u64, now: Instant) {
+    pub(crate) fn keep(&mut self, lookup: Lookup, answer: &RawJson, context: u64, now: Instant) {
         let members = JsonObject::from_raw(answer).unwrap_or_default();
-        // Negative and absent ones mean: not at all.
+        // An answer with a negative time, or without one, is not kept.
         let ttl = members.member("ttlMs").and_then(|ttl| ttl.to::<u64>().ok()).unwrap_or_default();
         let scope = members.member("cacheScope").and_then(|scope| scope.to::<String>().ok());
-        let only = (scope.as_deref() != Some("public")).then_some(slot.context);
-        let is_current = self.generations[slot.key.kind as usize] == slot.generation
+        let only = (scope.as_deref() != Some("public")).then_some(lookup.context);
+        let is_current = self.generations[lookup.key.kind as usize] == lookup.generation
             && only.is_none_or(|context_of_request| context_of_request == context);
         let until = now.checked_add(Duration::from_millis(ttl).min(MAX_TTL));
         let (Some(until), true, true) = (until, is_current, ttl > 0 && answer.len() <= MAX_BYTES / 4) else { return };
-        self.remove(&slot.key);
-        self.bytes += weight(&slot.key, answer);
-        self.order.push_back(slot.key.clone());
-        self.entries.insert(slot.key, Entry { answer: answer.clone(), until, context: only });
+        self.remove(&lookup.key);
+        self.bytes += weight(&lookup.key, answer);
+        self.order.push_back(lookup.key.clone());
+        self.entries.insert(lookup.key, Entry { answer: answer.clone(), until, context: only });
         while self.entries.len() > MAX_ENTRIES || self.bytes > MAX_BYTES {
             let Some(oldest) = self.order.front().cloned() else { break };
             self.remove(&oldest);
@@ -144,12 +153,6 @@ fn weight(key: &Key, answer: &RawJson) -> usize {
     key.params.len() + answer.len() + OVERHEAD
 }
 
-const MAX_ENTRIES: usize = 256;
-const MAX_BYTES: usize = 16 << 20;
-const OVERHEAD: usize = 128;
-/// Longer times are cut, so that a server cannot pin an answer for ever.
-const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,11 +176,11 @@ mod tests {
             ("{}", None),
         ] {
             let mut cache = Cache::default();
-            let slot = cache.slot("tools/list", &params("{}"), 0).unwrap();
-            cache.keep(slot.clone(), &raw(answer), 0, now);
+            let lookup = cache.lookup("tools/list", &params("{}"), 0).unwrap();
+            cache.keep(lookup.clone(), &raw(answer), 0, now);
             let at = |millis| now + Duration::from_millis(millis);
-            assert_eq!(cache.find(&slot, at(999)).is_some(), fresh_after.is_some(), "{answer}");
-            assert_eq!(cache.find(&slot, at(1000)), None);
+            assert_eq!(cache.find(&lookup, at(999)).is_some(), fresh_after.is_some(), "{answer}");
+            assert_eq!(cache.find(&lookup, at(1000)), None);
             assert_eq!((cache.bytes, cache.order.len()), (0, 0));
         }
     }
@@ -188,10 +191,10 @@ mod tests {
         for (method, is_kept) in
             [("tools/list", true), ("resources/read", true), ("tools/call", false), ("prompts/get", false)]
         {
-            assert_eq!(cache.slot(method, &params("{}"), 0).is_some(), is_kept, "{method}");
-            assert!(cache.slot(method, &params(r#"{"_meta":{}}"#), 0).is_none());
+            assert_eq!(cache.lookup(method, &params("{}"), 0).is_some(), is_kept, "{method}");
+            assert!(cache.lookup(method, &params(r#"{"_meta":{}}"#), 0).is_none());
         }
-        let key = |text| cache.slot("tools/list", &params(text), 0).unwrap().key;
+        let key = |text| cache.lookup("tools/list", &params(text), 0).unwrap().key;
         assert_ne!(key("{}"), key(r#"{"cursor":""}"#));
     }
 
@@ -211,10 +214,10 @@ mod tests {
         ] {
             for context in 0..3 {
                 let mut cache = Cache::default();
-                let slot = |cache: &Cache, context| cache.slot("tools/list", &params("{}"), context).unwrap();
-                let asked = slot(&cache, request);
+                let lookup = |cache: &Cache, context| cache.lookup("tools/list", &params("{}"), context).unwrap();
+                let asked = lookup(&cache, request);
                 cache.keep(asked, &raw(&format!(r#"{{"ttlMs":1000{scope}}}"#)), after, now);
-                let asked = slot(&cache, context);
+                let asked = lookup(&cache, context);
                 let is_found = cache.find(&asked, now).is_some();
                 assert_eq!(is_found, found.contains(&context), "{scope} {request} {after} {context}");
                 assert_eq!(cache.order.len(), cache.entries.len());
@@ -226,10 +229,10 @@ mod tests {
     fn a_change_drops_answers_also_those_on_their_way() {
         let now = Instant::now();
         let mut cache = Cache::default();
-        let tools = cache.slot("tools/list", &params("{}"), 0).unwrap();
-        let prompts = cache.slot("prompts/list", &params("{}"), 0).unwrap();
-        for slot in [&tools, &prompts] {
-            cache.keep(slot.clone(), &raw(r#"{"ttlMs":1000}"#), 0, now);
+        let tools = cache.lookup("tools/list", &params("{}"), 0).unwrap();
+        let prompts = cache.lookup("prompts/list", &params("{}"), 0).unwrap();
+        for lookup in [&tools, &prompts] {
+            cache.keep(lookup.clone(), &raw(r#"{"ttlMs":1000}"#), 0, now);
         }
         cache.invalidate(&[Kind::Tools]);
         assert_eq!(cache.find(&tools, now), None);
@@ -242,18 +245,19 @@ mod tests {
     fn the_oldest_answers_give_way() {
         let now = Instant::now();
         let mut cache = Cache::default();
-        let slot =
-            |cache: &Cache, n: usize| cache.slot("resources/read", &params(&format!(r#"{{"uri":"{n}"}}"#)), 0).unwrap();
+        let lookup = |cache: &Cache, n: usize| {
+            cache.lookup("resources/read", &params(&format!(r#"{{"uri":"{n}"}}"#)), 0).unwrap()
+        };
         for n in 0..=MAX_ENTRIES {
-            let slot = slot(&cache, n);
-            cache.keep(slot, &raw(r#"{"ttlMs":1000}"#), 0, now);
+            let lookup = lookup(&cache, n);
+            cache.keep(lookup, &raw(r#"{"ttlMs":1000}"#), 0, now);
         }
-        let (first, second) = (slot(&cache, 0), slot(&cache, 1));
+        let (first, second) = (lookup(&cache, 0), lookup(&cache, 1));
         assert_eq!((cache.find(&first, now).is_some(), cache.find(&second, now).is_some()), (false, true));
         let big = raw(&format!(r#"{{"ttlMs":1000,"a":"{}"}}"#, "x".repeat(MAX_BYTES / 4 - 100)));
         for n in 1000..1010 {
-            let slot = slot(&cache, n);
-            cache.keep(slot, &big, 0, now);
+            let lookup = lookup(&cache, n);
+            cache.keep(lookup, &big, 0, now);
         }
         assert!(cache.bytes <= MAX_BYTES && cache.entries.len() == cache.order.len());
         cache.invalidate(&[Kind::Reads]);

@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use crate::cache::{Cache, Slot};
+use crate::cache::{Cache, Lookup};
 use crate::command::{CallOutcome, Callback, Caller, Command, InputHandler, NewCall};
 use crate::erased_service::{ErasedService, LayeredService};
 use crate::session::{ClientSession, ServerContext};
@@ -238,9 +238,9 @@ fn send(
     if session.is_closed() {
         return std::future::ready(Err(session.closed_error())).boxed();
     }
-    let slot = slot(&session, &request);
-    if let Some(slot) = slot.as_ref().filter(|_| !options.is_fresh)
-        && let Some(answer) = session.shared.cache().find(slot, now())
+    let lookup = lookup(&session, &request);
+    if let Some(lookup) = lookup.as_ref().filter(|_| !options.is_fresh)
+        && let Some(answer) = session.shared.cache().find(lookup, now())
     {
         return std::future::ready(Ok(answer)).boxed();
     }
@@ -266,16 +266,17 @@ fn send(
         }
         let answer = outcome.outcome?.into_raw();
         tracing::trace!(method, "answered");
-        if let Some(slot) = slot.filter(|_| outcome.rounds == 0) {
+        if let Some(lookup) = lookup.filter(|_| outcome.rounds == 0) {
             let context = session.shared.context();
-            session.shared.cache().keep(slot, &answer, context, now());
+            session.shared.cache().keep(lookup, &answer, context, now());
         }
         Ok(answer)
     }
     .boxed()
 }
 
-fn slot(session: &ClientSession, request: &ServerRequest) -> Option<Slot> {
+/// The request as the cache sees it; `None` if its answer is never kept.
+fn lookup(session: &ClientSession, request: &ServerRequest) -> Option<Lookup> {
     // A call is not cloned for a cache that keeps no answers to calls.
     if !session.shared.is_stateless() || !Cache::keeps(request.method()) {
         return None;
@@ -286,7 +287,7 @@ fn slot(session: &ClientSession, request: &ServerRequest) -> Option<Slot> {
         Params::Positional(_) => return None,
     };
     let context = session.shared.context();
-    session.shared.cache().slot(request.method(), &members, context)
+    session.shared.cache().lookup(request.method(), &members, context)
 }
 
 /// A request that was sent. Dropping it cancels the request.

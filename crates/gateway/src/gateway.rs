@@ -233,7 +233,8 @@ fn logged(failure: &Failure) -> String {
 }
 
 impl Gateway {
-    /// A gateway that is called so where it cannot use the name of a single server: among several, and towards them.
+    /// A gateway with this name and version. Clients of several servers see them, and servers do where no session of a
+    /// client is behind a request. Clients of a single server see its name and version.
     #[must_use]
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
         Builder {

@@ -34,7 +34,7 @@ struct Member {
 }
 
 impl JsonObject {
-    /// No members.
+    /// An object without members.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_leave_out_what_says_nothing() {
+    fn absent_members_are_not_written() {
         let mut prompt = Prompt::new("p");
         assert_eq!(prompt.to_raw().as_str(), r#"{"name":"p"}"#);
         prompt.arguments = vec![PromptArgument::new("a").required(), PromptArgument::new("b")];

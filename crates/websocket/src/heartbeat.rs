@@ -25,8 +25,8 @@ impl Heartbeat {
         Self { interval, max_missed, missed: 0, next: now + interval }
     }
 
-    /// A message has arrived, or a large part of one, or nothing was read.
-    pub(crate) fn excuse(&mut self) {
+    /// The peer has not missed a ping: a message has arrived, or a large part of one, or this end has not read.
+    pub(crate) fn reset(&mut self) {
         self.missed = 0;
     }
 
@@ -69,7 +69,7 @@ mod tests {
             (180, false, Some(Beat::Dead)),
         ] {
             if arrived {
-                heartbeat.excuse();
+                heartbeat.reset();
             }
             assert_eq!(heartbeat.handle_timeout(at(time)), expected, "after {time} s");
         }

@@ -219,7 +219,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
     }
 
     fn received(&mut self, message: Message) -> Result<Option<Finished>, WebSocketError> {
-        self.heartbeat.excuse();
+        self.heartbeat.reset();
         self.counts.arrived.reset();
         match message {
             Message::Binary(bytes) => {
@@ -267,16 +267,16 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Pump<IO> {
             }
             // The peer reads slowly. If it sends pings as well it may never take everything.
             self.stalled_at = Some(now + self.options.write_timeout);
-            self.heartbeat.excuse();
+            self.heartbeat.reset();
         }
         if self.inbound.has_remaining() {
             // Answers to pings are not read while a message waits for its turn.
-            self.heartbeat.excuse();
+            self.heartbeat.reset();
         }
         if self.counts.arrived.bytes() >= PIECE {
             // A large message is on its way, and a peer cannot answer a ping inside a frame.
             self.counts.arrived.reset();
-            self.heartbeat.excuse();
+            self.heartbeat.reset();
         }
         match self.heartbeat.handle_timeout(now) {
             None => Ok(()),

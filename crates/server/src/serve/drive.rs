@@ -112,7 +112,7 @@ impl Calls {
 #[derive(Default)]
 struct Opening {
     is_done: bool,
-    /// The bytes of the client's introduction, which the session keeps.
+    /// The bytes of the client's name and capabilities, which the session keeps.
     introduction: Option<Reservation>,
 }
 

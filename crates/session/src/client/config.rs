@@ -86,7 +86,7 @@ pub struct ClientLimits {
 pub struct Pings {
     /// The time of silence before a ping, and between two pings; at least 10 ms.
     pub every: Duration,
-    /// The pings without any word of the server after which the connection is given up; at least 1.
+    /// The number of pings without any message from the server after which the connection is closed; at least 1.
     pub misses: u32,
 }
 

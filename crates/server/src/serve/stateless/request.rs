@@ -23,11 +23,11 @@ pub(crate) struct StatelessParts {
 
 /// The connection that a call came over.
 pub(crate) struct Carrier {
-    /// Stands for the request where others have their session.
+    /// Identifies the request in place of a session.
     pub(crate) session: SessionId,
     /// True if the call runs in its own task from its beginning.
     pub(crate) spawns: bool,
-    /// Counts a request that came alone for its owner.
+    /// Counts a request without a session for its owner.
     _open: Option<OpenRequest>,
 }
 
