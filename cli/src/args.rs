@@ -70,6 +70,9 @@ use refusal::refuse;
 use settings::Settings;
 use words::{flags_used, with_color, with_values};
 
+#[cfg(not(feature = "playground"))]
+const NO_PAGE: &str = "this pmcp was built without its page: use one with the feature playground";
+
 const VERSION_LINE: &str = concat!("pmcp version ", env!("CARGO_PKG_VERSION"), "\n");
 const NO_POLL: &str = "--poll is for pmcp dev: run and record do not watch files";
 
@@ -241,7 +244,10 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Verb::Replay(replay) => replay.options().map(|options| Parsed::Replay(Box::new(options))),
         Verb::Mock(options) => Ok(Parsed::Mock(Box::new(options))),
         Verb::Scenario(options) => Ok(Parsed::Scenario(Box::new(options))),
+        #[cfg(feature = "playground")]
         Verb::Playground(page) => page.options(&tool_flags).map(|options| Parsed::Playground(Box::new(options))),
+        #[cfg(not(feature = "playground"))]
+        Verb::Playground(_) => Err(Failure::usage(NO_PAGE)),
         Verb::Schema(options) => Ok(Parsed::Schema(Box::new(options))),
         Verb::Init(options) => Ok(Parsed::Init(Box::new(options))),
         Verb::Install(install) => install.options(variable, serves).map(|options| Parsed::Install(Box::new(options))),

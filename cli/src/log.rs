@@ -159,7 +159,7 @@ pub(crate) fn is_explained(failure: &Failure) -> bool {
 }
 
 /// Passes each line to `reader` as well, which must not log. Only the first reader gets lines.
-#[cfg_attr(not(feature = "playground"), allow(dead_code, reason = "the page is its reader"))]
+#[cfg(feature = "playground")]
 pub(crate) fn copy(reader: impl Fn(&str) + Send + Sync + 'static) {
     let _first = COPY.set(Box::new(reader));
 }

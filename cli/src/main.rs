@@ -48,10 +48,6 @@ fn main() -> ExitCode {
         Ok(Parsed::Scenario(options)) => exit::code(trace::scenario(&options)),
         #[cfg(feature = "playground")]
         Ok(Parsed::Playground(options)) => exit::code(serve::playground::run(*options)),
-        #[cfg(not(feature = "playground"))]
-        Ok(Parsed::Playground(_)) => exit::explain(&exit::Failure::usage(
-            "this pmcp was built without its page: use one with the feature playground",
-        )),
         Ok(Parsed::Schema(options)) => exit::code(schema::run(*options)),
         Ok(Parsed::Init(options)) => exit::code(init::run(&options)),
         Ok(Parsed::Bundle(options)) => exit::code(client::bundle(*options)),

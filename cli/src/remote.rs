@@ -127,7 +127,7 @@ type Reader = Box<dyn Fn(&str) + Send + Sync>;
 static SIGN_INS: OnceLock<Reader> = OnceLock::new();
 
 /// Tells `reader` the URL of each sign-in, too. Only the first reader gets them.
-#[cfg_attr(not(feature = "playground"), allow(dead_code, reason = "the page is its reader"))]
+#[cfg(feature = "playground")]
 pub(crate) fn on_sign_in(reader: impl Fn(&str) + Send + Sync + 'static) {
     let _first = SIGN_INS.set(Box::new(reader));
 }

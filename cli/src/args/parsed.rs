@@ -5,7 +5,8 @@ use crate::args::client::{CallOptions, ListOptions};
 use crate::args::doctor::DoctorOptions;
 use crate::args::get::{PromptOptions, ReadOptions};
 use crate::args::options::Options;
-use crate::args::playground::PlaygroundOptions;
+#[cfg(feature = "playground")]
+use crate::args::playground::options::PlaygroundOptions;
 use crate::args::test::TestOptions;
 use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions, ScenarioSource};
 use crate::args::validate::ValidateOptions;
@@ -43,6 +44,7 @@ pub(crate) enum Parsed {
     /// Print a trace as a scenario.
     Scenario(Box<ScenarioSource>),
     /// Serve a page to try a tool file or a server.
+    #[cfg(feature = "playground")]
     Playground(Box<PlaygroundOptions>),
     /// Convert or look up schemas.
     Schema(Box<schema::SchemaOptions>),

@@ -18,8 +18,10 @@ use protomcp_client::{Command, CommandTransport};
 use protomcp_gateway::{Builder, Era, Gateway, GatewayError, Upstream};
 use protomcp_server::layer::tools::{ToolPolicy, ToolPolicyLayer};
 use protomcp_server::{Server, Service};
+#[cfg(feature = "playground")]
 use protomcp_transport::Direction;
 use protomcp_transport::boxed::Boxed;
+#[cfg(feature = "playground")]
 use protomcp_types::Message;
 
 use crate::advice::with_advice;
@@ -62,7 +64,7 @@ pub(super) async fn open(
 }
 
 /// Like [`open`], and shows `see` the messages to and from the servers.
-#[cfg_attr(not(feature = "playground"), allow(dead_code, reason = "the page shows them"))]
+#[cfg(feature = "playground")]
 pub(super) async fn open_shown(
     servers: &Upstreams,
     remote: &ProtoRemote,

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::runtime;
 
 use crate::args::options::Source;
-use crate::args::playground::PlaygroundOptions;
+use crate::args::playground::options::PlaygroundOptions;
 use crate::args::upstream_config::Entry;
 use crate::exit::{self, Failure};
 use crate::log;

@@ -1,0 +1,118 @@
+//! The options of `pmcp playground`, for programs that have its page.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::args::environment::variable;
+use crate::args::exposure::{Exposure, Protection};
+use crate::args::file_flags::Served;
+use crate::args::options::Source;
+use crate::args::playground::Playground;
+use crate::args::tool::{FileServer, ToolFlags};
+use crate::args::upstream::{UpstreamFlags, Upstreams};
+use crate::args::watched_paths;
+use crate::exit::Failure;
+
+/// The options of `pmcp playground`.
+#[derive(Debug)]
+pub(crate) struct PlaygroundOptions {
+    pub(crate) source: Source,
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) tool: ToolFlags,
+    insecure_plaintext: bool,
+}
+
+impl Playground {
+    /// The options; `tool_flags` are the flags for tool files on the command line.
+    pub(in crate::args) fn options(self, tool_flags: &[String]) -> Result<PlaygroundOptions, Failure> {
+        let Self { host, port, insecure_plaintext, mut tool, watches, mut upstream } = self;
+        upstream.take_url(&mut tool)?;
+        let watches = watched_paths::distinct(watches)?;
+        let source = match servers(upstream, &mut tool, &watches, tool_flags)? {
+            Some(servers) => Source::Servers(Box::new(servers)),
+            None => {
+                tool.watching.also = watches;
+                Source::File { path: tool.path()?, watch: true }
+            }
+        };
+        Ok(PlaygroundOptions { source, host, port, tool, insecure_plaintext })
+    }
+}
+
+/// The servers that flags, a command or a file name, and that are started again when their files change.
+fn servers(
+    mut upstream: UpstreamFlags,
+    tool: &mut ToolFlags,
+    watches: &[PathBuf],
+    tool_flags: &[String],
+) -> Result<Option<Upstreams>, Failure> {
+    let of_file = if upstream.names_server() { None } else { tool.take_server() };
+    let of_file = of_file.map(|FileServer { words, file }| {
+        upstream.serve_command(words);
+        file
+    });
+    let words = upstream.command_words().to_vec();
+    let Some(mut servers) = upstream.servers(&tool.limits, variable)? else { return Ok(None) };
+    if tool.file.is_some() {
+        return Err(Failure::usage("name either a tool file or servers, not both"));
+    }
+    if words.is_empty() {
+        Served::Named.check(tool_flags)?;
+        if !watches.is_empty() {
+            return Err(Failure::usage("--watch is for a tool file or a command after --, which are started again"));
+        }
+    } else {
+        of_file.as_ref().map_or(Served::Command, |file| Served::File(file.path())).check_watched(tool_flags)?;
+        servers.watches = watched_paths::of_command(watches, &words, of_file.is_some(), tool.watching.poll);
+    }
+    Ok(Some(servers.of_file(of_file)))
+}
+
+impl PlaygroundOptions {
+    /// Checks the addresses to listen on. The page always asks for its secret.
+    pub(crate) fn permit(&self, addresses: &[SocketAddr]) -> Result<(), Failure> {
+        let encryption = Protection::Missing.or_waived(self.insecure_plaintext);
+        Exposure { authentication: Protection::Given, encryption }.permit(addresses, "")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+
+    use super::*;
+    use crate::args::parse;
+    use crate::args::parsed::Parsed;
+
+    fn source(words: &[&str]) -> Result<Source, String> {
+        let words = ["pmcp", "playground"].into_iter().chain(words.iter().copied()).map(OsString::from);
+        match parse(words).map_err(|failure| failure.to_string())? {
+            Parsed::Playground(options) => Ok(options.source),
+            other => panic!("not a playground: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_file_a_command_and_a_url_have_a_page() {
+        let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        assert!(matches!(source(&[manifest]), Ok(Source::File { watch: true, .. })));
+        let servers = |words: &[&str]| match source(words) {
+            Ok(Source::Servers(servers)) => (servers.names(), servers.watches.len()),
+            other => panic!("no servers: {other:?}"),
+        };
+        assert_eq!(servers(&["--watch", "src", "--", "some-server", "-x"]), ("some-server".into(), 1));
+        assert_eq!(servers(&["https://a.example/mcp", "--header", "x: y"]), ("https://a.example/mcp".into(), 0));
+        assert_eq!(servers(&["--upstream-era", "stateless", "--upstream", "https://a.example/mcp"]).1, 0);
+        for (words, why) in [
+            (&["https://a.example/mcp", "--", "x"][..], "both https://a.example/mcp and a command"),
+            (&["https://a.example/mcp", "--watch", "src"], "--watch is for a tool file or a command"),
+            (&["https://a.example/mcp", "--hot-reload", "swap"], "--hot-reload is for tool files"),
+            (&[manifest, "--", "x"], "name either a tool file or servers"),
+            (&["--header", "x: y", manifest], "--header is for servers at a URL"),
+        ] {
+            let error = source(words).expect_err("the words contradict each other");
+            assert!(error.contains(why), "{words:?}: {error}");
+        }
+    }
+}
