@@ -14,9 +14,9 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::Counter;
 use protomcp_types::CallToolResult;
 
+use crate::call_status::CallStatus;
 use crate::diagnostics::failure::Failure;
 use crate::diagnostics::report::Report;
-use crate::status::ShownCall;
 
 mod histogram;
 
@@ -114,13 +114,13 @@ pub(crate) struct CallTimer {
     tool: Arc<ToolMetrics>,
     began: Instant,
     outcome: Outcome,
-    status: Option<ShownCall>,
+    status: Option<CallStatus>,
 }
 
 impl Metrics {
     /// Counts the begin of a call.
     pub(crate) fn call(&self, tool: &str) -> CallTimer {
-        let status = ShownCall::begin(tool);
+        let status = CallStatus::begin(tool);
         let tools = self.tools.load();
         let others = || if tools.len() < MAX_TOOLS { None } else { tools.get(OTHERS) };
         let tool = tools.get(tool).or_else(others).cloned().unwrap_or_else(|| self.make(tool));
@@ -216,7 +216,10 @@ impl CallTimer {
     pub(crate) fn end(mut self, result: &Result<CallToolResult, Failure>) {
         self.outcome = Outcome::of(result);
         if let Some(status) = &mut self.status {
-            status.result(result);
+            match result {
+                Ok(result) => status.set_result(result),
+                Err(failure) => status.set_failure(&failure.to_string()),
+            }
         }
     }
 }

@@ -6,16 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use protomcp_envelope::ToolDefinition;
-use protomcp_types::CallToolResult;
-use serde::Deserialize;
 
 use crate::catalog::faults::clipped;
 use crate::catalog::snapshot::Snapshot;
-use crate::diagnostics::failure::Failure;
 use crate::diagnostics::report::Report;
 
 /// The target of the live status in the log. A program that shows it enables this target. The message of each event is a line
@@ -30,58 +25,10 @@ use crate::diagnostics::report::Report;
 pub const STATUS_TARGET: &str = "protomcp_bridge::status";
 /// The most names in a list.
 const MAX_NAMES: usize = 20;
-/// The most characters of a reason.
-const MAX_REASON: usize = 200;
 
 /// True if the events are read.
 pub(crate) fn is_read() -> bool {
     tracing::enabled!(target: STATUS_TARGET, tracing::Level::DEBUG)
-}
-
-/// A running call whose begin and end are shown.
-#[derive(Debug)]
-pub(crate) struct ShownCall {
-    call: u64,
-    tool: Box<str>,
-    bytes: usize,
-    why: String,
-}
-
-impl ShownCall {
-    /// A call begins; `None` if the events are not read.
-    pub(crate) fn begin(tool: &str) -> Option<Self> {
-        static CALLS: AtomicU64 = AtomicU64::new(1);
-        is_read().then(|| {
-            let call = CALLS.fetch_add(1, Ordering::Relaxed);
-            tracing::trace!(target: STATUS_TARGET, tool, call, "{} begins", clipped(tool));
-            Self { call, tool: tool.into(), bytes: 0, why: String::new() }
-        })
-    }
-
-    /// Takes note of the result.
-    pub(crate) fn result(&mut self, result: &Result<CallToolResult, Failure>) {
-        match result {
-            Ok(result) => {
-                let structured = result.structured_content.as_ref().map_or(0, |content| content.as_str().len());
-                self.bytes = result.content.as_str().len() + structured;
-                self.why = if result.is_error { reason(result) } else { String::new() };
-            }
-            Err(failure) => self.why = first_line(&failure.to_string()),
-        }
-    }
-
-    /// The call has ended.
-    pub(crate) fn end(&self, outcome: &str, time: Duration) {
-        let Self { call, tool, bytes, why } = self;
-        let outcome = outcome.replace('_', " ");
-        let ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        let colon = if why.is_empty() { "" } else { ": " };
-        tracing::debug!(
-            target: STATUS_TARGET,
-            tool, outcome, ms, call, bytes, why,
-            "{}: {outcome}, {time:.1?}{colon}{why}", clipped(tool)
-        );
-    }
 }
 
 /// Shows the state of the tool process that a report tells.
@@ -95,26 +42,6 @@ pub(crate) fn report(report: &Report) {
         _ => return,
     };
     tracing::trace!(target: STATUS_TARGET, state, "the tool process: {state}");
-}
-
-/// The first line of the text of an error.
-pub(crate) fn reason(result: &CallToolResult) -> String {
-    #[derive(Deserialize)]
-    struct Block {
-        #[serde(default)]
-        text: String,
-    }
-    let blocks: Vec<Block> = serde_json::from_str(result.content.as_str()).unwrap_or_default();
-    blocks.into_iter().map(|block| first_line(&block.text)).find(|line| !line.is_empty()).unwrap_or_default()
-}
-
-/// The first line that is not empty, of a limited length.
-pub(crate) fn first_line(text: &str) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(MAX_REASON) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
 }
 
 /// The tools as they were shown last.
@@ -232,12 +159,5 @@ mod tests {
         let many: Vec<_> = (0..MAX_NAMES + 3).map(|number| format!("t{number:02}")).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
         assert!(names(many.iter()).ends_with("t18, t19 and 3 more"));
-    }
-
-    #[test]
-    fn a_reason_is_one_line() {
-        assert_eq!(reason(&CallToolResult::error("\nno such city: Ulm\n  at line 7")), "no such city: Ulm");
-        assert_eq!(first_line(&"é".repeat(300)).chars().count(), MAX_REASON + 1);
-        assert_eq!(reason(&CallToolResult::of([])), "");
     }
 }
