@@ -1,4 +1,4 @@
-//! The places of answers in a trace.
+//! The positions of answers in a trace.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::message::answer;
 use crate::recording::{Entry, Party};
 
-/// The places of the answers of one party, in their order, by the ids as JSON.
+/// The positions of the answers of one party, in their order, by the ids as JSON.
 type Places = HashMap<String, Vec<usize>>;
 
 /// Finds the answer to a request without a look at all messages after it.
@@ -20,27 +20,27 @@ pub(crate) struct Answers {
 impl Answers {
     pub(crate) fn of(entries: &[Entry]) -> Self {
         let mut all = Self::default();
-        for (place, entry) in entries.iter().enumerate() {
+        for (position, entry) in entries.iter().enumerate() {
             let Some(id) = answer(&entry.message) else { continue };
-            let places = match entry.from {
+            let positions = match entry.from {
                 Party::Client => &mut all.client,
                 Party::Server => &mut all.server,
                 Party::Bridge | Party::Tool => continue,
             };
-            places.entry(id.to_string()).or_default().push(place);
+            positions.entry(id.to_string()).or_default().push(position);
         }
         all
     }
 
-    /// The place of the first answer of this party with this id after a place.
-    pub(crate) fn after(&self, place: usize, from: Party, id: &Value) -> Option<usize> {
-        let places = match from {
+    /// The position of the first answer of this party with this id after a position.
+    pub(crate) fn after(&self, position: usize, from: Party, id: &Value) -> Option<usize> {
+        let positions = match from {
             Party::Client => &self.client,
             Party::Server => &self.server,
             Party::Bridge | Party::Tool => return None,
         };
-        let places = places.get(&id.to_string())?;
-        places.get(places.partition_point(|known| *known <= place)).copied()
+        let positions = positions.get(&id.to_string())?;
+        positions.get(positions.partition_point(|known| *known <= position)).copied()
     }
 }
 
@@ -73,8 +73,8 @@ mod tests {
             (2, Client, 1, None),
             (0, Server, 2, None),
         ];
-        for (place, from, id, expected) in rows {
-            assert_eq!(answers.after(place, from, &json!(id)), expected, "{place} {from:?} {id}");
+        for (position, from, id, expected) in rows {
+            assert_eq!(answers.after(position, from, &json!(id)), expected, "{position} {from:?} {id}");
         }
     }
 }

@@ -40,35 +40,35 @@ impl Comparison {
         all
     }
 
-    fn compare(self, place: &str, expected: &Value, found: &Value, all: &mut Vec<String>) {
+    fn compare(self, pointer: &str, expected: &Value, found: &Value, all: &mut Vec<String>) {
         if all.len() >= MAX_DIFFERENCES || expected == REDACTED {
             return;
         }
-        let shown = if place.is_empty() { "the message" } else { place };
+        let shown = if pointer.is_empty() { "the message" } else { pointer };
         match (expected, found) {
             (Value::Object(members), Value::Object(now)) => {
                 // A result without the flag is not an error (MCP 2025-11-25, tools).
-                let is_result = self == Self::Shape && place == "/result";
+                let is_result = self == Self::Shape && pointer == "/result";
                 if is_result && is_error(members) != is_error(now) {
                     all.push(format!("/result/isError is {}, and was {}", is_error(now), is_error(members)));
                 }
                 // Today the name of such a member is another one.
                 let (open, plain): (Vec<_>, Vec<_>) = members.iter().partition(|(name, _)| name.contains(REDACTED));
                 for (name, value) in plain.into_iter().filter(|(name, _)| !(is_result && *name == "isError")) {
-                    let place = format!("{place}/{}", name.replace('~', "~0").replace('/', "~1"));
+                    let pointer = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
                     match now.get(name) {
-                        Some(found) => self.compare(&place, value, found, all),
-                        None => all.push(format!("{place} is missing; it was {}", short(value))),
+                        Some(found) => self.compare(&pointer, value, found, all),
+                        None => all.push(format!("{pointer} is missing; it was {}", short(value))),
                     }
                 }
                 if self == Self::Strict && open.is_empty() {
                     let new = now.iter().filter(|(name, _)| !members.contains_key(*name));
-                    all.extend(new.map(|(name, value)| format!("{place}/{name} is new: {}", short(value))));
+                    all.extend(new.map(|(name, value)| format!("{pointer}/{name} is new: {}", short(value))));
                 }
             }
             (Value::Array(values), Value::Array(now)) if self == Self::Strict => {
                 for (index, (value, found)) in values.iter().zip(now).enumerate() {
-                    self.compare(&format!("{place}/{index}"), value, found, all);
+                    self.compare(&format!("{pointer}/{index}"), value, found, all);
                 }
                 if values.len() != now.len() {
                     all.push(format!("{shown} has {} elements, and had {}", now.len(), values.len()));
@@ -87,7 +87,7 @@ impl Comparison {
                 }
             }
             _ if self == Self::Shape && kind(expected) == kind(found) => {
-                if place == "/error/code" && expected != found {
+                if pointer == "/error/code" && expected != found {
                     all.push(format!("{shown} is {}, and was {}", short(found), short(expected)));
                 }
             }

@@ -24,7 +24,7 @@ const MAX_NAMED: usize = 3;
 #[derive(Debug)]
 pub struct Mock {
     recorded: Vec<Recorded>,
-    /// The notifications of the server, with their places in the sessions one after the other.
+    /// The notifications of the server, with their positions in the sessions one after the other.
     notifications: Vec<(usize, Value)>,
     /// The answers given so far, by the index of the first that fits.
     given: HashMap<usize, usize>,
@@ -36,7 +36,7 @@ struct Recorded {
     request: Value,
     /// Without the id.
     answer: Map<String, Value>,
-    /// The places between the request and its answer, in the sessions one after the other.
+    /// The positions between the request and its answer, in the sessions one after the other.
     between: Range<usize>,
 }
 
@@ -53,19 +53,19 @@ impl Mock {
         mock
     }
 
-    /// Takes the messages of a session, whose places begin at `offset`.
+    /// Takes the messages of a session, whose positions begin at `offset`.
     fn learn(&mut self, entries: &[Entry], offset: usize) {
         let answers = Answers::of(entries);
-        for (place, entry) in entries.iter().enumerate() {
+        for (position, entry) in entries.iter().enumerate() {
             if entry.from == Party::Server && notification(&entry.message).is_some() {
-                self.notifications.push((offset + place, entry.message.clone()));
+                self.notifications.push((offset + position, entry.message.clone()));
             }
             let Some((_, id)) = request(&entry.message).filter(|_| entry.from == Party::Client) else { continue };
-            let Some(end) = answers.after(place, Party::Server, id) else { continue };
+            let Some(end) = answers.after(position, Party::Server, id) else { continue };
             let found = entries.get(end).and_then(|entry| entry.message.as_object().cloned());
             let Some(mut found) = found else { continue };
             found.remove("id");
-            let between = offset + place..offset + end;
+            let between = offset + position..offset + end;
             self.recorded.push(Recorded { request: entry.message.clone(), answer: found, between });
         }
     }
@@ -99,8 +99,8 @@ impl Mock {
         *given += 1;
         let token = &message["params"]["_meta"]["progressToken"];
         let Range { start, end } = recorded.between;
-        let first = self.notifications.partition_point(|(place, _)| *place < start);
-        let between = self.notifications.iter().skip(first).take_while(|(place, _)| *place < end);
+        let first = self.notifications.partition_point(|(position, _)| *position < start);
+        let between = self.notifications.iter().skip(first).take_while(|(position, _)| *position < end);
         let mut all: Vec<Value> = between.filter_map(|(_, one)| with_token(one, token)).collect();
         let mut found = recorded.answer.clone();
         found.insert("id".into(), id.clone());

@@ -122,13 +122,13 @@ impl Recording {
     #[must_use]
     pub fn sessions(&self) -> Vec<Self> {
         let mut sessions: Vec<(u64, Self)> = Vec::new();
-        let mut places: HashMap<u64, usize> = HashMap::new();
+        let mut positions: HashMap<u64, usize> = HashMap::new();
         for entry in self.entries.iter().filter(|entry| entry.from.wire() == Wire::Client) {
-            let place = *places.entry(entry.session).or_insert_with(|| {
+            let position = *positions.entry(entry.session).or_insert_with(|| {
                 sessions.push((entry.session, Self::new(self.program.clone())));
                 sessions.len() - 1
             });
-            sessions[place].1.entries.push(entry.clone());
+            sessions[position].1.entries.push(entry.clone());
         }
         sessions.into_iter().map(|(_, trace)| trace).collect()
     }

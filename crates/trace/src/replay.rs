@@ -33,7 +33,7 @@ pub struct Replay {
     /// The numbers of their lines.
     lines: Vec<usize>,
     /// The next entry.
-    place: usize,
+    position: usize,
     comparison: Comparison,
     /// JSON pointers into messages that are not compared.
     ignored: Vec<String>,
@@ -59,7 +59,7 @@ impl Replay {
         Self {
             entries: spoken().map(|entry| (entry.from, entry.message.clone())).collect(),
             lines: spoken().map(Entry::number).collect(),
-            place: 0,
+            position: 0,
             comparison,
             ignored,
             replies: VecDeque::new(),
@@ -76,7 +76,7 @@ impl Replay {
         if let Some(reply) = self.replies.pop_front() {
             return Step::Send(reply);
         }
-        while let Some((from, message)) = self.entries.get(self.place).cloned() {
+        while let Some((from, message)) = self.entries.get(self.position).cloned() {
             let step = match from {
                 Party::Client => self.send(message),
                 Party::Server => self.expect(&message),
@@ -85,10 +85,10 @@ impl Replay {
             match step {
                 Some(Step::Wait(what)) => return Step::Wait(what),
                 Some(step) => {
-                    self.place += 1;
+                    self.position += 1;
                     return step;
                 }
-                None => self.place += 1,
+                None => self.position += 1,
             }
         }
         match self.missing_notification() {
@@ -100,7 +100,7 @@ impl Replay {
     /// Takes a message of the server.
     pub fn receive(&mut self, message: Value) {
         if let Some((method, id)) = request(&message).map(|(method, id)| (method.to_owned(), id.clone())) {
-            let later = &self.entries[self.place.min(self.entries.len())..];
+            let later = &self.entries[self.position.min(self.entries.len())..];
             let is_recorded = |(from, entry): &&(Party, Value)| {
                 *from == Party::Server && request(entry).is_some_and(|(known, _)| known == method)
             };
@@ -112,7 +112,7 @@ impl Replay {
             } else {
                 let error = json!({"code": -32601, "message": "the trace has no such request"});
                 self.replies.push_back(json!({"jsonrpc": "2.0", "id": id, "error": error}));
-                self.differ(self.place, &message, "the server asks for it, and did not".into());
+                self.differ(self.position, &message, "the server asks for it, and did not".into());
             }
         } else if let Some(id) = answer(&message) {
             if self.answers.len() < MAX_KEPT {
@@ -128,11 +128,11 @@ impl Replay {
 
     /// Ends the replay because the expected message did not come.
     pub fn give_up(&mut self, why: &str) {
-        if let Some((_, message)) = self.entries.get(self.place).cloned() {
+        if let Some((_, message)) = self.entries.get(self.position).cloned() {
             let asked = self.request_of(&message).unwrap_or(message);
-            self.differ(self.place, &asked, why.to_owned());
+            self.differ(self.position, &asked, why.to_owned());
         }
-        self.place = self.entries.len();
+        self.position = self.entries.len();
     }
 
     /// The differences so far, and the differences of the notifications, in the order of the trace.
@@ -141,15 +141,19 @@ impl Replay {
         if self.comparison == Comparison::Strict {
             for (method, recorded) in self.recorded_notifications() {
                 let now = folded(self.notifications.get(&method).cloned().unwrap_or_default());
-                for (index, (place, message)) in recorded.iter().enumerate() {
+                for (index, (position, message)) in recorded.iter().enumerate() {
                     match now.get(index) {
-                        Some(found) => self.compare(*place, message, message, found),
-                        None => self.differ(*place, message, "it did not come".into()),
+                        Some(found) => self.compare(*position, message, message, found),
+                        None => self.differ(*position, message, "it did not come".into()),
                     }
                 }
-                if let (Some((place, message)), true) = (recorded.last(), now.len() > recorded.len()) {
+                if let (Some((position, message)), true) = (recorded.last(), now.len() > recorded.len()) {
                     let more = now.len() - recorded.len();
-                    self.differ(*place, message, format!("{more} more came, such as {}", short(&now[recorded.len()])));
+                    self.differ(
+                        *position,
+                        message,
+                        format!("{more} more came, such as {}", short(&now[recorded.len()])),
+                    );
                 }
             }
         }
@@ -172,14 +176,14 @@ impl Replay {
                 return Some(Step::Wait(title(expected)));
             };
             self.ids.insert(id.to_string(), found["id"].clone());
-            self.compare(self.place, expected, expected, &found);
+            self.compare(self.position, expected, expected, &found);
         } else if let Some(id) = answer(expected).filter(|id| !id.is_null()) {
             // An error without an id answers no request of its sender, such as a batch that was refused.
             let asked = self.request_of(expected).unwrap_or_default();
             let Some(found) = self.answers.remove(&id.to_string()) else {
                 return Some(Step::Wait(format!("the answer to {}", title(&asked))));
             };
-            self.compare(self.place, &asked, expected, &found);
+            self.compare(self.position, &asked, expected, &found);
         }
         None
     }
@@ -187,14 +191,14 @@ impl Replay {
     /// The client's request before this answer.
     fn request_of(&self, expected: &Value) -> Option<Value> {
         let id = answer(expected)?;
-        let before = self.entries[..self.place].iter().rev();
+        let before = self.entries[..self.position].iter().rev();
         let asks = |(from, message): &&(Party, Value)| {
             *from == Party::Client && request(message).is_some_and(|(_, known)| known == id)
         };
         before.into_iter().find(asks).map(|(_, message)| message.clone())
     }
 
-    fn compare(&mut self, place: usize, titled: &Value, expected: &Value, found: &Value) {
+    fn compare(&mut self, position: usize, titled: &Value, expected: &Value, found: &Value) {
         let steady = |message: &Value| {
             let mut message = message.clone();
             if let Some(members) = message.as_object_mut() {
@@ -211,26 +215,26 @@ impl Replay {
             if sent.contains(REDACTED) {
                 what += "; the request had a secret, and was sent with `[redacted]`: put a value there";
             }
-            self.differ(place, titled, what);
+            self.differ(position, titled, what);
         }
     }
 
-    fn differ(&mut self, place: usize, titled: &Value, what: String) {
+    fn differ(&mut self, position: usize, titled: &Value, what: String) {
         // The end of the trace has the line of its last message.
-        let line = self.lines.get(place).or(self.lines.last()).copied().unwrap_or_default();
+        let line = self.lines.get(position).or(self.lines.last()).copied().unwrap_or_default();
         self.differences.push(Difference { line, title: title(titled), what });
     }
 
     /// The notifications of the trace, by their methods.
     fn recorded_notifications(&self) -> BTreeMap<String, Vec<(usize, Value)>> {
         let mut all: BTreeMap<String, Vec<(usize, Value)>> = BTreeMap::new();
-        for (place, (from, message)) in self.entries.iter().enumerate() {
+        for (position, (from, message)) in self.entries.iter().enumerate() {
             if let (Party::Server, Some(method)) = (from, notification(message))
                 && !UNSTEADY.contains(&method)
             {
                 let known = all.entry(method.to_owned()).or_default();
                 if known.last().is_none_or(|(_, last)| last != message) {
-                    known.push((place, message.clone()));
+                    known.push((position, message.clone()));
                 }
             }
         }

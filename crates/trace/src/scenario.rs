@@ -50,7 +50,7 @@ pub fn scenario(trace: &Recording, title: &str) -> String {
 fn steps(entries: &[Entry]) -> Vec<Step> {
     let mut conversation = Conversation::of(entries);
     // The last one first: a question belongs to the request that began last.
-    let mut steps: Vec<Step> = (0..entries.len()).rev().filter_map(|place| conversation.step(place)).collect();
+    let mut steps: Vec<Step> = (0..entries.len()).rev().filter_map(|position| conversation.step(position)).collect();
     steps.reverse();
     steps
 }
@@ -58,13 +58,13 @@ fn steps(entries: &[Entry]) -> Vec<Step> {
 struct Conversation<'a> {
     entries: &'a [Entry],
     answers: Answers,
-    /// The places of the requests of the client.
+    /// The positions of the requests of the client.
     requests: Vec<usize>,
-    /// The places of requests for a later page, by their cursors.
+    /// The positions of requests for a later page, by their cursors.
     pages: HashMap<&'a str, Vec<usize>>,
-    /// The places of requests of the server that are not a part of a step yet.
+    /// The positions of requests of the server that are not a part of a step yet.
     questions: BTreeSet<usize>,
-    /// The places of notifications of the server that are not a part of a step yet.
+    /// The positions of notifications of the server that are not a part of a step yet.
     notifications: BTreeSet<usize>,
 }
 
@@ -73,46 +73,46 @@ impl<'a> Conversation<'a> {
         let answers = Answers::of(entries);
         let (mut requests, mut pages) = (Vec::new(), HashMap::<&str, Vec<usize>>::new());
         let (mut questions, mut notifications) = (BTreeSet::new(), BTreeSet::new());
-        for (place, entry) in entries.iter().enumerate() {
+        for (position, entry) in entries.iter().enumerate() {
             let is_request = request(&entry.message).is_some();
             match entry.from {
                 Party::Client if is_request => {
-                    requests.push(place);
+                    requests.push(position);
                     if let Some(cursor) = entry.message["params"]["cursor"].as_str() {
-                        pages.entry(cursor).or_default().push(place);
+                        pages.entry(cursor).or_default().push(position);
                     }
                 }
-                Party::Server if is_request => _ = questions.insert(place),
-                Party::Server if notification(&entry.message).is_some() => _ = notifications.insert(place),
+                Party::Server if is_request => _ = questions.insert(position),
+                Party::Server if notification(&entry.message).is_some() => _ = notifications.insert(position),
                 Party::Client | Party::Server | Party::Bridge | Party::Tool => {}
             }
         }
         Self { entries, answers, requests, pages, questions, notifications }
     }
 
-    /// The step of the request at this place, if it is one.
-    fn step(&mut self, place: usize) -> Option<Step> {
-        let entry = self.entries.get(place).filter(|entry| entry.from == Party::Client)?;
+    /// The step of the request at this position, if it is one.
+    fn step(&mut self, position: usize) -> Option<Step> {
+        let entry = self.entries.get(position).filter(|entry| entry.from == Party::Client)?;
         let (method, _) = request(&entry.message)?;
-        let (end, found) = self.answer_to(place, &entry.message)?;
+        let (end, found) = self.answer_to(position, &entry.message)?;
         let params = &entry.message["params"];
         let named = |word: &'static str, member: &str| vec![(word, params[member].clone())];
         let mut step = match method {
             "tools/call" => with_arguments(named("call", "name"), params),
             "prompts/get" => with_arguments(named("prompt", "name"), params),
             "resources/read" => named("read", "uri"),
-            _ => return self.list(method, params, place, found),
+            _ => return self.list(method, params, position, found),
         };
         if found["result"]["resultType"] == "input_required" {
             return None;
         }
         let mut expected = expectation(found);
         if method == "tools/call" {
-            let questions = self.questions(place, end);
+            let questions = self.questions(position, end);
             if !questions.is_empty() {
                 step.push(("questions", questions.into()));
             }
-            let changes = self.changes(place, end);
+            let changes = self.changes(position, end);
             if !changes.is_empty() {
                 expected.insert("changes".into(), changes.into());
             }
@@ -124,7 +124,7 @@ impl<'a> Conversation<'a> {
     }
 
     /// The step of a list. Later pages are a part of the first.
-    fn list(&self, method: &str, params: &Value, place: usize, found: &Value) -> Option<Step> {
+    fn list(&self, method: &str, params: &Value, position: usize, found: &Value) -> Option<Step> {
         let (word, member) = match method {
             "tools/list" => ("tools", "tools"),
             "resources/list" => ("resources", "resources"),
@@ -136,12 +136,13 @@ impl<'a> Conversation<'a> {
             return None;
         }
         let mut names = names(&found["result"][member]);
-        let (mut page, mut from) = (found, place);
+        let (mut page, mut from) = (found, position);
         for _ in 1..MAX_PAGES {
             let Some(cursor) = page["result"]["nextCursor"].as_str() else { break };
             let known = self.pages.get(cursor).map(Vec::as_slice).unwrap_or_default();
-            let later = known.get(known.partition_point(|place| *place <= from)..).unwrap_or_default();
-            let mut asked = later.iter().filter_map(|place| Some((*place, &self.entries.get(*place)?.message)));
+            let later = known.get(known.partition_point(|position| *position <= from)..).unwrap_or_default();
+            let mut asked =
+                later.iter().filter_map(|position| Some((*position, &self.entries.get(*position)?.message)));
             let Some((next, asked)) = asked.find(|(_, asked)| asked["method"] == method) else { break };
             let Some((_, answer)) = self.answer_to(next, asked) else { break };
             names.extend(self::names(&answer["result"][member]));
@@ -154,32 +155,32 @@ impl<'a> Conversation<'a> {
         Some(vec![("list", json!(word)), ("expect", expected)])
     }
 
-    /// The answer to the request at this place, and its own place.
-    fn answer_to(&self, place: usize, asked: &Value) -> Option<(usize, &'a Value)> {
+    /// The answer to the request at this position, and its own position.
+    fn answer_to(&self, position: usize, asked: &Value) -> Option<(usize, &'a Value)> {
         let (_, id) = request(asked)?;
-        let end = self.answers.after(place, Party::Server, id)?;
+        let end = self.answers.after(position, Party::Server, id)?;
         let entries: &'a [Entry] = self.entries;
         Some((end, &entries.get(end)?.message))
     }
 
     /// The questions of the server between a request and its answer.
-    fn questions(&mut self, place: usize, end: usize) -> Vec<Value> {
-        let places = taken(&mut self.questions, place, end);
+    fn questions(&mut self, position: usize, end: usize) -> Vec<Value> {
+        let positions = taken(&mut self.questions, position, end);
         let question = |at: usize| {
             let asked = &self.entries.get(at)?.message;
             let (method, id) = request(asked)?;
             let reply = self.entries.get(self.answers.after(at, Party::Client, id)?)?;
             answered(method, &asked["params"], &reply.message["result"])
         };
-        places.into_iter().filter_map(question).collect()
+        positions.into_iter().filter_map(question).collect()
     }
 
     /// The lists that the server says have changed between a request and the next one after its answer.
-    fn changes(&mut self, place: usize, end: usize) -> Vec<Value> {
+    fn changes(&mut self, position: usize, end: usize) -> Vec<Value> {
         let next = self.requests.get(self.requests.partition_point(|known| *known <= end));
         let until = next.copied().unwrap_or(self.entries.len());
         let mut all: Vec<Value> = Vec::new();
-        for at in taken(&mut self.notifications, place, until) {
+        for at in taken(&mut self.notifications, position, until) {
             let method = self.entries.get(at).and_then(|entry| notification(&entry.message)).unwrap_or_default();
             let list = method.strip_prefix("notifications/").and_then(|rest| rest.strip_suffix("/list_changed"));
             if let Some(list) = list.filter(|list| !all.iter().any(|known| known == list)) {
@@ -190,13 +191,13 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// Takes the places between two others out of a set.
+/// Takes the positions between two others out of a set.
 fn taken(all: &mut BTreeSet<usize>, after: usize, before: usize) -> Vec<usize> {
-    let places: Vec<usize> = all.range(after + 1..before.max(after + 1)).copied().collect();
-    for place in &places {
-        all.remove(place);
+    let positions: Vec<usize> = all.range(after + 1..before.max(after + 1)).copied().collect();
+    for position in &positions {
+        all.remove(position);
     }
-    places
+    positions
 }
 
 fn with_arguments(mut step: Step, params: &Value) -> Step {
