@@ -108,29 +108,15 @@ impl BinaryClient {
     }
 
     /// All tools that this request for a first page selects.
-    pub(super) async fn tools_of(&self, mut request: ListToolsRequest) -> Result<Vec<Tool>, BinaryCallError> {
-        let mut tools: Vec<Tool> = Vec::new();
-        let mut restarts = 0;
-        let mut budget = ListBudget::default();
-        for _ in 0..MAX_PAGES {
-            match self.list_tools(request.clone()).await {
-                Ok(page) => {
-                    budget.take(&page.tools)?;
-                    tools.extend(page.tools.into_iter().map(detached));
-                    request.cursor = page.next_cursor;
-                    if request.cursor.is_empty() {
-                        return Ok(tools);
-                    }
-                }
-                Err(error) if is_stale(&error) && restarts < MAX_RESTARTS => {
-                    restarts += 1;
-                    (tools, budget) = (Vec::new(), ListBudget::default());
-                    request.cursor.clear();
-                }
-                Err(error) => return Err(error),
+    pub(super) async fn tools_of(&self, request: ListToolsRequest) -> Result<Vec<Tool>, BinaryCallError> {
+        all_pages(|cursor| {
+            let request = ListToolsRequest { cursor, ..request.clone() };
+            async move {
+                let page = self.list_tools(request).await?;
+                Ok((page.tools.into_iter().map(detached).collect(), page.next_cursor))
             }
-        }
-        Err(endless())
+        })
+        .await
     }
 
     /// Calls a tool. A failure that the tool reports itself is a result with `is_error`. Without `timeout` the call has
@@ -173,27 +159,11 @@ impl BinaryClient {
     /// # Errors
     /// See [`BinaryClient::all_tools`].
     pub async fn all_resources(&self) -> Result<Vec<Resource>, BinaryCallError> {
-        let (mut resources, mut request, mut restarts) = (Vec::new(), ListResourcesRequest::default(), 0);
-        let mut budget = ListBudget::default();
-        for _ in 0..MAX_PAGES {
-            match self.list_resources(request.clone()).await {
-                Ok(page) => {
-                    budget.take(&page.resources)?;
-                    resources.extend(page.resources);
-                    request.cursor = page.next_cursor;
-                    if request.cursor.is_empty() {
-                        return Ok(resources);
-                    }
-                }
-                Err(error) if is_stale(&error) && restarts < MAX_RESTARTS => {
-                    restarts += 1;
-                    (resources, budget) = (Vec::new(), ListBudget::default());
-                    request.cursor.clear();
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        Err(endless())
+        all_pages(|cursor| async move {
+            let page = self.list_resources(ListResourcesRequest { cursor }).await?;
+            Ok((page.resources, page.next_cursor))
+        })
+        .await
     }
 
     /// The contents of a resource.
@@ -258,6 +228,34 @@ impl fmt::Debug for BinaryClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BinaryClient").field("server", &self.conversation.server).finish_non_exhaustive()
     }
+}
+
+/// All entries of a list. `page` gets the entries of the page at a cursor, and the cursor of the next one. A list that
+/// changes on the way is asked for again.
+async fn all_pages<T: Message, F>(page: impl Fn(String) -> F) -> Result<Vec<T>, BinaryCallError>
+where
+    F: Future<Output = Result<(Vec<T>, String), BinaryCallError>>,
+{
+    let (mut all, mut budget) = (Vec::new(), ListBudget::default());
+    let (mut cursor, mut restarts) = (String::new(), 0);
+    for _ in 0..MAX_PAGES {
+        match page(std::mem::take(&mut cursor)).await {
+            Ok((entries, next)) => {
+                budget.take(&entries)?;
+                all.extend(entries);
+                if next.is_empty() {
+                    return Ok(all);
+                }
+                cursor = next;
+            }
+            Err(error) if is_stale(&error) && restarts < MAX_RESTARTS => {
+                restarts += 1;
+                (all, budget) = (Vec::new(), ListBudget::default());
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Err(endless())
 }
 
 /// The list has changed since its first page.
