@@ -1,7 +1,6 @@
-//! Benches per layer, and the measurement of the whole bridge.
+//! The measurement of the whole bridge; single layers have benches in `protomcp-layers`.
 //!
-//! Each layer has a bench in `benches`: `cargo bench -p protomcp-benches --bench framing`. The program `roundtrip`
-//! measures the whole bridge: it drives several [`Subject`]s through the same work in turns, so that other load on the
+//! The program `roundtrip` measures the whole bridge: it drives several [`Subject`]s through the same work in turns, so that other load on the
 //! machine affects them alike:
 //!
 //! - a relay that parses nothing, the lower bound: standard input to a unix socket and back, with a tool process behind

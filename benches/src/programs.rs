@@ -40,7 +40,7 @@ impl Programs {
         for args in [
             &["--package", "protomcp-cli", "--bin", "pmcp"][..],
             &["--package", "protomcp-codec", "--example", "tool_peer"],
-            &["--package", "protomcp-benches", "--bins"],
+            &["--package", "protomcp-peers", "--bins"],
         ] {
             build(args, target, release)?;
         }

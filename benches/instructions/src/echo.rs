@@ -1,6 +1,4 @@
-//! A server with one tool, and the thread that it runs on.
-
-use std::future::Future;
+//! A server with one tool.
 
 use protomcp_server::{Context, Handler, Router, Server, ServerInfo};
 use protomcp_types::{CallTool, CallToolResult, ErrorObject, ListTools, ListToolsResult, Tool, ToolName};
@@ -41,13 +39,4 @@ impl Handler for Echo {
 /// The server, configured as the bridge's.
 pub(crate) fn server() -> Server<Router<Echo>> {
     Server::from_handler(Echo).inline_calls()
-}
-
-/// Runs a future and the tasks that it starts on this thread.
-///
-/// # Panics
-/// If the runtime cannot be made.
-pub fn on_one_thread(work: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(work);
 }

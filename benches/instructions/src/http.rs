@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 
 use bytes::BytesMut;
 use protomcp_http::{Config, Listener, StreamableHttp};
+use protomcp_layers::on_one_thread;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::echo::{CALL, INITIALIZE, INITIALIZED, on_one_thread, server};
+use crate::echo::{CALL, INITIALIZE, INITIALIZED, server};
 
 /// The members that each request without a session has.
 const STATELESS_META: &str = concat!(

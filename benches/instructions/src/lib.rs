@@ -3,13 +3,11 @@
 
 pub mod codec;
 pub mod http;
-pub mod json;
-pub mod link;
 pub mod session;
 
 mod echo;
 
-pub use echo::on_one_thread;
+use protomcp_layers::{json, link};
 
 /// Prepares an operation, then runs it a number of times.
 pub type Operation = fn(u32);

@@ -3,10 +3,11 @@
 use std::hint::black_box;
 
 use bytes::BytesMut;
+use protomcp_layers::on_one_thread;
 use protomcp_transport::lines::Lines;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
-use crate::echo::{CALL, INITIALIZE, INITIALIZED, on_one_thread, server};
+use crate::echo::{CALL, INITIALIZE, INITIALIZED, server};
 
 pub(crate) fn call(count: u32) {
     run(format!("{CALL}}}}}\n"), count);

@@ -13,7 +13,8 @@ use super::tokens::{Kind, Token, tokens};
 /// The files that a compiler starts from, of all packages of the workspace, each behind the folder of its sources.
 pub(crate) fn roots() -> Vec<(PathBuf, PathBuf)> {
     let mut packages = entries(&root().join("crates"));
-    packages.extend(["cli", "conformance", "benches", "benches/instructions"].map(|name| root().join(name)));
+    packages.extend(["cli", "conformance", "benches"].map(|name| root().join(name)));
+    packages.extend(entries(&root().join("benches")));
     let mut roots = Vec::new();
     for source in packages.iter().map(|package| package.join("src")).filter(|source| source.is_dir()) {
         let mut files = vec![source.join("lib.rs"), source.join("main.rs")];

@@ -6,11 +6,9 @@
 use std::error::Error;
 use std::future::Future;
 use std::io::Write;
-use std::process::id;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use protomcp_benches::{TEXT, cpu};
 use protomcp_bufmcp::{BinaryClient, BinaryClientConfig, CommandServer, Connect, DescriptorSchemas, TcpServer};
 use protomcp_client::{Client, ClientSession, Command, Mode, guardian};
 use protomcp_http_client::HttpTransport;
@@ -19,8 +17,13 @@ use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
 use rmcp::transport::{StreamableHttpClientTransport, TokioChildProcess};
 use rmcp::{RoleClient, ServiceExt};
+use rustix::time::{ClockId, clock_gettime};
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// The text of calls.
+const TEXT: &str =
+    "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
 
 const USAGE: &str = "usage: caller (protomcp|proto-mcp|rmcp) CALLS WIDTH (http://… | proto://… | PROGRAM [ARG…])";
 
@@ -120,9 +123,9 @@ where
     F: Future<Output = Outcome<()>> + Send + 'static,
 {
     make(calls / 10 + 1, width, call.clone()).await?;
-    let (before, start) = (cpu(id()), Instant::now());
+    let (before, start) = (cpu(), Instant::now());
     let mut samples = make(calls, width, call).await?;
-    let (took, used) = (start.elapsed(), cpu(id()).saturating_sub(before));
+    let (took, used) = (start.elapsed(), cpu().saturating_sub(before));
     samples.sort_unstable();
     let share = |percent: usize| samples[(samples.len() - 1) * percent / 100].as_nanos();
     writeln!(
@@ -135,6 +138,12 @@ where
         used.as_nanos()
     )?;
     Ok(())
+}
+
+/// The processor time of this process so far.
+fn cpu() -> Duration {
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(used.tv_sec.unsigned_abs(), u32::try_from(used.tv_nsec).unwrap_or_default())
 }
 
 async fn make<F>(calls: usize, width: usize, call: impl Fn() -> F + Clone + Send + 'static) -> Outcome<Vec<Duration>>

@@ -10,6 +10,8 @@ use protomcp_link::{CallIds, Config, Connection, Event, Link, Side, drive};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
+use crate::runtime::on_one_thread;
+
 /// The deadline of a call.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -104,17 +106,23 @@ fn carry(now: Instant, from: &mut Connection, to: &mut Connection, wire: &mut Ve
     any
 }
 
-/// Calls through both machines.
-pub(crate) fn call_in_memory(count: u32) {
+/// Makes calls through both machines.
+///
+/// # Panics
+/// If a call is not answered.
+pub fn call_in_memory(count: u32) {
     let mut machines = Machines::new();
     for _ in 0..count {
         assert_eq!(machines.call(), 1);
     }
 }
 
-/// Calls through the driver, one at a time.
-pub(crate) fn call_over_socket(count: u32) {
-    crate::echo::on_one_thread(async move {
+/// Makes calls through the driver, one at a time.
+///
+/// # Panics
+/// If a call is not answered.
+pub fn call_over_socket(count: u32) {
+    on_one_thread(async move {
         let (bridge, tool) = UnixStream::pair().expect("a socket pair");
         tokio::spawn(serve(tool));
         let link = connect(bridge).await;

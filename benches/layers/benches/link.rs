@@ -6,8 +6,8 @@ use std::thread;
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use futures_util::future::join_all;
-use protomcp_instructions::link::{self, Machines, PATIENCE, request};
-use protomcp_instructions::on_one_thread;
+use protomcp_layers::link::{self, Machines, PATIENCE, request};
+use protomcp_layers::on_one_thread;
 use protomcp_link::Link;
 use tokio::runtime::Runtime;
 

@@ -3,7 +3,7 @@
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use protomcp_instructions::json::{Shape, call_line, content, parse, write};
+use protomcp_layers::json::{Shape, call_line, content, parse, write};
 use serde_json::Value;
 
 const SHAPES: [Shape; 3] = [Shape::Small, Shape::Structured, Shape::OneString];
