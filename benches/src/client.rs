@@ -1,9 +1,10 @@
 //! A cheap client: blocking pipes, requests from a template, answers counted by their newlines. Measurements of servers
 //! must not contain the work of `protomcp-client`, which parses every answer.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A running server and its session.
@@ -23,7 +24,8 @@ impl Client {
     /// # Errors
     ///
     /// If it cannot be started.
-    pub fn new(mut command: Command) -> io::Result<Self> {
+    pub fn start(command: &mut Command) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let started = Instant::now();
         let mut child = command.spawn()?;
         let missing = || io::Error::other("both streams are to be piped");
@@ -34,6 +36,11 @@ impl Client {
     /// The process id of the server.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The moment before its start.
+    pub fn started(&self) -> Instant {
+        self.started
     }
 
     /// Initializes the session and lists the tools; returns the time since the start of the program.
@@ -74,25 +81,26 @@ impl Client {
             .collect()
     }
 
-    /// Calls `echo` this many times with `width` calls in flight; returns the total duration.
+    /// Calls `echo` this many times with `width` calls in flight, and returns the duration of each call. Answers are
+    /// not parsed: the nth one is taken for the answer to the nth call, which changes no mean.
     ///
     /// # Errors
     ///
     /// If the server closes its output.
-    pub fn many_in_flight(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
-        let start = Instant::now();
-        let (mut sent, mut answered) = (0, 0);
+    pub fn many_in_flight(&mut self, calls: usize, width: usize) -> io::Result<Vec<Duration>> {
+        let (mut samples, mut waiting) = (Vec::with_capacity(calls), VecDeque::with_capacity(width));
         let mut lines = String::new();
-        while answered < calls {
+        while samples.len() < calls {
             lines.clear();
-            while sent < calls && sent - answered < width {
-                self.push_call(&mut lines);
-                sent += 1;
-            }
+            let room = (calls - samples.len()).min(width) - waiting.len();
+            (0..room).for_each(|_| self.push_call(&mut lines));
+            waiting.resize(waiting.len() + room, Instant::now());
             self.stdin.write_all(lines.as_bytes())?;
-            answered += self.read()?;
+            let answered = self.read()?.min(waiting.len());
+            let now = Instant::now();
+            samples.extend(waiting.drain(..answered).map(|sent| now.saturating_duration_since(sent)));
         }
-        Ok(start.elapsed())
+        Ok(samples)
     }
 
     /// Lists the tools, page after page; returns their number.

@@ -1,40 +1,38 @@
-//! The measurement of the whole bridge; single layers have benches in `protomcp-layers`.
+//! The bench of the whole bridge: `cargo bench -p protomcp-benches --bench bridge`. Single layers have benches in
+//! `protomcp-layers`.
 //!
-//! The program `roundtrip` measures the whole bridge: it drives several [`Subject`]s through the same work in turns, so that other load on the
-//! machine affects them alike:
+//! Several [`Subject`](subject::Subject)s, real programs, do the same work in turns, so that other load on the machine
+//! affects them alike:
 //!
 //! - a relay that parses nothing, the lower bound: standard input to a unix socket and back, with a tool process behind
 //!   it;
-//! - `pmcp` with the codec's example of a tool process;
-//! - an `rmcp` server with a built-in tool, so without a second process.
+//! - `pmcp` with the codec's example of a tool process, and other builds of it;
+//! - an `rmcp` server with built-in tools, so without a second process.
 //!
-//! The program `reload` measures the time from a save to the host's notification, compared with the bare start of the
-//! tool process.
+//! Each part in [`parts`] adds rows to a [`Measurement`](measurement::Measurement) in every round. A
+//! [`Report`](report::Report) is the circumstances of a run and its rows: a file of all figures, and tables with the
+//! goals and the exponents of growth curves.
 //!
-//! The program `http` does the same over HTTP in comparison with `rmcp` and measures the cost of sessions; `load` runs
-//! for the given time and watches the memory. The program `clients` measures the client and the one of `rmcp`, and the
-//! gateway and a direct connection; `protocols` measures proto-mcp and JSON-RPC, in the server and in the client.
-//!
-//! Absolute figures depend on the machine; compare ratios within one run, and the processor time per call.
+//! Absolute figures depend on the machine; compare ratios within one run, and the processor time of a call.
 
-mod client;
-mod figures;
-mod flags;
-mod process;
-mod programs;
-mod protocol_client;
-mod subject;
-mod web;
+pub mod bench;
+pub mod client;
+pub mod fit;
+pub mod goals;
+pub mod machine;
+pub mod measurement;
+pub mod options;
+pub mod parts;
+pub mod pinned;
+pub mod plot;
+pub mod process;
+pub mod programs;
+pub mod protocol_client;
+pub mod report;
+pub mod subject;
+pub mod tables;
+pub mod web;
 
-pub use client::Client;
-pub use figures::{Figures, Measured, micros, millis};
-pub use flags::flags;
-pub use process::{cpu, memory, peak};
-pub use programs::Programs;
-pub use protocol_client::{Protocol, ProtocolClient};
-pub use subject::Subject;
-pub use web::{Reply, WebClient, WebServer};
+mod run;
 
-/// The text of calls.
-pub const TEXT: &str =
-    "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
+pub use run::run;

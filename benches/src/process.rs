@@ -15,18 +15,19 @@ pub fn cpu(pid: u32) -> Duration {
     Duration::from_nanos(nanos.sum())
 }
 
-/// The current memory of a process, in kB.
-pub fn memory(pid: u32) -> u64 {
+/// The resident memory of a process, in megabytes.
+pub fn memory(pid: u32) -> f64 {
     status(pid, "VmRSS:")
 }
 
-/// The peak memory of a process, in kB.
-pub fn peak(pid: u32) -> u64 {
+/// The largest resident memory of a process so far, in megabytes.
+pub fn peak(pid: u32) -> f64 {
     status(pid, "VmHWM:")
 }
 
-fn status(pid: u32, name: &str) -> u64 {
+fn status(pid: u32, name: &str) -> f64 {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = text.lines().find(|line| line.starts_with(name));
-    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).unwrap_or_default()
+    let kilobytes: Option<f64> = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    kilobytes.unwrap_or_default() / 1e3
 }

@@ -1,18 +1,23 @@
-//! The measured programs, built together so that all are current.
+//! The programs that are started, built together so that all are current.
 
 use std::env;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The packages and programs that are built.
+const BUILT: [&[&str]; 3] = [
+    &["--package", "protomcp-cli", "--bin", "pmcp"],
+    &["--package", "protomcp-codec", "--example", "tool_peer"],
+    &["--package", "protomcp-peers", "--bins"],
+];
+
 /// The paths of the programs.
 #[derive(Debug)]
 pub struct Programs {
     /// The bridge.
     pub pmcp: PathBuf,
-    /// Another build of it, to compare with: the value of the environment variable `PMCP_OTHER`.
-    pub other: Option<PathBuf>,
-    /// The codec's example of a tool process.
+    /// The codec's example of a tool process, with the tool `echo`.
     pub tool: PathBuf,
     /// The relay that parses nothing.
     pub relay: PathBuf,
@@ -27,27 +32,17 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Builds them with the profile that this program was built with.
+    /// Finds the programs of a release in the target folder that this program lies in.
     ///
     /// # Errors
     ///
-    /// If cargo cannot be run or a program does not build.
-    pub fn build() -> io::Result<Self> {
+    /// If this program is not below a folder with the name `release` or `debug`.
+    pub fn find() -> io::Result<Self> {
         let here = env::current_exe()?;
-        let built = here.parent().ok_or_else(|| io::Error::other("a program lies in a folder"))?;
-        let target = built.parent().ok_or_else(|| io::Error::other("a profile's folder lies in the target folder"))?;
-        let release = built.ends_with("release");
-        for args in [
-            &["--package", "protomcp-cli", "--bin", "pmcp"][..],
-            &["--package", "protomcp-codec", "--example", "tool_peer"],
-            &["--package", "protomcp-peers", "--bins"],
-        ] {
-            build(args, target, release)?;
-        }
+        let built = target(&here)?.join("release");
         let program = |name: &str| built.join(name);
         Ok(Self {
             pmcp: program("pmcp"),
-            other: env::var_os("PMCP_OTHER").map(PathBuf::from),
             tool: program("examples/tool_peer"),
             relay: program("plain_relay"),
             plain_tool: program("plain_tool"),
@@ -56,20 +51,44 @@ impl Programs {
             caller: program("caller"),
         })
     }
+
+    /// Builds a release of all of them, as `cargo build --release` does. Each package is built by itself, because the
+    /// features of packages that are built together are joined.
+    ///
+    /// # Errors
+    ///
+    /// If cargo cannot be run or a program does not build.
+    pub fn build() -> io::Result<()> {
+        let here = env::current_exe()?;
+        for args in BUILT {
+            let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+            cargo.args(["build", "--quiet", "--release"]).args(args).arg("--target-dir").arg(target(&here)?);
+            if !cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status()?.success() {
+                return Err(io::Error::other(format!("cargo build --release {} failed", args.join(" "))));
+            }
+        }
+        Ok(())
+    }
+
+    /// An error that names the programs which do not exist.
+    ///
+    /// # Errors
+    ///
+    /// If there is one.
+    pub fn check(&self) -> io::Result<()> {
+        let all = [&self.pmcp, &self.tool, &self.relay, &self.plain_tool, &self.large_tool, &self.rmcp, &self.caller];
+        let missing: Vec<_> =
+            all.into_iter().filter(|path| !path.exists()).map(|path| path.display().to_string()).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let commands = BUILT.map(|args| format!("cargo build --release {}", args.join(" "))).join("; ");
+        Err(io::Error::other(format!("not built: {}; run this without --no-build, or {commands}", missing.join(", "))))
+    }
 }
 
-fn build(args: &[&str], target: &Path, release: bool) -> io::Result<()> {
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .arg("build")
-        .arg("--quiet")
-        .args(args)
-        .arg("--target-dir")
-        .arg(target)
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    if release {
-        cargo.arg("--release");
-    }
-    let status = cargo.status()?;
-    if status.success() { Ok(()) } else { Err(io::Error::other(format!("cargo build {} failed", args.join(" ")))) }
+fn target(program: &Path) -> io::Result<&Path> {
+    let profile = program.ancestors().find(|folder| folder.ends_with("release") || folder.ends_with("debug"));
+    let target = profile.and_then(Path::parent);
+    target.ok_or_else(|| io::Error::other(format!("{} is not in the target folder of cargo", program.display())))
 }

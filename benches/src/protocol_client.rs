@@ -1,6 +1,7 @@
 //! A cheap client of either protocol: blocking streams, requests from a template, answers counted by their length or
 //! their newline. It counts the bytes in both directions.
 
+use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use protomcp_bufmcp::message::{
 };
 use protomcp_bufmcp::{Any, FrameLimits, encode};
 
-use crate::TEXT;
+use crate::web::TEXT;
 
 /// The protocol of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -121,25 +122,26 @@ impl<R: Read, W: Write> ProtocolClient<R, W> {
             .collect()
     }
 
-    /// Calls `echo` this many times with `width` calls in flight; returns the total duration.
+    /// Calls `echo` this many times with `width` calls in flight, and returns the duration of each call, where the
+    /// nth answer is taken for the answer to the nth call.
     ///
     /// # Errors
     ///
     /// If the server closes its end.
-    pub fn many_in_flight(&mut self, calls: usize, width: usize) -> io::Result<Duration> {
-        let start = Instant::now();
-        let (mut sent, mut answered) = (0, 0);
+    pub fn many_in_flight(&mut self, calls: usize, width: usize) -> io::Result<Vec<Duration>> {
+        let (mut samples, mut waiting) = (Vec::with_capacity(calls), VecDeque::with_capacity(width));
         let mut requests = Vec::new();
-        while answered < calls {
+        while samples.len() < calls {
             requests.clear();
-            while sent < calls && sent - answered < width {
-                self.push_call(&mut requests)?;
-                sent += 1;
-            }
+            let room = (calls - samples.len()).min(width) - waiting.len();
+            (0..room).try_for_each(|_| self.push_call(&mut requests))?;
+            waiting.resize(waiting.len() + room, Instant::now());
             self.send(&requests)?;
-            answered += self.answers(1)?.len();
+            let answered = self.answers(1)?.len().min(waiting.len());
+            let now = Instant::now();
+            samples.extend(waiting.drain(..answered).map(|sent| now.saturating_duration_since(sent)));
         }
-        Ok(start.elapsed())
+        Ok(samples)
     }
 
     fn send(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -6,6 +6,10 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// The text of calls.
+pub const TEXT: &str =
+    "some words that make this call about as long as calls usually are, a few hundred bytes with what is around it";
+
 /// A server that has announced its address.
 #[derive(Debug)]
 pub struct WebServer {
@@ -74,6 +78,8 @@ pub struct WebClient {
     session: String,
     /// True if calls are requests of MCP 2026-07-28, which need no session.
     is_stateless: bool,
+    /// The address for which a proxy would send the requests.
+    forwarded: Option<String>,
     request: String,
     buffer: Vec<u8>,
 }
@@ -104,6 +110,7 @@ impl WebClient {
             port,
             session: String::new(),
             is_stateless: false,
+            forwarded: None,
             request: String::new(),
             buffer: vec![0; 64 << 10],
         })
@@ -126,8 +133,18 @@ impl WebClient {
     pub fn open(port: u16) -> io::Result<Self> {
         let mut client = Self::connect(port)?;
         client.initialize()?;
-        let told = client.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
-        if told.status == 202 { Ok(client) } else { Err(unexpected(&told)) }
+        client.initialized()?;
+        Ok(client)
+    }
+
+    /// Says that the session is ready for calls.
+    ///
+    /// # Errors
+    ///
+    /// If the server refuses that.
+    pub fn initialized(&mut self) -> io::Result<()> {
+        let told = self.post(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)?;
+        if told.status == 202 { Ok(()) } else { Err(unexpected(&told)) }
     }
 
     /// Opens a session and uses it for further requests. The previous session is left open.
@@ -153,6 +170,11 @@ impl WebClient {
     /// Uses a session that was opened before.
     pub fn resume(&mut self, session: &str) {
         session.clone_into(&mut self.session);
+    }
+
+    /// Sends further requests as a proxy does for this address.
+    pub fn forward_for(&mut self, address: String) {
+        self.forwarded = Some(address);
     }
 
     /// Calls `echo` with this text; returns the duration.
@@ -206,6 +228,9 @@ impl WebClient {
         );
         if !self.session.is_empty() {
             let _ = write!(self.request, "mcp-session-id: {}\r\nmcp-protocol-version: 2025-06-18\r\n", self.session);
+        }
+        if let Some(address) = &self.forwarded {
+            let _ = write!(self.request, "x-forwarded-for: {address}\r\n");
         }
         if self.is_stateless {
             self.request.push_str("mcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo\r\n");

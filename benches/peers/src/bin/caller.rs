@@ -117,7 +117,7 @@ async fn call_of_rmcp(session: Arc<RunningService<RoleClient, ()>>) -> Outcome<(
 }
 
 /// Makes the calls with this many in flight, after a tenth as many to warm up, and prints nanoseconds: in all, of the
-/// median call, of the 99th percentile, and of processor time.
+/// median call, of the 99th percentile, and of processor time; then the peak memory in kB.
 async fn measure<F>(calls: usize, width: usize, call: impl Fn() -> F + Clone + Send + 'static) -> Outcome<()>
 where
     F: Future<Output = Outcome<()>> + Send + 'static,
@@ -130,14 +130,22 @@ where
     let share = |percent: usize| samples[(samples.len() - 1) * percent / 100].as_nanos();
     writeln!(
         std::io::stdout(),
-        "{} {} {} {} {}",
+        "{} {} {} {} {} {}",
         samples.len(),
         took.as_nanos(),
         share(50),
         share(99),
-        used.as_nanos()
+        used.as_nanos(),
+        peak()
     )?;
     Ok(())
+}
+
+/// The peak memory of this process in kB.
+fn peak() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default()
 }
 
 /// The processor time of this process so far.

@@ -1,5 +1,7 @@
-//! An `rmcp` server with the built-in tool `echo`, for comparison with the bridge. `--pipes` selects its transport for
-//! pipes, `--http` serves it over Streamable HTTP on a free port.
+//! An `rmcp` server with the built-in tools `echo` and `large`, for comparison with the bridge. `--pipes` selects its
+//! transport for pipes, `--http` serves it over Streamable HTTP on a free port.
+//!
+//! The argument `size` of `large` is the size of its result in bytes. `MANY_TOOLS` sets the number of additional tools.
 
 use std::error::Error;
 use std::io::Write;
@@ -18,7 +20,7 @@ use tokio::net::TcpListener;
 
 #[derive(Clone)]
 struct Echo {
-    tool: Tool,
+    tools: Arc<[Tool]>,
 }
 
 impl ServerHandler for Echo {
@@ -31,7 +33,7 @@ impl ServerHandler for Echo {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(vec![self.tool.clone()]))
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
     }
 
     async fn call_tool(
@@ -39,16 +41,36 @@ impl ServerHandler for Echo {
         request: CallToolRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let text = request.arguments.as_ref().and_then(|arguments| arguments.get("text")?.as_str()).unwrap_or_default();
+        let argument = |name: &str| request.arguments.as_ref().and_then(|arguments| arguments.get(name));
+        let text = match argument("size").and_then(|size| usize::try_from(size.as_u64()?).ok()) {
+            Some(size) => "x".repeat(size),
+            None => argument("text").and_then(|text| text.as_str()).unwrap_or_default().to_owned(),
+        };
         Ok(CallToolResult::success(vec![ContentBlock::text(text)]).into())
     }
 }
 
+/// The tools, of which the additional ones have a description and a schema of a realistic size.
+fn tools() -> Result<Arc<[Tool]>, serde_json::Error> {
+    let open: Arc<JsonObject> = Arc::new(serde_json::from_str(r#"{"type":"object"}"#)?);
+    let item: Arc<JsonObject> = Arc::new(serde_json::from_str(
+        r#"{"type":"object","properties":{"item":{"type":"integer","minimum":1},"verbose":{"type":"boolean"}},"required":["item"]}"#,
+    )?);
+    let many = std::env::var("MANY_TOOLS").ok().and_then(|count| count.parse().ok()).unwrap_or(0_usize);
+    let named = [
+        Tool::new("echo", "Says the text again.", Arc::clone(&open)),
+        Tool::new("large", "Has a result of the given size.", open),
+    ];
+    let others = (0..many).map(|number| {
+        let description = "Looks up what is known about one item of the catalogue, by its number.";
+        Tool::new(format!("tool-{number:05}"), description, Arc::clone(&item))
+    });
+    Ok(named.into_iter().chain(others).collect())
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut schema = JsonObject::new();
-    schema.insert("type".to_owned(), "object".into());
-    let echo = Echo { tool: Tool::new("echo", "Says the text again.", Arc::new(schema)) };
+    let echo = Echo { tools: tools()? };
     if std::env::args().any(|argument| argument == "--http") {
         let sessions = Arc::new(LocalSessionManager::default());
         let config = StreamableHttpServerConfig::default();

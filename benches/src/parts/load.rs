@@ -1,25 +1,29 @@
-//! Loads `pmcp` over HTTP with well-behaved and badly behaved clients for the given time, and watches its memory.
-//!
-//! `cargo run --release -p protomcp-benches --bin load -- [--minutes N] [--hosts N]`
+//! A mixed load over HTTP by well-behaved and badly behaved clients, for the given time.
 //!
 //! Each client opens a session and does a random number of things: small calls, calls of 100 kB, lists, a stream that
 //! it cuts, a request that it does not finish, a call whose answer it does not read. Then it ends or abandons the
-//! session. A wrong answer ends the run with status 1, and so does memory that grows after the load has settled.
+//! session. A wrong answer ends the run, and so does memory that grows after the load has settled.
 
-use std::error::Error;
-use std::io::{self, Write};
+use std::io;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use protomcp_benches::{Programs, WebClient, WebServer, flags, memory, peak};
+use crate::bench::{Bench, Outcome, note};
+use crate::measurement::{Measurement, Metric, Row, number};
+use crate::process::{memory, peak};
+use crate::subject::PMCP;
+use crate::web::{WebClient, WebServer};
 
-type Outcome<T> = Result<T, Box<dyn Error>>;
+/// The name of this part.
+pub const PART: &str = "load";
 
 /// Rows of the table.
 const ROWS: u32 = 12;
+/// Concurrent clients.
+const HOSTS: u64 = 16;
 
 #[derive(Debug, Default)]
 struct Count {
@@ -28,55 +32,53 @@ struct Count {
     stop: AtomicBool,
 }
 
-fn main() -> Outcome<()> {
-    let [minutes, hosts] = flags([("--minutes", 30), ("--hosts", 16)])?;
-    let programs = Programs::build()?;
-    let mut command = Command::new(&programs.pmcp);
-    command.arg("run").arg(&programs.tool).args(["--transport", "http", "--port", "0", "--session-idle", "20s"]);
+/// Loads `pmcp` and reads its memory twelve times.
+///
+/// # Errors
+///
+/// If an answer is wrong, or the second half of the run takes 5 % more memory than the first.
+pub fn round(bench: &Bench, out: &mut Measurement) -> Outcome<()> {
+    let mut command = Command::new(&bench.programs.pmcp);
+    command.arg("run").arg(&bench.programs.tool);
+    command.args(["--transport", "http", "--port", "0", "--session-idle", "20s"]);
     let server = WebServer::start(command)?;
     let count = Arc::new(Count::default());
-    let threads: Vec<_> = (1..=u64::try_from(hosts)?)
+    let threads: Vec<_> = (1..=HOSTS)
         .map(|number| {
             let (count, port) = (Arc::clone(&count), server.port());
             thread::spawn(move || host(port, Dice(0x9E37_79B9_7F4A_7C15 ^ number), &count))
         })
         .collect();
 
-    let mut out = io::stdout();
-    writeln!(out, "| after, min | calls | sessions | memory, MB |")?;
-    writeln!(out, "| ---: | ---: | ---: | ---: |")?;
-    let (start, step) = (Instant::now(), Duration::from_secs(60 * u64::try_from(minutes)?) / ROWS);
-    let mut seen = Vec::new();
+    let whole = Duration::from_secs(60 * u64::try_from(bench.options.minutes)?);
+    let (start, mut seen) = (Instant::now(), Vec::new());
     for row in 1..=ROWS {
-        thread::sleep((start + step * row).saturating_duration_since(Instant::now()));
+        thread::sleep((start + whole / ROWS * row).saturating_duration_since(Instant::now()));
         if threads.iter().any(thread::JoinHandle::is_finished) {
             break;
         }
         seen.push(memory(server.pid()));
-        writeln!(
-            out,
-            "| {:.1} | {} | {} | {:.1} |",
-            start.elapsed().as_secs_f64() / 60.0,
-            count.calls.load(Ordering::Relaxed),
-            count.sessions.load(Ordering::Relaxed),
-            megabytes(*seen.last().unwrap_or(&0))
-        )?;
+        let calls = usize::try_from(count.calls.load(Ordering::Relaxed))?;
+        let rate = number(calls) / start.elapsed().as_secs_f64();
+        let case = format!("after {:.1} min", start.elapsed().as_secs_f64() / 60.0);
+        let sessions = count.sessions.load(Ordering::Relaxed);
+        note(&format!("load: {case}, {calls} calls in {sessions} sessions, {:.1} MB", memory(server.pid())));
+        let row = Row::new(PART, case, PMCP).with(Metric::PerSecond, rate);
+        out.add(row.with(Metric::MemoryMb, memory(server.pid())).with(Metric::PeakMb, peak(server.pid())));
     }
     count.stop.store(true, Ordering::Relaxed);
     for thread in threads {
         thread.join().map_err(|_| "a host panicked")?.map_err(|error| format!("a host failed: {error}"))?;
     }
-    writeln!(out, "\npeak {:.1} MB", megabytes(peak(server.pid())))?;
+    settled(&seen)
+}
+
+/// An error if the second half of the readings exceeds the first.
+fn settled(seen: &[f64]) -> Outcome<()> {
     let (early, late) = seen.split_at(seen.len() / 2);
-    let most = |part: &[u64]| part.iter().copied().max().unwrap_or(0);
-    writeln!(
-        out,
-        "most in the first half {:.1} MB, in the second {:.1} MB",
-        megabytes(most(early)),
-        megabytes(most(late))
-    )?;
-    if most(late) * 100 > most(early) * 105 {
-        return Err("memory grew by more than 5 % from the first half of the run to the second".into());
+    let [early, late] = [early, late].map(|part| part.iter().copied().fold(0.0, f64::max));
+    if late > early * 1.05 {
+        return Err(format!("memory grew from {early:.1} MB in the first half of the run to {late:.1} MB").into());
     }
     Ok(())
 }
@@ -142,7 +144,14 @@ impl Dice {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "memory in kB is far below 2^52")]
-fn megabytes(kilobytes: u64) -> f64 {
-    kilobytes as f64 / 1000.0
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growth_is_an_error() {
+        assert!(settled(&[70.0, 80.0, 81.0, 80.0]).is_ok());
+        let error = settled(&[70.0, 80.0, 85.0, 80.0]).unwrap_err().to_string();
+        assert_eq!(error, "memory grew from 80.0 MB in the first half of the run to 85.0 MB");
+    }
 }
