@@ -42,6 +42,9 @@ def median(rounds, key):
 
 
 def table(title, part, columns):
+    """Columns that no subject has are left out."""
+    measured = {key for key in columns.values() if any(median(each, key) is not None for each in part.values())}
+    columns = {title: key for title, key in columns.items() if key in measured}
     lines = [f"| {title} | " + " | ".join(columns) + " |", "| --- |" + " ---: |" * len(columns)]
     for name, rounds in part.items():
         cells = (median(rounds, key) for key in columns.values())
@@ -50,27 +53,44 @@ def table(title, part, columns):
 
 
 def text(results):
-    """The part of the README."""
-    machine = results["machine"]
-    about = (
-        f"`benches/sdks/run.py`: medians of {results['rounds']} rounds of {results['calls']:,} calls, in which the "
-        f"subjects took turns. {machine['processors']}, {machine['system']}, Python {machine['python']}, Node "
-        f"{machine['node']}, {machine['month']}; pmcp is {article(machine['build'])}. The load of the machine at the "
-        f"start of the rounds: {', '.join(f'{each:.1f}' for each in results['load'])}. All numbers are in "
+    """The part of the README. Parts that were measured in one run share a paragraph about it."""
+    runs = []
+    for part, found in results.items():
+        run = {key: found[key] for key in ("machine", "calls", "rounds", "load")}
+        known = next((names for names, other in runs if other == run), None)
+        if known is None:
+            runs.append(([part], run))
+        else:
+            known.append(part)
+    parts = [
+        "`benches/sdks/run.py`: medians of rounds in which the subjects took turns. All numbers are in "
         "[sdks/results.json](sdks/results.json). The official SDKs and FastMCP are the server themselves; the others "
         "are behind `pmcp`. A goal compares medians; in brackets, the medians of the processor time per call of all "
         "processes of a server, which depend less on what else runs."
-    )
-    parts = [textwrap.fill(about, 120, break_long_words=False, break_on_hyphens=False)]
-    if "stdio" in results:
-        parts.append(table("stdio", results["stdio"], LOAD))
-    if "http" in results:
-        parts.append(table("HTTP, a session for each client", results["http"], LOAD))
-    if "start" in results:
-        parts.append(table("start", results["start"], START))
-    if rows := goals(results):
+    ]
+    parts.extend(about("All parts" if len(runs) == 1 else ", ".join(names), run) for names, run in runs)
+    parts = [textwrap.fill(each, 120, break_long_words=False, break_on_hyphens=False) for each in parts]
+    subjects = {part: found["subjects"] for part, found in results.items()}
+    if "stdio" in subjects:
+        parts.append(table("stdio", subjects["stdio"], LOAD))
+    if "http" in subjects:
+        parts.append(table("HTTP, a session for each client", subjects["http"], LOAD))
+    if "start" in subjects:
+        parts.append(table("start", subjects["start"], START))
+    if rows := goals(subjects):
         parts.append("\n".join(["| goal | measured | |", "| --- | --- | --- |", *rows]))
     return "\n\n".join(parts)
+
+
+def about(names, run):
+    """The circumstances of a run."""
+    machine = run["machine"]
+    load = ", ".join(f"{each:.1f}" for each in run["load"])
+    return (
+        f"{names}: {run['rounds']} rounds of {run['calls']:,} calls. {machine['processors']}, {machine['system']}, Python "
+        f"{machine['python']}, Node {machine['node']}, {machine['month']}; pmcp is {article(machine['build'])}. The load "
+        f"of the machine at the start of the rounds: {load}."
+    )
 
 
 def article(build):
@@ -105,8 +125,11 @@ def goals(results):
         row(f"{name}, 64 in flight: Node, faster than the official SDK", measured, ratio >= 1)
     if "start" in results:
         for name, who in [("Python", OURS), ("Node", NODE)]:
-            found = results["start"][who]
-            more = median(found, "lent_list_ms") - median(found, "bare_ms")
+            found = results["start"].get(who, [])
+            lent, bare = median(found, "lent_list_ms"), median(found, "bare_ms")
+            if lent is None or bare is None:
+                continue
+            more = lent - bare
             goal = f"{name}, a plain file with the lent SDK: start within 40 ms of the bare interpreter"
             row(goal, f"{more:.0f} ms", more <= 40)
     return rows

@@ -8,8 +8,9 @@ Usage: benches/sdks/run.py [--pmcp PATH] [--rounds N] [--calls N] [--part PART].
 
 `pmcp` is target/release/pmcp; a native tool is measured, too, if `examples/tools` lies next to it (cargo build
 --release --workspace --all-features --bins --examples). Wants scripts/setup py mcp node sdk-python sdk-typescript. A PART is stdio,
-http or start; without one all are measured. All numbers are written to benches/sdks/results.json, and the tables to
-benches/README.md. With --print the tables are printed, and nothing is written.
+http or start; without one all are measured. Each part's numbers and circumstances replace the part's in
+benches/sdks/results.json, the other parts stay, and the tables of all are written to benches/README.md. With --print
+the tables of the measured parts are printed, and nothing is written.
 """
 
 import argparse
@@ -201,6 +202,11 @@ def machine(pmcp):
     }
 
 
+def merged(known, measured):
+    """All parts in their order, the measured ones in place of the known ones."""
+    return {part: (known | measured)[part] for part in PARTS if part in known or part in measured}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pmcp", type=pathlib.Path, default=ROOT / "target/release/pmcp")
@@ -212,25 +218,28 @@ def main():
     if not options.pmcp.exists():
         parser.error(f"there is no {options.pmcp}: cargo build --release --workspace --all-features --bins --examples")
     pmcp = options.pmcp.resolve()
-    results = {"machine": machine(pmcp), "calls": options.calls, "rounds": options.rounds, "load": []}
+    about = {"machine": machine(pmcp), "calls": options.calls, "rounds": options.rounds, "load": []}
+    measured = {}
     with tempfile.TemporaryDirectory(prefix="pmcp-") as temporary:
         folder = pathlib.Path(temporary)
         prepare(folder)
         compared = subjects(pmcp, folder)
         for part in options.part or PARTS:
-            results[part] = {name: [] for name in compared}
+            measured[part] = about | {"subjects": {name: [] for name in compared}}
         for _ in range(options.rounds):
-            results["load"].append(os.getloadavg()[0])
+            # The parts of a run share this list.
+            about["load"].append(os.getloadavg()[0])
             for part in options.part or PARTS:
                 for name, subject in compared.items():
                     print(f"{part}: {name}", file=sys.stderr)
-                    results[part][name].append(measure(name, part, subject, folder, options.calls))
-    text = report.text(results)
+                    measured[part]["subjects"][name].append(measure(name, part, subject, folder, options.calls))
     if options.print:
-        print(text)
+        print(report.text(measured))
         return
-    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
-    report.write(ROOT / "benches/README.md", text)
+    path = HERE / "results.json"
+    results = merged(json.loads(path.read_text()) if path.exists() else {}, measured)
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    report.write(ROOT / "benches/README.md", report.text(results))
 
 
 if __name__ == "__main__":
