@@ -1,10 +1,14 @@
 //! The frames of a stream on their way in and out, and the time, for both ends of a conversation.
 
+use std::future::poll_fn;
 use std::io;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::task::ready;
 use std::time::Instant;
 
 use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::sleep_until;
 
 use crate::frame::{Decoder, FrameTooLarge, Unreadable};
@@ -12,6 +16,15 @@ use crate::message::McpMessage;
 
 /// The most bytes that are reserved for one read.
 const READ_STEP: usize = 64 << 10;
+
+/// The bytes of small frames that are read together, on the stack, so that an idle stream needs no buffer.
+const SMALL_STEP: usize = 16 << 10;
+
+/// The largest buffer that a stream keeps between two frames.
+const IDLE: usize = 1 << 10;
+
+/// The most events between two writes while events are always ready.
+pub(crate) const BATCH: usize = 64;
 
 /// The bytes of frames that are written together.
 const WRITE_STEP: usize = 256 << 10;
@@ -51,8 +64,24 @@ impl Incoming {
     /// # Errors
     /// If the stream fails.
     pub(crate) async fn read(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<usize> {
+        if self.decoder.want() < SMALL_STEP && self.bytes.len() < SMALL_STEP {
+            return self.read_small(reader).await;
+        }
         self.make_room();
         reader.read_buf(&mut self.bytes).await
+    }
+
+    /// Reads all that has arrived, as far as it is small.
+    async fn read_small(&mut self, reader: &mut (impl AsyncRead + Unpin)) -> io::Result<usize> {
+        poll_fn(|cx| {
+            let mut space = [MaybeUninit::uninit(); SMALL_STEP];
+            let mut arrived = ReadBuf::uninit(&mut space);
+            ready!(Pin::new(&mut *reader).poll_read(cx, &mut arrived))?;
+            self.bytes.extend_from_slice(arrived.filled());
+            self.most = self.most.max(self.bytes.capacity());
+            Ok(arrived.filled().len()).into()
+        })
+        .await
     }
 
     /// Makes room for the next read. The buffer grows as bytes arrive, whatever a frame announces: to twice of what is
@@ -60,16 +89,23 @@ impl Incoming {
     fn make_room(&mut self) {
         let (present, want) = (self.bytes.len(), self.decoder.want().max(1));
         if present < READ_STEP {
-            self.bytes.reserve(want.min(READ_STEP));
+            self.grow(want.min(READ_STEP - present));
         } else if self.bytes.capacity() == present {
-            // A reservation of this buffer would take twice the memory, also at the end of a frame. A vector grows in place
-            // where it can, so that the memory of the smaller one is not left behind.
-            let mut larger = Vec::from(std::mem::take(&mut self.bytes));
-            larger.reserve_exact(want.min(present));
-            self.bytes = BytesMut::from(Bytes::from(larger));
-            self.most = 0;
+            self.grow(want.min(present));
         }
         self.most = self.most.max(self.bytes.capacity());
+    }
+
+    /// Makes room for this many bytes and no more. A reservation of this buffer would take twice the memory, also at the end of
+    /// a frame. A vector grows in place where it can, so that the memory of the smaller one is not left behind.
+    fn grow(&mut self, bytes: usize) {
+        if self.bytes.capacity() - self.bytes.len() >= bytes {
+            return;
+        }
+        let mut larger = Vec::from(std::mem::take(&mut self.bytes));
+        larger.reserve_exact(bytes);
+        self.bytes = BytesMut::from(Bytes::from(larger));
+        self.most = 0;
     }
 
     /// The next frame that has arrived.
@@ -78,8 +114,8 @@ impl Incoming {
     /// If it announces more bytes than are allowed.
     pub(crate) fn decode(&mut self) -> Result<Option<Result<McpMessage, Unreadable>>, FrameTooLarge> {
         let decoded = self.decoder.decode(&mut self.bytes);
-        if self.bytes.is_empty() && self.most > READ_STEP {
-            // Until the next large frame the connection needs no large buffer.
+        if self.bytes.is_empty() && self.most > IDLE {
+            // Until the next frame the connection needs no buffer.
             self.clear();
         }
         decoded

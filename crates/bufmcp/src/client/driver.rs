@@ -5,9 +5,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use protomcp_session::CallerKey;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::unconstrained;
 
 use crate::client::config::BinaryClientConfig;
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
@@ -15,7 +17,7 @@ use crate::client::session::{BinaryClientEvent, BinaryClientSession};
 use crate::client::status::{Changed, Status};
 use crate::frame::Decoder;
 use crate::message::mcp_message::Payload;
-use crate::stream::{Incoming, Outgoing, now, until};
+use crate::stream::{BATCH, Incoming, Outgoing, now, until};
 
 /// A command of a handle.
 pub(super) enum Command {
@@ -78,25 +80,47 @@ impl Driver {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
+        let mut events = 0;
         self.pump();
         while !self.session.is_closed() {
             let event = self.wait(&mut reader, &mut writer).await;
+            events = if matches!(event, Event::Written(_)) { 0 } else { events + 1 };
             self.handle(event);
             self.pump();
+            if events >= BATCH {
+                events = 0;
+                self.poll_starved(&mut writer);
+            }
         }
         // The server may be gone by now.
         drop(tokio::time::timeout(CLOSE_TIMEOUT, writer.shutdown()).await);
     }
 
+    /// Waits for the next event. It writes when nothing else is ready, so that a burst of requests is one write.
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
         let deadline = self.session.poll_timeout();
         let has_output = !self.outgoing.is_done();
         tokio::select! {
+            biased;
+            command = self.commands.recv() => Event::Command(command),
             read = self.incoming.read(reader) => Event::Read(read),
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
-            command = self.commands.recv() => Event::Command(command),
             () = until(deadline) => Event::Time,
         }
+    }
+
+    /// Polls everything that a flood of frames and requests would delay.
+    fn poll_starved(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
+        // The flood may have used up the steps that the runtime gives a task before it yields.
+        if !self.outgoing.is_done()
+            && let Some(written) = unconstrained(self.outgoing.write(writer)).now_or_never()
+        {
+            self.handle(Event::Written(written));
+        }
+        if self.session.poll_timeout().is_some_and(|deadline| deadline <= now()) {
+            self.handle(Event::Time);
+        }
+        self.pump();
     }
 
     fn handle(&mut self, event: Event) {

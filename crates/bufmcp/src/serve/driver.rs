@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer, Server, Service};
 use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::task::unconstrained;
 
 use crate::authorization::Authorization;
 use crate::code;
@@ -30,7 +32,7 @@ use crate::serve::turn::{TURN, spend};
 use crate::session::BinarySession;
 use crate::session::inbound::{BinaryInbound, BinaryRequest};
 use crate::session::token_verifier::{Grant, Verifying};
-use crate::stream::{Incoming, Outgoing, now, until};
+use crate::stream::{BATCH, Incoming, Outgoing, now, until};
 
 /// The outcome of a request, by its id.
 type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
@@ -112,6 +114,7 @@ impl<S: Service> Driver<S> {
         R: AsyncRead + Unpin + Send + 'static,
         W: AsyncWrite + Unpin + Send + 'static,
     {
+        let mut events = 0;
         loop {
             self.pump();
             let decoded = self.decode(now());
@@ -125,7 +128,12 @@ impl<S: Service> Driver<S> {
                 break;
             }
             let event = self.wait(&mut reader, &mut writer).await;
+            events = if matches!(event, Event::Written(_)) { 0 } else { events + 1 };
             self.handle(event)?;
+            if events >= BATCH {
+                events = 0;
+                self.poll_starved(&mut writer)?;
+            }
         }
         // The client may be gone by now.
         drop(writer.shutdown().await);
@@ -139,8 +147,13 @@ impl<S: Service> Driver<S> {
         Ok(())
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        [self.session.poll_timeout(), self.stalled_at].into_iter().flatten().min()
+    }
+
+    /// Waits for the next event. It writes when nothing else is ready, so that a burst of answers is one write.
     async fn wait(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) -> Event {
-        let deadline = [self.session.poll_timeout(), self.stalled_at].into_iter().flatten().min();
+        let deadline = self.deadline();
         let reads = !self.has_ended && self.session.has_room();
         let notice = async {
             match &mut self.membership {
@@ -157,14 +170,33 @@ impl<S: Service> Driver<S> {
         let shutdown = self.server.handle().shutdown_token();
         let has_output = !self.outgoing.is_done();
         tokio::select! {
-            read = self.incoming.read(reader), if reads => Event::Read(read),
-            written = self.outgoing.write(writer), if has_output => Event::Written(written),
+            biased;
             notice = notice => Event::Notice(notice),
             outcome = verified => Event::Verified(outcome),
-            () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
             Some(answered) = self.running.answers.next() => Event::Answered(answered),
+            read = self.incoming.read(reader), if reads => Event::Read(read),
+            written = self.outgoing.write(writer), if has_output => Event::Written(written),
+            () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
             () = until(deadline) => Event::Time,
         }
+    }
+
+    /// Polls everything that a flood of requests and answers would delay.
+    fn poll_starved(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), BinaryServeError> {
+        self.pump();
+        // The flood may have used up the steps that the runtime gives a task before it yields.
+        if !self.outgoing.is_done()
+            && let Some(written) = unconstrained(self.outgoing.write(writer)).now_or_never()
+        {
+            self.handle(Event::Written(written))?;
+        }
+        if !self.is_shutting_down && self.server.handle().shutdown_token().is_cancelled() {
+            self.handle(Event::Shutdown)?;
+        }
+        if self.deadline().is_some_and(|deadline| deadline <= now()) {
+            self.handle(Event::Time)?;
+        }
+        Ok(())
     }
 
     fn handle(&mut self, event: Event) -> Result<(), BinaryServeError> {
