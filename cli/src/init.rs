@@ -97,7 +97,12 @@ fn files(options: &Init) -> Result<Vec<(&'static str, String)>, Failure> {
             (".", vec![("src/main.rs", RUST.into()), ("Cargo.toml", manifest)], "/target\n")
         }
     };
-    let of_file = |text: &str| text.replace("{file}", file);
+    let page = match options.lang {
+        Language::Python => "python",
+        Language::Javascript | Language::Typescript => "typescript",
+        Language::Rust => "rust",
+    };
+    let of_file = |text: &str| text.replace("{file}", file).replace("{page}", page);
     files.extend([(SCENARIO, of_file(TESTS)), (IGNORED, ignored.to_owned()), ("README.md", of_file(README))]);
     Ok(files)
 }

@@ -70,6 +70,8 @@ mod book {
     struct LazyTools;
     #[doc = include_str!("../../docs/library.md")]
     struct Library;
+    #[doc = include_str!("../../docs/llms/rust.md")]
+    struct ForModels;
     #[doc = include_str!("../../docs/oauth.md")]
     struct OAuth;
 }

@@ -106,6 +106,34 @@ fn the_quick_start_takes_less_than_two_minutes() {
     judge("the quick start", begun.elapsed(), Duration::from_secs(120));
 }
 
+/// The most bytes of a page that a model reads whole; some 4,000 tokens.
+const MODEL_PAGE: usize = 13_000;
+
+/// llmstxt.org: a title, a summary, and sections with links, each with a line about its page.
+#[test]
+fn llms_txt_names_pages_that_exist() {
+    const RAW: &str = "https://raw.githubusercontent.com/protomcp/protomcp/main/docs/";
+    let (text, summary) = (include_str!("../../docs/llms.txt"), include_str!("../../docs/SUMMARY.md"));
+    assert!(text.starts_with("# protomcp\n\n> ") && text.len() < MODEL_PAGE, "{} bytes", text.len());
+    let mut named = Vec::new();
+    for line in text.lines().filter(|line| line.starts_with("- ")) {
+        let link = line.strip_prefix("- [").and_then(|rest| rest.split_once("](")).expect("a link");
+        let (address, about) = link.1.split_once("): ").expect("a line about the page");
+        let page = address.strip_prefix(RAW).expect("the Markdown of a page");
+        assert!(!about.is_empty() && summary.contains(&format!("[{}]({page})", link.0)), "SUMMARY.md lacks: {line}");
+        assert!(root().join("docs").join(page).is_file(), "{page}");
+        named.push(page.to_owned());
+    }
+    assert!(text.matches(RAW).count() == named.len() && named.len() > 10, "{named:?}");
+    for entry in fs::read_dir(root().join("docs/llms")).expect("it is a folder") {
+        let path = entry.expect("it can be read").path();
+        let name = path.file_name().expect("it has a name").to_string_lossy();
+        let bytes = fs::metadata(&path).expect("it is there").len();
+        assert!(named.contains(&format!("llms/{name}")), "llms.txt lacks {name}");
+        assert!(bytes < MODEL_PAGE as u64, "{name} has {bytes} bytes");
+    }
+}
+
 #[test]
 fn every_flag_of_the_table_exists() {
     passes("flags", &[&[Path::new("--pmcp"), pmcp()], whole().as_slice()].concat());

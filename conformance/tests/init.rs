@@ -72,7 +72,9 @@ fn a_new_project_runs_immediately() {
         let words = ["test", &file, "run", "my-tools/tests/tools.yaml", "--sdk", "bundled"];
         passes_its_test(sandbox.pmcp(&words), &node);
         let readme = fs::read_to_string(sandbox.path("my-tools/README.md")).expect("it is written");
-        assert_eq!(readme.lines().count(), 10, "{readme}");
+        assert_eq!(readme.lines().count(), 13, "{readme}");
+        let page = readme.lines().last().and_then(|url| url.split_once("/main/")).expect("it ends with an address").1;
+        assert!(root().join(page).is_file(), "{page}");
     }
 }
 
