@@ -134,6 +134,54 @@ fn llms_txt_names_pages_that_exist() {
     }
 }
 
+/// The exit status and the output of `scripts/draw`.
+fn draw(words: &[&Path]) -> (bool, String) {
+    let output = Command::new(root().join("scripts/draw")).args(words).output().expect("the script starts");
+    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn pictures_are_drawn_from_their_sources_and_shown() {
+    let (passed, printed) = draw(&[Path::new("--check")]);
+    assert!(passed && printed.contains("4 pictures: 0 faults"), "{printed}");
+    let files: Vec<_> = fs::read_dir(root().join("docs/concepts")).expect("it is a folder").flatten().collect();
+    let of = |kind: &str| {
+        files
+            .iter()
+            .map(fs::DirEntry::path)
+            .filter(|path| path.extension().is_some_and(|end| end == kind))
+            .collect::<Vec<_>>()
+    };
+    let pages: String = of("md").iter().map(|page| fs::read_to_string(page).expect("it is text")).collect();
+    for picture in of("svg") {
+        let name = picture.file_name().expect("it has a name").to_string_lossy();
+        let (before, _) = pages.split_once(&format!("]({name})")).unwrap_or_else(|| panic!("no page shows {name}"));
+        let (_, instead) = before.rsplit_once("![").expect("it is a picture");
+        assert!(instead.len() > 40, "{name} has no text in its place: {instead:?}");
+        let text = fs::read_to_string(&picture).expect("it is text");
+        for part in ["<title id=", "<desc id=", "prefers-color-scheme: dark"] {
+            assert!(text.contains(part), "{name} lacks {part}");
+        }
+    }
+}
+
+#[test]
+fn a_picture_that_is_not_its_source_is_found() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("");
+    sandbox.write("a.seq", "title A\nabout A asks B.\nactor a A\nactor b B\na > b a question\n");
+    assert_eq!(draw(&[&folder]), (true, "1 pictures: 0 faults\n".to_owned()));
+    assert!(draw(&[Path::new("--check"), &folder]).0);
+    sandbox.write("a.seq", "title A\nabout A asks B.\nactor a A\nactor b B\na > b another question\n");
+    sandbox.write("b.seq", "title B\nactor a A\na > c\n");
+    sandbox.write("c.svg", "<svg/>");
+    let (passed, printed) = draw(&[Path::new("--check"), &folder]);
+    assert!(!passed, "{printed}");
+    for fault in ["a.svg is not the picture of a.seq", "b.seq: line 3: a > c", "c.svg has no source"] {
+        assert!(printed.contains(fault), "{fault}: {printed}");
+    }
+}
+
 #[test]
 fn every_flag_of_the_table_exists() {
     passes("flags", &[&[Path::new("--pmcp"), pmcp()], whole().as_slice()].concat());
