@@ -93,11 +93,13 @@ fn each_row_of_the_readme_is_a_command_of_its_page() {
     assert_eq!(commands(marked), ["a", "$ c"]);
 }
 
-/// From an empty folder to a tool that is tested and recorded. The time is the time of the page's commands together.
+/// From an empty folder to a tool that is tested, recorded and in a host, which has connected to it. The time is the time of the page's commands together.
 #[test]
 fn the_quick_start_takes_less_than_two_minutes() {
     peers();
     let page = include_str!("../../docs/quick-start.md");
+    let (_, host) = page.split_once("$ pmcp install tools.py").expect("the last step is a host");
+    assert!(host.contains("$ claude mcp list\n") && host.contains("✔ Connected\n"), "{host}");
     for command in ["$ pmcp init", "$ pmcp test", "-- pmcp record", "$ pmcp replay", "$ pmcp scenario"] {
         assert!(page.contains(command), "{command}");
     }
