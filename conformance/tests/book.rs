@@ -136,6 +136,14 @@ fn llms_txt_names_pages_that_exist() {
     }
 }
 
+/// Each page about a host says what it supports, and has its rules of `hosts.json`.
+#[test]
+fn host_pages_repeat_their_tables() {
+    let check = Command::new(root().join("scripts/host-pages")).arg("--check").output().expect("the script starts");
+    let printed = String::from_utf8_lossy(&check.stdout);
+    assert!(check.status.success() && printed.ends_with("26 pages: 0 faults\n"), "{printed}");
+}
+
 /// The exit status and the output of `scripts/draw`.
 fn draw(words: &[&Path]) -> (bool, String) {
     let output = Command::new(root().join("scripts/draw")).args(words).output().expect("the script starts");
