@@ -8,7 +8,7 @@ mod imports;
 mod modules;
 mod phrases;
 mod sizes;
-mod tokens;
+pub(crate) mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -229,7 +229,7 @@ fn sources() -> Vec<(PathBuf, String)> {
 }
 
 /// Every file below `folder` that is not a product of building or testing.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("the workspace can be read") {
         let path = entry.expect("an entry can be read").path();
@@ -237,7 +237,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
         let is_made = ["node_modules", "__pycache__", "artifacts", "bench-results", "build"].contains(&name.as_str());
         // Tools keep what they remember in hidden folders, and other tests run them now.
         let is_hidden = name.starts_with('.') && name != ".ci" && path.is_dir();
-        if is_made || is_hidden || name == ".git" || name.starts_with("target") || name.starts_with("mutants.out") {
+        // A source may be called target.rs.
+        let is_output = path.is_dir() && (name.starts_with("target") || name.starts_with("mutants.out"));
+        if is_made || is_hidden || is_output || name == ".git" {
             continue;
         }
         if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
