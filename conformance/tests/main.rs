@@ -27,6 +27,7 @@ mod dev_command;
 mod doctor;
 mod embedding;
 mod encrypted_upstreams;
+mod error_catalogue;
 mod extensions;
 mod flood;
 mod for_hosts;
