@@ -35,7 +35,7 @@ const SINKS: &[&str] = &[
     "ValidationError::Rules", "Error::General",
     // Functions of a file that make one of these.
     "unavailable", "refuse", "refused", "refusal", "failed", "invalid", "unusable", "untrusted", "malformed", "unfit",
-    "fault", "wrong", "endless", "unresolved", "problem", "bad", "note_refusal", "close", "conflict",
+    "fault", "wrong", "endless", "unresolved", "problem", "bad", "note_refusal", "close", "cancel",
 ];
 
 /// Variants of several enums.
@@ -52,47 +52,64 @@ const OTHERS: &[&str] = &[
 /// Functions, constants and implementations of `Display` whose literals are errors, with the package.
 #[rustfmt::skip]
 const OWNERS: &[(&str, &[&str])] = &[
-    ("auth", &["const CROWDED", "fn check", "fn new", "fn unavailable", "fn why"]),
+    ("auth", &["const CROWDED", "fn check", "fn discover", "fn new", "fn unavailable", "fn why"]),
     ("bridge", &[
-        "Display for Failure", "Display for Report", "Display for RunError", "const WITHOUT_UV", "fn failure",
-        "fn line", "fn prompt", "fn unanswered",
+        "Display for Failure", "Display for Report", "Display for RunError", "const NAMELESS", "const REPEATED",
+        "const WHILE_REGISTERING", "const WHILE_TAKING_OVER", "const WITHOUT_UV", "fn before_it_connected",
+        "fn failure", "fn for_clients", "fn line", "fn not_started", "fn others", "fn poll_task", "fn prompt",
+        "fn reload_failed", "fn replace", "fn restart_failed", "fn search_for", "fn unanswered", "fn why",
     ]),
-    ("bufmcp", &["fn agree", "fn authenticate", "fn call_tool", "fn check_type"]),
-    ("check", &["Display for UnknownHost"]),
+    ("bufmcp", &[
+        "fn agree", "fn answered", "fn authenticate", "fn call_tool", "fn check_type", "fn opened", "fn parse",
+        "fn referenced", "fn request", "fn summary", "fn take", "fn too_large",
+    ]),
+    ("check", &["Display for UnknownHost", "fn parse", "fn step"]),
     ("cli", &[
-        "const NEEDS_HTTP", "const NO_PAGE", "const NO_POLL", "fn check_sign_in", "fn client", "fn gone", "fn hint",
+        "const ANSWER", "const NEEDS_HTTP", "const NO_PAGE", "const NO_POLL", "fn allowing_flag", "fn broken",
+        "fn build", "fn check", "fn check_sign_in", "fn client", "fn expected", "fn gone", "fn hint", "fn hold",
         "fn lost", "fn names_one_url", "fn not_for_hosts", "fn problems", "fn read_bounded", "fn silent", "fn tcp",
-        "fn unknown", "fn unknown_tag", "fn unused", "fn warning",
+        "fn token", "fn unknown", "fn unknown_tag", "fn unused", "fn value", "fn warning", "fn without_tools",
     ]),
     ("client", &["fn watch"]),
+    ("descriptors", &["fn refusal", "fn schema"]),
     ("envelope", &["Display for UnexpectedMessage"]),
     ("gateway", &[
-        "Display for Failure", "Display for Report", "fn attempt", "fn lost", "fn merged", "fn probe", "fn wait",
+        "Display for Failure", "Display for Report", "fn attempt", "fn consequence", "fn lost", "fn merged",
+        "fn probe", "fn wait",
     ]),
     ("grpc", &["fn of_unread"]),
     ("http", &[
-        "const SLOW_PROBE", "fn check_arguments", "fn get", "fn listen", "fn no_room", "fn read", "fn refuse",
-        "fn resume", "fn route",
+        "const SLOW_PROBE", "fn answer", "fn check_arguments", "fn get", "fn listen", "fn no_room", "fn read",
+        "fn refuse", "fn resume", "fn route",
     ]),
+    ("http-client", &["fn accepted", "fn open", "fn resume", "fn session_lost", "fn stream"]),
+    ("install", &["fn error"]),
     ("link", &["fn handle_too_large"]),
-    ("listener", &["fn error_at", "fn line"]),
-    ("playground", &["Display for NoToken"]),
+    ("listener", &["const REPLY_TO_PLAIN_TEXT", "fn error_at", "fn line"]),
+    ("oauth", &[
+        "Display for SignInNotice", "fn advance", "fn answer", "fn authentication", "fn challenge",
+        "fn check_sign_in", "fn document", "fn grant", "fn is_bound", "fn prepare", "fn refresh", "fn subject_token",
+    ]),
+    ("playground", &["Display for NoToken", "fn open"]),
     ("schema", &[
         "Display for Mismatch", "fn ambiguous", "fn describe", "fn elements", "fn forbidden", "fn of_action",
         "fn of_arguments", "fn of_result", "fn unknown",
     ]),
-    ("sdk", &["fn report", "fn send", "fn status"]),
+    ("sdk", &["fn call", "fn report", "fn send", "fn skipped", "fn status"]),
     ("server", &[
-        "fn ask", "fn dropped", "fn explain", "fn flushed", "fn in_other_process", "fn no_directory", "fn request",
-        "fn unknown",
+        "fn ask", "fn batch", "fn dropped", "fn explain", "fn flushed", "fn in_other_process", "fn no_directory",
+        "fn request", "fn unknown",
     ]),
     ("session", &["const CANCELLED", "fn check", "fn filter", "fn listen", "fn request", "fn unanswered"]),
-    ("supervisor", &["Display for Status", "fn no_interpreter"]),
+    ("supervisor", &["Display for Status", "fn no_interpreter", "fn notice", "fn take"]),
     ("transport", &["fn refusal"]),
-    ("typed", &["fn begin", "fn complete"]),
-    ("types", &["const TOO_MANY", "fn missing_capability", "fn try_from"]),
-    ("websocket", &["fn close_frame", "fn too_large"]),
-    ("wire", &["Display for InvalidStructured"]),
+    ("typed", &["fn begin", "fn call", "fn complete"]),
+    ("types", &[
+        "const TOO_MANY", "fn method_not_found", "fn missing_capability", "fn resource_not_found", "fn try_from",
+        "fn unsupported_version",
+    ]),
+    ("websocket", &["const FULL", "fn close_frame", "fn too_large"]),
+    ("wire", &["Display for InvalidStructured", "fn to_envelope", "fn to_mcp"]),
 ];
 
 /// The texts of errors with the lines on which they begin.
@@ -220,10 +237,7 @@ impl Scan<'_> {
             } else {
                 String::new()
             }),
-            "{" => {
-                self.constant = None;
-                self.openers.push(self.item.take().unwrap_or_default());
-            }
+            "{" => self.openers.push(self.item.take().unwrap_or_default()),
             ")" | "]" | "}" => drop(self.openers.pop()),
             _ => {}
         }
