@@ -140,7 +140,7 @@ fn make_folder(path: &Path) -> Result<(), Failure> {
 /// Writes a file that is not there yet.
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| match error.kind() {
-        ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already", path.display())),
+        ErrorKind::AlreadyExists => Failure::usage(format!("{} is there already: move it", path.display())),
         _ => Failure::failed(format!("cannot write {}: {error}", path.display())),
     };
     let mut file = OpenOptions::new().write(true).create_new(true).open(path).map_err(failed)?;

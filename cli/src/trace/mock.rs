@@ -19,7 +19,10 @@ pub(super) async fn mock(options: &MockOptions) -> Result<(), Failure> {
     log::start(options.log_level, options.log);
     let mut mock = Mock::new(&read(&options.trace)?);
     if mock.is_empty() {
-        return Err(Failure::usage(format!("{} has no request with an answer", options.trace.display())));
+        return Err(Failure::usage(format!(
+            "{} has no request with an answer: record a conversation in which a host uses the tools",
+            options.trace.display()
+        )));
     }
     tracing::info!("answering {} recorded requests of {}", mock.len(), options.trace.display());
     let (mut source, mut sink) = Lines::new(reader, writer).split();

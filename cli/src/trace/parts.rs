@@ -21,7 +21,9 @@ pub(super) fn process(target: Target) -> Result<CommandTransport, Failure> {
         Target::File(path) => vec![own()?.into(), "run".into(), path.into()],
         Target::Url(url) => vec![own()?.into(), "run".into(), "--upstream".into(), url.into()],
         Target::Command(words) => words,
-        Target::Proto(_) => return Err(Failure::usage("a trace has messages of JSON-RPC")),
+        Target::Proto(_) => {
+            return Err(Failure::usage("a trace has messages of JSON-RPC: name a URL with http or https"));
+        }
     };
     let (program, arguments) = words.split_first().expect("the command line names a program");
     let command = arguments.iter().fold(Command::new(program), Command::arg);

@@ -220,14 +220,14 @@ impl Endpoint {
         self.may_begin()?;
         let key = new_key().map_err(|error| {
             tracing::error!("no session can begin: {error}");
-            Box::new(unavailable("no session can begin"))
+            Box::new(unavailable("no session can begin; try again later"))
         })?;
         let session = HttpSession::new(kind, key, &Caller::of(parts), &self.config);
         if !self.table.insert(&session) {
             if let Some(LeftOut(left_out)) = self.table_full_log.permit(Instant::now().into_std()) {
                 tracing::warn!(left_out, "a session was refused: there are {} already", self.table.len());
             }
-            return Err(Box::new(unavailable("there are too many sessions")));
+            return Err(Box::new(unavailable("there are too many sessions; end another one, or try again later")));
         }
         let slot = TableSlot { endpoint: Arc::clone(self), session: Arc::clone(&session) };
         self.server.spawn(Arc::clone(&session), slot, parts, &self.tasks);

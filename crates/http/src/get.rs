@@ -58,7 +58,7 @@ fn listen(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>) -> Resp
 /// Resumes a stream after the last event that the client has read.
 async fn resume(endpoint: &Endpoint, parts: &Parts, session: Arc<HttpSession>, last: &str) -> Response<Body> {
     let Some(store) = session.store().cloned() else {
-        return reply::bad_request(None, "streams cannot be resumed here");
+        return reply::bad_request(None, "streams cannot be resumed here: listen without Last-Event-ID");
     };
     let Some((stream, number)) = parse_event_id(last) else {
         return reply::bad_request(None, format!("unknown event id {last:?}"));

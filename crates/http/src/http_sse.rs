@@ -86,5 +86,5 @@ fn session_id(parts: &Parts) -> Option<&str> {
 }
 
 fn gone() -> Response<Body> {
-    reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")
+    reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session: connect again")
 }

@@ -74,9 +74,9 @@ pub(crate) fn session(endpoint: &Endpoint, parts: &Parts) -> Result<Arc<HttpSess
     }
     let principal = parts.extensions.get::<Principal>();
     let found = key.to_str().ok().and_then(|key| endpoint.table.find(key));
-    found
-        .filter(|session| session.kind() == SessionKind::Stateful && session.belongs_to(principal))
-        .ok_or_else(|| Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session")))
+    found.filter(|session| session.kind() == SessionKind::Stateful && session.belongs_to(principal)).ok_or_else(|| {
+        Box::new(reply::error(StatusCode::NOT_FOUND, NO_SESSION, "there is no such session: initialize again"))
+    })
 }
 
 async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, request: Request) -> Response<Body> {
@@ -276,5 +276,5 @@ fn refuse(refused: Refused) -> Response<Body> {
 
 /// The session has ended while the request waited.
 fn session_ended() -> Response<Body> {
-    reply::error(StatusCode::NOT_FOUND, NO_SESSION, "the session is over")
+    reply::error(StatusCode::NOT_FOUND, NO_SESSION, "the session is over: initialize again")
 }

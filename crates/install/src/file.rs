@@ -38,10 +38,10 @@ pub enum FileError {
     #[error("{} is read-only: make it writable, then try again", .0.display())]
     ReadOnly(PathBuf),
     /// The file is not UTF-8.
-    #[error("{} is not UTF-8 text", .0.display())]
+    #[error("{} is not UTF-8 text: convert it, then try again", .0.display())]
     NotText(PathBuf),
     /// The file has more than 64 MiB.
-    #[error("{} is larger than 64 MiB", .0.display())]
+    #[error("{} is larger than 64 MiB: edit it by hand", .0.display())]
     TooLarge(PathBuf),
     /// Another program wrote the file after it was read.
     #[error("{} was changed by another program at the same moment: try again", .0.display())]

@@ -56,7 +56,7 @@ pub enum InstallError {
     #[error("{0} has no such file: paste the entry into its settings")]
     NoFile(&'static str),
     /// The host's file cannot name this server.
-    #[error("the file of {0} names commands only")]
+    #[error("the file of {0} names commands only: install a tool file or a command")]
     CommandsOnly(&'static str),
 }
 
