@@ -45,7 +45,7 @@ const VARIANTS: &[&str] = &["InvalidAnswer", "NotAvailable", "Unreadable"];
 #[rustfmt::skip]
 const OTHERS: &[&str] = &[
     "debug!", "info!", "trace!", "expect", "unreachable!", "panic!", "assert!", "assert_eq!", "debug_assert!",
-    "contains", "starts_with", "ends_with", "split_once", "rsplit_once", "strip_prefix", "strip_suffix", "json!",
+    "contains", "starts_with", "ends_with", "split_once", "rsplit_once", "strip_prefix", "strip_suffix",
     "concat!", "LazyLock::new", "#doc", "#cfg_attr", "#expect", "#allow", "#command", "#arg", "#serde",
 ];
 
@@ -102,6 +102,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ]),
     ("session", &["const CANCELLED", "fn check", "fn filter", "fn listen", "fn request", "fn unanswered"]),
     ("supervisor", &["Display for Status", "fn no_interpreter", "fn notice", "fn take"]),
+    ("trace", &["fn receive", "fn refusal"]),
     ("transport", &["fn refusal"]),
     ("typed", &["fn begin", "fn call", "fn complete"]),
     ("types", &[

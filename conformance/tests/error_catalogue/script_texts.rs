@@ -1,5 +1,5 @@
-//! The texts of errors in a file of Python, JavaScript or TypeScript: literals that are raised, thrown, or given to the
-//! constructor of an error.
+//! The texts of errors in a file of Python, JavaScript or TypeScript: literals that are raised, thrown, given to the
+//! constructor of an error, or assigned to a variable for one.
 
 use super::normal_form::{is_text, tidy, unescaped};
 
@@ -48,7 +48,8 @@ pub(super) fn texts(language: Language, source: &str) -> Vec<(usize, String)> {
             Part::Word("raise" | "throw") => raised = Some(brackets.len()),
             Part::Text(_) => {
                 let (text, end) = joined(language, &parts, at);
-                if (raised.is_some() || brackets.contains(&true)) && is_text(&text) {
+                let is_error = raised.is_some() || brackets.contains(&true) || is_named(&parts[..at]);
+                if is_error && is_text(&text) {
                     found.push((*line, text));
                 }
                 at = end;
@@ -73,6 +74,11 @@ pub(super) fn texts(language: Language, source: &str) -> Vec<(usize, String)> {
 
 fn is_constructor(name: &str) -> bool {
     name != LABELLED && CONSTRUCTORS.iter().any(|end| name.ends_with(end))
+}
+
+/// True if the value after these parts is assigned to a variable with a name of texts.
+fn is_named(before: &[(usize, Part<'_>)]) -> bool {
+    matches!(before, [.., (_, Part::Word("text" | "why" | "reason")), (_, Part::Mark('='))])
 }
 
 /// A literal together with the literals that it is joined with, and the position after them.
@@ -212,14 +218,15 @@ fn varying(text: &str) -> String {
 #[test]
 fn texts_that_are_raised_or_thrown_are_found() {
     let python = "# raise X('in a comment')\nname = 'not an error'\nraise ToolError(\n    f\"no file {name!r} \"\n    \
-        \"is here\"\n)\nother = 'not an error'\nfailed = Refused('it is late')\n\"\"\"raise X('of a doc')\"\"\"\n";
+        \"is here\"\n)\nother = 'not an error'\nfailed = Refused('it is late')\ntext = f'{a} is wrong'\n\
+        \"\"\"raise X('of a doc')\"\"\"\n";
     let script = "// throw new X('in a comment')\n\
         if (!a) throw new TypeError(`${about}: ${b ? `x ${c}` : \"y\"} is wrong`);\n\
-        const text = 'not an error';\nthrow new Error(\"one part \" + 'and another');\n\
+        const other = 'not an error';\nthrow new Error(\"one part \" + 'and another');\n\
         logError(\"the label of a part\", e);\n\
         printError('it has failed:', e);\nconst r = /throw 'x y'/;\n";
     let found = |language, source| texts(language, source).into_iter().map(|(_, text)| text).collect::<Vec<_>>();
-    assert_eq!(found(Language::Python, python), ["no file … is here", "it is late"]);
+    assert_eq!(found(Language::Python, python), ["no file … is here", "it is late", "… is wrong"]);
     let expected = ["…: … is wrong", "one part and another", "it has failed:"];
     assert_eq!(found(Language::TypeScript, script), expected);
 }
