@@ -187,7 +187,7 @@ impl Scan<'_> {
             return true;
         }
         for name in self.openers.iter().rev().filter(|name| !name.is_empty()) {
-            let (path, last) = name.rsplit_once("::").unwrap_or(("", name));
+            let (path, last) = name.rsplit_once("::").unwrap_or(("", name.as_str()));
             if OTHERS.contains(&last) || OTHERS.contains(&name.as_str()) {
                 return false;
             }
