@@ -47,7 +47,7 @@ pub(super) fn texts(language: Language, source: &str) -> Vec<(usize, String)> {
         match part {
             Part::Word("raise" | "throw") => raised = Some(brackets.len()),
             Part::Text(_) => {
-                let (text, end) = joined(language, &parts, at);
+                let (text, end) = joined(language, &parts, at, !brackets.is_empty());
                 let is_error = raised.is_some() || brackets.contains(&true) || is_named(&parts[..at]);
                 if is_error && is_text(&text) {
                     found.push((*line, text));
@@ -81,8 +81,9 @@ fn is_named(before: &[(usize, Part<'_>)]) -> bool {
     matches!(before, [.., (_, Part::Word("text" | "why" | "reason")), (_, Part::Mark('='))])
 }
 
-/// A literal together with the literals that it is joined with, and the position after them.
-fn joined(language: Language, parts: &[(usize, Part<'_>)], from: usize) -> (String, usize) {
+/// A literal together with the literals that it is joined with, and the position after them. In Python a line ends a
+/// literal outside brackets.
+fn joined(language: Language, parts: &[(usize, Part<'_>)], from: usize, is_inside: bool) -> (String, usize) {
     let (mut text, mut end) = (String::new(), from);
     let mut at = from;
     loop {
@@ -98,6 +99,7 @@ fn joined(language: Language, parts: &[(usize, Part<'_>)], from: usize) -> (Stri
                 text.push_str(more);
                 end = at + 1;
             }
+            Some((_, Part::Line)) if language == Language::Python && !is_inside => break,
             Some((_, Part::Line | Part::Mark('+'))) => {}
             _ => break,
         }
