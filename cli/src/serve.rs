@@ -40,6 +40,7 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Failure> {
     let Options { source, tool, endpoint } = options;
     let is_network = !matches!(endpoint, Endpoint::Stdio(_));
+    let inherited = if is_network { service_manager::sockets()? } else { Vec::new() };
     // One client and one process need one thread: every hop between threads costs more than the work of a call.
     let mut builder =
         if is_network { runtime::Builder::new_multi_thread() } else { runtime::Builder::new_current_thread() };
@@ -48,8 +49,8 @@ pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Fa
         match endpoint {
             Endpoint::Stdio(options) => stdio::serve(source, &tool, options, recorder).await,
             // In the future of `block_on`, I/O is twice as slow.
-            Endpoint::Http(options) => joined(tokio::spawn(http::serve(source, tool, *options, recorder)).await),
-            Endpoint::Tcp(options) => joined(tokio::spawn(tcp::serve(source, tool, *options)).await),
+            Endpoint::Http(options) => joined(tokio::spawn(http::serve(source, tool, *options, recorder, inherited)).await),
+            Endpoint::Tcp(options) => joined(tokio::spawn(tcp::serve(source, tool, *options, inherited)).await),
         }
     });
     if is_network {

@@ -69,11 +69,16 @@ fn the_command_of_the_unit_serves_sockets_of_systemd() {
     for flag in flags_of_the_unit() {
         launch = launch.arg(flag);
     }
-    let server = Web::launch(sandbox.clone(), launch.env("NOTIFY_SOCKET", sandbox.path("notify")));
+    let mut server = Web::launch(sandbox.clone(), launch.env("NOTIFY_SOCKET", sandbox.path("notify")));
     assert_eq!(state(), "READY=1");
     assert_eq!(server.send("GET", "/readyz", &[], "").status, 200);
     let text = server.process().stderr();
     assert!(!text.contains("8080"), "it listens on the sockets that it was given: {text}");
+    server.initialize();
+    for variable in ["NOTIFY_SOCKET", "LISTEN_FDS", "LISTEN_PID"] {
+        let seen = server.call("environment", &json!({"name": variable})).json();
+        assert_eq!(seen["result"]["content"][0]["text"], "<unset>", "{variable}: {seen}");
+    }
 
     server.process().signal(Signal::TERM);
     assert_eq!(state(), "STOPPING=1");
@@ -81,16 +86,26 @@ fn the_command_of_the_unit_serves_sockets_of_systemd() {
 }
 
 #[test]
-fn a_socket_of_another_kind_is_refused() {
+fn other_sockets_are_refused() {
+    let made = r#"socket.create_server(("127.0.0.1", 0))"#;
+    let count = "LISTEN_FDS=str(len(sockets))";
+    let rows = [
+        (made, "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)", "cannot use socket 0 of LISTEN_FDS"),
+        (made, "socket.socket(socket.AF_UNIX)", "ListenStream"),
+        (made, "socket.socket()", "it does not listen"),
+        (count, "LISTEN_FDS='three'", "LISTEN_FDS is not a number"),
+        (count, "LISTEN_FDS='2147483647'", "LISTEN_FDS is not a number"),
+        (count, "LISTEN_FDS='40'", "cannot use socket 2 of LISTEN_FDS"),
+    ];
     let sandbox = Sandbox::new();
     let file = sandbox.copy("py/basics.py");
-    let script = ACTIVATE
-        .replace(r#"socket.create_server(("127.0.0.1", 0))"#, "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)");
-    let launch = sandbox.pmcp(&["-c", &script]).program("python3").arg(pmcp()).arg("run").arg(&file);
-    let host = launch.arg("--transport").arg("http").start();
-    assert_eq!(host.exit().code(), Some(1));
-    let text = host.stderr();
-    assert!(text.contains("cannot use socket 0 of LISTEN_FDS") && text.contains("ListenStream"), "{text}");
+    for (written, other, expected) in rows {
+        let script = ACTIVATE.replace(written, other);
+        let launch = sandbox.pmcp(&["-c", &script]).program("python3").arg(pmcp()).arg("run").arg(&file);
+        let host = launch.arg("--transport").arg("http").start();
+        assert_eq!(host.exit().code(), Some(1), "{other}");
+        assert!(host.stderr().contains(expected), "{other}: {}", host.stderr());
+    }
 }
 
 /// A proxy with the configuration of `deploy/`, in front of servers.

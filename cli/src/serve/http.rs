@@ -2,6 +2,7 @@
 
 use std::future::IntoFuture;
 use std::io;
+use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,12 +39,13 @@ pub(super) async fn serve(
     tool: ToolFlags,
     http: HttpOptions,
     recorder: Option<Recorder>,
+    inherited: Vec<StdListener>,
 ) -> Result<(), Failure> {
     let status = live::status(&source, &tool);
     log::start_with(tool.log_level, tool.log, status.clone());
     let mut signals = Signals::new()?;
     recorder.iter().for_each(Recorder::announce);
-    let front = Front { recorder, ..Front::open(http, &tool).await? };
+    let front = Front { recorder, ..Front::open(http, &tool, inherited).await? };
     let console = Console::open(&status, &mut signals);
     let drain_timeout = tool.limits.drain_timeout;
     console.address(&front.url);
@@ -110,15 +112,17 @@ struct Serving {
 }
 
 impl Front {
-    async fn open(mut http: HttpOptions, tool: &ToolFlags) -> Result<Self, Failure> {
+    async fn open(mut http: HttpOptions, tool: &ToolFlags, inherited: Vec<StdListener>) -> Result<Self, Failure> {
         let tls = http.tls.as_ref().map(TlsFiles::read).transpose()?;
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let Listeners { sockets, address } =
-            listeners::inherited_or_open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?;
+        let opened = match listeners::inherited(inherited, |addresses| http.permit(addresses))? {
+            Some(inherited) => inherited,
+            None => listeners::open("--port", &http.host, http.port, |addresses| http.permit(addresses)).await?,
+        };
+        let (name, Listeners { sockets, address, .. }) = (opened.name(&http.host), opened);
         // Each request that a session takes may have its own response.
         http.config.limits.max_streams = tool.limits.max_pending().saturating_add(Limits::CONTROL_ROOM);
         let monitoring = metrics::open(&http).await?;
-        let name = if http.host.contains(':') { format!("[{}]", http.host) } else { http.host.clone() };
         let url = format!("{scheme}://{name}:{}/mcp", address.port());
         if let Some(oauth) = http.oauth.take() {
             tracing::info!("asking clients for a token of {}", oauth.issuer());

@@ -1,33 +1,49 @@
 //! Opens the listening sockets. This happens before anything else starts, so that an error needs no cleanup.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener as StdListener};
 
 use tokio::net::TcpListener;
 
 use crate::exit::Failure;
-use crate::serve::service_manager;
 
-/// Listening sockets, all with the same port.
+/// Listening sockets. All have the same port, unless they are inherited.
 pub(super) struct Listeners {
     pub(super) sockets: Vec<TcpListener>,
+    /// The address of the first one.
     pub(super) address: SocketAddr,
+    /// A manager of services has opened them.
+    is_inherited: bool,
 }
 
-/// The sockets that a manager of services has opened for this process, if `permit` accepts their addresses, and otherwise the
-/// ones of [`open`].
-pub(super) async fn inherited_or_open(
-    flag: &str,
-    host: &str,
-    port: u16,
+impl Listeners {
+    /// The name of the host in a URL: `host`, or the address of an inherited socket.
+    pub(super) fn name(&self, host: &str) -> String {
+        match (self.is_inherited, self.address) {
+            (true, SocketAddr::V6(address)) => format!("[{}]", address.ip()),
+            (true, SocketAddr::V4(address)) => address.ip().to_string(),
+            (false, _) if host.contains(':') => format!("[{host}]"),
+            (false, _) => host.to_owned(),
+        }
+    }
+}
+
+/// Serves sockets that a manager of services has opened, if `permit` accepts their addresses. `None`: there are none. Must be
+/// called within a runtime.
+pub(super) fn inherited(
+    sockets: Vec<StdListener>,
     permit: impl FnOnce(&[SocketAddr]) -> Result<(), Failure>,
-) -> Result<Listeners, Failure> {
-    let sockets = service_manager::sockets()?;
-    let found: Result<Vec<_>, _> = sockets.iter().map(TcpListener::local_addr).collect();
-    let addresses = found.map_err(|error| Failure::failed(format!("cannot listen: {error}")))?;
-    let Some(address) = addresses.first().copied() else { return open(flag, host, port, permit).await };
+) -> Result<Option<Listeners>, Failure> {
+    let listen = || {
+        let addresses = sockets.iter().map(StdListener::local_addr).collect::<io::Result<Vec<_>>>()?;
+        let sockets = sockets.into_iter().map(TcpListener::from_std).collect::<io::Result<Vec<_>>>()?;
+        Ok((addresses, sockets))
+    };
+    let (addresses, sockets) =
+        listen().map_err(|error: io::Error| Failure::failed(format!("cannot listen: {error}")))?;
+    let Some(address) = addresses.first().copied() else { return Ok(None) };
     permit(&addresses)?;
-    Ok(Listeners { sockets, address })
+    Ok(Some(Listeners { sockets, address, is_inherited: true }))
 }
 
 /// Listens on all addresses of a host's name if `permit` accepts them. `flag` is the flag of the port.
@@ -56,9 +72,9 @@ pub(super) async fn open(
     }
     match (sockets.first().map(TcpListener::local_addr), failure) {
         // A name that has two addresses may have one that this machine does not.
-        (Some(Ok(address)), None) => Ok(Listeners { sockets, address }),
+        (Some(Ok(address)), None) => Ok(Listeners { sockets, address, is_inherited: false }),
         (Some(Ok(address)), Some((_, error))) if error.kind() != io::ErrorKind::AddrInUse => {
-            Ok(Listeners { sockets, address })
+            Ok(Listeners { sockets, address, is_inherited: false })
         }
         (_, Some((address, error))) if error.kind() == io::ErrorKind::AddrInUse => Err(Failure::failed(format!(
             "cannot listen on {address}: {error}; name another port with {flag}, or 0 for any that is free"

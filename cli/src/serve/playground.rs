@@ -93,7 +93,7 @@ struct Front {
 
 impl Front {
     async fn open(options: &PlaygroundOptions, token: Token, journal: Journal) -> Result<Self, Failure> {
-        let Listeners { sockets, address } =
+        let Listeners { sockets, address, .. } =
             listeners::open("--port", &options.host, options.port, |addresses| options.permit(addresses)).await?;
         let limits = &options.tool.limits;
         let config = ListenerConfig::default().with_drain_timeout(limits.drain_timeout + CLOSE_TIMEOUT);

@@ -2,6 +2,7 @@
 
 use std::future::IntoFuture;
 use std::io;
+use std::net::TcpListener as StdListener;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,11 +30,16 @@ use crate::serve::run::{Signals, failure, prepare};
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Serves until a signal ends it.
-pub(super) async fn serve(source: Source, tool: ToolFlags, tcp: TcpOptions) -> Result<(), Failure> {
+pub(super) async fn serve(
+    source: Source,
+    tool: ToolFlags,
+    tcp: TcpOptions,
+    inherited: Vec<StdListener>,
+) -> Result<(), Failure> {
     let status = live::status(&source, &tool);
     log::start_with(tool.log_level, tool.log, status.clone());
     let mut signals = Signals::new()?;
-    let front = Front::open(tcp, &tool).await?;
+    let front = Front::open(tcp, &tool, inherited).await?;
     let console = Console::open(&status, &mut signals);
     let drain_timeout = tool.limits.drain_timeout;
     console.address(&front.url);
@@ -76,10 +82,13 @@ struct Front {
 }
 
 impl Front {
-    async fn open(tcp: TcpOptions, tool: &ToolFlags) -> Result<Self, Failure> {
+    async fn open(tcp: TcpOptions, tool: &ToolFlags, inherited: Vec<StdListener>) -> Result<Self, Failure> {
         let tls = tcp.tls.as_ref().map(TlsFiles::read).transpose()?;
-        let Listeners { sockets, address } =
-            listeners::inherited_or_open("--port", &tcp.host, tcp.port, |addresses| tcp.permit(addresses)).await?;
+        let opened = match listeners::inherited(inherited, |addresses| tcp.permit(addresses))? {
+            Some(inherited) => inherited,
+            None => listeners::open("--port", &tcp.host, tcp.port, |addresses| tcp.permit(addresses)).await?,
+        };
+        let (name, Listeners { sockets, address, .. }) = (opened.name(&tcp.host), opened);
         let call_timeout = tool.limits.call_timeout;
         let mut config = ListenerConfig::default()
             .with_max_connections(tcp.max_connections)
@@ -91,7 +100,6 @@ impl Front {
             tracing::warn!("the limit of open files stays as it is: {error}");
         }
         config.tls = tls.map(protomcp_listener::Tls::for_streams);
-        let name = if tcp.host.contains(':') { format!("[{}]", tcp.host) } else { tcp.host };
         let scheme = if config.tls.is_some() { "protos" } else { "proto" };
         let url = format!("{scheme}://{name}:{}", address.port());
         let verifier = match tcp.oauth {
