@@ -17,7 +17,14 @@ pub(crate) struct Started<H, R> {
     pub(crate) stderr: ChildStderr,
 }
 
+/// The variables by which systemd talks to the process that it has started, and to no other (sd_listen_fds(3), sd_notify(3)).
+const OF_THE_PARENT: [&str; 6] =
+    ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"];
+
 /// Sets the environment and the standard streams: input is empty unless it is set later, outputs are pipes.
 pub(crate) fn configure_stdio(command: &Command, std: &mut std::process::Command) {
+    for variable in OF_THE_PARENT {
+        std.env_remove(variable);
+    }
     std.envs(command.variables()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
 }
