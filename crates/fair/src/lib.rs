@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod budget;
+mod future_set;
 mod log_rate;
 mod most;
 mod network;
@@ -12,6 +13,7 @@ mod slots;
 mod table;
 
 pub use budget::{Budget, OverBudget, Reservation};
+pub use future_set::FutureSet;
 pub use log_rate::{LeftOut, LogRate};
 pub use most::holder_of_most;
 pub use network::Network;

@@ -23,8 +23,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio::task::unconstrained;
 use tokio_util::sync::CancellationToken;
@@ -46,7 +45,7 @@ use crate::serve::peer::Peer;
 use crate::serve::serve_error::ServeError;
 use crate::serve::shutdown::Shutdown;
 use crate::service::Service;
-use protomcp_fair::Reservation;
+use protomcp_fair::{FutureSet, Reservation};
 use protomcp_session::{Batches, KeepAlive, ListChangedDebounce, Session, SessionId};
 use protomcp_transport::{DeliveryFailures, Received, Sink, Source, TransportError};
 
@@ -116,7 +115,7 @@ struct Opening {
     introduction: Option<Reservation>,
 }
 
-type InlineCalls = FuturesUnordered<Running>;
+type InlineCalls = FutureSet<Running>;
 
 /// An event of the connection.
 enum Step {
@@ -149,7 +148,7 @@ impl<S: Service, Q: Source, K: Sink> Driver<S, Q, K> {
             delivery.on_undeliverable(DeliveryFailures::new(move |request| queue.undeliverable(request)));
         }
         let id = sessions.join(peer.owner.clone(), &queue);
-        let inline = server.inline_calls.then(FuturesUnordered::new);
+        let inline = server.inline_calls.then(FutureSet::default);
         Self {
             server: server.clone(),
             stop,
