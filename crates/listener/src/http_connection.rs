@@ -14,6 +14,7 @@ use tokio::time::{Duration, Instant};
 use crate::activity::{Activity, Usage};
 use crate::config::ListenerConfig;
 use crate::connection::{Accepted, Io, Protocol};
+use crate::repolled::Repolled;
 use crate::service::HttpService;
 use crate::stall::Stall;
 use crate::upgrade::Leases;
@@ -63,16 +64,17 @@ impl<S: HttpService> Protocol for Http<S> {
                 service.respond(request).await.map(|response| response.map(|body| open.track(body)))
             }
         };
-        let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(io), service_fn(respond)));
+        let connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(io), service_fn(respond)));
+        let mut connection = Repolled::new(connection);
         let mut check = pin!(tokio::time::sleep_until(deadline));
         let (mut is_stopping, mut is_leaving) = (false, false);
         let idle_timeout = connections.config.idle_timeout;
         let outcome = loop {
             tokio::select! {
-                outcome = connection.as_mut() => break outcome,
+                outcome = &mut connection => break outcome,
                 () = connections.abort.cancelled() => return,
                 () = connections.stop.cancelled(), if !is_stopping => {
-                    connection.as_mut().graceful_shutdown();
+                    connection.future.as_mut().graceful_shutdown();
                     is_stopping = true;
                 }
                 () = check.as_mut() => {
@@ -84,7 +86,7 @@ impl<S: HttpService> Protocol for Http<S> {
                         // The client ignores the announced shutdown.
                         Usage::Idle(_) if is_leaving => return,
                         Usage::Idle(_) => {
-                            connection.as_mut().graceful_shutdown();
+                            connection.future.as_mut().graceful_shutdown();
                             is_leaving = true;
                             now + idle_timeout
                         }

@@ -17,6 +17,7 @@ pub mod fuzzing;
 mod handshake;
 mod http_connection;
 mod listener;
+mod repolled;
 mod serve;
 mod service;
 mod slots;
