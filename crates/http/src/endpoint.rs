@@ -25,6 +25,7 @@ use crate::guard::Guard;
 use crate::http_session::transport::SessionTransport;
 use crate::http_session::{HttpSession, SessionKind};
 use crate::metrics::Metrics;
+use crate::patience::Patience;
 use crate::reply::{self, Body, Refusal, TRANSPORT_ERROR};
 use crate::session_table::{SessionTable, new_key};
 
@@ -39,6 +40,8 @@ pub(crate) struct Endpoint {
     table_full_log: LogRate,
     /// Limits the log of requests that get 503 because the inbound budget is used up.
     budget_full_log: LogRate,
+    /// The time after which a response becomes a stream.
+    pub(crate) patience: Patience,
     server: Box<dyn Serve>,
     pub(crate) sessions: ServerHandle,
     /// One for each session and for each request without one.
@@ -134,6 +137,7 @@ impl Endpoint {
             forbidden_log: LogRate::default(),
             table_full_log: LogRate::default(),
             budget_full_log: LogRate::default(),
+            patience: Patience::new(config.streams.stream_after),
             sessions,
             tasks: TaskTracker::new(),
             server,

@@ -27,6 +27,7 @@ mod metrics;
 mod needed_scopes;
 mod network;
 mod observe;
+mod patience;
 mod pending_requests;
 mod post;
 mod protocol;

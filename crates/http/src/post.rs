@@ -1,10 +1,8 @@
 //! POST: the client sends a message.
 
 use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -22,6 +20,7 @@ use crate::endpoint::{Endpoint, unavailable};
 use crate::events::{EventSource, StreamHandle};
 use crate::headers::{SESSION, VERSION, repeated, text};
 use crate::http_session::{HttpSession, SessionKind};
+use crate::patience::Patience;
 use crate::pending_requests::PendingRequests;
 use crate::protocol_era::{self, Era};
 use crate::reply::{self, Body, NO_SESSION, Refusal};
@@ -92,7 +91,7 @@ async fn handle_request(endpoint: &Arc<Endpoint>, source: &SourceRequest, reques
                 *refusal
             }
             Ok(session) => match ask(session, source, request).await {
-                Ok(handle) => respond(endpoint, handle, Some(endpoint.config.streams.stream_after), false).await,
+                Ok(handle) => respond(endpoint, handle, Some(&endpoint.patience), false).await,
                 Err(refusal) => *refusal,
             },
             Err(refusal) => *refusal,
@@ -215,7 +214,7 @@ async fn batch(
     }
     drop(delivery);
     match handle {
-        Some(handle) => respond(endpoint, handle, Some(endpoint.config.streams.stream_after), true).await,
+        Some(handle) => respond(endpoint, handle, Some(&endpoint.patience), true).await,
         None => reply::empty(StatusCode::ACCEPTED),
     }
 }
@@ -224,12 +223,12 @@ async fn batch(
 async fn respond(
     endpoint: &Endpoint,
     handle: StreamHandle,
-    patience: Option<Duration>,
+    patience: Option<&Patience>,
     is_batch: bool,
 ) -> Response<Body> {
-    let mut patience = pin!(patience.map(tokio::time::sleep));
+    let mut patience = patience.map(Patience::begin);
     let first = poll_fn(|cx| match handle.session.first(handle.stream_ref, cx.waker()) {
-        First::Pending => match patience.as_mut().as_pin_mut() {
+        First::Pending => match &mut patience {
             Some(patience) => patience.poll(cx).map(|()| First::Events),
             None => Poll::Pending,
         },
