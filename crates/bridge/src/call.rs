@@ -67,6 +67,7 @@ impl Calls {
         result
     }
 
+    /// Work that few calls have is in boxes: the future of each call would hold it, and is moved several times.
     async fn make(&self, tool: &Tool, mut call: CallTool, context: &Context) -> Result<CallToolResult, Failure> {
         let (name, session) = (tool.name().as_str(), context.session());
         let listener = on_progress(context);
@@ -93,11 +94,11 @@ impl Calls {
             if context.continue_as_task(TASK_TERMS) {
                 time = Deadline::new(LONGEST_TASK);
             }
-            let polled = poll_task(link, name, task.task_id, listener, self.timeout);
+            let polled = Box::pin(poll_task(link, name, task.task_id, listener, self.timeout));
             let polled = tokio::time::timeout(time.remaining(), polled).await;
             answer = match polled.unwrap_or(Err(Ended::Link(CallError::TimedOut(time.total())))) {
                 Ok(response) => Ok(CallAnswer::Result(response)),
-                Err(Ended::Link(error)) => Err(failure(name, error, &process, context).await),
+                Err(Ended::Link(error)) => Err(Box::pin(failure(name, error, &process, context)).await),
                 Err(Ended::Task(failure)) => Err(failure),
             };
         }
@@ -105,8 +106,10 @@ impl Calls {
             CallAnswer::Result(response) => response,
             CallAnswer::Task(_) => unreachable!("it has been polled to its result"),
         };
-        let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: name, time: &time, context };
-        chain.after(target, &arguments_json, &mut response).await;
+        if !chain.is_empty() {
+            let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: name, time: &time, context };
+            Box::pin(chain.after(target, &arguments_json, &mut response)).await;
+        }
         Ok(self.finish(tool, response, &permit, session).await)
     }
 
@@ -122,7 +125,7 @@ impl Calls {
         let (process, link, mut left) = (permit.process(), permit.process().link(), time.total());
         if !chain.is_empty() {
             let target = Target { link, sdk: process.sdk(), call: permit.call(), tool: &call.name, time, context };
-            let rewritten = chain.before(target, arguments_json.clone()).await;
+            let rewritten = Box::pin(chain.before(target, arguments_json.clone())).await;
             let rewritten = rewritten.map_err(|failure| match (&failure, process.stop_reason()) {
                 (Failure::Middleware { .. }, Some(StopReason::Shutdown)) => Failure::ShuttingDown,
                 _ => failure,
@@ -151,7 +154,7 @@ impl Calls {
         match link.call_tool(request, left, options).await {
             Ok(answer) => Ok(answer),
             Err(CallError::TimedOut(_)) => Err(Failure::TimedOut { tool: call.name, after: time.total() }),
-            Err(error) => Err(failure(&call.name, error, process, context).await),
+            Err(error) => Err(Box::pin(failure(&call.name, error, process, context)).await),
         }
     }
 
@@ -168,11 +171,11 @@ impl Calls {
         let disable = std::mem::take(&mut response.disable_tools);
         if let Some(command) = list_control::inline(enable, disable) {
             let input = Input::Control { generation, session: Some(session), command: Ok(command), reply: None };
-            self.apply(input).await;
+            Box::pin(self.apply(input)).await;
         }
         let converted = result::convert(tool, response, self.settings);
         if converted.proven {
-            self.apply(Input::Proven(generation, tool.name().clone())).await;
+            Box::pin(self.apply(Input::Proven(generation, tool.name().clone()))).await;
         }
         converted.result
     }

@@ -61,7 +61,7 @@ impl<S: Service> Service for ForHosts<S> {
                 match self.inner.call(ServerRequest::CallTool(call.clone()), context.clone()).await {
                     // The host has read the list before this program was started again.
                     Err(error) if error.code == code::INVALID_PARAMS => {
-                        self.learn(&context).await;
+                        Box::pin(self.learn(&context)).await;
                         let Some(own) = self.adaptation.own_name(&call.name).filter(|own| *own != call.name) else {
                             return Err(error);
                         };

@@ -102,9 +102,10 @@ impl<S: Service> Layer<S> for LazyToolsLayer {
 impl<S: Service> Service for WithLazyTools<S> {
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         match (&self.shown, request) {
-            (Some(shown), ServerRequest::ListTools(list)) => self.list(shown, &list, &context).await,
+            // In boxes: the future of each request would hold them.
+            (Some(shown), ServerRequest::ListTools(list)) => Box::pin(self.list(shown, &list, &context)).await,
             (Some(shown), ServerRequest::CallTool(call)) => match MetaTool::named(&call.name) {
-                Some(tool) => self.call_meta_tool(shown, tool, call, &context).await,
+                Some(tool) => Box::pin(self.call_meta_tool(shown, tool, call, &context)).await,
                 None => self.inner.call(ServerRequest::CallTool(call), context).await,
             },
             (_, request) => self.inner.call(request, context).await,

@@ -27,15 +27,12 @@ impl<H: Handler> Router<H> {
 }
 
 impl<H: Handler> Service for Router<H> {
+    /// The futures of a handler are large: in boxes, so that the services around this one do not move them.
     async fn call(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
         match request {
-            ServerRequest::ListTools(request) => self.0.list_tools(request, context).await.map(ServerResult::ListTools),
-            ServerRequest::CallTool(call) if call.task.is_some() => {
-                self.0.call_tool_as_task(call, context).await.map(Into::into)
-            }
-            ServerRequest::CallTool(call) => {
+            ServerRequest::CallTool(call) if call.task.is_none() => {
                 let name = call.name.clone();
-                match catch_unwind(|| self.0.call_tool(call, context)).await {
+                match catch_unwind(|| Box::pin(self.0.call_tool(call, context))).await {
                     Ok(outcome) => outcome.map(ServerResult::CallTool),
                     Err(why) => {
                         tracing::error!(tool = name, why, "a tool panicked");
@@ -43,6 +40,17 @@ impl<H: Handler> Service for Router<H> {
                     }
                 }
             }
+            request => Box::pin(self.answer(request, context)).await,
+        }
+    }
+}
+
+impl<H: Handler> Router<H> {
+    /// Answers a request that is not a plain call.
+    async fn answer(&self, request: ServerRequest, context: Context) -> Result<ServerResult, ErrorObject> {
+        match request {
+            ServerRequest::ListTools(request) => self.0.list_tools(request, context).await.map(ServerResult::ListTools),
+            ServerRequest::CallTool(call) => self.0.call_tool_as_task(call, context).await.map(Into::into),
             ServerRequest::ListResources(request) => self.0.list_resources(request, context).await.map(Into::into),
             ServerRequest::ListResourceTemplates(request) => {
                 self.0.list_resource_templates(request, context).await.map(Into::into)
