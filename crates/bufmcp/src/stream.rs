@@ -126,6 +126,8 @@ impl Incoming {
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     bytes: BytesMut,
+    /// The largest capacity of this buffer, which keeps it until all is written.
+    most: usize,
     /// Bytes were written that are not flushed.
     is_unflushed: bool,
 }
@@ -136,9 +138,9 @@ impl Outgoing {
         self.bytes.is_empty() && !self.is_unflushed
     }
 
-    /// The bytes that are not written.
-    pub(crate) fn unwritten(&self) -> usize {
-        self.bytes.len()
+    /// The bytes of memory that they take.
+    pub(crate) fn held(&self) -> usize {
+        self.most
     }
 
     /// Takes the next frames if all before them are written. Frames that the peer does not read stay where they come from.
@@ -149,6 +151,7 @@ impl Outgoing {
             {
                 self.bytes.extend_from_slice(&frame);
             }
+            self.most = self.bytes.capacity();
         }
     }
 
@@ -159,9 +162,11 @@ impl Outgoing {
     pub(crate) async fn write(&mut self, writer: &mut (impl AsyncWrite + Unpin)) -> io::Result<()> {
         if !self.bytes.is_empty() {
             self.is_unflushed = true;
-            writer.write_buf(&mut self.bytes).await?;
+            if writer.write_buf(&mut self.bytes).await? == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
             if self.bytes.is_empty() {
-                self.bytes = BytesMut::new();
+                (self.bytes, self.most) = (BytesMut::new(), 0);
             }
         }
         writer.flush().await?;

@@ -84,12 +84,12 @@ impl Driver {
         self.pump();
         while !self.session.is_closed() {
             let event = self.wait(&mut reader, &mut writer).await;
-            events = if matches!(event, Event::Written(_)) { 0 } else { events + 1 };
+            events += 1;
             self.handle(event);
             self.pump();
             if events >= BATCH {
                 events = 0;
-                self.poll_starved(&mut writer);
+                self.poll_starved(&mut reader, &mut writer);
             }
         }
         // The server may be gone by now.
@@ -110,8 +110,12 @@ impl Driver {
     }
 
     /// Polls everything that a flood of frames and requests would delay.
-    fn poll_starved(&mut self, writer: &mut (impl AsyncWrite + Unpin)) {
+    fn poll_starved(&mut self, reader: &mut (impl AsyncRead + Unpin), writer: &mut (impl AsyncWrite + Unpin)) {
         // The flood may have used up the steps that the runtime gives a task before it yields.
+        if let Some(read) = unconstrained(self.incoming.read(reader)).now_or_never() {
+            self.handle(Event::Read(read));
+            self.pump();
+        }
         if !self.outgoing.is_done()
             && let Some(written) = unconstrained(self.outgoing.write(writer)).now_or_never()
         {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use protomcp_fair::FutureSet;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer, Server, Service};
 use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -33,6 +33,9 @@ use crate::session::BinarySession;
 use crate::session::inbound::{BinaryInbound, BinaryRequest};
 use crate::session::token_verifier::{Grant, Verifying};
 use crate::stream::{BATCH, Incoming, Outgoing, now, until};
+
+/// The bytes whose reading takes as long as the work on the smallest frame.
+const FRAME: usize = 256;
 
 /// The outcome of a request, by its id.
 type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
@@ -63,7 +66,7 @@ pub(super) struct Driver<S> {
 /// The requests without an answer.
 #[derive(Default)]
 struct Running {
-    answers: FuturesUnordered<BoxFuture<'static, Answered>>,
+    answers: FutureSet<BoxFuture<'static, Answered>>,
     aborts: HashMap<u64, AbortHandle>,
 }
 
@@ -128,15 +131,16 @@ impl<S: Service> Driver<S> {
                 break;
             }
             let event = self.wait(&mut reader, &mut writer).await;
-            events = if matches!(event, Event::Written(_)) { 0 } else { events + 1 };
+            // A write is one of them: a client that reads its answers floods as well.
+            events += 1;
             self.handle(event)?;
             if events >= BATCH {
                 events = 0;
                 self.poll_starved(&mut writer)?;
             }
         }
-        // The client may be gone by now.
-        drop(writer.shutdown().await);
+        // The client may be gone by now, or not read.
+        drop(tokio::time::timeout(self.shared.session.limits.drain_timeout, writer.shutdown()).await);
         if let Some(failure) = self.failure {
             return Err(failure);
         }
@@ -205,13 +209,15 @@ impl<S: Service> Driver<S> {
             Event::Read(Ok(0)) => {
                 self.has_ended = true;
                 if self.incoming.undecoded() > 0 {
-                    return Err(BinaryServeError::Truncated);
+                    // Requests before the broken frame have their answers.
+                    self.failure = Some(BinaryServeError::Truncated);
+                    self.incoming.clear();
                 }
                 self.session.close_input(now);
             }
             Event::Read(Ok(_)) => {}
             Event::Read(Err(error)) | Event::Written(Err(error)) => return Err(error.into()),
-            Event::Written(Ok(())) => self.stalled_at = None,
+            Event::Written(Ok(())) => {}
             Event::Notice(Some(notice)) => self.notice(notice),
             Event::Notice(None) => {
                 // The server shuts down: running requests have their answers by now.
@@ -268,7 +274,7 @@ impl<S: Service> Driver<S> {
                     self.failure = Some(error.into());
                 }
             }
-            taken += before.saturating_sub(self.incoming.undecoded()).max(1);
+            taken += before.saturating_sub(self.incoming.undecoded()).max(FRAME);
         }
         taken
     }
@@ -296,7 +302,7 @@ impl<S: Service> Driver<S> {
     /// Keeps account of the bytes that wait. A client whose frames find no room is told so, unless it does not read.
     fn hold(&mut self) -> Result<(), BinaryServeError> {
         let Some(account) = &mut self.account else { return Ok(()) };
-        let unread = self.session.unsent() + self.outgoing.unwritten();
+        let unread = self.session.unsent() + self.outgoing.held();
         hold(&mut account.outbound, unread).map_err(|_| BinaryServeError::Overloaded)?;
         if hold(&mut account.inbound, self.incoming.held()).is_err() {
             self.session.overloaded();
@@ -382,7 +388,7 @@ impl<S: Service> Driver<S> {
     fn pump(&mut self) {
         // Frames that the client does not read stay in the session, which then takes no more requests.
         self.outgoing.fill(|| self.session.poll_transmit());
-        if self.session.is_closed() && self.outgoing.unwritten() > 0 && self.stalled_at.is_none() {
+        if self.session.is_closed() && !self.outgoing.is_done() && self.stalled_at.is_none() {
             self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
         }
     }

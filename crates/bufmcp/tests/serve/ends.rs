@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use protomcp_bufmcp::message::{ListToolsRequest, Payload};
-use protomcp_bufmcp::{BinaryServeError, FrameTooLarge};
+use bytes::BytesMut;
+use protomcp_bufmcp::message::{ListToolsRequest, McpMessage, Payload};
+use protomcp_bufmcp::{BinaryServeError, Decoder, FrameLimits, FrameTooLarge};
 use protomcp_testing::{in_time, until};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -45,6 +46,47 @@ async fn a_stream_that_ends_inside_a_frame_is_an_error_without_answer() {
         assert!(client.receive().await.is_none());
         assert!(matches!(client.end().await, Err(BinaryServeError::Truncated)));
     }
+}
+
+#[tokio::test]
+async fn requests_before_a_frame_that_is_cut_off_are_answered() {
+    let mut client = Client::open(&server(&Stage::with_tools(TOOLS)).0).await;
+    for _ in 0..10 {
+        client.send(call("text", "", &[]).await).await;
+    }
+    client.stream.write_all(&[0, 0]).await.unwrap();
+    client.stream.shutdown().await.unwrap();
+    for _ in 0..10 {
+        assert!(matches!(client.receive().await.unwrap().payload, Some(Payload::CallToolResponse(_))));
+    }
+    assert!(matches!(client.end().await, Err(BinaryServeError::Truncated)));
+}
+
+/// A message without a payload, which is refused.
+const EMPTY: [u8; 6] = [0, 0, 0, 2, 8, 99];
+
+#[tokio::test]
+async fn a_flood_of_refused_messages_does_not_stop_the_clock() {
+    let mut client = Client::open(&server(&Stage::with_tools(TOOLS)).0).await;
+    let id = client.send(call("slow", "", &[("timeout_ms", "50")]).await).await;
+    let (mut reader, mut writer) = tokio::io::split(client.stream);
+    let flood = tokio::spawn(async move { while writer.write_all(&EMPTY.repeat(500)).await.is_ok() {} });
+    let (mut decoder, mut input) = (Decoder::new(FrameLimits::default()), BytesMut::new());
+    let told = in_time(async {
+        loop {
+            assert_ne!(reader.read_buf(&mut input).await.unwrap(), 0);
+            while let Some(message) = decoder.decode(&mut input).unwrap() {
+                if let McpMessage { id: found, payload: Some(payload) } = message.unwrap()
+                    && found == id
+                {
+                    return payload;
+                }
+            }
+        }
+    });
+    let Ok(Payload::CallToolResponse(response)) = told.await else { panic!("it is not told in time") };
+    assert_eq!(super::stage::error(response).code, -33003);
+    flood.abort();
 }
 
 #[tokio::test]
