@@ -49,7 +49,9 @@ pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Fa
         match endpoint {
             Endpoint::Stdio(options) => stdio::serve(source, &tool, options, recorder).await,
             // In the future of `block_on`, I/O is twice as slow.
-            Endpoint::Http(options) => joined(tokio::spawn(http::serve(source, tool, *options, recorder, inherited)).await),
+            Endpoint::Http(options) => {
+                joined(tokio::spawn(http::serve(source, tool, *options, recorder, inherited)).await)
+            }
             Endpoint::Tcp(options) => joined(tokio::spawn(tcp::serve(source, tool, *options, inherited)).await),
         }
     });
