@@ -19,7 +19,8 @@ A step is an object with one of these members:
   {"until": [name...]}                     waits until the tool list is this one
   {"together": [step...]}                  these at the same time; what each of them gave
 
-The client answers sampling with "a model's answer to " and the last text, and has one root, file:///work.
+The client answers sampling with "a model's answer to " and the last text, has one root, file:///work, visits pages, and
+declines forms.
 """
 import asyncio
 import json
@@ -42,6 +43,10 @@ async def sample(_, params):
 
 async def roots(_):
     return types.ListRootsResult(roots=[types.Root(uri="file:///work", name="work")])
+
+
+async def elicit(_, params):
+    return types.ElicitResult(action="accept" if params.mode == "url" else "decline")
 
 
 def plain(result):
@@ -150,6 +155,7 @@ async def follow(script, command, env=None, cwd=None):
         mode="legacy",
         sampling_callback=sample,
         list_roots_callback=roots,
+        elicitation_callback=elicit,
         logging_callback=on_log,
         read_timeout_seconds=PATIENCE,
     ) as client:

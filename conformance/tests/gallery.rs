@@ -143,6 +143,7 @@ fn each_example_does_what_it_shows() {
     hidden_tools_come_and_go_with_results();
     a_layer_calls_again_when_it_may();
     structured_content_comes_with_the_text();
+    a_user_is_sent_to_a_page();
 }
 
 fn the_first_tools_are_called_and_report_progress() {
@@ -160,6 +161,11 @@ fn the_first_tools_are_called_and_report_progress() {
         assert_eq!(text(&counted["result"]), "counted to 3");
         assert_eq!(counted["progress"].as_array().map(Vec::len), Some(3), "{counted}");
     }
+}
+
+fn a_user_is_sent_to_a_page() {
+    let visit = visit(Language::OwnRust, "sign_in", &json!([{"call": "connect", "with": {"account": "ann"}}]));
+    assert_eq!(text(&visit.given[0]), "connected ann");
 }
 
 fn groups_check_their_rules_before_the_handler_runs() {

@@ -17,6 +17,7 @@ fn examples() -> PathBuf {
         "structured",
         "progress",
         "sampling",
+        "sign_in",
         "notes",
         "groups",
         "hidden",

@@ -171,7 +171,7 @@ from protomcp import ToolContext, tool
 def book(ctx: ToolContext) -> str:
     form = {"type": "object", "properties": {"people": {"type": "integer"}}, "required": ["people"]}
     answer = ctx.ask("How many people?", form)
-    return f"a table for {answer.value['people']}" if answer else "no table"
+    return f"a table for {answer.content['people']}" if answer else "no table"
 
 @tool("Finds a title.")
 def title(ctx: ToolContext) -> str:
@@ -239,13 +239,13 @@ for line in sys.stdin:
 fn a_step_changes_the_roots_of_the_client() {
     let sandbox = Sandbox::new();
     let tools = r#"
-from protomcp import Refused, ToolContext, tool
+from protomcp import AskError, ToolContext, tool
 
 @tool("Names the folders of the client.")
 def folders(ctx: ToolContext) -> str:
     try:
         return ", ".join(f"{root.uri} {root.name or '-'}" for root in ctx.roots()) or "none"
-    except Refused:
+    except AskError:
         return "refused"
 "#;
     sandbox.write("folders.py", tools);

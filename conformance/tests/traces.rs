@@ -257,7 +257,7 @@ fn a_trace_becomes_a_scenario() {
 fn a_file_is_recorded_with_the_sdk_that_is_named() {
     let sandbox = Sandbox::new();
     // The published SDK, which is installed, has no such name.
-    sandbox.write("tools.py", TOOLS.replace("import ToolContext, tool", "import Refused, tool"));
+    sandbox.write("tools.py", TOOLS.replace("import ToolContext, tool", "import AskError, tool"));
     let host = sandbox.pmcp(&["record", "tools.py", "--to", "trace.jsonl", "--sdk", "bundled"]).start();
     host.initialize();
     assert_eq!(host.text("add", &json!({"a": 1, "b": 2})), "3");

@@ -15,7 +15,7 @@ from protomcp import (
     PromptMessage,
     Roots,
     Sample,
-    TaskFailed,
+    TaskError,
     ToolError,
     completion,
     prompt,
@@ -204,7 +204,7 @@ async def test_elicitation(ctx: AsyncContext, message: str = "Please answer") ->
         "required": ["username", "email"],
     }
     answer = await ctx.ask(message, wanted)
-    return f"User response: action={answer.action}, content={json.dumps(answer.value)}"
+    return f"User response: action={answer.action}, content={json.dumps(answer.content)}"
 
 
 @tool
@@ -218,7 +218,7 @@ async def test_elicitation_sep1034_defaults(ctx: AsyncContext) -> str:
         "verified": {"type": "boolean", "description": "Verification status", "default": True},
     }
     answer = await ctx.ask("Please answer", {"type": "object", "properties": properties, "required": []})
-    return f"Elicitation completed: action={answer.action}, content={json.dumps(answer.value)}"
+    return f"Elicitation completed: action={answer.action}, content={json.dumps(answer.content)}"
 
 
 @tool
@@ -235,12 +235,12 @@ async def test_elicitation_sep1330_enums(ctx: AsyncContext) -> str:
         "titledMulti": {"type": "array", "items": {"anyOf": titled}},
     }
     answer = await ctx.ask("Please answer", {"type": "object", "properties": properties, "required": []})
-    return f"Elicitation completed: action={answer.action}, content={json.dumps(answer.value)}"
+    return f"Elicitation completed: action={answer.action}, content={json.dumps(answer.content)}"
 
 
 async def ask_name(ctx: AsyncContext, key: str = "user_name") -> str:
     (answer,) = await ctx.ask_all(Form("What is your name?", form(name="string"), key=key))
-    return f"state-ok: Hello, {(answer.value or {}).get('name', 'stranger')}!"
+    return f"state-ok: Hello, {(answer.content or {}).get('name', 'stranger')}!"
 
 
 @tool
@@ -266,7 +266,7 @@ async def test_input_required_result_multi_round(ctx: AsyncContext) -> str:
     """Asks twice."""
     (first,) = await ctx.ask_all(Form("What is your name?", form(name="string"), key="step1"))
     (second,) = await ctx.ask_all(Form("What is your favorite color?", form(color="string"), key="step2"))
-    return f"{first.value} {second.value}"
+    return f"{first.content} {second.content}"
 
 
 @tool
@@ -295,7 +295,7 @@ async def test_input_required_result_multiple_inputs(ctx: AsyncContext) -> str:
     """Asks three questions concurrently."""
     question = Sample("Generate a greeting", max_tokens=50, key="greeting")
     name, greeting, roots = await ctx.ask_all(NAME, question, Roots(key="client_roots"))
-    return f"{name.value} {greeting['content']} {len(roots)}"
+    return f"{name.content} {greeting['content']} {len(roots)}"
 
 
 # Tasks
@@ -312,7 +312,7 @@ async def slow_compute(seconds: float = 0.0, label: str = "") -> str:
 async def protocol_error_job() -> str:
     """Fails as the server does."""
     await asyncio.sleep(0.1)
-    raise TaskFailed("the job could not be carried out")
+    raise TaskError("the job could not be carried out")
 
 
 @tool(task_required=True)
@@ -327,7 +327,7 @@ async def confirm_delete(ctx: AsyncContext, filename: str = "") -> str:
     """Asks before it deletes."""
     ctx.continue_as_task()
     (answer,) = await ctx.ask_all(Form(f"Delete {filename}?", form(confirm="boolean"), key="confirm"))
-    return f"{answer.action} {answer.value}"
+    return f"{answer.action} {answer.content}"
 
 
 @tool(task_support=True)
@@ -337,7 +337,7 @@ async def multi_input(ctx: AsyncContext) -> str:
     first, second = await ctx.ask_all(
         Form("The first?", form(name="string"), key="first"), Form("The second?", form(name="string"), key="second")
     )
-    return f"{first.value} {second.value}"
+    return f"{first.content} {second.content}"
 
 
 @tool(task_required=True)
@@ -424,7 +424,7 @@ async def test_input_required_result_prompt(ctx: AsyncContext) -> str:
     (answer,) = await ctx.ask_all(
         Form("What context should the prompt use?", form(context="string"), key="user_context")
     )
-    return f"Use this context: {(answer.value or {}).get('context', '')}"
+    return f"Use this context: {(answer.content or {}).get('context', '')}"
 
 
 @completion("ref/prompt", "test_prompt_with_arguments", "arg1")

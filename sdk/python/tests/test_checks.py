@@ -12,9 +12,9 @@ import pydantic
 import pytest
 
 from protomcp import (
+    AskError,
     Field,
     Form,
-    Refused,
     _types,
     action,
     local_middleware,
@@ -186,7 +186,7 @@ def test_a_number_that_cannot_be_read_is_named(number: str, text: str) -> None:
         with pytest.raises(Exception, match="at /of: expected number, got"):
             tools.get("ask", of=number)
     answer = ElicitationResponse("accept", f'{{"of":{number}}}')
-    with pytest.raises(Refused, match=f"at /of: {text}"):
+    with pytest.raises(AskError, match=f"at /of: {text}"):
         Form("How much?", Loose)._read(answer)
 
 

@@ -16,13 +16,14 @@ import protomcp
 from protomcp import (
     App,
     AppOnly,
+    AskError,
     AsyncContext,
     CompletionResult,
     Depends,
     Form,
+    Page,
     PromptMessage,
     PromptResult,
-    Refused,
     ResourceContent,
     ResourceResult,
     Roots,
@@ -61,12 +62,12 @@ def test_a_form_is_filled_in() -> None:
     @tool
     def plain(ctx: ToolContext) -> str:
         answer = ctx.ask("What?", Order, key="order")
-        return f"{answer.action} {answer.value}"
+        return f"{answer.action} {answer.content}"
 
     @tool
     async def later(ctx: AsyncContext) -> str:
         answer = await ctx.ask("What?", Order)
-        return f"{answer.action} {answer.value}"
+        return f"{answer.action} {answer.content}"
 
     schemas = []
 
@@ -95,6 +96,54 @@ def test_a_form_is_filled_in() -> None:
         assert refused.error and refused.error["message"] == "the client cannot ask its user"
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_page_is_visited(is_async: bool) -> None:
+    page = "https://example.com/sign-in"
+
+    if is_async:
+
+        @tool
+        async def sign_in(ctx: AsyncContext) -> str:
+            answer = await ctx.ask_page("Please sign in.", page, id="visit-1", key="in")
+            ctx.page_completed("visit-1")
+            return f"{answer.action} {answer.accepted} {answer.content}"
+    else:
+
+        @tool
+        def sign_in(ctx: ToolContext) -> str:  # type: ignore[misc]
+            answer = ctx.ask_page("Please sign in.", page, id="visit-1", key="in")
+            ctx.page_completed("visit-1")
+            return f"{answer.action} {answer.accepted} {answer.content}"
+
+    asked = []
+
+    def visit(message: str, url: Any) -> dict[str, Any] | None:
+        asked.append((message, url))
+        return {}
+
+    with Harness(ask=visit) as tools:
+        assert tools.call("sign_in").text == "accept True None"
+        assert asked == [("Please sign in.", page)]
+        question = tools.questions[0]
+        assert (question.message.mode, question.message.elicitation_id) == ("url", "visit-1")
+        assert (question.question_key, question.for_call) == ("in", "req-2")
+        completed = [each.message for each in tools.sent if each.kind == "elicitation_complete"]
+        assert [each.elicitation_id for each in completed] == ["visit-1"]
+    with Harness(ask=lambda *_: None) as tools:
+        assert tools.call("sign_in").text == "decline False None"
+    with Harness(ask=visit, features=["for-call"]) as tools:
+        refused = tools.call("sign_in").error
+        assert refused and (refused["error_code"], refused["message"]) == (
+            "QUESTION_FAILED",
+            "this bridge cannot ask the user",
+        )
+
+
+def test_each_visit_of_a_page_has_its_id() -> None:
+    first, second = Page("?", "https://example.com"), Page("?", "https://example.com")
+    assert first.id and second.id and first.id != second.id
+
+
 def test_a_nested_form_is_refused() -> None:
     with pytest.raises(TypeError, match="the field order of the form"):
         Form("?", Outer)
@@ -114,13 +163,13 @@ def test_several_questions_are_asked_together(is_async: bool) -> None:
         @tool
         async def several(ctx: AsyncContext) -> str:
             form, sample, roots = await ctx.ask_all(*questions)
-            return f"{form.value.count} {sample['content']} {roots[0].uri}"
+            return f"{form.content.count} {sample['content']} {roots[0].uri}"
     else:
 
         @tool
         def several(ctx: ToolContext) -> str:  # type: ignore[misc]
             form, sample, roots = ctx.ask_all(*questions)
-            return f"{form.value.count} {sample['content']} {roots[0].uri}"
+            return f"{form.content.count} {sample['content']} {roots[0].uri}"
 
     with Harness(ask=lambda *_: {"color": "blue", "count": 2}, sample=lambda _: "hi", roots=["file:///a"]) as tools:
         assert tools.call("several").text == "2 hi file:///a"
@@ -146,7 +195,7 @@ def test_the_published_way_to_ask_the_model() -> None:
 
 
 def test_a_context_of_a_test_has_no_client() -> None:
-    with pytest.raises(Refused, match="no client"):
+    with pytest.raises(AskError, match="no client"):
         ToolContext("", lambda envelope: None).ask("?")
 
 

@@ -39,6 +39,7 @@ SCRIPTS: dict[str, list[Step]] = {
         {"read": "ui://weather/forecast"},
     ],
     "sampling": [{"call": "title", "with": {"text": "tea and cake"}}],
+    "sign_in": [{"call": "connect", "with": {"account": "ann"}}],
     "progress": [
         {"count": "count", "with": {"to": 3}},
         {"give_up": "count", "with": {"to": 5000}},

@@ -44,8 +44,8 @@ export class TaskError extends ToolError {
 }
 
 /** A question that was not answered: the client cannot answer such questions, or the request that asked has ended. */
-export class QuestionError extends ToolError {
-  name = "QuestionError";
+export class AskError extends ToolError {
+  name = "AskError";
 
   /** @param {string} message */
   constructor(message) {

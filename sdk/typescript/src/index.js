@@ -9,7 +9,7 @@ import { runAfterMain } from "./run.js";
 export { app } from "./declare/app.js";
 export { audio, embedded, file, image, link, text } from "./content.js";
 export { logConsole } from "./console.js";
-export { QuestionError, TaskError, ToolError } from "./errors.js";
+export { AskError, TaskError, ToolError } from "./errors.js";
 export { discover } from "./declare/discover.js";
 export { toolGroup } from "./declare/group.js";
 export { log, resourceChanged, toolManager } from "./globals.js";

@@ -33,7 +33,7 @@ import { registry } from "./registry.js";
  * @typedef {object} ClientOptions
  * @property {(question: { message: string, schema: any, url: string, key: string }) => { action: string, content?: unknown } | Promise<any>} [ask]
  *   answers forms and pages: the action is "accept", "decline" or "cancel"
- * @property {(request: { messages: any[], maxTokens: number, system: string, key: string }) => string | Promise<string>} [sample]
+ * @property {(request: { messages: any[], maxTokens: number, systemPrompt: string, key: string }) => string | Promise<string>} [sample]
  *   answers for the model
  * @property {Root[]} [roots]
  * @property {Registry} [registry] other declarations than the ones of this process
@@ -440,10 +440,10 @@ class TestClient {
    * @param {any} message
    * @param {string} key
    */
-  async #askModel({ messagesJson, maxTokens, systemPrompt: system }, key) {
+  async #askModel({ messagesJson, maxTokens, systemPrompt }, key) {
     const { sample } = this.#options;
     if (!sample) return { error: "the client has no model" };
-    const text = await sample({ messages: parse(messagesJson), maxTokens, system, key });
+    const text = await sample({ messages: parse(messagesJson), maxTokens, systemPrompt, key });
     if (typeof text !== "string") throw new TypeError(`sample has answered ${quote(text)}: return a text`);
     const contentJson = JSON.stringify({ type: "text", text });
     return { role: "assistant", contentJson, model: "test", stopReason: "endTurn" };

@@ -79,10 +79,9 @@ export interface AskOptions {
   key?: string;
 }
 
-/** A page that a user visits. */
-export interface Page {
-  url: string | URL;
-  /** Names the visit for {@link Context.visited}. */
+/** Settings of one question for a page. */
+export interface PageOptions extends AskOptions {
+  /** Names the visit for {@link Context.pageCompleted}. Without it `pmcp` gets a random one. */
   id?: string;
 }
 
@@ -97,7 +96,7 @@ export interface SampleOptions extends AskOptions {
   messages?: SampleMessage[];
   /** At most this many tokens; 1000 by default. */
   maxTokens?: number;
-  system?: string;
+  systemPrompt?: string;
   /** The kind of model that is wanted, as in MCP. */
   modelPreferences?: Record<string, unknown>;
   temperature?: number;
@@ -179,9 +178,9 @@ export interface Context {
   /** Asks the user to agree. */
   ask(message: string): Promise<Answer<Record<never, never>>>;
   /** Asks the user to visit a page. */
-  ask(message: string, page: Page, options?: AskOptions): Promise<Answer<undefined>>;
-  /** Tells the client that the user has finished on a page. */
-  visited(id: string): void;
+  askPage(message: string, url: string | URL, options?: PageOptions): Promise<Answer<undefined>>;
+  /** Tells the client that the user has finished on the page of the visit with this id. */
+  pageCompleted(id: string): void;
   /** Asks the client's model for a message. */
   sample(prompt: string | SampleMessage[], options?: SampleOptions): Promise<Sample>;
   /** Asks for the folders that the client has opened. */

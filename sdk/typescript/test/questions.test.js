@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { prompt, QuestionError, resource, tool } from "protomcp";
+import { prompt, AskError, resource, tool } from "protomcp";
 import { connect } from "protomcp/testing";
 import { z } from "zod";
 
@@ -10,12 +10,14 @@ const form = z.object({ sure: z.boolean(), mail: z.email().optional() });
 tool({ name: "confirm", handler: async (_, { ask }) => ask("Sure?", form, { key: "sure" }) });
 tool({
   name: "visit",
-  handler: async (_, { ask, visited }) =>
-    (await ask("Log in", { url: "https://example.org", id: "v1" })).accepted ? visited("v1") : "no",
+  handler: async (_, { askPage, pageCompleted }) =>
+    (await askPage("Log in", new URL("https://example.org/in"), { id: "v1", key: "in" })).accepted
+      ? pageCompleted("v1")
+      : "no",
 });
 tool({
   name: "write",
-  handler: async (_, { sample }) => (await sample("Say hi", { maxTokens: 5, system: "short", temperature: 0 })).text,
+  handler: async (_, { sample }) => (await sample("Say hi", { maxTokens: 5, systemPrompt: "short", temperature: 0 })).text,
 });
 tool({ name: "folders", handler: async (_, { roots }) => roots() });
 tool({
@@ -58,12 +60,12 @@ test("forms are answered, declined, and checked", async () => {
 test("pages, the model and roots", async () => {
   const seen = [];
   const client = await connect({
-    ask: ({ url }) => (seen.push(url), { action: "accept" }),
-    sample: ({ messages, system }) => `${system}: ${messages[0].content.text}`,
+    ask: ({ url, key }) => (seen.push(url, key), { action: "accept" }),
+    sample: ({ messages, systemPrompt }) => `${systemPrompt}: ${messages[0].content.text}`,
     roots: [{ uri: "file:///srv", name: "srv" }],
   });
   assert.equal((await client.call("visit")).isError, false);
-  assert.deepEqual(seen, ["https://example.org"]);
+  assert.deepEqual(seen, ["https://example.org/in", "in"]);
   assert.equal((await client.call("write")).text, "short: Say hi");
   assert.equal((await client.call("folders")).text, '[{"uri":"file:///srv","name":"srv"}]');
   assert.equal((await client.read("x://asks"))[0].text, ": content?");
@@ -100,7 +102,7 @@ test("the end of a call ends its questions", async () => {
   const client = await connect({ ask: () => new Promise(() => {}) });
   assert.equal((await client.call("leaves")).text, "gone");
   await new Promise((resolve) => setImmediate(resolve));
-  assert.ok(reason instanceof QuestionError);
+  assert.ok(reason instanceof AskError);
 });
 
 test("an answer of a test that says nothing fails its question with the reason", async () => {

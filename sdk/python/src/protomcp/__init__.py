@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .context import AsyncContext, Caller, Principal, ToolContext
     from .depends import Depends
     from .discovery import configure, discover_handlers
-    from .errors import Cancelled, Refused, TaskFailed, ToolError
+    from .errors import AskError, Cancelled, TaskError, ToolError
     from .fields import Field
     from .group import action, clear_group_registry, get_registered_groups, tool_group
     from .handover import hand_over, take_over
@@ -50,6 +50,7 @@ __all__ = [
     "Answer",
     "App",
     "AppOnly",
+    "AskError",
     "AsyncContext",
     "Audio",
     "Caller",
@@ -68,7 +69,6 @@ __all__ = [
     "PromptArg",
     "PromptMessage",
     "PromptResult",
-    "Refused",
     "ResourceContent",
     "ResourceResult",
     "Root",
@@ -76,7 +76,7 @@ __all__ = [
     "Sample",
     "ServerLogger",
     "StepResult",
-    "TaskFailed",
+    "TaskError",
     "Text",
     "ToolCallEvent",
     "ToolContext",

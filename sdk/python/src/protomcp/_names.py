@@ -21,7 +21,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "context": ("AsyncContext", "Caller", "Principal", "ToolContext"),
     "depends": ("Depends",),
     "discovery": ("configure", "discover_handlers"),
-    "errors": ("Cancelled", "Refused", "TaskFailed", "ToolError"),
+    "errors": ("AskError", "Cancelled", "TaskError", "ToolError"),
     "fields": ("Field",),
     "group": ("action", "clear_group_registry", "get_registered_groups", "tool_group"),
     "handover": ("hand_over", "take_over"),

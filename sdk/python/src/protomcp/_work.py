@@ -12,7 +12,7 @@ from ._plan import Plan
 from ._typing import TYPE_CHECKING
 from ._wire import CallToolRequest, CallToolResponse, Envelope
 from .context import BaseContext, current
-from .errors import Cancelled, TaskFailed
+from .errors import Cancelled, TaskError
 from .result import ToolResult
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ class ToolCall(Work):
     def fail(self, error: BaseException) -> None:
         if _registry.sinks and isinstance(error, Exception):
             self._report("error", error=error)
-        failure = error.message if isinstance(error, TaskFailed) else ""
+        failure = error.message if isinstance(error, TaskError) else ""
         self._respond(_failure(error, self.context), failure)
 
     def _respond(self, response: CallToolResponse, failure: str = "") -> None:

@@ -12,7 +12,7 @@ import time
 from ._json import parse
 from ._typing import TYPE_CHECKING, overload
 from ._wire import Envelope, ProgressNotification, RequestContext
-from .errors import Cancelled, Refused
+from .errors import AskError, Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,16 +163,16 @@ class BaseContext:
             callback()
 
     def _envelopes(self, questions: tuple[Question, ...]) -> list[Envelope]:
-        """The questions in envelopes; raises Refused if the bridge cannot pass them on."""
+        """The questions in envelopes; raises AskError if the bridge cannot pass them on."""
         link = self._link
         if link is None:
-            raise Refused("there is no client to ask: the context does not belong to a request")
+            raise AskError("there is no client to ask: the context does not belong to a request")
         envelopes = [each.envelope() for each in questions]
         self._questions += 1
         features = link.features
         for envelope in envelopes:
             if envelope.kind == "elicitation_request" and "elicitation" not in features:
-                raise Refused("this bridge cannot ask the user")
+                raise AskError("this bridge cannot ask the user")
             envelope.for_call = self.request_id
             if "question-key" not in features:
                 envelope.question_key = ""
@@ -212,7 +212,7 @@ class ToolContext(BaseContext):
             found: dict[str, Any] = self.ask_all(question, timeout=timeout)[0]
         except TimeoutError:
             return {"error": f"no answer to the sampling request within {timeout} s"}
-        except Refused as error:
+        except AskError as error:
             return {"error": error.message}
         return found
 
@@ -221,28 +221,28 @@ class ToolContext(BaseContext):
     @overload
     def ask(self, message: str, form: dict[str, Any] | None = None, *, key: str = "") -> Answer[dict[str, Any]]: ...
     def ask(self, message: str, form: Any = None, *, key: str = "") -> Answer[Any]:
-        """Asks the user of the client to fill in a form; raises Refused. See `Form`."""
+        """Asks the user of the client to fill in a form; raises AskError. See `Form`."""
         from .questions import Form
 
         found: Answer[Any] = self.ask_all(Form(message, form, key=key))[0]
         return found
 
     def ask_page(self, message: str, url: str, *, id: str = "", key: str = "") -> Answer[None]:
-        """Asks the user of the client to visit a page; raises Refused. See `Page`."""
+        """Asks the user of the client to visit a page; raises AskError. See `Page`."""
         from .questions import Page
 
         found: Answer[None] = self.ask_all(Page(message, url, id=id, key=key))[0]
         return found
 
     def roots(self, *, key: str = "") -> list[Root]:
-        """The folders that the client works in; raises Refused."""
+        """The folders that the client works in; raises AskError."""
         from .questions import Roots
 
         found: list[Root] = self.ask_all(Roots(key))[0]
         return found
 
     def ask_all(self, *questions: Question, timeout: float | None = None) -> list[Any]:
-        """Asks several questions together and returns the answers in their order; raises Refused, or TimeoutError.
+        """Asks several questions together and returns the answers in their order; raises AskError, or TimeoutError.
 
         A call that is cancelled before the answers ends here, as in `check`.
         """
@@ -291,7 +291,7 @@ class AsyncContext(BaseContext):
         key: str = "",
         **more: Any,
     ) -> dict[str, Any]:
-        """Asks the model of the client for a message; raises Refused. See `Sample`."""
+        """Asks the model of the client for a message; raises AskError. See `Sample`."""
         from .questions import Sample
 
         question = Sample(
@@ -312,28 +312,28 @@ class AsyncContext(BaseContext):
         self, message: str, form: dict[str, Any] | None = None, *, key: str = ""
     ) -> Answer[dict[str, Any]]: ...
     async def ask(self, message: str, form: Any = None, *, key: str = "") -> Answer[Any]:
-        """Asks the user of the client to fill in a form; raises Refused. See `Form`."""
+        """Asks the user of the client to fill in a form; raises AskError. See `Form`."""
         from .questions import Form
 
         found: Answer[Any] = (await self.ask_all(Form(message, form, key=key)))[0]
         return found
 
     async def ask_page(self, message: str, url: str, *, id: str = "", key: str = "") -> Answer[None]:
-        """Asks the user of the client to visit a page; raises Refused. See `Page`."""
+        """Asks the user of the client to visit a page; raises AskError. See `Page`."""
         from .questions import Page
 
         found: Answer[None] = (await self.ask_all(Page(message, url, id=id, key=key)))[0]
         return found
 
     async def roots(self, *, key: str = "") -> list[Root]:
-        """The folders that the client works in; raises Refused."""
+        """The folders that the client works in; raises AskError."""
         from .questions import Roots
 
         found: list[Root] = (await self.ask_all(Roots(key)))[0]
         return found
 
     async def ask_all(self, *questions: Question) -> list[Any]:
-        """Asks several questions together and returns the answers in their order; raises Refused."""
+        """Asks several questions together and returns the answers in their order; raises AskError."""
         import asyncio
 
         envelopes = self._envelopes(questions)

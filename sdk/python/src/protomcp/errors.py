@@ -18,15 +18,15 @@ class ToolError(Exception):
         self.retryable = retryable
 
 
-class TaskFailed(ToolError):
+class TaskError(ToolError):
     """Ends a task without a result, as if the server had failed. In a call that is not a task it is a ToolError."""
 
 
-class Refused(ToolError):
+class AskError(ToolError):
     """The client was not asked, or did not answer: it cannot, its user declined, or the call has ended."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(message, code="REFUSED")
+        super().__init__(message, code="QUESTION_FAILED")
 
 
 class DeclarationError(TypeError):

@@ -8,28 +8,33 @@ from ._faults import Faults
 from ._json import Beyond, dump, dump_schema, parse, parse_finite, to_plain
 from ._types import Kind, Types
 from ._wire import ElicitationRequest, Envelope, ListRootsRequest, SamplingRequest
-from .errors import Refused
+from .errors import AskError
 
 T = TypeVar("T")
 
 
 class Answer(Generic[T]):
-    """The user's answer. It is true if the user has accepted; `value` is then the filled form.
+    """The user's answer. It is true if the user has accepted; `content` is then the filled form.
 
     `action` is accept, decline or cancel.
     """
 
-    __slots__ = ("action", "value")
+    __slots__ = ("action", "content")
 
-    def __init__(self, action: str, value: T) -> None:
+    def __init__(self, action: str, content: T) -> None:
         self.action = action
-        self.value = value
+        self.content = content
 
-    def __bool__(self) -> bool:
+    @property
+    def accepted(self) -> bool:
+        """True if the user has accepted, like the answer itself."""
         return self.action == "accept"
 
+    def __bool__(self) -> bool:
+        return self.accepted
+
     def __repr__(self) -> str:
-        return f"Answer({self.action!r}, {self.value!r})"
+        return f"Answer({self.action!r}, {self.content!r})"
 
 
 class Root:
@@ -58,12 +63,12 @@ class Question:
         return Envelope(self._kind, self._message(), question_key=self.key)
 
     def answer(self, envelope: Envelope | None) -> Any:
-        """The answer in an envelope; raises Refused."""
+        """The answer in an envelope; raises AskError."""
         if envelope is None:
-            raise Refused("the bridge has closed the connection")
+            raise AskError("the bridge has closed the connection")
         error = envelope.message.error
         if error:
-            raise Refused(error if isinstance(error, str) else error.message)
+            raise AskError(error if isinstance(error, str) else error.message)
         return self._read(envelope.message)
 
     def _message(self) -> Any:
@@ -102,7 +107,7 @@ class Form(Question):
         try:
             value = parse_finite(message.content_json) if message.content_json else {}
         except Beyond as error:
-            raise Refused(f"the form was not filled in as asked:\n- {error}") from None
+            raise AskError(f"the form was not filled in as asked:\n- {error}") from None
         if self._loads is None:
             return Answer("accept", value)
         faults = Faults()
@@ -110,7 +115,7 @@ class Form(Question):
         value = {name: each for name, each in value.items() if name in self._form["properties"]}
         loaded = self._loads.load(value, "", faults)
         if faults:
-            raise Refused(f"the form was not filled in as asked:\n{faults.list()}")
+            raise AskError(f"the form was not filled in as asked:\n{faults.list()}")
         return Answer("accept", loaded)
 
 

@@ -6,11 +6,11 @@
  */
 
 import { textOf } from "../content.js";
-import { QuestionError } from "../errors.js";
+import { AskError } from "../errors.js";
 import { infinities } from "../schema/check.js";
 import { compileInput } from "../schema/schema.js";
 
-/** @import { Answer, AskOptions, Caller, Content, Context, Level, Log, Page, Root, Sample, SampleMessage, SampleOptions, Schema, ToolContext, ToolList } from "../types.js" */
+/** @import { Answer, AskOptions, Caller, Content, Context, Level, Log, PageOptions, Root, Sample, SampleMessage, SampleOptions, Schema, ToolContext, ToolList } from "../types.js" */
 /** @import { Envelope } from "../wire/message-types.js" */
 /** @import { ToolEntry } from "../registry.js" */
 /** @import { Events } from "./events.js" */
@@ -105,12 +105,17 @@ export class RequestContext {
         /** @type {string} */ message,
         /** @type {any} */ about = CONFIRMATION,
         /** @type {AskOptions | undefined} */ options,
-      ) => ("url" in about ? askPage(this, message, about, options) : askForm(this, message, about, options))
+      ) => askForm(this, message, about, options)
     );
   }
 
-  get visited() {
-    return (/** @type {string} */ id) => this._session.visited(id);
+  /** @returns {Context["askPage"]} */
+  get askPage() {
+    return (message, url, options) => askPage(this, message, url, options);
+  }
+
+  get pageCompleted() {
+    return (/** @type {string} */ id) => this._session.pageCompleted(id);
   }
 
   /** @returns {Context["sample"]} */
@@ -258,21 +263,21 @@ async function askForm(context, message, schema, options) {
   const content = known(parseObject(answer.contentJson), compiled.json.properties);
   const infinite = infinities(answer.contentJson, content);
   const outcome = infinite.length ? { complaints: infinite } : await compiled.check(content);
-  if (outcome.complaints) throw new QuestionError(`the answer does not fit the form: ${outcome.complaints.join("; ")}`);
+  if (outcome.complaints) throw new AskError(`the answer does not fit the form: ${outcome.complaints.join("; ")}`);
   return { action: "accept", content: outcome.value, accepted: true };
 }
 
 /**
  * @param {RequestContext} context
  * @param {string} message
- * @param {Page} page
- * @param {AskOptions} [options]
+ * @param {string | URL} url
+ * @param {PageOptions} [options]
  * @returns {Promise<Answer<any>>}
  */
-async function askPage(context, message, page, options) {
+async function askPage(context, message, url, options) {
   context._session.needs("elicitation", "questions for the user");
-  const elicitationId = page.id ?? crypto.randomUUID();
-  const about = { mode: "url", message, url: String(page.url), elicitationId };
+  const elicitationId = options?.id ?? crypto.randomUUID();
+  const about = { mode: "url", message, url: String(url), elicitationId };
   const { action } = await context._session.questions.ask(context.id, "elicitationRequest", about, options?.key);
   return action === "accept" ? { action, content: undefined, accepted: true } : { action, accepted: false };
 }
@@ -283,7 +288,7 @@ async function askPage(context, message, page, options) {
  * @param {SampleOptions} options
  * @returns {Promise<Sample>}
  */
-async function sample(context, prompt, { key, messages, system, maxTokens, modelPreferences, ...params }) {
+async function sample(context, prompt, { key, messages, systemPrompt, maxTokens, modelPreferences, ...params }) {
   const all = [...(messages ?? []), ...(typeof prompt === "string" ? [{ role: "user", content: prompt }] : prompt)];
   const blocks = all.map(({ role, content }) => ({
     role,
@@ -297,7 +302,7 @@ async function sample(context, prompt, { key, messages, system, maxTokens, model
     {
       messagesJson: JSON.stringify(blocks),
       modelPreferencesJson: modelPreferences && JSON.stringify(modelPreferences),
-      systemPrompt: system,
+      systemPrompt,
       maxTokens,
       ...(Object.keys(params).length && { paramsJson: JSON.stringify(params) }),
     },

@@ -5,7 +5,7 @@
  * @module
  */
 
-import { QuestionError } from "../errors.js";
+import { AskError } from "../errors.js";
 import { writeFrame } from "../wire/frames.js";
 import { Writer } from "../wire/writer.js";
 
@@ -117,7 +117,7 @@ export class Questions {
     if (!waiting) return;
     this.#waiting.delete(requestId);
     const { error } = /** @type {any} */ (message);
-    if (error) waiting.reject(new QuestionError(typeof error === "string" ? error : error.message || error.errorCode));
+    if (error) waiting.reject(new AskError(typeof error === "string" ? error : error.message || error.errorCode));
     else waiting.resolve(message);
   }
 
@@ -132,7 +132,7 @@ export class Questions {
     for (const [id, waiting] of this.#waiting) {
       if (request !== undefined && waiting.request !== request) continue;
       this.#waiting.delete(id);
-      waiting.reject(new QuestionError(reason));
+      waiting.reject(new AskError(reason));
     }
   }
 

@@ -8,7 +8,7 @@ import { inspect } from "node:util";
 
 import { Calls, sendResult } from "./calls.js";
 import { RequestContext } from "./context.js";
-import { describeError, describeFailure, logError, QuestionError } from "../errors.js";
+import { describeError, describeFailure, logError, AskError } from "../errors.js";
 import {
   hiddenTools,
   promptDefinitions,
@@ -341,7 +341,7 @@ export class Session {
   }
 
   /** @param {string} id */
-  visited(id) {
+  pageCompleted(id) {
     if (this.features.has("elicitation-complete")) this.output.send("elicitationComplete", { elicitationId: id });
   }
 
@@ -355,6 +355,6 @@ export class Session {
    * @param {string} what
    */
   needs(feature, what) {
-    if (!this.features.has(feature)) throw new QuestionError(`this bridge does not know ${what}`);
+    if (!this.features.has(feature)) throw new AskError(`this bridge does not know ${what}`);
   }
 }

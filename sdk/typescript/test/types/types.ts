@@ -133,14 +133,14 @@ tool({
 // Questions have typed answers.
 tool({
   name: "asks",
-  async handler(_, { ask, sample, roots, tools, log, progress, signal, caller }) {
+  async handler(_, { ask, askPage, sample, roots, tools, log, progress, signal, caller }) {
     const answer = await ask("Sure?", z.object({ sure: z.boolean() }));
     same<typeof answer, Answer<{ sure: boolean }>>();
     if (answer.accepted) same<typeof answer.content, { sure: boolean }>();
     else same<typeof answer.content, undefined>();
     const plain = await ask("Name?", { type: "object", properties: { name: { type: "string" } }, required: ["name"] });
     if (plain.action === "accept") same<typeof plain.content, { name: string }>();
-    const { accepted } = await ask("Log in", { url: "https://example.org" });
+    const { accepted } = await askPage("Log in", "https://example.org");
     same<typeof accepted, boolean>();
     same<Awaited<ReturnType<typeof tools.enable>>, string[]>();
     log.info({ any: "thing" });
