@@ -277,6 +277,33 @@ def test_a_ping_is_answered_while_a_handler_asks() -> None:
         assert call.result().text == "accept"
 
 
+def test_the_log_names_the_plain_handler_that_many_calls_wait_for(capfd: pytest.CaptureFixture[str]) -> None:
+    release = threading.Event()
+
+    @tool
+    def slow() -> str:
+        return "slow" if release.wait(30) else "never"
+
+    @tool
+    def fast() -> str:
+        return "fast"
+
+    def hint() -> list[str]:
+        return [line for line in capfd.readouterr().err.splitlines() if line.startswith("protomcp: ")]
+
+    with Harness() as tools:
+        for waiting in (7, 8, 20):
+            release.clear()
+            calls = [tools.start(slow), *(tools.start(fast) for _ in range(waiting))]
+            # It is answered after those calls have been read.
+            tools.ping()
+            release.set()
+            assert [each.result().text for each in calls] == ["slow", *["fast"] * waiting]
+            told = hint()
+            assert len(told) == (waiting == 8)
+            assert not told or told[0].startswith("protomcp: 8 calls wait for tool 'slow', a plain handler. ")
+
+
 def send_together(tools: Harness, *names: str) -> list[str]:
     """Calls that arrive in one piece; returns their ids."""
     ids = [f"together-{at}" for at in range(len(names))]

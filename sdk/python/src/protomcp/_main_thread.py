@@ -42,7 +42,8 @@ class MainThread:
 
     def __init__(self, stream: _socket.socket, receive: Callable[[Envelope], None], concurrency: int) -> None:
         self.receive = receive
-        self.on_queue: Callable[[Work], None] = lambda work: None
+        # Called with the running handler and the number of calls behind it, whenever one more waits.
+        self.on_queue: Callable[[Work, int], None] = lambda running, waiting: None
         self.on_reject: Callable[[Rejected], None] = lambda frame: None
         # Called before this thread waits, or works on something slow: what it has answered goes out.
         self.on_idle: Callable[[], None] = lambda: None
@@ -53,6 +54,7 @@ class MainThread:
         self._thread = threading.get_ident()
         self._pool = Pool(concurrency, self.adopt)
         self._backlog: deque[Work] = deque()
+        self._running: Work | None = None
         self._has_ended = False
         # The main thread reads unless the second one does; `_reading` is held by the one that reads or hands over.
         self._is_reader = True
@@ -102,7 +104,8 @@ class MainThread:
             self._run(work)
         else:
             self._backlog.append(work)
-            self.on_queue(work)
+            if (running := self._running) is not None:
+                self.on_queue(running, len(self._backlog))
 
     def start_async(self, work: Work) -> None:
         """Runs an async handler in its own loop: the file has registered it after the start."""
@@ -194,9 +197,11 @@ class MainThread:
             self._bell.set()
         elif self._standby is None:
             self._ensure_standby()
+        self._running = work
         try:
             work.run(self.adopt)
         finally:
+            self._running = None
             with self._switch:
                 self._since = 0.0
 

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     import _socket
     from typing import Any
 
-_SLOW_QUEUE = (
-    "protomcp: calls wait for a slow plain handler. Handlers with `async def` overlap; plain ones do with "
-    "@tool(concurrent=True) or configure(concurrency=N), in threads"
+_MANY = 8
+"""Calls behind a plain handler of which its author is told."""
+_QUEUE = (
+    "protomcp: {waiting} calls wait for {running}, a plain handler. Handlers with `async def` overlap; "
+    "plain ones do with @tool(concurrent=True) or configure(concurrency=N), in threads"
 )
 
 
@@ -41,7 +43,7 @@ class Server:
         self.main.on_reject = self.process.reject
         self.main.on_idle = self.link.flush
         self.main.on_end = self.process.end
-        self._queues = 0
+        self._has_told = False
 
     def run(self) -> None:
         undo = forward_logging(self.link)
@@ -74,11 +76,11 @@ class Server:
     def _wait(self, done: threading.Event, timeout: float | None) -> bool:
         return self.main.wait(done, timeout)
 
-    def _queued(self, work: Work) -> None:
-        """Says once how calls can overlap, when several wait."""
-        self._queues += 1
-        if self._queues == 8:
-            print(_SLOW_QUEUE, file=sys.stderr, flush=True)
+    def _queued(self, running: Work, waiting: int) -> None:
+        """Says once how calls can overlap, when many wait for one handler."""
+        if waiting >= _MANY and not self._has_told:
+            self._has_told = True
+            print(_QUEUE.format(waiting=waiting, running=running.about()), file=sys.stderr, flush=True)
 
 
 def _loop_class() -> Any:
