@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +23,13 @@ from protomcp.completion import clear_completion_registry
 from protomcp.handover import clear_handover
 from protomcp.prompt import clear_prompt_registry
 from protomcp.resource import clear_resource_registry, clear_template_registry
+
+if runs := os.environ.get("FUZZ_RUNS"):
+    # `scripts/soak fuzz` has more inputs than the tests of each change, and none of the last run.
+    from hypothesis import settings
+
+    settings.register_profile("soak", max_examples=int(runs), deadline=None, database=None)
+    settings.load_profile("soak")
 
 
 @pytest.fixture(autouse=True)
