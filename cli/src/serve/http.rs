@@ -140,7 +140,7 @@ impl Front {
         if let Err(error) = open_files::raise(config.open_files()) {
             tracing::warn!("the limit of open files stays as it is: {error}");
         }
-        // Clients of Streamable HTTP may be older than TLS 1.3.
+        // Clients of Streamable HTTP may be older than TLS 1.3; gRPC and WebSocket refuse TLS 1.2 themselves.
         let is_old = matches!(http.protocols, Protocols::Current | Protocols::WithHttpSse);
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
         Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool), url, recorder: None })

@@ -55,6 +55,10 @@ impl Protocol for GrpcService {
         Method::of(head.uri.path()) == Some(Method::HealthCheck)
     }
 
+    fn needs_tls_1_3(&self) -> bool {
+        true
+    }
+
     fn respond(&self, request: Request<BoxBody>) -> Responding {
         let services = Arc::clone(&self.0);
         Box::pin(async move {

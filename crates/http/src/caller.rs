@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::request::Parts;
 #[cfg(feature = "listener")]
-use protomcp_listener::{ClientName, ConnectionInfo};
+use protomcp_listener::{ClientName, ConnectionInfo, TlsVersion};
 use protomcp_server::{CallerIdentity, Owner, Peer};
 
 use crate::forwarded;
@@ -44,6 +44,18 @@ impl Caller {
     fn who(&self) -> Option<Arc<str>> {
         self.principal.as_ref().map(|Principal(who)| Arc::clone(who))
     }
+}
+
+/// True if a request came within TLS 1.2, as far as its connection is known.
+pub(crate) fn is_within_tls_1_2(parts: &Parts) -> bool {
+    #[cfg(feature = "listener")]
+    let is_old = parts.extensions.get().is_some_and(|info: &ConnectionInfo| info.tls == Some(TlsVersion::Tls12));
+    #[cfg(not(feature = "listener"))]
+    let is_old = {
+        let _ = parts;
+        false
+    };
+    is_old
 }
 
 fn connection(parts: &Parts) -> Option<Connection> {

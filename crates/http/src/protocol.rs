@@ -33,6 +33,13 @@ pub trait Protocol: Send + Sync + 'static {
         false
     }
 
+    /// True if requests within TLS 1.2 are refused, with 403, while Streamable HTTP is served to older clients on the
+    /// same port. The version is known for the connections of a listener of `protomcp-listener`; probes pass. False by
+    /// default.
+    fn needs_tls_1_3(&self) -> bool {
+        false
+    }
+
     /// Responds to a request that has passed the checks.
     fn respond(&self, request: Request<BoxBody>) -> Responding;
 

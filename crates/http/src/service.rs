@@ -176,7 +176,12 @@ impl StreamableHttp {
     pub(crate) async fn handle_for(&self, protocol: &dyn Protocol, request: Request<BoxBody>) -> Response<Body> {
         let (mut parts, body) = request.into_parts();
         let endpoint = &self.0;
-        let page = check(endpoint, &mut parts);
+        let page = check(endpoint, &mut parts).and_then(|page| {
+            if protocol.needs_tls_1_3() && caller::is_within_tls_1_2(&parts) {
+                return Err(forbid(endpoint, TLS_1_2.to_owned()));
+            }
+            Ok(page)
+        });
         let visit = Visit::begin(endpoint, &parts);
         let refuse = |refusal: Refusal| {
             if let Some(visit) = &visit {
@@ -203,13 +208,19 @@ impl StreamableHttp {
 /// Checks the host and the origin of a request, and notes its client.
 fn check(endpoint: &Endpoint, parts: &mut Parts) -> Result<guard::Origin, Refusal> {
     caller::note_client(parts, &endpoint.config.access.trusted_proxies);
-    endpoint.guard.check(&parts.uri, &parts.headers).map_err(|why| {
-        if let Some(LeftOut(left_out)) = endpoint.forbidden_log.permit(Instant::now().into_std()) {
-            tracing::warn!(left_out, "a request was refused: {why}");
-        }
-        endpoint.metrics.count_response(StatusCode::FORBIDDEN);
-        Box::new(reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why))
-    })
+    endpoint.guard.check(&parts.uri, &parts.headers).map_err(|why| forbid(endpoint, why))
+}
+
+/// The reason for which a request of a protocol with [`Protocol::needs_tls_1_3`] is refused.
+const TLS_1_2: &str = "the connection has TLS 1.2, and this protocol needs TLS 1.3: use a newer client";
+
+/// 403, which is logged and counted.
+fn forbid(endpoint: &Endpoint, why: String) -> Refusal {
+    if let Some(LeftOut(left_out)) = endpoint.forbidden_log.permit(Instant::now().into_std()) {
+        tracing::warn!(left_out, "a request was refused: {why}");
+    }
+    endpoint.metrics.count_response(StatusCode::FORBIDDEN);
+    Box::new(reply::error(StatusCode::FORBIDDEN, TRANSPORT_ERROR, why))
 }
 
 /// Authenticates a request of another protocol. During a shutdown no new request begins.

@@ -16,6 +16,8 @@ use crate::connections::Connections;
 use crate::handshake::Handshake;
 use crate::slots::{Slot, SlotUsage};
 use crate::stall::{Stall, Watched};
+#[cfg(feature = "tls")]
+use crate::tls::version_of;
 
 /// Counts the connections of all listeners.
 static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
@@ -53,7 +55,7 @@ pub(crate) async fn serve<P: Protocol>(
     peer: SocketAddr,
     slot: Slot,
 ) {
-    let info = ConnectionInfo { peer, number: CONNECTIONS.fetch_add(1, Ordering::Relaxed) };
+    let info = ConnectionInfo { peer, number: CONNECTIONS.fetch_add(1, Ordering::Relaxed), tls: None };
     let stall = Stall::default();
     let accepted =
         Accepted { connections: &connections, info, client: None, usage: slot.usage(), stall: stall.clone() };
@@ -79,8 +81,10 @@ async fn serve_stream<P: Protocol>(accepted: Accepted<'_>, protocol: P, stream: 
             () = connections.stop.cancelled() => return,
         };
         if let Some(secured) = secured {
-            let Ok(client) = tls.client_name(secured.get_ref().1) else { return };
-            let accepted = Accepted { client, ..accepted };
+            let session = secured.get_ref().1;
+            let Ok(client) = tls.client_name(session) else { return };
+            let info = ConnectionInfo { tls: Some(version_of(session)), ..accepted.info };
+            let accepted = Accepted { client, info, ..accepted };
             protocol.serve(accepted, secured, Instant::now() + config.first_request_timeout).await;
         }
         return;

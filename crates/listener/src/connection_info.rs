@@ -10,4 +10,15 @@ pub struct ConnectionInfo {
     pub peer: SocketAddr,
     /// The number of the connection, unique in this process.
     pub number: u64,
+    /// The version of TLS; `None` for plain text.
+    pub tls: Option<TlsVersion>,
+}
+
+/// A version of TLS that a [`Listener`](crate::Listener) speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TlsVersion {
+    /// TLS 1.2 (RFC 5246).
+    Tls12,
+    /// TLS 1.3 (RFC 8446).
+    Tls13,
 }

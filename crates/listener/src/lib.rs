@@ -29,7 +29,7 @@ mod upgrade;
 
 pub use client_name::ClientName;
 pub use config::ListenerConfig;
-pub use connection_info::ConnectionInfo;
+pub use connection_info::{ConnectionInfo, TlsVersion};
 pub use listener::Listener;
 pub use serve::{Serve, ServeStreams};
 pub use service::HttpService;

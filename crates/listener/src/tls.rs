@@ -20,13 +20,14 @@ use std::time::Duration;
 
 use rustls::crypto::ring;
 use rustls::version::{TLS12, TLS13};
-use rustls::{ServerConfig, SupportedProtocolVersion};
+use rustls::{ProtocolVersion, ServerConfig, ServerConnection, SupportedProtocolVersion};
 
 use self::certificate_files::CertificateFiles;
 use self::client_auth::ClientAuth;
 use self::current::CurrentCertificate;
 pub use self::error::TlsError;
 use crate::client_name::ClientName;
+use crate::connection_info::TlsVersion;
 
 /// TLS 1.3.
 static NEWEST: &[&SupportedProtocolVersion] = &[&TLS13];
@@ -124,7 +125,7 @@ impl Tls {
     }
 
     /// The name of the client at the other end of a connection; `Ok(None)` if clients are not asked for certificates.
-    pub(crate) fn client_name(&self, connection: &rustls::ServerConnection) -> Result<Option<ClientName>, Unnamed> {
+    pub(crate) fn client_name(&self, connection: &ServerConnection) -> Result<Option<ClientName>, Unnamed> {
         let Some(clients) = self.parts.as_ref().and_then(|parts| parts.clients.as_ref()) else { return Ok(None) };
         let own = connection.peer_certificates().and_then(<[_]>::first);
         own.and_then(|own| clients.name(own)).map(Some).ok_or(Unnamed)
@@ -158,6 +159,15 @@ impl From<Arc<ServerConfig>> for Tls {
 impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tls").field("files", &self.files).finish_non_exhaustive()
+    }
+}
+
+/// The version of a connection whose handshake is complete.
+pub(crate) fn version_of(connection: &ServerConnection) -> TlsVersion {
+    match connection.protocol_version() {
+        Some(ProtocolVersion::TLSv1_3) => TlsVersion::Tls13,
+        // There is no other one in rustls.
+        _ => TlsVersion::Tls12,
     }
 }
 

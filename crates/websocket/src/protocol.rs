@@ -61,6 +61,10 @@ impl<S: Service> Protocol for WebSockets<S> {
         PATHS.contains(&head.uri.path()) && handshake::is_meant(head)
     }
 
+    fn needs_tls_1_3(&self) -> bool {
+        true
+    }
+
     fn respond(&self, request: Request<BoxBody>) -> Responding {
         let (mut head, _) = request.into_parts();
         let opened = Connection::of(&mut head).and_then(|(connection, response)| {

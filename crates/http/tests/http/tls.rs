@@ -8,9 +8,10 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::Request;
+use http::request::Parts;
+use http::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use protomcp_http::{Config, ListenerConfig, Tls, TlsError};
+use protomcp_http::{BoxBody, Config, ListenerConfig, Protocol, Responding, Routes, Tls, TlsError};
 use protomcp_testing::{in_time, patience};
 use rcgen::{CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -164,6 +165,46 @@ async fn clients_choose_the_protocol_and_the_version_of_tls() {
             assert_eq!(answer.status(), 200, "{offers:?}");
             assert!(answer.headers().contains_key("mcp-session-id"));
         }
+    }
+}
+
+/// Answers requests for `/other`, within TLS 1.3 alone.
+struct Newest;
+
+impl Protocol for Newest {
+    fn is_meant(&self, head: &Parts) -> bool {
+        head.uri.path() == "/other"
+    }
+
+    fn needs_tls_1_3(&self) -> bool {
+        true
+    }
+
+    fn respond(&self, _: Request<BoxBody>) -> Responding {
+        Box::pin(async { Response::new(protomcp_http::Body::default()) })
+    }
+}
+
+#[tokio::test]
+async fn a_protocol_may_need_tls_1_3() {
+    let certificates = Certificates::new();
+    let pair = certificates.pair();
+    let mut listener = ListenerConfig::default();
+    listener.tls = Some(Tls::from_pem(pair.certificate.as_bytes(), pair.key.as_bytes()).unwrap());
+    let stage =
+        Stage::with_routes(Config::default(), listener, |service, _| Routes::new(service).with_protocol(Newest)).await;
+    for (versions, status) in [(&[&version::TLS12], 403), (&[&version::TLS13], 200)] {
+        let stream = connect(&stage, certificates.client(versions, &["http/1.1"])).await;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
+        tokio::spawn(connection);
+        let request = Request::get("/other").header("host", "localhost").body(Body::empty()).unwrap();
+        let answer = sender.send_request(request).await.unwrap();
+        assert_eq!(answer.status(), status);
+        let text = to_bytes(Body::new(answer.into_body()), 10_000).await.unwrap();
+        assert_eq!(String::from_utf8_lossy(&text).contains("needs TLS 1.3"), status == 403);
+        // MCP is served within both.
+        let answer = sender.send_request(post(&stage, None, &initialize("2025-11-25", "{}"))).await.unwrap();
+        assert_eq!(answer.status(), 200);
     }
 }
 
