@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use protomcp_bufmcp::DescriptorSchemas;
 use protomcp_descriptors::registry::{Credentials, DiskCache, Endpoint, Resolver, ResolverBuilder};
 
-use crate::args::registry::{Registry, RegistryFlags};
+use crate::args::registry::{Registry, RegistryFlags, RegistryPins};
 use crate::text_file::{read_bounded, without_mark};
 
 /// The resolver of this process, if registries are named.
 pub(crate) fn resolver(flags: &RegistryFlags) -> Option<Resolver> {
     let is_named = !flags.registries.is_empty();
-    is_named.then(|| on_disk(builder(&flags.registries)).build())
+    is_named.then(|| on_disk(builder(&flags.registries, &flags.pins)).build())
 }
 
 /// The messages of tools, with references if there is a resolver.
@@ -26,12 +26,12 @@ pub(crate) fn schemas(resolver: Option<&Resolver>) -> DescriptorSchemas {
     }
 }
 
-/// A resolver for these registries, and no others.
-pub(crate) fn builder(registries: &[Registry]) -> ResolverBuilder {
+/// A resolver for these registries with these keys, and no others.
+pub(crate) fn builder(registries: &[Registry], pins: &RegistryPins) -> ResolverBuilder {
     let all = registries.iter().cloned();
-    all.fold(Resolver::builder().credentials(credentials()), |builder, Registry { host, address }| match address {
-        Some(address) => builder.allow_at(host, Endpoint::new().address(address)),
-        None => builder.allow(host),
+    all.fold(Resolver::builder().credentials(credentials()), |builder, Registry { host, address }| {
+        let pinned = Endpoint::new().pins(pins.of(&host));
+        builder.allow_at(host, address.into_iter().fold(pinned, Endpoint::address))
     })
 }
 

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use prost::Message;
 use protomcp_conformance::{Host, Launch, Sandbox, certificates, peers};
+use serde_json::{Value, json};
 
 const SCHEMA: &str = "syntax = \"proto3\"; package acme.v1; message FindRequest { string query = 1; int32 page = 2; }";
 
@@ -139,6 +140,89 @@ fn a_client_resolves_the_references_of_a_server() {
     assert!(asking("other.test=127.0.0.1:9", "empty", token).contains("registry.test"));
     assert_eq!(registry.output(registry.pmcp(&call, "empty", None)).as_deref(), Ok("x on page 2\n"));
     assert_eq!(registry.seen().len(), known);
+}
+
+const REFERENCE: &str = "registry.test/acme/tools/acme.v1.FindRequest:main";
+
+#[test]
+fn a_reference_is_resolved_written_and_kept() {
+    let registry = Registry::start();
+    let schema = |words: &[&str]| {
+        let words = [&["schema"], words].concat();
+        registry.output(registry.pmcp(&words, "one", Some("s3cret@registry.test")))
+    };
+    let resolve = |more: &[&str]| schema(&[&["resolve", REFERENCE, "--registry", &registry.flag], more].concat());
+    let printed = resolve(&[]).unwrap();
+    let json: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(json["properties"]["query"], json!({"type": "string"}));
+    assert_eq!(json["properties"]["page"]["type"], "integer");
+    assert_eq!(registry.seen().len(), 1);
+    // The second answer is from disk, and its descriptor set is written.
+    assert_eq!(resolve(&["--out", "out.binpb"]).as_deref(), Ok(printed.as_str()));
+    assert_eq!(registry.seen().len(), 1);
+    assert_eq!(schema(&["to-json", "out.binpb"]).as_deref(), Ok(printed.as_str()));
+    let usage = schema(&["cache"]).unwrap();
+    let folder = registry.sandbox.path("one").join("protomcp/schemas");
+    let bytes = usage.strip_prefix(&format!("{}\n1 schemas, ", folder.display())).unwrap_or_else(|| panic!("{usage}"));
+    assert!(bytes.trim_end_matches(" bytes\n").parse::<u64>().is_ok_and(|bytes| bytes > 0), "{usage}");
+    // Another time the registry is asked again, and what is there stays.
+    assert_eq!(resolve(&["--no-cache"]).as_deref(), Ok(printed.as_str()));
+    assert_eq!((registry.seen().len(), schema(&["cache"])), (2, Ok(usage)));
+    assert_eq!(schema(&["cache", "--clear"]).as_deref(), Ok("1 schemas deleted\n"));
+    assert_eq!(resolve(&["--no-cache"]).as_deref(), Ok(printed.as_str()));
+    let empty = format!("{}\n0 schemas, 0 bytes\n", folder.display());
+    assert_eq!((registry.seen().len(), schema(&["cache"])), (3, Ok(empty)), "nothing is kept");
+    // A file that cannot be written is named.
+    let error = resolve(&["--out", "none/out.binpb"]).unwrap_err();
+    assert!(error.contains("none/out.binpb"), "{error}");
+}
+
+/// The digest of the key in a certificate, by another library.
+const DIGEST: &str = r"
+import base64, hashlib, sys
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+key = x509.load_pem_x509_certificate(open(sys.argv[1], 'rb').read()).public_key()
+info = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+print(base64.b64encode(hashlib.sha256(info).digest()).decode())
+";
+
+#[test]
+fn only_a_registry_with_a_pinned_key_is_asked() {
+    let registry = Registry::start();
+    let mut python = Command::new(peers().join("mcp/bin/python"));
+    let output = python.args(["-c", DIGEST]).arg(registry.sandbox.path("cert.pem")).output().unwrap();
+    let own = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+    assert_eq!(own.len(), 44, "{}", String::from_utf8_lossy(&output.stderr));
+    let other = "A".repeat(43) + "=";
+    let resolve = |pins: &[&str]| {
+        let pins: Vec<_> = pins.iter().map(|pin| format!("--registry-pin=registry.test={pin}")).collect();
+        let words = ["schema", "resolve", REFERENCE, "--no-cache", "--registry", &registry.flag];
+        let words: Vec<_> = words.into_iter().chain(pins.iter().map(String::as_str)).collect();
+        registry.output(registry.pmcp(&words, "one", Some("s3cret@registry.test")))
+    };
+    let refused = resolve(&[other.as_str()]).unwrap_err();
+    assert!(refused.contains("is not a pinned one") && refused.contains(&own), "{refused}");
+    assert!(registry.seen().is_empty(), "{:?}", registry.seen());
+    let prefixed = format!("sha256/{own}");
+    for pins in [&[own.as_str()][..], &[other.as_str(), prefixed.as_str()]] {
+        assert!(resolve(pins).is_ok_and(|schema| schema.contains("query")), "{pins:?}");
+    }
+    let words = ["list", "proto://localhost:9", "--registry", &registry.flag, "--registry-pin"];
+    let stray = format!("registri.test={own}");
+    let stray = registry.pmcp(&[&words[..], &[stray.as_str()]].concat(), "one", None);
+    let stray = registry.output(stray).unwrap_err();
+    assert!(stray.contains("--registry-pin is for registri.test, which no --registry names"), "{stray}");
+    // A client of proto-mcp, and the server behind it, likewise.
+    let pinned = |pin: &str| format!("--registry-pin=registry.test={pin}");
+    let (_host, url) = registry.serve(&["--registry", &registry.flag, &pinned(&own)]);
+    let call = ["call", &url, "find", "query=x", "page=2", "--registry", &registry.flag, &pinned(&other)];
+    let output = registry.pmcp(&call, "empty", Some("s3cret@registry.test")).command().stdin(Stdio::null()).output();
+    let output = output.unwrap();
+    let log = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(String::from_utf8(output.stdout).as_deref(), Ok("x on page 2\n"), "{log}");
+    assert!(log.contains("the schema is the server's, and not the registry's"), "{log}");
 }
 
 #[test]

@@ -92,6 +92,7 @@ impl ServerFlags {
 
     /// Refuses flags without effect on this server.
     pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
+        self.registry.check()?;
         if !matches!(target, Target::File(_)) {
             let given = [("--runtime", self.runtime.is_some()), ("--sdk", self.sdk.is_some())];
             if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use protomcp_descriptors::SchemaRef;
 use protomcp_descriptors::convert::Style;
 
-use crate::args::registry::Registry;
+use crate::args::registry::{Registry, RegistryPins};
 
 /// Convert schemas of tools, and look them up in schema registries.
 #[derive(Debug, Args)]
@@ -81,6 +81,9 @@ pub(crate) struct Resolve {
     /// A registry that may be asked, HOST=ADDRESS:PORT if it is reached at another address; may be repeated
     #[arg(long = "registry", value_name = "HOST", default_value = "buf.build")]
     pub(crate) registries: Vec<Registry>,
+
+    #[command(flatten)]
+    pub(crate) pins: RegistryPins,
 
     /// Write the descriptor set to this file
     #[arg(long, value_name = "FILE")]

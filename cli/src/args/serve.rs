@@ -115,6 +115,7 @@ impl Serve {
         }
         let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         self.tool.workers.check()?;
+        self.tool.registry.check()?;
         let endpoint = match self.transport {
             Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.http.idle(network_flags)? }),
             Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),

@@ -14,7 +14,8 @@ use crate::waiting;
 
 /// Looks up a reference.
 pub(super) fn resolve(options: &Resolve) -> Result<(), Failure> {
-    let builder = registries::builder(&options.registries);
+    options.pins.check(&options.registries)?;
+    let builder = registries::builder(&options.registries, &options.pins);
     let resolver = if options.no_cache { builder } else { registries::on_disk(builder) }.build();
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;

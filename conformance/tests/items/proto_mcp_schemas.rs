@@ -64,6 +64,7 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             ("crates/descriptors/src/registry/disk.rs", "entries_survive_and_are_private"),
             ("crates/descriptors/src/registry/disk.rs", "damaged_files_are_ignored_and_deleted"),
             ("crates/descriptors/src/registry/disk.rs", "the_oldest_files_leave_first"),
+            (REGISTRIES, "a_reference_is_resolved_written_and_kept"),
         ],
     ),
     (
@@ -180,6 +181,8 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
         &[
             (PMCP, "a_port_with_a_certificate_speaks_tls_1_3_alone"),
             (GRPC, "grpc_alone_is_encrypted_with_tls_1_3"),
+            ("conformance/tests/tls.rs", "grpc_and_websocket_need_tls_1_3_on_the_port_of_http"),
+            ("crates/http/tests/http/tls.rs", "a_protocol_may_need_tls_1_3"),
             ("cli/src/args/tests.rs", "tcp_has_the_flags_that_do_not_need_headers"),
         ],
     ),
@@ -192,7 +195,11 @@ pub(crate) const PROTO_MCP_SCHEMAS: &[(&str, &str, &[Test])] = &[
             (CERTIFICATES, "the_command_presents_a_certificate_over_every_carrier"),
         ],
     ),
-    ("67", "pinned keys of a registry", &[(REGISTRY, "keys_can_be_pinned")]),
+    (
+        "67",
+        "pinned keys of a registry",
+        &[(REGISTRY, "keys_can_be_pinned"), (REGISTRIES, "only_a_registry_with_a_pinned_key_is_asked")],
+    ),
     (
         "68",
         "requests in flight and connections are bounded",

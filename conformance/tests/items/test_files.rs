@@ -26,6 +26,7 @@ pub(crate) const VALIDATION: &str = "crates/descriptors/tests/validation.rs";
 pub(crate) const MESSAGES: &str = "crates/descriptors/tests/messages.rs";
 pub(crate) const HOSTILE: &str = "crates/descriptors/tests/hostile_sets.rs";
 pub(crate) const REGISTRY: &str = "crates/descriptors/tests/registry.rs";
+pub(crate) const REGISTRIES: &str = "conformance/tests/registries.rs";
 pub(crate) const CONVERSION: &str = "crates/descriptors/tests/conversion.rs";
 pub(crate) const CONVERSION_REFERENCES: &str = "crates/descriptors/tests/conversion_references.rs";
 pub(crate) const FIELD_LOCK: &str = "crates/descriptors/tests/field_lock.rs";

@@ -27,6 +27,7 @@ impl Playground {
     /// The options; `tool_flags` are the flags for tool files on the command line.
     pub(in crate::args) fn options(self, tool_flags: &[String]) -> Result<PlaygroundOptions, Failure> {
         let Self { host, port, insecure_plaintext, mut tool, watches, mut upstream } = self;
+        tool.registry.check()?;
         upstream.take_url(&mut tool)?;
         let watches = watched_paths::distinct(watches)?;
         let source = match servers(upstream, &mut tool, &watches, tool_flags)? {

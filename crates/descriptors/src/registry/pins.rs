@@ -65,7 +65,8 @@ impl ServerCertVerifier for PinnedVerifier {
         let verified = self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)?;
         match Pin::of_certificate(end_entity) {
             Some(pin) if self.pins.contains(&pin) => Ok(verified),
-            _ => Err(Error::General("the key of the registry is not a pinned one".to_owned())),
+            Some(pin) => Err(Error::General(format!("the key of the registry, sha256/{pin}, is not a pinned one"))),
+            None => Err(Error::General("the certificate of the registry is malformed".to_owned())),
         }
     }
 
