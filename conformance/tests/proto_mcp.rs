@@ -135,6 +135,22 @@ fn broken_rules_do_not_reach_the_tool_process() {
     check("stdio", &stdio, &stdio.pmcp(&["run", "spy.py"]).command());
     let tcp = Port::serve(sandbox(), "spy.py", &[]);
     check("TCP", &tcp.sandbox, &tcp.relay());
+    for (carrier, interpreter, program) in [("WebSocket", "mcp", "ws_relay.py"), ("gRPC", "grpc", "grpc_relay.py")] {
+        let http = sandbox();
+        let served = http.pmcp(&["run", "spy.py", "--transport", "http", "--port", "0"]).start();
+        let log = served.stderr_with("over HTTP");
+        let (_, url) = log.split_once("listening on http://").expect("it says where it listens");
+        let address = url.split('/').next().unwrap();
+        let mut relay = Command::new(peers().join(interpreter).join("bin/python"));
+        // A proxy of the environment is not for this machine.
+        relay.arg(host(program)).env("no_proxy", "localhost");
+        if carrier == "gRPC" {
+            relay.arg(address);
+        } else {
+            relay.arg(format!("ws://{address}/mcp")).arg("prefixed");
+        }
+        check(carrier, &http, &relay);
+    }
 }
 
 /// The official client of JSON-RPC and one of proto-mcp use the same port of the same process.
