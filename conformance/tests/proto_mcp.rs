@@ -295,6 +295,32 @@ fn a_published_server_is_used_in_proto_mcp() {
     assert!(content("get-sum")[0]["text"].as_str().unwrap().contains("3.5"), "{}", seen["answers"]["get-sum"]);
 }
 
+/// A server of JSON-RPC from PyPI, behind `pmcp`, used by a client of proto-mcp.
+#[test]
+fn a_server_from_pypi_is_used_in_proto_mcp() {
+    let sandbox = Sandbox::new();
+    let time = peers().join("mcp/bin/mcp-server-time");
+    let command = ["run", "--", time.to_str().unwrap(), "--local-timezone", "UTC"];
+    let calls = json!({
+        "convert_time": {"source_timezone": "UTC", "time": "12:30", "target_timezone": "Asia/Tokyo"},
+        "get_current_time": {"timezone": "Atlantis/Poseidonis"},
+    });
+    let seen = visit(&sandbox, &calls, &sandbox.pmcp(&command).command());
+    assert_eq!(seen["tools"], json!(["convert_time", "get_current_time"]));
+    let content = &seen["answers"]["convert_time"]["success"]["content"];
+    let converted = content.as_array().unwrap().iter().find_map(|block| block.get("data")).expect("it has data");
+    assert_eq!(converted["@type"], "type.googleapis.com/tools.v1.ConvertTimeResponse");
+    assert_eq!(
+        (&converted["target"]["timezone"], &converted["time_difference"]),
+        (&json!("Asia/Tokyo"), &json!("+9.0h"))
+    );
+    let failed = &seen["answers"]["get_current_time"]["success"];
+    assert!(
+        failed["isError"] == true && failed["content"][0]["text"].as_str().unwrap().contains("Atlantis"),
+        "{failed}"
+    );
+}
+
 /// The client of this project starts a server that speaks proto-mcp, and one that does not answer it.
 #[tokio::test]
 async fn the_client_starts_servers_of_either_protocol() {
