@@ -16,7 +16,7 @@ use crate::limits::SchemaLimits;
 use crate::message_type::MessageType;
 use crate::schema_error::SchemaError;
 use crate::survey::Survey;
-use crate::well_known;
+use crate::well_known::{self, Beginning};
 use crate::wire::{Fields, Payload};
 
 /// The messages of one descriptor set. Cloning is cheap.
@@ -46,7 +46,7 @@ impl Schema {
         }
         survey.check_imports(well_known::is_known)?;
         check_syntax(&survey)?;
-        let mut set = well_known::others(|name| survey.files.contains_key(name));
+        let Beginning { pool, mut set } = Beginning::of(|name| survey.files.contains_key(name));
         #[cfg(feature = "validation")]
         if !survey.files.contains_key(well_known::RULES)
             && survey
@@ -66,7 +66,7 @@ impl Schema {
                 roots.push((*name).to_owned());
             }
         }
-        let pool = load(&set)?;
+        let pool = load(&pool, &set)?;
         Ok(Self(Arc::new(Loaded { pool, bytes, roots })))
     }
 
@@ -169,11 +169,11 @@ fn check_syntax(survey: &Survey<'_>) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// Builds the pool. The survey leaves no set on which the library is known to panic; a panic that is not known is an
-/// error nevertheless.
-fn load(set: &[u8]) -> Result<DescriptorPool, SchemaError> {
+/// Adds the files of a set to a pool. The survey leaves no set on which the library is known to panic; a panic that is
+/// not known is an error nevertheless.
+fn load(beginning: &DescriptorPool, set: &[u8]) -> Result<DescriptorPool, SchemaError> {
     let built = catch_unwind(AssertUnwindSafe(|| {
-        let mut pool = well_known::base();
+        let mut pool = beginning.clone();
         // The text of an error quotes the set; it is made here, because making it can fail, too.
         pool.decode_file_descriptor_set(set).map(|()| pool).map_err(|error| SchemaError::quote(&error.to_string()))
     }));

@@ -33,6 +33,14 @@ static BASE: LazyLock<DescriptorPool> = LazyLock::new(|| {
     pool
 });
 
+/// All known files. Linking them takes longer than linking the files of most tools, so it is done once.
+static ALL: LazyLock<DescriptorPool> = LazyLock::new(|| {
+    let mut pool = base();
+    let added = pool.decode_file_descriptor_set(others(|_| false).as_slice());
+    debug_assert!(added.is_ok(), "{added:?}");
+    pool
+});
+
 #[cfg(feature = "validation")]
 static OPTIONS: LazyLock<DescriptorPool> = LazyLock::new(|| prost_protovalidate::types::DESCRIPTOR_POOL.clone());
 
@@ -40,8 +48,27 @@ static OPTIONS: LazyLock<DescriptorPool> = LazyLock::new(|| prost_protovalidate:
 static OPTIONS: LazyLock<DescriptorPool> = LazyLock::new(|| KNOWN.clone());
 
 /// A pool with the files that a peer cannot replace.
-pub(crate) fn base() -> DescriptorPool {
+fn base() -> DescriptorPool {
     BASE.clone()
+}
+
+/// The beginning of a pool for the files of a peer.
+pub(crate) struct Beginning {
+    pub(crate) pool: DescriptorPool,
+    /// Known files that precede the files of the peer, as the bytes of a set.
+    pub(crate) set: Vec<u8>,
+}
+
+impl Beginning {
+    /// All known files, without the ones that the peer replaces: `present` names its files.
+    pub(crate) fn of(present: impl Fn(&str) -> bool) -> Self {
+        if KNOWN.files().any(|file| !is_fixed(file.name()) && present(file.name())) {
+            // They may import each other, so they are linked together.
+            Self { pool: base(), set: others(present) }
+        } else {
+            Self { pool: ALL.clone(), set: Vec::new() }
+        }
+    }
 }
 
 /// The type of a descriptor set, with the options that are known here.
@@ -70,8 +97,8 @@ pub(crate) fn struct_set() -> Vec<u8> {
     encoded(["google/protobuf/struct.proto"].into_iter())
 }
 
-/// The known files that are not fixed, as the bytes of a set, without those that `present` names.
-pub(crate) fn others(present: impl Fn(&str) -> bool) -> Vec<u8> {
+/// The known files that are not fixed, as the bytes of a set, without the ones that `present` names.
+fn others(present: impl Fn(&str) -> bool) -> Vec<u8> {
     let files: Vec<_> = KNOWN.files().map(|file| file.name().to_owned()).collect();
     encoded(files.iter().map(String::as_str).filter(|name| !is_fixed(name) && !present(name)))
 }
@@ -115,6 +142,23 @@ pub(crate) fn push_file(set: &mut Vec<u8>, file: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pool_begins_with_all_files_that_the_peer_does_not_replace() {
+        let names = |pool: &DescriptorPool| pool.files().map(|file| file.name().to_owned()).collect::<Vec<_>>();
+        let whole = Beginning::of(|_| false);
+        assert_eq!((names(&whole.pool).len(), whole.set.len()), (names(&KNOWN).len(), 0));
+        assert!(whole.pool.get_message_by_name("google.protobuf.FileDescriptorSet").is_some());
+        // A fixed file of the peer is ignored.
+        assert!(Beginning::of(is_fixed).set.is_empty());
+        // No other known file imports this one.
+        let api = "google/protobuf/api.proto";
+        let mut replaced = Beginning::of(|name| name == api);
+        assert_eq!(names(&replaced.pool).len(), FIXED.len());
+        replaced.pool.decode_file_descriptor_set(replaced.set.as_slice()).expect("the others link without it");
+        assert_eq!(names(&replaced.pool).len() + 1, names(&KNOWN).len());
+        assert!(replaced.pool.get_file_by_name(api).is_none() && whole.pool.get_file_by_name(api).is_some());
+    }
 
     #[test]
     fn the_base_has_the_messages_with_a_json_form() {
