@@ -1,16 +1,18 @@
 //! Any bytes as a message of a well-known type, and any JSON as arguments or a result: refused, or the same value on the
 //! way back, unless it is reported as inexact.
 //!
-//! The first byte of the input chooses the type.
+//! The first byte of the input chooses the type; from 128 on the bytes behind it choose the parts of a JSON value.
 
 #![no_main]
 
 use std::sync::{Arc, LazyLock};
 
+use arbitrary::Unstructured;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use libfuzzer_sys::fuzz_target;
 use protomcp_bufmcp::{Any, StructSchemas, ToolMessages, ToolSchemas};
+use protomcp_fuzz::json::value;
 use protomcp_types::{RawJson, Tool, ToolName};
 use serde_json::Value;
 
@@ -24,8 +26,16 @@ static MESSAGES: LazyLock<Arc<dyn ToolMessages>> = LazyLock::new(|| {
     wait(StructSchemas.of_json(&tool)).expect("every tool has one")
 });
 
+/// Longer inputs take longer, and find nothing that short ones do not.
+const LONGEST: usize = 2048;
+
 fuzz_target!(|input: &[u8]| {
-    let Some((first, bytes)) = input.split_first() else { return };
+    let Some((first, bytes)) = input.split_first().filter(|_| input.len() <= LONGEST) else { return };
+    if *first >= 0x80 {
+        let Ok(value) = value(&mut Unstructured::new(bytes), 4) else { return };
+        there_and_back(&RawJson::of(&value).expect("a value is JSON"));
+        return;
+    }
     let name = TYPES[usize::from(*first) % TYPES.len()];
     let any = Any::new(&format!("google.protobuf.{name}"), Bytes::copy_from_slice(bytes));
     if let Ok(json) = wait(MESSAGES.result_to_json(&any)) {

@@ -5,3 +5,5 @@
 
 pub mod auth;
 pub mod codec;
+pub mod descriptor_sets;
+pub mod json;
