@@ -106,7 +106,9 @@ fn is_refused(result: &Value, code: &str) -> bool {
 
 #[test]
 fn every_example_runs_in_a_test() {
-    let here = concat!(include_str!("gallery.rs"), include_str!("rust_sdk.rs"), include_str!("apps.rs"));
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let source = |name: &str| fs::read_to_string(tests.join(name)).expect("the tests are there");
+    let here = ["gallery.rs", "rust_sdk.rs", "apps.rs", "deployment.rs"].map(source).concat();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this package lies in the workspace");
     for (folder, quote) in [
         ("conformance/published/python", ""),

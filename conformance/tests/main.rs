@@ -23,6 +23,7 @@ mod config;
 mod crash;
 mod cuts;
 mod deploy;
+mod deployment;
 mod dev_command;
 mod doctor;
 mod embedding;

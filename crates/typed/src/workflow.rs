@@ -1,11 +1,12 @@
 //! Workflows: tools that run in an order which the server defines.
 //!
-//! The list of tools never changes: a client without a session must see the same list in every request (MCP 2026-07-28,
+//! The steps are always listed: a client without a session must see the same list in every request (MCP 2026-07-28,
 //! server/tools). Instead the first step gives the client a handle, which the other steps expect as an argument, and a
 //! step out of order is refused with the steps that can run. A session has the handle of its last run, so that clients
 //! with sessions may leave it out.
 
 mod layer;
+mod limit;
 mod runs;
 
 use std::sync::Arc;
@@ -14,7 +15,9 @@ use protomcp_types::{JsonBuf, RawJson};
 
 use crate::definition::DefinitionError;
 use crate::tool::Tool;
+use crate::tool_selection::ToolSelection;
 use crate::workflow::layer::StepLayer;
+use crate::workflow::limit::Limit;
 use crate::workflow::runs::{HANDLE, Plan, Position, Runs};
 
 /// Tools that run in an order. Its tools are named after the workflow and the step, such as `release_test`; every host
@@ -43,6 +46,7 @@ use crate::workflow::runs::{HANDLE, Plan, Position, Runs};
 pub struct Workflow {
     name: String,
     steps: Vec<Step>,
+    limit: Option<Limit>,
 }
 
 /// One step of a [`Workflow`]. A step without [`Step::next`] is a last one.
@@ -94,7 +98,7 @@ impl Workflow {
     /// A workflow without steps. The name begins the names of its tools.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), steps: Vec::new() }
+        Self { name: name.into(), steps: Vec::new(), limit: None }
     }
 
     /// Adds a step.
@@ -104,9 +108,35 @@ impl Workflow {
         self
     }
 
+    /// Limits the other tools: while a session has a run, its client sees the steps and the other tools with these
+    /// names, in which `*` stands for any text, and the rest again when the run has ended. `tools` is the selection of
+    /// the registry ([`Builder::selection`](crate::Builder::selection)). Clients without a session see the same list in
+    /// every request (MCP 2026-07-28, server/tools).
+    ///
+    /// ```
+    /// use protomcp_typed::{Registry, Step, Tool, ToolSelection, Workflow};
+    ///
+    /// # fn main() -> Result<(), protomcp_typed::DefinitionError> {
+    /// let tools = ToolSelection::default();
+    /// let review = Tool::new("review", "Starts the review").handler(async || "reviewing");
+    /// let approve = Tool::new("approve", "Approves").handler(async || "approved");
+    /// let deploy = Workflow::new("deploy")
+    ///     .step(Step::new(review).initial().next(["approve"]))
+    ///     .step(Step::new(approve))
+    ///     .allow_during(&tools, ["status", "read_*"]);
+    /// let registry = Registry::builder("deployments", "1.0").workflow(deploy).selection(&tools).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn allow_during(mut self, tools: &ToolSelection, names: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.limit = Some(Limit::new(tools.clone(), names.into_iter().map(Into::into).collect()));
+        self
+    }
+
     /// The tools of the steps, and the one that ends a run.
     pub(crate) fn into_tools(self) -> Result<Vec<Tool>, DefinitionError> {
-        let Self { name, steps } = self;
+        let Self { name, steps, limit } = self;
         let names: Vec<String> = steps.iter().map(|step| step.tool.name().to_owned()).collect();
         let find = |step: &String| names.iter().position(|known| known == step);
         let all = |steps: &[String]| -> Result<Vec<Position>, DefinitionError> {
@@ -124,16 +154,21 @@ impl Workflow {
         if !plan.steps.iter().any(|step| step.is_initial) {
             return Err(DefinitionError::NoInitialStep(name));
         }
+        let cancel = format!("{name}_cancel");
+        let limit = limit.map(|mut limit| {
+            limit.allow(plan.steps.iter().map(|step| step.tool.clone()).chain([cancel.clone()]));
+            Arc::new(limit)
+        });
         let runs = Arc::new(Runs::new(plan));
         let tools = steps.into_iter().enumerate().map(|(position, step)| {
             let name = format!("{name}_{}", step.tool.name());
-            let layer = StepLayer::step(Arc::clone(&runs), position);
+            let layer = StepLayer::step(Arc::clone(&runs), position, limit.clone());
             step.tool.renamed(name).advertise(HANDLE, handle_schema()).layer(layer)
         });
         let mut tools: Vec<Tool> = tools.collect();
-        let cancel = Tool::new(format!("{name}_cancel"), format!("Ends a run of the workflow {name}"));
+        let cancel = Tool::new(cancel, format!("Ends a run of the workflow {name}"));
         let cancel = cancel.handler(async || "").advertise(HANDLE, handle_schema());
-        tools.push(cancel.layer(StepLayer::cancel(runs)));
+        tools.push(cancel.layer(StepLayer::cancel(runs, limit)));
         Ok(tools)
     }
 }

@@ -387,6 +387,41 @@ def test_a_workflow_of_a_session_is_its_own() -> None:
         assert tools.call("deploy.approve").text == "approved"
 
 
+def test_a_workflow_with_handles_limits_other_tools_for_its_session() -> None:
+    @tool
+    def status() -> str:
+        return "green"
+
+    @tool
+    def wipe() -> str:
+        return "wiped"
+
+    tool(hidden=True, name="secret")(lambda: "42")
+
+    @workflow("deploy", allow_during=["stat*"], handles=True)
+    class Deploy:
+        @step(initial=True, next=["check"])
+        def review(self) -> str:
+            return "reviewing"
+
+        @step(next=["approve"], allow_during=["wipe"])
+        def check(self) -> str:
+            return "checked"
+
+        @step(terminal=True)
+        def approve(self) -> str:
+            return "approved"
+
+    for session, changes in (("a", [([], ["status"]), (["status"], ["wipe"]), (["wipe"], [])]), ("", [([], [])] * 3)):
+        with Harness(session=session) as tools:
+            first = tools.call("deploy.review")
+            assert first.structured
+            handle = first.structured["handle"]
+            results = [first, *(tools.call(f"deploy.{name}", handle=handle) for name in ("check", "approve"))]
+            assert [each.is_error for each in results] == [False] * 3
+            assert [(each.enable_tools, each.disable_tools) for each in results] == changes
+
+
 @pytest.mark.parametrize(
     ("steps", "problem"),
     [

@@ -6,6 +6,7 @@ use protomcp_server::{Context, Layer, ServerRequest, ServerResult, Service};
 use protomcp_types::{CallTool, CallToolResult, ContentBlock, ErrorObject, JsonObject, RawJson, array};
 
 use crate::tool::error::ToolError;
+use crate::workflow::limit::Limit;
 use crate::workflow::runs::{After, Caller, HANDLE, Position, Refusal, Runs};
 
 /// Wraps the tool of a step, or the one that ends a run.
@@ -14,6 +15,8 @@ pub(crate) struct StepLayer {
     runs: Arc<Runs>,
     /// `None`: the tool ends the run.
     step: Option<Position>,
+    /// Hides other tools during a run.
+    limit: Option<Arc<Limit>>,
 }
 
 /// The service of a step.
@@ -24,12 +27,21 @@ pub(crate) struct StepService<S> {
 }
 
 impl StepLayer {
-    pub(crate) fn step(runs: Arc<Runs>, step: Position) -> Self {
-        Self { runs, step: Some(step) }
+    pub(crate) fn step(runs: Arc<Runs>, step: Position, limit: Option<Arc<Limit>>) -> Self {
+        Self { runs, step: Some(step), limit }
     }
 
-    pub(crate) fn cancel(runs: Arc<Runs>) -> Self {
-        Self { runs, step: None }
+    pub(crate) fn cancel(runs: Arc<Runs>, limit: Option<Arc<Limit>>) -> Self {
+        Self { runs, step: None, limit }
+    }
+
+    /// Changes the tools that the client of a call sees.
+    async fn change_list(&self, context: &Context, after: &After) {
+        match (&self.limit, after) {
+            (Some(limit), After::Next(_)) => limit.apply(context).await,
+            (Some(limit), After::Ended) => limit.lift(context).await,
+            (None, _) => {}
+        }
     }
 }
 
@@ -48,6 +60,7 @@ impl<S: Service> Service for StepService<S> {
         let (runs, caller) = (&self.layer.runs, Caller::of(&context));
         let Some(step) = self.layer.step else {
             let text = if runs.cancel(&caller, handle.as_deref()) {
+                self.layer.change_list(&context, &After::Ended).await;
                 format!("the run of {} has ended", runs.name())
             } else {
                 format!("there is no such run of {}", runs.name())
@@ -59,7 +72,7 @@ impl<S: Service> Service for StepService<S> {
             Err(refusal) => return Ok(ServerResult::CallTool(refused(refusal))),
         };
         let mut running = Running { runs, handle: Some(handle) };
-        let outcome = self.inner.call(ServerRequest::CallTool(call), context).await;
+        let outcome = self.inner.call(ServerRequest::CallTool(call), context.clone()).await;
         let Some(handle) = running.handle.take() else { return outcome };
         let has_failed = match &outcome {
             Ok(ServerResult::CallTool(result)) => result.is_error,
@@ -67,6 +80,7 @@ impl<S: Service> Service for StepService<S> {
             Err(_) => true,
         };
         let after = runs.end(step, &handle, has_failed);
+        self.layer.change_list(&context, &after).await;
         outcome.map(|result| match result {
             ServerResult::CallTool(result) => ServerResult::CallTool(with_next(result, &handle, &after)),
             other => other,

@@ -146,6 +146,9 @@ class WorkflowState:
         self.next: list[str] = []
         self.handle = ""
         self.owner = ""
+        self.session = ""
+        # Other tools that its session does not see, in a workflow with handles.
+        self.limited: list[str] = []
         self.used = time.monotonic()
 
 
@@ -200,9 +203,10 @@ def workflow(
     """Registers a class whose methods are steps; one instance is made immediately.
 
     `allow_during` and `block_during` are patterns of the other tools that are shown while it runs; without both there
-    are none. Methods `on_cancel` and `on_complete` are called at its end. With `handles` the list of tools never
-    changes, and steps are told apart by the handle that the first one returns. Raises ValueError if the steps do not
-    fit together.
+    are none. Methods `on_cancel` and `on_complete` are called at its end. With `handles` the steps are always listed,
+    and told apart by the handle that the first one returns; the patterns, if there are any, limit the other tools for
+    the client of a session, and not for clients without one, whose list never changes. Raises ValueError if the steps
+    do not fit together.
     """
     check_text("workflow", "a name", name)
 
@@ -425,7 +429,9 @@ def _begin(made: WorkflowDef, each: StepDef, ctx: Any) -> WorkflowState:
     others = [one.name for one in get_registered_tools() if not one.name.startswith(f"{made.name}.")]
     state = WorkflowState(made.name, each.name, [], others, made.instance)
     if made.handles:
-        state.handle, state.owner = os.urandom(12).hex(), _owner(ctx)
+        state.handle, state.owner, state.session = os.urandom(12).hex(), _owner(ctx), _session(ctx)
+        hidden = {one.name for one in get_registered_tools() if one.hidden}
+        state.pre_workflow_tools = [one for one in others if one not in hidden]
         _forget_old()
         _handles[state.handle] = state
     else:
@@ -462,24 +468,42 @@ def _proceed(made: WorkflowDef, state: WorkflowState, following: list[str], text
     if made.handles:
         about = {"result": text, "handle": state.handle, "next": [f"{made.name}.{each}" for each in following]}
         shown = f"{text}\n\nhandle: {state.handle}\nnext: {', '.join(about['next'])}"
-        return ToolResult(shown, structured_content=about)
+        before, state.limited = state.limited, _limited(made, state)
+        again = [each for each in before if each not in state.limited]
+        return ToolResult(shown, structured_content=about, enable_tools=again, disable_tools=state.limited)
     shown_tools = {f"{made.name}.{each}" for each in following}
     if any(not made.step(each).no_cancel for each in following):
         shown_tools.add(f"{made.name}.cancel")
     if following:
-        first = made.step(following[0])
-        is_own = first.allow_during is not None or first.block_during is not None
-        allow, block = (first if is_own else made).allow_during, (first if is_own else made).block_during
+        allow, block = _patterns(made, following)
         shown_tools |= {each for each in state.pre_workflow_tools if _is_shown(each, allow, block)}
     hidden = {each.name for each in get_registered_tools()} - shown_tools
     return ToolResult(text, enable_tools=sorted(shown_tools), disable_tools=sorted(hidden))
+
+
+def _patterns(made: WorkflowDef, following: list[str]) -> tuple[list[str] | None, list[str] | None]:
+    """The patterns of other tools that are shown, and of those that are not, before these steps."""
+    first = made.step(following[0])
+    is_own = first.allow_during is not None or first.block_during is not None
+    found: Any = first if is_own else made
+    return found.allow_during, found.block_during
+
+
+def _limited(made: WorkflowDef, state: WorkflowState) -> list[str]:
+    """The other tools that the session of a run does not see before its next steps."""
+    if not state.session or not state.next:
+        return []
+    allow, block = _patterns(made, state.next)
+    if allow is None and block is None:
+        return []
+    return [each for each in state.pre_workflow_tools if not _is_shown(each, allow, block)]
 
 
 def _end(made: WorkflowDef, state: WorkflowState, ctx: Any, text: str) -> ToolResult:
     """The result that shows the tools from before."""
     if made.handles:
         _handles.pop(state.handle, None)
-        return ToolResult(text)
+        return ToolResult(text, enable_tools=state.limited)
     running = _active.get(_session(ctx), [])
     if state in running:
         running.remove(state)

@@ -41,7 +41,7 @@ export const ACTION = [
 export const STEP = [...ACTION, "next"];
 const SHARED = ACTION.filter((option) => !["input", "args", "output", "values", "handler"].includes(option));
 export const GROUP = [...SHARED, "strategy", "separator", "actions"];
-export const WORKFLOW = ["name", "description", "first", "steps", "state", "ttlMs", "onCancel"];
+export const WORKFLOW = ["name", "description", "first", "steps", "state", "ttlMs", "onCancel", "allowDuring"];
 export const APP = ["name", "uri", "html", "file", "title", "description", "csp", "permissions", "domain", "prefersBorder"];
 export const MIDDLEWARE = ["name", "priority", "before", "after"];
 export const SIDECAR = ["name", "command", "cwd", "env", "healthCheck", "healthTimeout", "startOn", "stopTimeout"];

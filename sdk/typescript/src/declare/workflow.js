@@ -51,6 +51,9 @@ const MOST_RUNS = 10_000;
  * @param {() => State} [options.state] makes the state of a run; an empty object by default
  * @param {number} [options.ttlMs] a run without a step for this long has ended; an hour by default
  * @param {(run: Run<State>) => unknown} [options.onCancel]
+ * @param {readonly string[]} [options.allowDuring] while a session has a run, its client sees the steps and those other
+ *   tools whose names match (`*` stands for any text), and the others again when the run has ended. Clients without a
+ *   session see the same list at all times. Without it no tool is hidden
  * @returns {Tool[]}
  */
 export function workflow(options) {
@@ -96,11 +99,11 @@ function declareStep(runs, options, step, { input, next = [], ...definition }) {
         callHandler(definition, /** @type {any} */ (outcome).value, Object.assign(context, { run })),
       );
       runs.advance(run, next);
-      return withNext(
-        value,
-        run,
-        next.map((one) => `${options.name}_${one}`),
-      );
+      const limit = next.length ? limited(options, context) : [];
+      const again = run.limited.filter((/** @type {string} */ one) => !limit.includes(one));
+      run.limited = limit;
+      const steps = next.map((one) => `${options.name}_${one}`);
+      return withNext(value, run, steps, { enable: again, disable: limit });
     },
   };
   const first = { type: "object" };
@@ -120,7 +123,7 @@ function declareCancel(runs, { name, onCancel }) {
       const run = runs.get(handle);
       runs.advance(run, []);
       await onCancel?.(run);
-      return "cancelled";
+      return new ToolResult({ content: "cancelled", enable: run.limited });
     },
   });
 }
@@ -132,15 +135,35 @@ function withHandle(json) {
 }
 
 /**
- * Adds the handle and the next steps to a result.
+ * The other tools that the session of a call does not see during a run.
+ *
+ * @param {any} options
+ * @param {any} context
+ * @returns {string[]}
+ */
+function limited({ name, steps, allowDuring }, context) {
+  if (!allowDuring || !context.caller.session) return [];
+  const own = new Set([...Object.keys(steps), "cancel"].map((step) => `${name}_${step}`));
+  const escaped = allowDuring.map((/** @type {string} */ one) => one.replace(/[\\^$.|?+()[\]{}]/g, "\\$&").replaceAll("*", ".*"));
+  const allowed = new RegExp(`^(?:${escaped.join("|")})$`, "s");
+  const others = [...context._session.registry.tools].filter(
+    ({ name, options }) => !options.hidden && !own.has(name) && !(escaped.length && allowed.test(name)),
+  );
+  return others.map(({ name }) => name);
+}
+
+/**
+ * Adds the handle, the next steps and the change of the list to a result.
  *
  * @param {unknown} value
  * @param {Run<any>} run
  * @param {string[]} next
+ * @param {{ enable: string[], disable: string[] }} change
  */
-function withNext(value, run, next) {
+function withNext(value, run, next, { enable, disable }) {
   const hint = next.length ? `handle: ${run.handle}\nnext: ${next.join(", ")}` : "the workflow is complete";
-  const result = value instanceof ToolResult ? value : new ToolResult({ content: value });
+  // A handler may return the same object each time.
+  const result = value instanceof ToolResult ? Object.assign(new ToolResult(), value) : new ToolResult({ content: value });
   const workflow = { handle: run.handle, next };
   const blocks = [result.content ?? []]
     .flat()
@@ -148,6 +171,8 @@ function withNext(value, run, next) {
   const json = isPlain(value) && !(value instanceof ToolResult) ? objectJson(value) : "";
   return Object.assign(result, {
     content: [...blocks, { type: "text", text: hint }],
+    enable: [...result.enable, ...enable],
+    disable: [...result.disable, ...disable],
     meta: { ...result.meta, "protomcp/workflow": workflow },
     structured: json ? { ...JSON.parse(json), workflow } : result.structured,
   });
@@ -155,7 +180,7 @@ function withNext(value, run, next) {
 
 /** The runs of a workflow. */
 class Runs {
-  /** @type {Map<string, Run<any> & { next: readonly string[], until: number, busy: boolean }>} */
+  /** @type {Map<string, Run<any> & { next: readonly string[], until: number, busy: boolean, limited: string[] }>} */
   #runs = new Map();
   #make;
   #ttl;
@@ -176,8 +201,11 @@ class Runs {
       if (run.until > now && this.#runs.size < MOST_RUNS) break;
       this.#runs.delete(handle);
     }
-    const run = { handle: crypto.randomUUID(), state: this.#make(), next: [], until: now + this.#ttl, busy: false };
-    this.#runs.set(run.handle, run);
+    const handle = crypto.randomUUID();
+    /** @type {string[]} */
+    const limited = [];
+    const run = { handle, state: this.#make(), next: [], until: now + this.#ttl, busy: false, limited };
+    this.#runs.set(handle, run);
     return run;
   }
 
