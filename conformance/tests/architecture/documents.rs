@@ -1,4 +1,4 @@
-//! The first two documents that a newcomer reads stay short and in order.
+//! The first two documents that a newcomer reads stay short and in order, and features that MCP deprecates say so.
 
 use std::fs;
 
@@ -33,4 +33,30 @@ fn the_readme_answers_questions_in_order() {
     assert_eq!(sections, README);
     let (beginning, _) = text.split_once("\n## ").expect("there are sections");
     assert!(beginning.lines().nth(2).is_some_and(|line| !line.is_empty()), "it begins by saying what it is");
+}
+
+/// Files, and the lines of their items that MCP 2026-07-28 deprecates.
+const DEPRECATED: &[(&str, &str)] = &[
+    ("crates/types/src/sampling.rs", "pub struct CreateMessage {"),
+    ("crates/types/src/roots.rs", "pub struct ListRoots {"),
+    ("crates/server/src/call/context.rs", "    pub fn log(&self"),
+    ("sdk/python/src/protomcp/questions.py", "class Sample("),
+    ("sdk/python/src/protomcp/questions.py", "class Roots("),
+    ("sdk/python/src/protomcp/log.py", "class ServerLogger:"),
+    ("sdk/typescript/src/types.ts", "export interface SampleOptions"),
+    ("sdk/typescript/src/types.ts", "export interface Root "),
+    ("sdk/typescript/src/types.ts", "export interface Log "),
+];
+
+/// The words stand in the comment above an item, or in Python in the text below its name.
+#[test]
+fn deprecated_features_of_mcp_say_so() {
+    for (file, item) in DEPRECATED {
+        let text = document(file);
+        let lines: Vec<_> = text.lines().collect();
+        let at = lines.iter().position(|line| line.starts_with(item)).unwrap_or_else(|| panic!("{file}: no {item}"));
+        let near = if file.ends_with(".py") { at..at + 12 } else { at.saturating_sub(12)..at };
+        let says = lines[near].iter().any(|line| line.contains("MCP 2026-07-28 deprecates"));
+        assert!(says, "{file}: {item} does not say that it is deprecated");
+    }
 }

@@ -7,6 +7,8 @@ use crate::method::{ClientMethod, Method};
 use crate::raw::RawJson;
 
 /// `roots/list` (MCP 2025-11-25, client/roots).
+///
+/// MCP 2026-07-28 deprecates roots: they stay for a year at least. Take folders as arguments of tools instead.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ListRoots {
     /// Metadata, an object.

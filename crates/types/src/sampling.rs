@@ -9,6 +9,8 @@ use crate::prompt::{PromptMessage, Role};
 use crate::raw::RawJson;
 
 /// `sampling/createMessage` (MCP 2025-11-25, client/sampling). The messages are forwarded as text.
+///
+/// MCP 2026-07-28 deprecates sampling: it stays for a year at least, and few clients have it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateMessage {

@@ -91,7 +91,11 @@ export interface SampleMessage {
   content: string | Content | Content[];
 }
 
-/** A request for a message of the client's model. */
+/**
+ * A request for a message of the client's model.
+ *
+ * MCP 2026-07-28 deprecates sampling: it stays for a year at least, and few clients have it.
+ */
 export interface SampleOptions extends AskOptions {
   messages?: SampleMessage[];
   /** At most this many tokens; 1000 by default. */
@@ -117,7 +121,11 @@ export interface Sample {
   stopReason: string;
 }
 
-/** A folder that the client has opened. */
+/**
+ * A folder that the client has opened.
+ *
+ * MCP 2026-07-28 deprecates roots: they stay for a year at least. Take folders as arguments of tools instead.
+ */
 export interface Root {
   uri: string;
   name?: string;
@@ -128,7 +136,12 @@ export interface Root {
 /** Severities of MCP, the least severe first. */
 export type Level = "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
 
-/** Sends log messages to the client; also as `log.info(…)` and so on. Data is any JSON. */
+/**
+ * Sends log messages to the client; also as `log.info(…)` and so on. Data is any JSON.
+ *
+ * MCP 2026-07-28 deprecates log messages to clients: they stay for a year at least. What only the operator needs belongs to
+ * `console`, which is in the log of `pmcp`.
+ */
 export interface Log extends Record<Level, (data: unknown, logger?: string) => void> {
   (level: Level, data: unknown, logger?: string): void;
 }

@@ -253,6 +253,9 @@ impl Context {
     }
 
     /// Sends the client a log message, if it wants messages of this level: in its session, or about this request.
+    ///
+    /// MCP 2026-07-28 deprecates log messages to clients: they stay for a year at least. What only the operator needs
+    /// belongs to standard error.
     pub fn log(&self, level: Level, logger: Option<&str>, data: &RawJson) {
         let Call { outlet, info, layers, .. } = &*self.0;
         let Some(layers) = layers else { return outlet.send_log(info, level, logger, data) };

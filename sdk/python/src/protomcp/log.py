@@ -15,6 +15,9 @@ class ServerLogger:
     """Sends log messages to the client of the running call; outside a call, to whom the bridge thinks they concern.
 
     Each method takes a text, or `data=` with any value that has a form in JSON.
+
+    MCP 2026-07-28 deprecates log messages to clients: they stay for a year at least. What only the operator needs
+    belongs to standard error, which is in the log of `pmcp`.
     """
 
     def __init__(self, send_fn: Callable[[Envelope], None], name: str = "") -> None:

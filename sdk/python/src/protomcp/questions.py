@@ -143,6 +143,8 @@ class Sample(Question):
 
     `content` is the text if the model answers with text, and the content block or blocks otherwise. `more` are further
     members of the request of MCP: temperature, stopSequences, tools, toolChoice, includeContext, metadata.
+
+    MCP 2026-07-28 deprecates sampling: it stays for a year at least, and few clients have it.
     """
 
     __slots__ = ("max_tokens", "messages", "model_preferences", "more", "system_prompt")
@@ -201,7 +203,10 @@ class Sample(Question):
 
 
 class Roots(Question):
-    """Asks the client for the folders that it works in."""
+    """Asks the client for the folders that it works in.
+
+    MCP 2026-07-28 deprecates roots: they stay for a year at least. Take folders as arguments of tools instead.
+    """
 
     __slots__ = ()
     _kind = "list_roots_request"
