@@ -66,7 +66,7 @@ impl Client {
         tools.iter().map(|tool| tool["name"].as_str().unwrap().replace('.', "_")).collect()
     }
 
-    fn call(&self, tool: &str, arguments: Value) -> Value {
+    fn call(&self, tool: &str, arguments: &Value) -> Value {
         self.send("tools/call", json!({"name": tool, "arguments": arguments}))
     }
 
@@ -78,7 +78,7 @@ impl Client {
             Program::Rust => ('_', "workflow"),
         };
         let arguments = handle.map_or_else(|| json!({"version": "1.2"}), |handle| json!({name: handle}));
-        self.call(&format!("deploy{separator}{step}"), arguments)["result"].take()
+        self.call(&format!("deploy{separator}{step}"), &arguments)["result"].take()
     }
 
     /// Begins a run, and returns its handle.
@@ -109,9 +109,9 @@ fn a_deployment_limits_other_tools_for_sessions_alone() {
             for (end, word) in [("approve", "approved"), ("reject", "rejected"), ("cancel", "")] {
                 let handle = client.review();
                 assert_eq!(client.names(), during, "{about} {end}");
-                let is_hidden = client.call("wipe", json!({}))["error"]["code"] == -32602;
+                let is_hidden = client.call("wipe", &json!({}))["error"]["code"] == -32602;
                 assert_eq!(is_hidden, era == Era::Stateful, "{about}");
-                assert_eq!(client.call("status", json!({}))["result"]["content"][0]["text"], "green", "{about}");
+                assert_eq!(client.call("status", &json!({}))["result"]["content"][0]["text"], "green", "{about}");
                 assert_eq!(client.step("approve", Some("guessed"))["isError"], true, "{about}");
                 let ended = client.step(end, Some(&handle));
                 assert!(
