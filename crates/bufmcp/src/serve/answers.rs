@@ -7,6 +7,7 @@ use futures_util::FutureExt;
 use prost::Message;
 use protomcp_session::Extensions;
 use protomcp_types::{CallTool, CallToolResult, JsonBuf, RawJson, ReadResource, Tool, ToolName};
+use tokio::sync::Semaphore;
 
 use crate::code;
 use crate::convert::agreement::Agreement;
@@ -41,6 +42,8 @@ pub(super) struct Answers {
     pub(super) permission: Option<Permission>,
     /// The files that the client wants in descriptor sets.
     pub(super) imports: Imports,
+    /// Lists are made one after the other: the memory of a page counts in no budget until it is made.
+    pub(super) lists: Arc<Semaphore>,
 }
 
 impl Answers {
@@ -54,6 +57,7 @@ impl Answers {
             caller: self.caller.clone(),
             permission: self.permission.clone(),
             imports: self.imports,
+            lists: Arc::clone(&self.lists),
         })
     }
 
@@ -80,6 +84,8 @@ impl Answers {
     }
 
     async fn list_tools(&self, request: ListToolsRequest) -> Result<ListToolsResponse, Fault> {
+        // It is never closed.
+        let _turn = self.lists.acquire().await;
         let filter = RefFilter::parse(&request.bsr_refs)?;
         let tools = match (request.cursor.is_empty(), self.catalog.known()) {
             // The first page shows the list as it is now; the others belong to it.
@@ -194,6 +200,8 @@ impl Answers {
     }
 
     async fn list_resources(&self, request: &ListResourcesRequest) -> Result<ListResourcesResponse, Fault> {
+        // It is never closed.
+        let _turn = self.lists.acquire().await;
         let mut all = Vec::new();
         for resource in catalog::resources(&self.mcp).await? {
             let resource = resource_to_proto(&resource);

@@ -12,6 +12,7 @@ use protomcp_fair::FutureSet;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer, Server, Service};
 use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::Semaphore;
 use tokio::task::unconstrained;
 
 use crate::authorization::Authorization;
@@ -354,7 +355,15 @@ impl<S: Service> Driver<S> {
         let outbound = self.account.as_ref().map(|account| account.outbound.sibling());
         let worker = Values::new(shared.large_work.worker(peer.owner()));
         let mcp = Mcp { server: Arc::new(server), client, worker, outbound };
-        let answers = Answers { shared, mcp, catalog, caller, permission: peer.permission, imports };
+        let answers = Answers {
+            shared,
+            mcp,
+            catalog,
+            caller,
+            permission: peer.permission,
+            imports,
+            lists: Arc::new(Semaphore::new(1)),
+        };
         let answers = Arc::new(answers);
         self.membership = Some(membership);
         self.answers = Some(Arc::clone(&answers));

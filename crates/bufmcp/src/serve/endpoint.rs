@@ -7,6 +7,7 @@ use std::time::Duration;
 use prost::Message;
 use protomcp_fair::Reservation;
 use protomcp_server::{Peer, Server, ServerHandle, Service};
+use tokio::sync::Semaphore;
 
 use crate::fault::Fault;
 use crate::frame::FrameTooLarge;
@@ -110,6 +111,7 @@ impl BinaryEndpoint {
             permission: peer.permission.take(),
             // A call has nothing to declare it with.
             imports: Imports::Complete,
+            lists: Arc::new(Semaphore::new(1)),
         };
         let outcome = self.within(timeout, kind, answers.answer(call)).await;
         let mut outcome = outcome.or_else(|fault| kind.carry(fault));
