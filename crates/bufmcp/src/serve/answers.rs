@@ -65,14 +65,17 @@ impl Answers {
     pub(super) async fn answer(&self, call: BinaryCall) -> Result<Payload, Fault> {
         let answer = async {
             self.permission.as_ref().map_or(Ok(()), |permission| permission.check(&call))?;
+            // In boxes, since the future of each call would hold them.
             match call {
-                BinaryCall::ListTools(request) => self.list_tools(request).await.map(Payload::ListToolsResponse),
-                BinaryCall::CallTool(request) => self.call_tool(request).await.map(Payload::CallToolResponse),
+                BinaryCall::ListTools(request) => {
+                    Box::pin(self.list_tools(request)).await.map(Payload::ListToolsResponse)
+                }
+                BinaryCall::CallTool(request) => Box::pin(self.call_tool(request)).await.map(Payload::CallToolResponse),
                 BinaryCall::ListResources(request) => {
-                    self.list_resources(&request).await.map(Payload::ListResourcesResponse)
+                    Box::pin(self.list_resources(&request)).await.map(Payload::ListResourcesResponse)
                 }
                 BinaryCall::ReadResource(request) => {
-                    self.read_resource(request).await.map(Payload::ReadResourceResponse)
+                    Box::pin(self.read_resource(request)).await.map(Payload::ReadResourceResponse)
                 }
             }
         };
@@ -149,7 +152,7 @@ impl Answers {
         let turn = worker.turn(arguments.as_ref().map_or(0, |arguments| arguments.value.len())).await;
         let json = messages.arguments_to_json(arguments.as_ref()).await?;
         let json = match exact {
-            Some(exact) => agreeing(exact, json).await?,
+            Some(exact) => Box::pin(agreeing(exact, json)).await?,
             None => json,
         };
         // While the tool runs, its arguments are at the server alone, which counts them.
@@ -192,7 +195,7 @@ impl Answers {
         }
         let tools = match known {
             Some(tools) if self.shared.announces_tools => tools,
-            _ => self.catalog.fetch(&self.mcp).await?,
+            _ => Box::pin(self.catalog.fetch(&self.mcp)).await?,
         };
         tools.find(name).ok_or_else(|| {
             Fault::new(code::INVALID_PARAMS, format!("unknown tool {name:?}")).with("reason", "tool_not_found")

@@ -75,8 +75,8 @@ impl Running {
     fn begin(&mut self, id: u64, answer: impl Future<Output = Result<Payload, Fault>> + Send + 'static) {
         let (abort, registration) = AbortHandle::new_pair();
         self.aborts.insert(id, abort);
-        let answer = Abortable::new(answer, registration);
-        self.answers.push(Box::pin(async move { (id, answer.await) }));
+        // An async block would hold the answer twice.
+        self.answers.push(Box::pin(Abortable::new(answer, registration).map(move |outcome| (id, outcome))));
     }
 }
 
