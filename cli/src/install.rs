@@ -3,7 +3,10 @@
 pub(crate) mod configured;
 mod report;
 mod server;
+mod shell;
 mod trial;
+
+use std::collections::BTreeSet;
 
 use protomcp_install::{Action, Edit, EditError, Found, Host, InstallError, Installer, Scope, host, hosts, snippet};
 
@@ -21,27 +24,29 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
     crate::log::start(crate::log::LogLevel::Info, crate::log::LogFlags::default());
     let mut report = Report::new(&installer);
     for name in &chosen.unknown {
-        report.paste(None, name, snippet(None, &options.name, &servers.direct));
+        report.paste(None, name, snippet(None, &options.name, &servers.of(None)));
     }
-    for host in chosen.hosts {
-        let server = servers.of(host);
+    for host in chosen.hosts.iter().copied() {
+        let server = servers.of(Some(host));
         if host.format.is_none() || installer.path(host, &chosen.scope).is_err() {
-            report.paste(Some(host), host.id, snippet(Some(host), &options.name, server));
+            report.paste(Some(host), host.id, snippet(Some(host), &options.name, &server));
             continue;
         }
         let action = Action::Install { name: options.name.clone(), server: server.clone() };
         match change(&installer, host, &chosen.scope, &action, options.dry_run) {
             Ok(edit) if options.dry_run => report.dry_run(&edit),
-            Ok(edit) => report.installed(host, &options.name, server, &edit),
+            Ok(edit) => report.installed(host, &options.name, &server, &edit),
             Err(error) => report.failed(host, &error),
         }
     }
     report.note(&servers.notes);
     report.finish()?;
     // The entry stays: the file may start once its author has finished it.
+    let host = chosen.poorest();
+    let variables = server::inherited(host).variables(installer.environment());
+    let attempt = || trial::warning(&options.server, &servers.of(host), variables.as_deref());
     if !options.dry_run
-        && let Some(warning) =
-            waiting::shown_blocking("trying to start it", || trial::warning(&options.server, &servers.direct))
+        && let Some(warning) = waiting::shown_blocking("trying to start it", attempt)
     {
         tracing::warn!("{warning}");
     }
@@ -158,8 +163,15 @@ impl Chosen {
         } else if chosen.hosts.is_empty() && chosen.unknown.is_empty() {
             return Err(only(&[]).err().unwrap_or_else(|| Failure::failed("there is no host")));
         }
-        chosen.hosts.dedup_by_key(|host| host.id);
+        let mut seen = BTreeSet::new();
+        chosen.hosts.retain(|host| seen.insert(host.id));
         Ok(chosen)
+    }
+
+    /// The host that gives a server the least; `None` for one that is not in the table.
+    fn poorest(&self) -> Option<&'static Host> {
+        let known = self.hosts.iter().copied().map(Some);
+        known.chain(self.unknown.iter().map(|_| None)).max_by_key(|host| server::inherited(*host)).flatten()
     }
 }
 

@@ -134,6 +134,74 @@ fn hosts_are_found_or_named() {
     assert!(!user.sandbox.path(".mcp.json").exists());
 }
 
+/// Calls a tool of the server "tools" as Claude Desktop starts it: with nothing of the shell but the home directory.
+fn called_from_a_window(user: &User, tool: &str) -> String {
+    let entry = entry(user, ".config/Claude/claude_desktop_config.json", "tools");
+    let words = [&entry["command"]].into_iter().chain(entry["args"].as_array().into_iter().flatten());
+    let words = words.map(|word| word.as_str().expect("a word is a text"));
+    let variables = entry["env"].as_object().into_iter().flatten();
+    let variables = variables.map(|(name, value)| (name, value.as_str().expect("a variable is a text")));
+    let mut command = Command::new(pmcp());
+    command.env_clear().env("HOME", user.sandbox.path("home")).envs(variables);
+    let output = command.args(["call", tool, "--"]).args(words).output().expect("pmcp starts");
+    assert!(output.status.success(), "{entry}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// The entry of a server in a file of a host.
+fn entry(user: &User, file: &str, name: &str) -> Value {
+    let json: Value = serde_json::from_str(&read(&user.home(file))).expect("it is JSON");
+    json["mcpServers"][name].clone()
+}
+
+#[test]
+fn a_host_without_a_shell_has_the_environment_of_python() {
+    let user = User::new();
+    let venv = user.sandbox.path("venv");
+    let made = Command::new("python3").args(["-m", "venv", "--without-pip"]).arg(&venv).output();
+    assert!(made.as_ref().is_ok_and(|output| output.status.success()), "{made:?}");
+    let versions = fs::read_dir(venv.join("lib")).expect("an environment has a library");
+    let version = versions.flatten().next().expect("of one version").path();
+    fs::write(version.join("site-packages/parcel.py"), "VALUE = 'from the package'\n").expect("it can be written");
+    let tool = "@tool('The value.')\ndef value() -> str:\n    return parcel.VALUE\n";
+    user.sandbox.write("tools.py", format!("import parcel\nfrom protomcp import tool\n\n{tool}"));
+    let mut install = user.command(pmcp());
+    install.args(["install", "tools.py", "--client", "claude-desktop"]).env("VIRTUAL_ENV", &venv);
+    let installed = install.output().expect("pmcp starts");
+    let stderr = String::from_utf8_lossy(&installed.stderr);
+    assert!(installed.status.success() && !stderr.contains("warn"), "it starts as in the host: {stderr}");
+    assert_eq!(called_from_a_window(&user, "value"), "from the package");
+}
+
+#[test]
+fn a_host_without_a_shell_has_its_search_path() {
+    let user = User::new();
+    let real = Command::new("node").args(["-p", "process.execPath"]).output().expect("node starts");
+    let real = String::from_utf8_lossy(&real.stdout).trim().to_owned();
+    let node = user.sandbox.path("private/node");
+    fs::create_dir(user.sandbox.path("private")).expect("the sandbox can be written");
+    fs::write(&node, format!("#!/bin/sh\nPRIVATE=here exec '{real}' \"$@\"\n")).expect("the sandbox can be written");
+    fs::set_permissions(&node, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let tool = "tool({ name: 'where', handler: () => process.env.PRIVATE ?? 'elsewhere' });\n";
+    user.sandbox.write("tools.mjs", format!("import {{ tool }} from 'protomcp';\n{tool}"));
+    let private = user.sandbox.path("private").display().to_string();
+    let mut install = user.command(pmcp());
+    install
+        .args(["install", "tools.mjs", "--client", "claude-desktop"])
+        .env("PATH", format!("{private}:relative:/bin"));
+    let installed = install.output().expect("pmcp starts");
+    let stderr = String::from_utf8_lossy(&installed.stderr);
+    assert!(installed.status.success() && !stderr.contains("warn"), "it starts as in the host: {stderr}");
+    let file = ".config/Claude/claude_desktop_config.json";
+    assert_eq!(entry(&user, file, "tools")["env"], serde_json::json!({"PATH": format!("{private}:/bin")}));
+    assert_eq!(called_from_a_window(&user, "where"), "here");
+    // The user's own stays, and a command passes the shell's on.
+    user.ok(&["install", "tools.mjs", "--client", "claude-desktop", "--env", "PATH=/mine"]);
+    assert_eq!(entry(&user, file, "tools")["env"], serde_json::json!({"PATH": "/mine"}));
+    user.ok(&["install", "tools.mjs", "--client", "claude-code"]);
+    assert!(entry(&user, ".claude.json", "tools").get("env").is_none());
+}
+
 #[test]
 fn a_file_that_does_not_start_is_installed_with_a_warning() {
     let user = User::new();

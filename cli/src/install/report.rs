@@ -8,6 +8,7 @@ use protomcp_types::one_line;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
+use crate::install::shell;
 
 /// The result for several hosts: text for standard output, and the errors.
 pub(super) struct Report {
@@ -34,6 +35,9 @@ impl Report {
         };
         self.line(&format!("{}: \"{name}\" is in {}", host.label, self.short(&edit.path)));
         self.line(&format!("  {line}"));
+        if matches!(server, Server::Command { env, .. } if env.iter().any(|(name, _)| shell::is_path(name))) {
+            self.line(&format!("  with  PATH in the entry: {} may start without the one of a shell", host.label));
+        }
         self.line(&format!("  then  {}", host.reload));
         if let Some(backup) = &edit.backup {
             self.line(&format!("  copy  {}", self.short(backup)));

@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use protomcp_install::{Host, ListedServer, Server};
+use protomcp_install::{Host, Inherited, ListedServer, Server};
 
 use crate::args::install::Installable;
 use crate::exit::Failure;
+use crate::install::shell;
 
-/// The variable that names the Python of tool files.
-const PYTHON: &str = "PROTOMCP_PYTHON";
-
-/// A server in the two forms that hosts take.
+/// A server in the forms that hosts take.
 pub(super) struct Servers {
     /// The form for most hosts.
-    pub(super) direct: Server,
+    direct: Server,
     /// The form for hosts that only know commands.
     command: Server,
+    /// `PATH` of this shell, unless the entry names one.
+    path: Option<String>,
     /// Decisions that the user should know.
     pub(super) notes: Vec<String>,
 }
@@ -30,9 +30,10 @@ impl Servers {
                 let mut args = vec![if *reload { "dev" } else { "run" }.to_owned(), text(path)?];
                 args.extend(flags.iter().cloned());
                 let mut env = variables.clone();
-                if let Some(python) = python(path).filter(|_| !env.iter().any(|(name, _)| name == PYTHON)) {
-                    notes.push(format!("the host starts {} with {python}, as this shell does", path.display()));
-                    env.push((PYTHON.to_owned(), python));
+                let found = shell::interpreter(path).filter(|(name, _)| !env.iter().any(|(known, _)| known == name));
+                if let Some((name, program)) = found {
+                    notes.push(format!("the host starts {} with {program}, as this shell does", path.display()));
+                    env.push((name.to_owned(), program));
                 }
                 let server = Server::Command { program, args, env };
                 (server.clone(), server)
@@ -44,16 +45,32 @@ impl Servers {
                 (direct, Server::Command { program, args, env: Vec::new() })
             }
         };
-        Ok(Self { direct, command, notes })
+        let names_path = |env: &[(String, String)]| env.iter().any(|(name, _)| shell::is_path(name));
+        let path = match &direct {
+            Server::Command { env, .. } if !names_path(env) => shell::search_path(),
+            Server::Command { .. } | Server::Url { .. } => None,
+        };
+        Ok(Self { direct, command, path, notes })
     }
 
-    /// The form for a host.
-    pub(super) fn of(&self, host: &Host) -> &Server {
-        match &self.direct {
-            Server::Url { .. } if !host.takes_urls() => &self.command,
-            direct => direct,
+    /// The form for a host; `None` for one that is not in the table. A host that is started from a window has a short
+    /// `PATH`.
+    pub(super) fn of(&self, host: Option<&Host>) -> Server {
+        if matches!(self.direct, Server::Url { .. }) && host.is_some_and(|host| !host.takes_urls()) {
+            return self.command.clone();
         }
+        let mut server = self.direct.clone();
+        if let (Server::Command { env, .. }, Some(path), Inherited::Window) = (&mut server, &self.path, inherited(host))
+        {
+            env.push((shell::PATH.to_owned(), path.clone()));
+        }
+        server
     }
+}
+
+/// The environment that a host passes on. One that is not in the table may be started from a window.
+pub(super) fn inherited(host: Option<&Host>) -> Inherited {
+    host.map_or(Inherited::Window, |host| host.inherits)
 }
 
 /// True if this is the server with a name, of a tool file, or at a URL, and if it is ours.
@@ -64,17 +81,6 @@ pub(super) fn is_meant(server: &ListedServer, target: &str) -> bool {
         || server.command.iter().any(|word| is_path(word) || word == target)
         || server.url.as_deref() == Some(target);
     server.is_ours && is_target
-}
-
-/// The Python that this shell would use, if a host would find another one: hosts do not know the active environment.
-fn python(file: &Path) -> Option<String> {
-    file.extension().filter(|extension| *extension == "py")?;
-    if let Some(named) = std::env::var(PYTHON).ok().filter(|named| !named.is_empty()) {
-        return Some(named);
-    }
-    let folder = std::env::var("VIRTUAL_ENV").ok().filter(|folder| !folder.is_empty())?;
-    let python = Path::new(&folder).join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    python.exists().then(|| python.to_str().map(str::to_owned))?
 }
 
 fn text(path: &Path) -> Result<String, Failure> {

@@ -15,14 +15,21 @@ const LIMIT: Duration = Duration::from_secs(10);
 const START_FLAGS: [&str; 2] = ["--runtime", "--sdk"];
 
 /// Starts the file once, with the program and the variables of the entry, and lists its tools. Returns a warning if that
-/// fails, or if there are none.
-pub(super) fn warning(installable: &Installable, server: &Server) -> Option<String> {
+/// fails, or if there are none. `variables`: the ones that the host passes on; `None` for all of this shell.
+pub(super) fn warning(
+    installable: &Installable,
+    server: &Server,
+    variables: Option<&[(String, String)]>,
+) -> Option<String> {
     let Installable::File { path, flags, .. } = installable else { return None };
     let Server::Command { program, env, .. } = server else { return None };
     let mut command = Command::new(program);
     let limit = format!("{}s", LIMIT.as_secs());
     command.arg("list").arg(path).args(["--quiet", "--timeout", limit.as_str()]).args(start_flags(flags));
-    command.envs(env.iter().map(|(name, value)| (name, value)));
+    if let Some(variables) = variables {
+        command.env_clear().envs(variables.iter().cloned());
+    }
+    command.envs(env.iter().cloned());
     let began = Instant::now();
     let output = command.stdin(Stdio::null()).output().ok()?;
     let reason = String::from_utf8_lossy(&output.stderr);

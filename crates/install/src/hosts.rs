@@ -4,6 +4,7 @@ mod table;
 
 use crate::document::edit::Format;
 use crate::environment::Environment;
+use crate::inherited::Inherited;
 
 pub(crate) use table::OTHER;
 
@@ -32,6 +33,9 @@ pub struct Host {
     pub(crate) http: Option<&'static [(&'static str, Part)]>,
     /// True if the host holds a directory with the name of the file and `.lock` while it writes.
     pub(crate) has_lock: bool,
+    /// The part of the user's environment that the host passes on to servers. [`Inherited::Window`] if one of the
+    /// programs that read the file has a window.
+    pub inherits: Inherited,
     /// The step after a change until the host sees it.
     pub reload: &'static str,
     /// The source of this row, and the month in which it was read.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use protomcp_install::{Environment, Os, Scope, Server, check_name, host, hosts, snippet};
+use protomcp_install::{Environment, Inherited, Os, Scope, Server, check_name, host, hosts, snippet};
 
 /// The file for all projects on Linux, macOS and Windows.
 const FILES: &[(&str, &str, &str, &str)] = &[
@@ -219,6 +219,29 @@ fn entries_are_in_the_words_of_the_host() {
     let plain = Server::Command { program: "/pmcp".into(), args: Vec::new(), env: Vec::new() };
     let cursor = on_one_line("cursor", &plain);
     assert_eq!(cursor.as_deref(), Some(r#"{"mcpServers":{"t":{"command":"/pmcp","args":[]}}}"#));
+}
+
+#[test]
+fn hosts_pass_on_a_part_of_the_environment() {
+    let shell = [("HOME", "/u/ann"), ("PATH", "/u/ann/bin:/bin"), ("TOKEN", "x")];
+    let given = |id: &str, shell: &Environment| host(id).expect(id).inherits.variables(shell);
+    let pairs =
+        |pairs: [(&str, &str); 2]| Some(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec());
+    let linux = Environment::new(Os::Linux, shell);
+    assert_eq!(given("claude-code", &linux), None);
+    assert_eq!(given("copilot", &linux), pairs([("HOME", "/u/ann"), ("PATH", "/u/ann/bin:/bin")]));
+    assert_eq!(given("cursor", &linux), pairs([("HOME", "/u/ann"), ("PATH", "/usr/local/bin:/usr/bin:/bin")]));
+    let macos = Environment::new(Os::MacOs, shell);
+    assert_eq!(given("zed", &macos), pairs([("HOME", "/u/ann"), ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin")]));
+    let windows = Environment::new(Os::Windows, [("SystemRoot", r"D:\W"), ("Path", r"C:\tools")]);
+    assert_eq!(given("vscode", &windows), pairs([("SYSTEMROOT", r"D:\W"), ("PATH", r"D:\W\System32;D:\W")]));
+    let (_, page) =
+        include_str!("../../../docs/hosts.md").split_once("## Environment").expect("the page has a section");
+    let (section, _) = page.split_once("\n## ").expect("a section has an end");
+    for host in hosts() {
+        let is_listed = section.contains(&format!("`{}`", host.id));
+        assert_eq!(is_listed, host.inherits != Inherited::Window, "{} in docs/hosts.md", host.id);
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::document::edit::Format;
 use crate::hosts::Host;
 use crate::hosts::Part::{self, Args, Command, CommandAndArgs, Env, Headers, Name, Text, Url, Words, Yes};
+use crate::inherited::Inherited;
 
 type Parts = &'static [(&'static str, Part)];
 
@@ -31,6 +32,8 @@ const ROW: Host = Host {
     stdio: PLAIN,
     http: Some(PLAIN_URL),
     has_lock: false,
+    // The safe one: an entry then has all that it needs.
+    inherits: Inherited::Window,
     reload: RESTART,
     source: "",
 };
@@ -58,6 +61,7 @@ pub(crate) const HOSTS: &[Host] = &[
         stdio: TYPED,
         http: Some(TYPED_URL),
         has_lock: true,
+        inherits: Inherited::Shell,
         reload: "new sessions see it; in a running one: /mcp, Reconnect",
         source: "documentation of Claude Code, 2026-08; its program 2.1.197 for the lock",
         ..ROW
@@ -107,6 +111,7 @@ pub(crate) const HOSTS: &[Host] = &[
         project: Some(".github/mcp.json"),
         stdio: &[("type", Text("local")), ("command", Command), ("args", Args), ("env", Env), ("tools", Words(&["*"]))],
         http: Some(&[("type", Text("http")), ("url", Url), ("headers", Headers), ("tools", Words(&["*"]))]),
+        inherits: Inherited::Path,
         reload: "/mcp reload",
         source: "github/docs, 2026-10",
         ..ROW
@@ -141,6 +146,7 @@ pub(crate) const HOSTS: &[Host] = &[
         user: &["{home}/.gemini/settings.json"],
         project: Some(".gemini/settings.json"),
         http: Some(&[("httpUrl", Url), ("headers", Headers)]),
+        inherits: Inherited::Shell,
         reload: "/mcp reload; the folder that it runs in must be trusted",
         source: "google-gemini/gemini-cli, sources and documentation, 2026-08; its program 0.61.0 for trust",
         ..ROW
@@ -213,6 +219,7 @@ pub(crate) const HOSTS: &[Host] = &[
         keys: &[&["mcp", "servers"], &["mcp"]],
         stdio: OPENCODE,
         http: Some(OPENCODE_URL),
+        inherits: Inherited::Shell,
         source: "documentation of opencode, 2026-11; its program 1.18.33",
         ..ROW
     },
@@ -241,6 +248,7 @@ pub(crate) const HOSTS: &[Host] = &[
         format: Some(Format::Json),
         user: &["{home}/.aws/amazonq/mcp.json"],
         project: Some(".amazonq/mcp.json"),
+        inherits: Inherited::Shell,
         source: "aws/amazon-q-developer-cli, sources, 2026-04",
         ..ROW
     },
@@ -268,6 +276,7 @@ pub(crate) const HOSTS: &[Host] = &[
         format: Some(Format::Jsonc),
         user: &["{xdg}/amp/settings.json"],
         keys: &[&["amp.mcpServers"]],
+        inherits: Inherited::Shell,
         source: "neondatabase/add-mcp and stacklok/toolhive, sources, 2026-08",
         ..ROW
     },
