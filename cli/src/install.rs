@@ -32,7 +32,7 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
             report.paste(Some(host), host.id, snippet(Some(host), &options.name, &server));
             continue;
         }
-        let action = Action::Install { name: options.name.clone(), server: server.clone() };
+        let action = Action::Install { name: options.name.clone(), server: server.clone(), replaces: options.replaces };
         match change(&installer, host, &chosen.scope, &action, options.dry_run) {
             Ok(edit) if options.dry_run => report.dry_run(&edit),
             Ok(edit) => report.installed(host, &options.name, &server, &edit),

@@ -236,6 +236,30 @@ fn a_slow_file_and_one_without_tools_have_a_remark() {
 }
 
 #[test]
+fn a_server_of_the_same_name_stays() {
+    let user = User::new();
+    let theirs = r#"{"mcpServers": {"tools": {"command": "pmcp", "args": ["run", "theirs.py"]}}}"#;
+    let path = user.write(".cursor/mcp.json", theirs);
+    for folder in ["a", "b"] {
+        fs::create_dir(user.sandbox.path(folder)).expect("the sandbox can be written");
+        fs::write(user.sandbox.path(folder).join("tools.py"), "").expect("the sandbox can be written");
+    }
+    let error = user.refused(&["install", "a/tools.py"], 1);
+    assert!(error.contains("\"tools\" already, which starts pmcp run theirs.py: choose a name with --name"), "{error}");
+    assert_eq!(read(&path), theirs);
+    user.ok(&["install", "a/tools.py", "--replace"]);
+    let first = read(&path);
+    assert!(first.contains("/a/tools.py") && !first.contains("theirs.py"), "{first}");
+    let error = user.refused(&["install", "b/tools.py"], 1);
+    assert!(error.contains("/a/tools.py: choose a name with --name, or replace it with --replace"), "{error}");
+    assert_eq!(read(&path), first);
+    user.ok(&["install", "a/tools.py", "--no-reload"]);
+    user.ok(&["install", "b/tools.py", "--name", "more"]);
+    let both = read(&path);
+    assert!(both.contains("\"run\"") && both.contains("/a/tools.py") && both.contains("/b/tools.py"), "{both}");
+}
+
+#[test]
 fn a_broken_file_of_a_host_is_left_alone() {
     let user = User::new();
     user.sandbox.write("tools.py", "");

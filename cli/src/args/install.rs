@@ -45,6 +45,10 @@ pub(crate) struct Install {
     #[arg(long = "header", value_name = "HEADER")]
     headers: Vec<String>,
 
+    /// Replace a server of this name, also one that starts something else
+    #[arg(long)]
+    replace: bool,
+
     /// Serve without a reload after each save
     #[arg(long)]
     no_reload: bool,
@@ -112,6 +116,8 @@ pub(crate) struct InstallOptions {
     pub(crate) server: Installable,
     pub(crate) hosts: HostFlags,
     pub(crate) name: String,
+    /// Replace any server of this name.
+    pub(crate) replaces: bool,
     pub(crate) dry_run: bool,
 }
 
@@ -145,7 +151,7 @@ impl Install {
             (None, false) => name_for(&Path::new(&self.target).file_stem().unwrap_or_default().to_string_lossy()),
         };
         check_name(&name).map_err(|error| Failure::usage(error.to_string()))?;
-        let Self { target, hosts, variables, headers: fields, no_reload, dry_run, flags, .. } = self;
+        let Self { target, hosts, variables, headers: fields, replace, no_reload, dry_run, flags, .. } = self;
         let server = if is_url {
             let idle =
                 [("--env", !variables.is_empty()), ("--no-reload", no_reload), ("flags after --", !flags.is_empty())];
@@ -162,7 +168,7 @@ impl Install {
         } else {
             return Err(Failure::usage("--header is for servers at a URL"));
         };
-        Ok(InstallOptions { server, hosts, name, dry_run })
+        Ok(InstallOptions { server, hosts, name, replaces: replace, dry_run })
     }
 }
 

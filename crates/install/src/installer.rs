@@ -13,6 +13,7 @@ use crate::hosts::{Host, Scope};
 use crate::name::{InvalidName, check_name};
 use crate::receipts::{Receipt, Receipts};
 use crate::status::{Found, Installed, ListedServer};
+use crate::value::Value;
 
 /// The file of records, and the lock that two runs of this program share.
 const RECORDS: &str = "{state}/pmcp/installed.json";
@@ -36,13 +37,18 @@ pub enum InstallError {
     /// The name is not one for a server.
     #[error(transparent)]
     Name(#[from] InvalidName),
-    /// A server of another origin has the name.
-    #[error("{} has a server \"{name}\" of another origin: choose a name with --name", path.display())]
+    /// Another server has the name.
+    #[error(
+        "{} has a server \"{name}\" already, which starts {starts}: choose a name with --name, or replace it with --replace",
+        path.display()
+    )]
     Taken {
         /// The file.
         path: PathBuf,
         /// The name.
         name: String,
+        /// The beginning of its command, or its URL, without what may be a secret.
+        starts: String,
     },
     /// The server is of another origin.
     #[error("\"{name}\" in {} does not run pmcp: remove it in the file, or with the host", path.display())]
@@ -63,12 +69,14 @@ pub enum InstallError {
 /// A change of a file.
 #[derive(Debug, Clone)]
 pub enum Action {
-    /// A server is inserted, or one of ours replaced.
+    /// A server is inserted. It replaces one that this crate has inserted for the same file, command or URL.
     Install {
         /// The name of the server.
         name: String,
         /// The server.
         server: Server,
+        /// It replaces any server of this name.
+        replaces: bool,
     },
     /// A server of ours is removed.
     Uninstall {
@@ -155,7 +163,7 @@ impl Installer {
     ///
     /// # Errors
     ///
-    /// The file cannot be read or edited, or the name belongs to a server of another origin.
+    /// The file cannot be read or edited, or another server has the name.
     pub fn prepare(&self, host: &Host, scope: &Scope, action: &Action) -> Result<Edit, InstallError> {
         let path = self.path(host, scope)?;
         let file = ConfigFile::read(&path)?;
@@ -242,65 +250,96 @@ fn edit(
     action: &Action,
 ) -> Result<Edit, InstallError> {
     let format = host.format.ok_or(InstallError::NoFile(host.label))?;
-    let before = file.text();
-    let text = before.unwrap_or_default();
+    let text = file.text();
     let failed = |error| InstallError::Edit { path: path.clone(), error };
-    let keys = keys(host, text, format).map_err(failed)?;
-    let servers = document::servers(text, format, keys).map_err(failed)?;
-    let receipt = receipts.of(&path).cloned();
-    let fresh = || Receipt {
-        path: path.clone(),
-        existed: before.is_some(),
-        directories: Vec::new(),
-        origin: Origin::default(),
-        servers: Vec::new(),
-    };
+    let keys = keys(host, text.unwrap_or_default(), format).map_err(failed)?;
+    let servers = document::servers(text.unwrap_or_default(), format, keys).map_err(failed)?;
     // A record whose entries are gone says nothing about this file.
-    let is_current = |receipt: &Receipt| servers.iter().any(|(name, _)| receipt.servers.contains(name));
-    let receipt = receipt.filter(is_current);
-    let is_first = receipt.is_none();
-    let is_recorded =
-        |name: &str| receipt.as_ref().is_some_and(|receipt| receipt.servers.iter().any(|known| known == name));
-    let ours = |name: &str| {
-        let entry = servers.iter().find(|(known, _)| known == name)?;
-        Some(ListedServer::new(entry.0.clone(), &entry.1, is_recorded(name)).is_ours)
-    };
+    let is_current = |receipt: &&Receipt| servers.iter().any(|(name, _)| receipt.servers.contains(name));
+    let receipt = receipts.of(&path).filter(is_current).cloned();
+    let before = Before { path, text, format, keys, servers, receipt };
     match action {
-        Action::Install { name, server } => {
+        Action::Install { name, server, replaces } => {
             check_name(name)?;
             let entry = server.entry(host, name).ok_or(InstallError::CommandsOnly(host.label))?;
-            let (text, receipt) = match ours(name) {
-                None => (text.to_owned(), receipt),
-                Some(false) => return Err(InstallError::Taken { path, name: name.clone() }),
-                // Replaced: as if it had been removed first.
-                Some(true) => without(text, format, keys, name, receipt).map_err(failed)?,
-            };
-            let edited = document::insert(&text, format, keys, name, &entry).map_err(failed)?;
-            let mut receipt = receipt.unwrap_or_else(fresh);
-            if receipt.servers.is_empty() {
-                receipt.origin = edited.origin;
+            if let Some(other) = before.server(name)
+                && !(*replaces || before.is_recorded(name) && other.starts_as(server))
+            {
+                return Err(InstallError::Taken { path: before.path, name: name.clone(), starts: other.shown() });
             }
-            receipt.servers.push(name.clone());
-            Ok(Edit {
-                before: before.map(str::to_owned),
-                after: Some(edited.text),
-                backup: None,
-                receipt,
-                is_first,
-                path,
-            })
+            before.with(name, &entry)
         }
-        Action::Uninstall { name } => {
-            if ours(name) == Some(false) {
-                return Err(InstallError::Foreign { path, name: name.clone() });
-            }
-            let existed = receipt.as_ref().is_none_or(|receipt| receipt.existed);
-            let (text, receipt) = without(text, format, keys, name, receipt).map_err(failed)?;
-            let receipt = receipt.unwrap_or_else(fresh);
-            let is_gone = !existed && text.trim().is_empty();
-            let after = (!is_gone).then_some(text);
-            Ok(Edit { before: before.map(str::to_owned), after, backup: None, receipt, is_first, path })
+        Action::Uninstall { name } => match before.server(name) {
+            Some(other) if !other.is_ours => Err(InstallError::Foreign { path: before.path, name: name.clone() }),
+            Some(_) | None => before.without(name),
+        },
+    }
+}
+
+/// The file of a host before a change.
+struct Before<'a> {
+    path: PathBuf,
+    /// `None` if there is no file.
+    text: Option<&'a str>,
+    format: Format,
+    /// The keys on the way to the servers.
+    keys: &'static [&'static str],
+    servers: Vec<(String, serde_json::Value)>,
+    receipt: Option<Receipt>,
+}
+
+impl Before<'_> {
+    fn is_recorded(&self, name: &str) -> bool {
+        self.receipt.as_ref().is_some_and(|receipt| receipt.servers.iter().any(|known| known == name))
+    }
+
+    fn server(&self, name: &str) -> Option<ListedServer> {
+        let (_, entry) = self.servers.iter().find(|(known, _)| known == name)?;
+        Some(ListedServer::new(name.to_owned(), entry, self.is_recorded(name)))
+    }
+
+    /// Inserts an entry. An entry of the same name is removed first.
+    fn with(self, name: &str, entry: &Value) -> Result<Edit, InstallError> {
+        let text = self.text.unwrap_or_default();
+        let failed = |error| InstallError::Edit { path: self.path.clone(), error };
+        let (text, receipt) = match self.server(name) {
+            None => (text.to_owned(), self.receipt.clone()),
+            Some(_) => without(text, self.format, self.keys, name, self.receipt.clone()).map_err(failed)?,
+        };
+        let edited = document::insert(&text, self.format, self.keys, name, entry).map_err(failed)?;
+        let mut receipt = receipt.unwrap_or_else(|| self.fresh());
+        if receipt.servers.is_empty() {
+            receipt.origin = edited.origin;
         }
+        receipt.servers.push(name.to_owned());
+        Ok(self.edit(Some(edited.text), receipt))
+    }
+
+    /// Removes an entry.
+    fn without(self, name: &str) -> Result<Edit, InstallError> {
+        let failed = |error| InstallError::Edit { path: self.path.clone(), error };
+        let existed = self.receipt.as_ref().is_none_or(|receipt| receipt.existed);
+        let text = self.text.unwrap_or_default();
+        let (text, receipt) = without(text, self.format, self.keys, name, self.receipt.clone()).map_err(failed)?;
+        let receipt = receipt.unwrap_or_else(|| self.fresh());
+        let is_gone = !existed && text.trim().is_empty();
+        Ok(self.edit((!is_gone).then_some(text), receipt))
+    }
+
+    /// The record of a file that had none.
+    fn fresh(&self) -> Receipt {
+        Receipt {
+            path: self.path.clone(),
+            existed: self.text.is_some(),
+            directories: Vec::new(),
+            origin: Origin::default(),
+            servers: Vec::new(),
+        }
+    }
+
+    fn edit(self, after: Option<String>, receipt: Receipt) -> Edit {
+        let before = self.text.map(str::to_owned);
+        Edit { before, after, backup: None, receipt, is_first: self.receipt.is_none(), path: self.path }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::entry::Server;
+
 /// A server in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedServer {
@@ -51,6 +53,72 @@ impl ListedServer {
         let is_ours = is_recorded || command.first().is_some_and(|program| is_pmcp(program));
         Self { name, command, url, is_ours }
     }
+
+    /// True if it starts the file, the command or the URL of this server. Flags may differ.
+    pub(crate) fn starts_as(&self, server: &Server) -> bool {
+        let command: Vec<_>;
+        let other = match server {
+            Server::Command { program, args, .. } => {
+                command = [program].into_iter().chain(args).cloned().collect();
+                target(&command, None)
+            }
+            Server::Url { url, .. } => target(&[], Some(url)),
+        };
+        target(&self.command, self.url.as_deref()) == other
+    }
+
+    /// What it starts, for people. Flags, whose values may be secrets, are left out, and the query of a URL.
+    pub(crate) fn shown(&self) -> String {
+        let is_plain =
+            |word: &&String| ["-y", "-m"].contains(&word.as_str()) || !word.starts_with('-') && !word.contains('=');
+        match (target(&self.command, self.url.as_deref()), &self.command[..]) {
+            (Target::Url(url), _) => without_secrets(url),
+            (Target::Command([]), _) => "nothing that pmcp knows".to_owned(),
+            (_, [program, args @ ..]) => {
+                let words = [program].into_iter().chain(args.iter().take_while(is_plain));
+                words.map(String::as_str).collect::<Vec<_>>().join(" ")
+            }
+            (_, []) => String::new(),
+        }
+    }
+}
+
+/// The part of an entry that decides whether two are for the same server.
+#[derive(Debug, PartialEq, Eq)]
+enum Target<'a> {
+    File(&'a str),
+    Command(&'a [String]),
+    Url(&'a str),
+}
+
+fn target<'a>(command: &'a [String], url: Option<&'a str>) -> Target<'a> {
+    let verbs = ["dev", "run"];
+    match (url, command) {
+        (Some(url), _) => Target::Url(url),
+        (None, [program, verb, args @ ..]) if is_pmcp(program) && verbs.contains(&verb.as_str()) => of_pmcp(args),
+        (None, command) => Target::Command(command),
+    }
+}
+
+/// The target of `pmcp dev` and `pmcp run`, as this program writes their arguments.
+fn of_pmcp(args: &[String]) -> Target<'_> {
+    match args {
+        [flag, url, ..] if flag == "--upstream" => Target::Url(url),
+        [file, ..] if !file.starts_with('-') => Target::File(file),
+        args => match args.iter().position(|word| word == "--") {
+            Some(at) => Target::Command(&args[at + 1..]),
+            None => Target::Command(args),
+        },
+    }
+}
+
+/// A URL without its user, its query and its fragment.
+fn without_secrets(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    format!("{scheme}://{host}{path}")
 }
 
 /// True for the path of the command on any system.
@@ -76,5 +144,47 @@ mod tests {
         assert_eq!((url.url.as_deref(), url.is_ours), (Some("http://localhost/mcp"), false));
         assert!(!listed(json!({"command": "/bin/npx"})).is_ours && !listed(json!(3)).is_ours);
         assert!(ListedServer::new("a".into(), &json!({"url": "x"}), true).is_ours);
+    }
+
+    #[test]
+    fn entries_are_for_one_server_if_they_start_the_same() {
+        let file = |args: &[&str]| Server::Command {
+            program: "/bin/pmcp".into(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: Vec::new(),
+        };
+        let url = Server::Url { url: "https://h/mcp".into(), headers: Vec::new() };
+        for (entry, server, is_same) in [
+            (json!({"command": "/old/pmcp", "args": ["run", "/t.py", "--quiet"]}), file(&["dev", "/t.py"]), true),
+            (json!({"command": "/bin/pmcp", "args": ["dev", "/b/t.py"]}), file(&["dev", "/a/t.py"]), false),
+            (json!({"command": ["/bin/pmcp", "dev", "/t.py"]}), file(&["dev", "/t.py"]), true),
+            (json!({"command": "npx", "args": ["dev", "/t.py"]}), file(&["dev", "/t.py"]), false),
+            (json!({"command": "pmcp", "args": ["run", "--upstream", "https://h/mcp"]}), url.clone(), true),
+            (json!({"url": "https://h/other"}), url.clone(), false),
+            (json!({"serverUrl": "https://h/mcp"}), url, true),
+            (
+                json!({"command": "pmcp", "args": ["run", "--", "/bin/x"]}),
+                file(&["dev", "--quiet", "--", "/bin/x"]),
+                true,
+            ),
+            (json!({"command": "pmcp", "args": ["run", "--", "/bin/x"]}), file(&["dev", "--", "/bin/x", "-a"]), false),
+        ] {
+            let listed = ListedServer::new("a".into(), &entry, true);
+            assert_eq!(listed.starts_as(&server), is_same, "{entry} {server:?}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_shown_without_secrets() {
+        for (entry, shown) in [
+            (json!({"command": "pmcp", "args": ["run", "theirs.py"]}), "pmcp run theirs.py"),
+            (json!({"command": "npx", "args": ["-y", "server", "--key", "x"]}), "npx -y server"),
+            (json!({"command": "env", "args": ["KEY=x", "server"]}), "env"),
+            (json!({"url": "https://ann:x@h:1/mcp?key=x#y"}), "https://h:1/mcp"),
+            (json!({"command": "pmcp", "args": ["run", "--upstream", "http://h?x", "--header", "x"]}), "http://h"),
+            (json!(3), "nothing that pmcp knows"),
+        ] {
+            assert_eq!(ListedServer::new("a".into(), &entry, false).shown(), shown, "{entry}");
+        }
     }
 }

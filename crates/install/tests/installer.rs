@@ -35,7 +35,11 @@ impl User {
     }
 
     fn install(&self, id: &str, name: &str) -> Result<Edit, InstallError> {
-        self.installer.apply(row(id), &Scope::User, &Action::Install { name: name.into(), server: server() })
+        self.installer.apply(
+            row(id),
+            &Scope::User,
+            &Action::Install { name: name.into(), server: server(), replaces: false },
+        )
     }
 
     fn uninstall(&self, id: &str, name: &str) -> Result<Edit, InstallError> {
@@ -174,10 +178,20 @@ fn a_broken_file_is_left_alone_and_its_mistake_named() {
 #[test]
 fn names_of_others_are_neither_replaced_nor_removed() {
     let user = User::new();
+    // The first one starts what is installed, but was written by hand.
+    for theirs in [
+        r#"{"command": "/bin/pmcp", "args": ["dev", "/t.py"]}"#,
+        r#"{"command": "pmcp", "args": ["run", "theirs.py"]}"#,
+        r#"{"command": "npx"}"#,
+    ] {
+        let text = format!("{{\"mcpServers\": {{\"tools\": {theirs}}}}}");
+        let path = user.write("cursor", &text);
+        let taken = user.install("cursor", "tools").expect_err("the name is taken");
+        assert!(matches!(taken, InstallError::Taken { .. }) && taken.to_string().contains("--name"), "{taken}");
+        assert_eq!(read(&path), text);
+    }
     let text = "{\"mcpServers\": {\"tools\": {\"command\": \"npx\"}}}";
     let path = user.write("cursor", text);
-    let taken = user.install("cursor", "tools").expect_err("the name is taken");
-    assert!(matches!(taken, InstallError::Taken { .. }) && taken.to_string().contains("--name"), "{taken}");
     let foreign = user.uninstall("cursor", "tools").expect_err("the server is of another origin");
     assert!(matches!(foreign, InstallError::Foreign { .. }), "{foreign}");
     assert!(user.uninstall("cursor", "nothing").is_err());
@@ -189,11 +203,23 @@ fn an_entry_of_ours_is_replaced() {
     let user = User::new();
     let path = user.write("cursor", "{\n}\n");
     user.install("cursor", "tools").expect("it fits");
-    let url = Server::Url { url: "http://h/mcp".into(), headers: Vec::new() };
-    let action = Action::Install { name: "tools".into(), server: url };
-    user.installer.apply(row("cursor"), &Scope::User, &action).expect("it is replaced");
+    let other = |server: Server, replaces| {
+        let action = Action::Install { name: "tools".into(), server, replaces };
+        user.installer.apply(row("cursor"), &Scope::User, &action)
+    };
+    let args = vec!["run".into(), "/t.py".into(), "--quiet".into()];
+    let flags = Server::Command { program: "/opt/pmcp".into(), args, env: Vec::new() };
+    other(flags, false).expect("the same file is replaced");
     let text = read(&path);
-    assert!(text.contains("http://h/mcp") && !text.contains("/bin/pmcp"), "{text}");
+    assert!(text.contains("/opt/pmcp") && !text.contains("/bin/pmcp"), "{text}");
+    // Another server with this name is replaced on demand.
+    let url = Server::Url { url: "http://h/mcp".into(), headers: Vec::new() };
+    let taken = other(url.clone(), false).expect_err("it starts another server");
+    assert!(taken.to_string().contains("which starts /opt/pmcp run /t.py: choose a name"), "{taken}");
+    assert_eq!(read(&path), text);
+    other(url, true).expect("it is replaced on demand");
+    let text = read(&path);
+    assert!(text.contains("http://h/mcp") && !text.contains("/opt/pmcp"), "{text}");
     user.uninstall("cursor", "tools").expect("a URL is recognized by its record");
     assert_eq!(read(&path), "{\n}\n");
     // The same for a file that was made for the first one.
@@ -265,7 +291,7 @@ fn a_read_only_file_stays() {
 #[test]
 fn a_dry_run_changes_nothing() {
     let user = User::new();
-    let action = Action::Install { name: "tools".into(), server: server() };
+    let action = Action::Install { name: "tools".into(), server: server(), replaces: false };
     let edit = user.installer.prepare(row("zed"), &Scope::User, &action).expect("it fits");
     assert_eq!(edit.before, None);
     assert!(edit.after.is_some_and(|text| text.contains("context_servers")));
