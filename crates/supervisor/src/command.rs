@@ -24,6 +24,7 @@ pub struct Command {
     program: OsString,
     args: Vec<OsString>,
     env: BTreeMap<OsString, OsString>,
+    inherits_env: bool,
     directory: Option<PathBuf>,
     guardian: Option<Guardian>,
     socket: Option<OsString>,
@@ -40,6 +41,7 @@ impl Command {
             program: program.into(),
             args: Vec::new(),
             env: BTreeMap::new(),
+            inherits_env: true,
             directory: None,
             guardian: None,
             socket: None,
@@ -75,6 +77,14 @@ impl Command {
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.insert(name.into(), value.into());
+        self
+    }
+
+    /// Leaves the inherited environment out: the process gets the variables of [`Command::env`] alone, and its program is
+    /// looked up in their `PATH`. The same holds for the guardian.
+    #[must_use]
+    pub fn env_clear(mut self) -> Self {
+        self.inherits_env = false;
         self
     }
 
@@ -123,6 +133,10 @@ impl Command {
     /// The value of a variable that was set with [`env`](Self::env).
     pub fn variable(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         self.env.get(name.as_ref()).map(OsString::as_os_str)
+    }
+
+    pub(crate) fn inherits_env(&self) -> bool {
+        self.inherits_env
     }
 
     pub(crate) fn variables(&self) -> &BTreeMap<OsString, OsString> {

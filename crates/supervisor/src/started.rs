@@ -23,6 +23,9 @@ const OF_THE_PARENT: [&str; 6] =
 
 /// Sets the environment and the standard streams: input is empty unless it is set later, outputs are pipes.
 pub(crate) fn configure_stdio(command: &Command, std: &mut std::process::Command) {
+    if !command.inherits_env() {
+        std.env_clear();
+    }
     for variable in OF_THE_PARENT {
         std.env_remove(variable);
     }

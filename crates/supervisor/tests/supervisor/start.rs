@@ -138,6 +138,21 @@ async fn arguments_environment_and_directory_arrive() {
 }
 
 #[tokio::test]
+async fn a_cleared_environment_has_the_variables_of_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "#!/bin/sh\necho \"$GREETING$CARGO_MANIFEST_DIR\"\n";
+    write_program(&folder.path().join("tool"), script);
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "there is a variable to inherit");
+    for guardian in both() {
+        let command = Command::new("tool").env_clear().env("GREETING", "hello").env("PATH", folder.path());
+        let command = command.guardian(guardian);
+        let (events, exit) = run(&command).await;
+        assert_eq!(exit.status, Status::Code(0));
+        assert_eq!(lines_of(&events, Stream::Stdout), ["hello"]);
+    }
+}
+
+#[tokio::test]
 async fn a_relative_program_is_found_in_the_directory_it_starts_in() {
     let folder = tempfile::tempdir().unwrap();
     write_program(&folder.path().join("tool"), "#!/bin/sh\necho found\n");
