@@ -172,7 +172,7 @@ enum Verb {
     Bundle(bundle::Bundle),
     /// Remove a server from the configuration of hosts
     Uninstall(install::Uninstall),
-    /// Print the servers that run pmcp in the configuration of hosts
+    /// Print the servers that run pmcp in the configuration of hosts, and try each of them
     Status(install::Status),
     /// Print the settings of a command and their origins
     Config(config::Config),

@@ -1,6 +1,7 @@
 //! `pmcp install`, `uninstall` and `status`: servers in the configuration of hosts.
 
 pub(crate) mod configured;
+mod probe;
 mod report;
 mod server;
 mod shell;
@@ -8,12 +9,15 @@ mod trial;
 
 use std::collections::BTreeSet;
 
-use protomcp_install::{Action, Edit, EditError, Found, Host, InstallError, Installer, Scope, host, hosts, snippet};
+use protomcp_install::{
+    Action, Edit, EditError, Found, Host, InstallError, Installed, Installer, ListedServer, Scope, host, hosts, snippet,
+};
 
 use crate::args::install::{HostFlags, InstallOptions, Status, Uninstall};
 use crate::exit::{self, Failure};
 use crate::waiting;
-use report::Report;
+use probe::{Answer, Attempt};
+use report::{Answers, Report};
 use server::Servers;
 
 /// Adds a server to the files of hosts.
@@ -94,7 +98,7 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<(), Failure> {
     report.finish()
 }
 
-/// Prints the servers in the files of hosts.
+/// Prints the servers in the files of hosts, and whether they answer.
 pub(crate) fn status(options: &Status) -> Result<(), Failure> {
     let installer = installer();
     let scope = scope(&options.hosts)?;
@@ -105,8 +109,50 @@ pub(crate) fn status(options: &Status) -> Result<(), Failure> {
     };
     let found: Vec<_> =
         chosen.into_iter().filter_map(|host| Some((host, installer.status(host, &scope).ok()?))).collect();
-    let text = if options.json { report::status_json(&found) } else { report::status_text(&installer, &found) };
-    exit::print(&exit::for_stdout(text))
+    let answers = if options.no_start { Answers::new() } else { answers(&installer, &scope, &found)? };
+    let text = if options.json {
+        report::status_json(&found, &answers)
+    } else {
+        report::status_text(&installer, &found, &answers)
+    };
+    exit::print(&exit::for_stdout(text))?;
+    let does_fail = |(host, server): &(&Host, &ListedServer)| {
+        let answer = answers.get(&(host.id, server.name.clone()));
+        !report::problems(server).is_empty() || answer.is_some_and(Answer::is_failure)
+    };
+    let (failing, all) = (ours(&found).filter(does_fail).count(), ours(&found).count());
+    if options.no_start || failing == 0 {
+        return Ok(());
+    }
+    Err(Failure::failed(format!("servers that do not answer: {failing} of {all}")))
+}
+
+/// Tries the servers, except any that its host cannot start. A file of a project may be the work of another person:
+/// only servers that pmcp install has written are started from it.
+fn answers(installer: &Installer, scope: &Scope, found: &[(&'static Host, Installed)]) -> Result<Answers, Failure> {
+    let is_trusted = |server: &ListedServer| *scope == Scope::User || server.is_recorded;
+    let (tried, untried): (Vec<_>, Vec<_>) = ours(found)
+        .filter(|(_, server)| report::problems(server).is_empty())
+        .partition(|(_, server)| is_trusted(server));
+    let attempts = tried.iter().map(|(host, server)| {
+        let variables = host.inherits.variables(installer.environment());
+        Attempt { server, variables }
+    });
+    let tries = probe::answers(&attempts.collect::<Vec<_>>())?;
+    let untried = untried.into_iter().map(|each| (each, Answer::Untried));
+    let all = tried.into_iter().zip(tries).chain(untried);
+    Ok(all.map(|((host, server), answer)| ((host.id, server.name.clone()), answer)).collect())
+}
+
+/// The servers that run pmcp, with their hosts.
+fn ours(found: &[(&'static Host, Installed)]) -> impl Iterator<Item = (&'static Host, &ListedServer)> {
+    found.iter().flat_map(|(host, installed)| {
+        let servers = match &installed.found {
+            Found::Servers(servers) => servers.as_slice(),
+            Found::Nothing | Found::Broken(_) => &[],
+        };
+        servers.iter().filter(|server| server.is_ours).map(move |server| (*host, server))
+    })
 }
 
 fn installer() -> Installer {

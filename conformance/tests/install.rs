@@ -1,5 +1,7 @@
 //! `pmcp install` and `uninstall`: the real program on files of a temporary home directory, and hosts that read them.
 
+mod status;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -88,14 +90,15 @@ fn a_tool_file_is_installed_and_leaves_no_trace() {
     for part in [pmcp().to_str().expect("UTF-8"), "\"dev\"", file.as_str(), "\"--call-timeout\"", "\"KEY\": \"a b\""] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let status = user.ok(&["status"]);
+    let status = user.ok(&["status", "--no-start"]);
     assert!(status.contains("VS Code: ~/.config/Code/User/mcp.json (and 1 other server)\n  mytools  "), "{status}");
-    let status: Value = serde_json::from_str(&user.ok(&["status", "--json"])).expect("it is JSON");
+    let status: Value = serde_json::from_str(&user.ok(&["status", "--json", "--no-start"])).expect("it is JSON");
     assert_eq!((&status[0]["id"], &status[0]["servers"][0]["name"]), (&"vscode".into(), &"mytools".into()));
 
     // The file may be named in place of the server, and need not exist.
     fs::remove_file(user.sandbox.path("my tools.py")).expect("it is there");
-    assert!(user.ok(&["status"]).contains("there is no "), "{}", user.ok(&["status"]));
+    let gone = user.pmcp(&["status"]);
+    assert!(gone.status.code() == Some(1) && gone.stdout.windows(12).any(|part| part == b"there is no "), "{gone:?}");
     user.ok(&["uninstall", "my tools.py"]);
     assert_eq!(read(&path), PLAIN);
     assert!(!path.with_file_name("mcp.json.pmcp-backup").exists());

@@ -99,8 +99,9 @@ Examples:
 Without --client the files of all hosts are searched, and the file of the project in the current directory with \
 --project. Servers that do not run pmcp stay.";
 
-/// Print the servers that run pmcp in the configuration of hosts
+/// Print the servers that run pmcp in the configuration of hosts, and try each of them
 #[derive(Debug, Args)]
+#[command(after_help = STATUS_EXAMPLES)]
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) hosts: HostFlags,
@@ -108,7 +109,21 @@ pub(crate) struct Status {
     /// Print them as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Start no server, and connect to none
+    #[arg(long)]
+    pub(crate) no_start: bool,
 }
+
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  pmcp status                      all servers of all hosts
+  pmcp status --client cursor      the servers of Cursor
+  pmcp status --no-start --json    only what the files say, as JSON
+
+Each server is started with the environment that its host gives, or reached at its URL, and has ten seconds to list \
+its tools. The exit code is 1 if one does not. Servers that pmcp install has not written into the file of a project are \
+not started.";
 
 /// The options of `pmcp install`.
 #[derive(Debug)]

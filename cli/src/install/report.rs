@@ -1,5 +1,6 @@
 //! The output of `pmcp install`, `uninstall` and `status`.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{MAIN_SEPARATOR, Path};
 
@@ -8,6 +9,7 @@ use protomcp_types::one_line;
 use serde_json::json;
 
 use crate::exit::{self, Failure};
+use crate::install::probe::Answer;
 use crate::install::shell;
 
 /// The result for several hosts: text for standard output, and the errors.
@@ -107,8 +109,11 @@ impl Report {
     }
 }
 
+/// The answers of servers, by the id of the host and the name of the server.
+pub(super) type Answers = BTreeMap<(&'static str, String), Answer>;
+
 /// The servers of each host, for people.
-pub(super) fn status_text(installer: &Installer, found: &[(&Host, Installed)]) -> String {
+pub(super) fn status_text(installer: &Installer, found: &[(&Host, Installed)], answers: &Answers) -> String {
     let home = installer.environment().home();
     let mut text = String::new();
     let mut line = |line: String| writeln!(text, "{line}").expect("a string grows");
@@ -131,6 +136,9 @@ pub(super) fn status_text(installer: &Installer, found: &[(&Host, Installed)]) -
                     for problem in problems(server) {
                         line(format!("    {problem}"));
                     }
+                    if let Some(answer) = answers.get(&(host.id, server.name.clone())) {
+                        line(format!("    {answer}"));
+                    }
                 }
             }
         }
@@ -139,7 +147,7 @@ pub(super) fn status_text(installer: &Installer, found: &[(&Host, Installed)]) -
 }
 
 /// The servers of each host, for programs.
-pub(super) fn status_json(found: &[(&Host, Installed)]) -> String {
+pub(super) fn status_json(found: &[(&Host, Installed)], answers: &Answers) -> String {
     let hosts = found.iter().filter_map(|(host, installed)| {
         let mut row = json!({"id": host.id, "name": host.label, "path": installed.path});
         match &installed.found {
@@ -150,7 +158,12 @@ pub(super) fn status_json(found: &[(&Host, Installed)]) -> String {
                     .iter()
                     .filter(|server| server.is_ours)
                     .map(|server| {
-                        json!({"name": server.name, "command": server.command, "url": server.url, "problems": problems(server)})
+                        let mut row = json!({"name": server.name, "command": server.command, "url": server.url});
+                        row["problems"] = json!(problems(server));
+                        if let Some(answer) = answers.get(&(host.id, server.name.clone())) {
+                            row["answers"] = answer.json();
+                        }
+                        row
                     })
                     .collect();
             }

@@ -11,8 +11,14 @@ pub struct ListedServer {
     pub name: String,
     /// The program with its arguments. Empty for a server over HTTP.
     pub command: Vec<String>,
+    /// The environment variables that the entry sets.
+    pub env: Vec<(String, String)>,
     /// The URL of a server over HTTP.
     pub url: Option<String>,
+    /// The header fields of requests to the URL.
+    pub headers: Vec<(String, String)>,
+    /// True if this crate has inserted it.
+    pub is_recorded: bool,
     /// True if this crate has inserted it, or if it runs `pmcp`.
     pub is_ours: bool,
 }
@@ -50,8 +56,14 @@ impl ListedServer {
         let mut command = words(entry.get("command"));
         command.extend(words(entry.get("args")));
         let url = ["url", "httpUrl", "serverUrl"].iter().find_map(|key| entry.get(key).and_then(word));
+        let pairs = |keys: &[&str]| -> Vec<(String, String)> {
+            let object = keys.iter().find_map(|key| entry.get(key)?.as_object());
+            let pair = |(key, value): (&String, &Value)| Some((key.clone(), word(value)?));
+            object.into_iter().flatten().filter_map(pair).collect()
+        };
+        let (env, headers) = (pairs(&["env", "environment", "envs"]), pairs(&["headers", "http_headers"]));
         let is_ours = is_recorded || command.first().is_some_and(|program| is_pmcp(program));
-        Self { name, command, url, is_ours }
+        Self { name, command, env, url, headers, is_recorded, is_ours }
     }
 
     /// True if it starts the file, the command or the URL of this server. Flags may differ.
@@ -138,6 +150,13 @@ mod tests {
         let listed = |entry| ListedServer::new("a".into(), &entry, false);
         let plain = listed(json!({"command": "/bin/pmcp", "args": ["dev", "/t.py"]}));
         assert_eq!((plain.command.join(" ").as_str(), plain.is_ours), ("/bin/pmcp dev /t.py", true));
+        let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+        for key in ["env", "environment", "envs"] {
+            assert_eq!(listed(json!({"command": "x", key: {"A": "b", "N": null}})).env, pair("A", "b"));
+        }
+        for key in ["headers", "http_headers"] {
+            assert_eq!(listed(json!({"url": "x", key: {"A": "b"}})).headers, pair("A", "b"));
+        }
         let array = listed(json!({"command": [r"C:\bin\PMCP.exe", "dev"]}));
         assert_eq!((array.command.len(), array.is_ours), (2, true));
         let url = listed(json!({"httpUrl": "http://localhost/mcp"}));

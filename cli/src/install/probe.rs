@@ -1,0 +1,196 @@
+//! Tries the servers of hosts: each is started as its host starts it, or reached at its URL, and lists its tools.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::future::{join_all, ready};
+use protomcp_client::{Client, ClientLimits, ClientSession, Command, CommandTransport, Mode};
+use protomcp_http_client::HttpTransport;
+use protomcp_install::ListedServer;
+use protomcp_types::{Level, one_line};
+use serde_json::{Value, json};
+use tokio::runtime;
+
+use crate::exit::Failure;
+use crate::waiting;
+
+/// The time for a server to open its session and to list its tools.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The time for a server to end its session.
+const CLOSE: Duration = Duration::from_secs(5);
+
+/// The most servers that are tried at the same time.
+const MAX_CONCURRENT: usize = 64;
+
+/// The answer of a server.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// It lists this number of tools after this time.
+    Tools(usize, Duration),
+    /// It is at a URL, and asks for a token, which the host has.
+    SignIn,
+    /// It does not list its tools; the reason.
+    Fails(String),
+    /// It was not tried: another person may have written the entry into the file of the project.
+    Untried,
+}
+
+/// A server to try.
+pub(super) struct Attempt<'a> {
+    pub(super) server: &'a ListedServer,
+    /// The variables that its host passes on; `None` for all of this shell.
+    pub(super) variables: Option<Vec<(String, String)>>,
+}
+
+/// Tries all servers concurrently. The answers are in the same order.
+pub(super) fn answers(attempts: &[Attempt<'_>]) -> Result<Vec<Answer>, Failure> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    Ok(runtime.block_on(waiting::shown("trying the servers", all(attempts))))
+}
+
+async fn all(attempts: &[Attempt<'_>]) -> Vec<Answer> {
+    let mut answers = Vec::with_capacity(attempts.len());
+    for some in attempts.chunks(MAX_CONCURRENT) {
+        answers.extend(join_all(some.iter().map(answer)).await);
+    }
+    answers
+}
+
+async fn answer(attempt: &Attempt<'_>) -> Answer {
+    // The last error that the server has logged.
+    let logged = Arc::new(Mutex::new(None));
+    let client = client(Arc::clone(&logged));
+    let began = Instant::now();
+    let late = |_| Err(format!("it has not listed its tools within {} s", LIMIT.as_secs()));
+    match tokio::time::timeout(LIMIT, listed(&client, attempt)).await.unwrap_or_else(late) {
+        Err(reason) if reason.contains("401 Unauthorized") => Answer::SignIn,
+        Err(reason) => Answer::Fails(reason),
+        Ok((session, tools)) => {
+            let took = began.elapsed();
+            session.close(CLOSE).await;
+            let logged = logged.lock().unwrap_or_else(PoisonError::into_inner).take();
+            match logged {
+                // pmcp dev serves a file that does not start, too.
+                Some(error) if tools == 0 => Answer::Fails(error),
+                _ => Answer::Tools(tools, took),
+            }
+        }
+    }
+}
+
+fn client(logged: Arc<Mutex<Option<String>>>) -> Client {
+    let limits = ClientLimits { open_timeout: LIMIT, timeout: LIMIT, total_timeout: LIMIT, ..ClientLimits::default() };
+    let client = Client::new("pmcp", env!("CARGO_PKG_VERSION")).limits(limits).mode(Mode::StatefulFirst);
+    client.on_log(move |message, _| {
+        if message.level >= Level::Error
+            && let Ok(text) = message.data.to::<String>()
+        {
+            *logged.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        }
+        ready(())
+    })
+}
+
+/// The session with the server, and the number of its tools.
+async fn listed(client: &Client, attempt: &Attempt<'_>) -> Result<(ClientSession, usize), String> {
+    let session = match &attempt.server.url {
+        Some(url) => client.connect(transport(url, attempt.server)?).await.map_err(|error| error.to_string())?,
+        None => {
+            // The error of a start has the last lines.
+            let transport = CommandTransport::new(command(attempt)?).on_stderr(|_| {});
+            client.spawn_transport(transport).await.map_err(|error| error.to_string())?
+        }
+    };
+    let server = session.server();
+    let has_tools = server.capabilities.as_ref().is_none_or(|capabilities| capabilities.tools.is_some());
+    let tools = if has_tools { session.list_all_tools().await.map_err(|error| error.to_string())?.len() } else { 0 };
+    Ok((session, tools))
+}
+
+fn transport(url: &str, server: &ListedServer) -> Result<HttpTransport, String> {
+    let mut transport = HttpTransport::new(url).map_err(|error| error.to_string())?;
+    for (name, value) in &server.headers {
+        transport = transport.header(name, value).map_err(|error| error.to_string())?;
+    }
+    Ok(transport)
+}
+
+fn command(attempt: &Attempt<'_>) -> Result<Command, String> {
+    let [program, args @ ..] = &attempt.server.command[..] else {
+        return Err("the entry has neither a command nor a URL".to_owned());
+    };
+    let with = |command: Command, variables: &[(String, String)]| {
+        variables.iter().fold(command, |command, (name, value)| command.env(name, value))
+    };
+    let command = Command::new(program).args(args);
+    let command = match &attempt.variables {
+        Some(variables) => with(command.env_clear(), variables),
+        None => command,
+    };
+    Ok(with(command, &attempt.server.env))
+}
+
+/// A reason on one line: its first line, and the last one, which says more where a process has ended.
+fn silent(reason: &str) -> String {
+    let mut lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let reason = lines.last().map_or_else(|| first.to_owned(), |last| format!("{first} {last}"));
+    format!("does not answer: {}", one_line(&reason))
+}
+
+fn milliseconds(took: Duration) -> u64 {
+    u64::try_from(took.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Answer {
+    /// True if the host cannot use the server.
+    pub(super) fn is_failure(&self) -> bool {
+        matches!(self, Self::Fails(_))
+    }
+
+    /// For programs.
+    pub(super) fn json(&self) -> Value {
+        match self {
+            Self::Tools(tools, took) => json!({"tools": tools, "ms": milliseconds(*took)}),
+            Self::SignIn => json!({"signIn": true}),
+            Self::Fails(reason) => json!({"error": reason}),
+            Self::Untried => Value::Null,
+        }
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tools(1, took) => write!(f, "answers in {} ms, 1 tool", milliseconds(*took)),
+            Self::Tools(tools, took) => write!(f, "answers in {} ms, {tools} tools", milliseconds(*took)),
+            Self::SignIn => f.write_str("asks for a sign-in, which the host does"),
+            Self::Fails(reason) => f.write_str(&silent(reason)),
+            Self::Untried => f.write_str("is not started: pmcp install has not written it into this project"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_one_line() {
+        let took = Duration::from_millis(40);
+        for (answer, text) in [
+            (Answer::Tools(3, took), "answers in 40 ms, 3 tools"),
+            (Answer::Tools(1, took), "answers in 40 ms, 1 tool"),
+            (
+                Answer::Fails("x ended; its last lines:\n  a\n  b\n".into()),
+                "does not answer: x ended; its last lines: b",
+            ),
+            (Answer::Fails("x".into()), "does not answer: x"),
+        ] {
+            assert_eq!(answer.to_string(), text);
+        }
+    }
+}

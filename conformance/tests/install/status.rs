@@ -1,0 +1,96 @@
+//! `pmcp status` starts servers as their hosts do.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use protomcp_conformance::{Web, pmcp};
+use serde_json::{Value, json};
+
+use super::User;
+
+const TOOL: &str = "from protomcp import tool\n\n@tool('Says hello.')\ndef hello() -> str:\n    return 'hello'\n";
+
+/// Standard output of a `pmcp status` that finds a server without an answer.
+fn failing(user: &User, words: &[&str], summary: &str) -> String {
+    let output = user.command(pmcp()).arg("status").args(words).env("ONLY_IN_THE_SHELL", "1").output();
+    let output = output.expect("pmcp starts");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && stderr.contains(summary), "{stderr}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn status_tries_programs_and_urls() {
+    let user = User::new();
+    user.sandbox.write("tools.py", TOOL);
+    user.sandbox.write("broken.py", "raise RuntimeError('no luck')\n");
+    user.write(".cursor/mcp.json", "");
+    user.ok(&["install", "tools.py"]);
+    let status = user.ok(&["status"]);
+    assert!(status.contains("\n    answers in ") && status.ends_with(" ms, 1 tool\n"), "{status}");
+
+    let web = Web::start("py/quickstart.py", &["--transport", "http"]);
+    user.ok(&["install", &format!("http://127.0.0.1:{}/mcp", web.port()), "--name", "remote"]);
+    let json: Value = serde_json::from_str(&user.ok(&["status", "--json"])).expect("it is JSON");
+    for server in json[0]["servers"].as_array().expect("there are servers") {
+        let answers = &server["answers"];
+        assert!(answers["tools"].as_u64() > Some(0) && answers["ms"].is_u64(), "{server}");
+    }
+    drop(web);
+    user.ok(&["install", "broken.py"]);
+    let status = failing(&user, &[], "servers that do not answer: 2 of 3");
+    assert!(status.contains("does not answer: no tools until the next save: "), "{status}");
+    assert!(status.contains(" RuntimeError: no luck\n") && status.contains("cannot be reached"), "{status}");
+    let status = user.ok(&["status", "--no-start"]);
+    assert!(!status.contains("answer") && status.contains("  remote  http://127.0.0.1:"), "{status}");
+}
+
+#[test]
+fn status_starts_a_server_in_the_environment_of_its_host() {
+    let user = User::new();
+    let file = format!("import os\n{TOOL}\nassert 'ONLY_IN_THE_SHELL' not in os.environ, 'it is inherited'\n");
+    user.sandbox.write("tools.py", file);
+    user.ok(&["install", "tools.py", "--client", "claude-desktop"]);
+    user.ok(&["install", "tools.py", "--client", "claude-code"]);
+    let status = failing(&user, &[], "servers that do not answer: 1 of 2");
+    let (of_desktop, of_code) = status.split_once("Claude Code: ").expect("both hosts are printed");
+    assert!(
+        of_desktop.ends_with(" ms, 1 tool\n") && of_code.contains(" AssertionError: it is inherited\n"),
+        "{status}"
+    );
+}
+
+#[test]
+fn status_waits_ten_seconds_for_all_servers_together() {
+    let user = User::new();
+    fs::create_dir(user.sandbox.path("silent")).expect("the sandbox can be written");
+    let silent = user.sandbox.path("silent/pmcp");
+    fs::write(&silent, "#!/bin/sh\nexec sleep 300\n").expect("the sandbox can be written");
+    fs::set_permissions(&silent, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let entry = json!({"command": silent});
+    user.write(".cursor/mcp.json", &json!({"mcpServers": {"a": entry, "b": entry, "c": entry}}).to_string());
+    let began = Instant::now();
+    let status = failing(&user, &[], "servers that do not answer: 3 of 3");
+    assert!(began.elapsed() < Duration::from_secs(25), "one after the other takes thirty seconds");
+    assert_eq!(status.matches("does not answer: ").count(), 3, "{status}");
+    assert_eq!(status.matches("within 10").count(), 3, "{status}");
+}
+
+/// A project may be the work of another person.
+#[test]
+fn status_starts_nothing_that_a_project_brings_along() {
+    let user = User::new();
+    user.sandbox.write("tools.py", TOOL);
+    let trap = user.sandbox.path("trap");
+    let file = user.sandbox.write("theirs.py", format!("open({trap:?}, 'w')\n{TOOL}"));
+    let servers = json!({"mcpServers": {"theirs": {"command": pmcp(), "args": ["run", file]}}});
+    user.sandbox.write(".mcp.json", servers.to_string());
+    user.ok(&["install", "tools.py", "--client", "claude-code", "--project"]);
+    let status = user.ok(&["status", "--project"]);
+    assert!(
+        status.contains("is not started: pmcp install has not written it") && status.contains("1 tool\n"),
+        "{status}"
+    );
+    assert!(!trap.exists());
+}
