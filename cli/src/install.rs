@@ -170,7 +170,7 @@ fn change(
 }
 
 fn scope(flags: &HostFlags) -> Result<Scope, Failure> {
-    if !flags.project {
+    if !flags.is_project() {
         return Ok(Scope::User);
     }
     let directory =

@@ -239,6 +239,31 @@ fn a_slow_file_and_one_without_tools_have_a_remark() {
 }
 
 #[test]
+fn a_command_is_installed_with_absolute_paths() {
+    let user = User::new();
+    let tool = "@tool('Says hello.')\ndef hello() -> str:\n    return 'hello'\n";
+    user.sandbox.write("tools.py", format!("from protomcp import tool\n\n{tool}"));
+    let program = pmcp().to_str().expect("UTF-8");
+    let words = ["install", "--name", "tools", "--client", "claude-desktop", "--", program, "run", "tools.py"];
+    let installed = user.pmcp(&words);
+    let stderr = String::from_utf8_lossy(&installed.stderr);
+    assert!(installed.status.success() && !stderr.contains("warn"), "it starts as in the host: {stderr}");
+    let file = user.sandbox.path("tools.py");
+    let args = entry(&user, ".config/Claude/claude_desktop_config.json", "tools")["args"].clone();
+    assert_eq!(args, serde_json::json!(["dev", "--", program, "run", file]));
+    assert_eq!(called_from_a_window(&user, "hello"), "hello");
+
+    let words = ["install", "--name", "x", "--client", "cursor", "--scope", "project", "--", "sh", "-c", "exit 3"];
+    let installed = user.pmcp(&words);
+    let stderr = String::from_utf8_lossy(&installed.stderr);
+    assert!(installed.status.success() && stderr.contains("no tools until the command works: "), "{installed:?}");
+    let text = read(&user.sandbox.path(".cursor/mcp.json"));
+    assert!(text.contains("\"run\",\n        \"--\",\n        \"/") && text.contains("/sh\",\n"), "{text}");
+    let missing = user.refused(&["install", "--name", "x", "--client", "cursor", "--", "no-such-program"], 2);
+    assert!(missing.contains("there is no no-such-program in PATH"), "{missing}");
+}
+
+#[test]
 fn a_server_of_the_same_name_stays() {
     let user = User::new();
     let theirs = r#"{"mcpServers": {"tools": {"command": "pmcp", "args": ["run", "theirs.py"]}}}"#;

@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use protomcp_install::{check_name, name_for};
 
-use crate::args::client::headers;
+use crate::args::client::{headers, no_server};
 use crate::exit::Failure;
 
 /// The flags that choose files of hosts.
@@ -18,22 +18,42 @@ pub(crate) struct HostFlags {
     #[arg(long = "client", value_name = "HOST")]
     pub(crate) clients: Vec<String>,
 
-    /// The file of the project in the current directory, in place of that for all projects
-    #[arg(long)]
-    pub(crate) project: bool,
+    /// The files of hosts to use
+    #[arg(long, value_name = "SCOPE", default_value = "user")]
+    scope: ScopeChoice,
+
+    /// The same as --scope project
+    #[arg(long, conflicts_with = "scope")]
+    project: bool,
+}
+
+/// The files of hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScopeChoice {
+    /// The files of this user, for all projects
+    User,
+    /// The files of the project in the current directory, where a host has one
+    Project,
+}
+
+impl HostFlags {
+    /// True for the files of the project in the current directory.
+    pub(crate) fn is_project(&self) -> bool {
+        self.project || self.scope == ScopeChoice::Project
+    }
 }
 
 /// Add a tool file or a server to the configuration of a host
 #[derive(Debug, Args)]
 #[command(after_help = INSTALL_EXAMPLES)]
 pub(crate) struct Install {
-    /// A tool file, or the URL of an MCP server over HTTP
-    target: String,
+    /// A tool file, or the URL of an MCP server over HTTP; neither with the command of a server after --
+    target: Option<String>,
 
     #[command(flatten)]
     hosts: HostFlags,
 
-    /// Name of the server in the host [default: from the name of the file]
+    /// Name of the server in the host [default: from the name of the file, or the host of the URL]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
@@ -57,9 +77,10 @@ pub(crate) struct Install {
     #[arg(long)]
     dry_run: bool,
 
-    /// Flags of pmcp dev for this file
-    #[arg(last = true, value_name = "FLAGS")]
-    flags: Vec<String>,
+    /// Flags of pmcp dev for this file; without a file or a URL, a command that is an MCP server on its standard input and
+    /// output
+    #[arg(last = true, value_name = "FLAGS or COMMAND")]
+    words: Vec<String>,
 }
 
 const INSTALL_EXAMPLES: &str = "\
@@ -67,11 +88,13 @@ Examples:
   pmcp install tools.py                          into the only host on this machine
   pmcp install tools.py --client claude-code     into Claude Code
   pmcp install tools.py --client all --dry-run   show the changes of all hosts on this machine
-  pmcp install tools.py --client cursor --project
+  pmcp install tools.py --client cursor --scope project
                                                  into .cursor/mcp.json of this directory
   pmcp install https://example.com/mcp --client claude-desktop
                                                  a remote server, with pmcp in between where the host needs it
   pmcp install tools.py -- --call-timeout 30s    with flags of pmcp dev
+  pmcp install --name time -- uvx mcp-server-time
+                                                 the server that a command starts
 
 The file keeps everything else, comments included. It is copied before the first change (….pmcp-backup), and pmcp uninstall \
 brings back the bytes from before.";
@@ -148,6 +171,13 @@ pub(crate) enum Installable {
         /// Flags of the command.
         flags: Vec<String>,
     },
+    /// A command that is a server on its standard input and output, as it was given.
+    Command {
+        words: Vec<String>,
+        variables: Vec<(String, String)>,
+        /// Serve it with `dev`, if it names a file.
+        reload: bool,
+    },
     /// A server over HTTP.
     Url { url: String, headers: Vec<(String, String)> },
 }
@@ -159,41 +189,61 @@ impl Install {
         variable: impl Fn(&str) -> Option<String>,
         check: impl Fn(Vec<OsString>) -> Result<(), Failure>,
     ) -> Result<InstallOptions, Failure> {
-        let is_url = ["http://", "https://"].iter().any(|scheme| self.target.starts_with(scheme));
-        let name = match (&self.name, is_url) {
-            (Some(name), _) => name.clone(),
-            (None, true) => name_for(host_of(&self.target)),
-            (None, false) => name_for(&Path::new(&self.target).file_stem().unwrap_or_default().to_string_lossy()),
+        let Self { target, hosts, name, variables, headers: fields, replace, no_reload, dry_run, words } = self;
+        let is_url = |target: &str| ["http://", "https://"].iter().any(|scheme| target.starts_with(scheme));
+        let name = match (name, target.as_deref()) {
+            (_, None) if words.is_empty() => return Err(no_server("install")),
+            (Some(name), _) => name,
+            (None, Some(target)) if is_url(target) => name_for(host_of(target)),
+            (None, Some(target)) => name_for(&Path::new(target).file_stem().unwrap_or_default().to_string_lossy()),
+            (None, None) => return Err(Failure::usage("a server that a command starts needs a name: add --name NAME")),
         };
         check_name(&name).map_err(|error| Failure::usage(error.to_string()))?;
-        let Self { target, hosts, variables, headers: fields, replace, no_reload, dry_run, flags, .. } = self;
-        let server = if is_url {
-            let idle =
-                [("--env", !variables.is_empty()), ("--no-reload", no_reload), ("flags after --", !flags.is_empty())];
-            if let Some((flag, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
-                return Err(Failure::usage(format!("{flag}: only for tool files, not for URLs")));
+        let server = match target {
+            Some(target) if is_url(&target) => {
+                let idle = [
+                    ("--env", !variables.is_empty()),
+                    ("--no-reload", no_reload),
+                    ("flags after --", !words.is_empty()),
+                ];
+                if let Some((flag, _)) = idle.into_iter().find(|(_, is_given)| *is_given) {
+                    return Err(Failure::usage(format!("{flag}: only for tool files, not for URLs")));
+                }
+                Installable::Url { url: target, headers: headers(&fields, &variable)? }
             }
-            Installable::Url { url: target, headers: headers(&fields, &variable)? }
-        } else if fields.is_empty() {
-            // The host would show a mistake as a server that does not start.
-            let command = if no_reload { "run" } else { "dev" };
-            let words = ["pmcp", command, &target].into_iter().chain(flags.iter().map(String::as_str));
-            check(words.map(OsString::from).collect())?;
-            file(&target, &variables, !no_reload, flags)?
-        } else {
-            return Err(Failure::usage("--header is for servers at a URL"));
+            _ if !fields.is_empty() => return Err(Failure::usage("--header is for servers at a URL")),
+            target => {
+                // A command is served with dev only if it names a file, whatever the current directory is.
+                let command = if no_reload || target.is_none() { "run" } else { "dev" };
+                // The host would show a mistake as a server that does not start.
+                let line = ["pmcp", command, target.as_deref().unwrap_or("--")].into_iter();
+                check(line.chain(words.iter().map(String::as_str)).map(OsString::from).collect())?;
+                let variables = pairs(&variables)?;
+                match target {
+                    Some(target) => file(&target, variables, !no_reload, words)?,
+                    None => Installable::Command { words, variables, reload: !no_reload },
+                }
+            }
         };
         Ok(InstallOptions { server, hosts, name, replaces: replace, dry_run })
     }
 }
 
-fn file(target: &str, variables: &[String], reload: bool, flags: Vec<String>) -> Result<Installable, Failure> {
+fn pairs(variables: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| {
         let pair = text.split_once('=').filter(|(name, _)| !name.is_empty());
         let invalid = || Failure::usage("invalid --env: expected NAME=VALUE");
         pair.map(|(name, value)| (name.to_owned(), value.to_owned())).ok_or_else(invalid)
     };
-    let variables = variables.iter().map(pair).collect::<Result<_, _>>()?;
+    variables.iter().map(pair).collect()
+}
+
+fn file(
+    target: &str,
+    variables: Vec<(String, String)>,
+    reload: bool,
+    flags: Vec<String>,
+) -> Result<Installable, Failure> {
     let path = std::path::absolute(target).map_err(|error| Failure::usage(format!("{target}: {error}")))?;
     Ok(Installable::File { path, variables, reload, flags })
 }
@@ -248,6 +298,12 @@ mod tests {
             ("FILE -- --transport tcp --port 1", "leave out --transport"),
             ("FILE -- --port 1", "leave out --port"),
             ("FILE -- --metrics", "on standard input and output: leave out --metrics"),
+            ("-- npx -y server", "needs a name: add --name NAME"),
+            ("--name a", "missing server: name a tool file, a URL, or a command after --"),
+            ("--name a --header a:b -- npx", "--header is for servers at a URL"),
+            ("--name a --env A -- npx", "invalid --env: expected NAME=VALUE"),
+            ("FILE --scope team", "invalid"),
+            ("FILE --scope user --project", "--project"),
             ("https://example.com/mcp --env A=b", "--env: only for tool files"),
             ("https://example.com/mcp --header secret", "expected \"name: value\""),
         ] {
@@ -266,5 +322,16 @@ mod tests {
         assert!(path.is_absolute() && !reload, "{}", path.display());
         assert_eq!(variables, [("A".to_owned(), "b=c".to_owned())]);
         assert_eq!(flags, ["--call-timeout", "1s"]);
+    }
+
+    #[test]
+    fn a_command_is_installed_without_a_file() {
+        let InstallOptions { server, hosts, name, .. } =
+            options("--name time --scope project --env A=b -- uvx mcp-server-time --local").unwrap();
+        let Installable::Command { words, variables, reload } = server else { panic!("it is a command") };
+        assert_eq!(words, ["uvx", "mcp-server-time", "--local"]);
+        assert_eq!((variables, name.as_str()), (vec![("A".to_owned(), "b".to_owned())], "time"));
+        assert!(reload && hosts.is_project() && !options("FILE").unwrap().hosts.is_project());
+        assert!(options("FILE --project").unwrap().hosts.is_project());
     }
 }

@@ -38,6 +38,15 @@ impl Servers {
                 let server = Server::Command { program, args, env };
                 (server.clone(), server)
             }
+            Installable::Command { words, variables, reload } => {
+                let words = shell::absolute_words(words)?;
+                // There is nothing to watch without a file: hosts start servers in any directory.
+                let is_watched = *reload && words.iter().skip(1).any(|word| Path::new(word).is_file());
+                let verb = if is_watched { "dev" } else { "run" };
+                let args = [verb.to_owned(), "--".to_owned()].into_iter().chain(words).collect();
+                let server = Server::Command { program, args, env: variables.clone() };
+                (server.clone(), server)
+            }
             Installable::Url { url, headers } => {
                 let fields = headers.iter().flat_map(|(name, value)| ["--header".into(), format!("{name}: {value}")]);
                 let args = ["run".into(), "--upstream".into(), url.clone()].into_iter().chain(fields).collect();

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use protomcp_bridge::ToolFile;
 
+use crate::exit::Failure;
+
 /// The variables that name the interpreters of tool files.
 const PYTHON: &str = "PROTOMCP_PYTHON";
 const NODE: &str = "PROTOMCP_NODE";
@@ -41,11 +43,51 @@ fn active_python(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
 
 /// A path is relative to this directory, and a host has another one. A bare name is looked up in `PATH`.
 fn absolute(program: String) -> String {
-    if Path::new(&program).components().count() < 2 {
-        return program;
-    }
-    let path = std::path::absolute(&program).ok().map(PathBuf::into_os_string);
-    path.and_then(|path| path.into_string().ok()).unwrap_or(program)
+    if Path::new(&program).components().count() < 2 { program } else { absolute_file(&program) }
+}
+
+fn absolute_file(file: &str) -> String {
+    let path = std::path::absolute(file).ok().map(PathBuf::into_os_string);
+    path.and_then(|path| path.into_string().ok()).unwrap_or_else(|| file.to_owned())
+}
+
+/// The words of a command with an absolute path in place of the program and of each file: hosts have another directory.
+pub(super) fn absolute_words(words: &[String]) -> Result<Vec<String>, Failure> {
+    let Some((program, args)) = words.split_first() else { return Ok(Vec::new()) };
+    let program = if Path::new(program).components().count() > 1 {
+        absolute(program.clone())
+    } else {
+        let not_found = || Failure::usage(format!("there is no {program} in PATH: name the program by its path"));
+        found_on_path(program).ok_or_else(not_found)?
+    };
+    let args = args.iter().map(|word| if Path::new(word).is_file() { absolute_file(word) } else { word.clone() });
+    Ok([program].into_iter().chain(args).collect())
+}
+
+fn found_on_path(program: &str) -> Option<String> {
+    let path = env::var_os(PATH)?;
+    let files = env::split_paths(&path).map(|folder| folder.join(program));
+    // Windows names programs without their extension.
+    let files = files.flat_map(|file| {
+        let extensions: &[&str] = if cfg!(windows) { &["", "exe", "cmd", "bat"] } else { &[""] };
+        extensions.iter().map(move |extension| match *extension {
+            "" => file.clone(),
+            extension => file.with_extension(extension),
+        })
+    });
+    let found = files.filter(|file| file.is_file()).find(|file| is_executable(file))?;
+    std::path::absolute(found).ok()?.into_os_string().into_string().ok()
+}
+
+#[cfg(unix)]
+fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    file.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Path) -> bool {
+    true
 }
 
 /// The absolute folders of `PATH`. `None` if there are none, or if one is not UTF-8.
@@ -98,6 +140,20 @@ mod tests {
             assert_eq!(found.as_ref().map(|(name, value)| (*name, value.as_str())), expected, "{file} {variables:?}");
         }
         assert!(Path::new(&absolute("bin/python".into())).is_absolute() && absolute("node".into()) == "node");
+    }
+
+    #[test]
+    fn the_words_of_a_command_fit_any_directory() {
+        let words = |words: &[&str]| {
+            absolute_words(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
+                .map_err(|failure| failure.to_string())
+        };
+        let found = words(&["sh", "Cargo.toml", "-c", "no-such-file"]).unwrap();
+        assert!(Path::new(&found[0]).is_absolute() && found[0].ends_with("/sh"), "{found:?}");
+        assert!(Path::new(&found[1]).is_absolute() && found[2..] == ["-c", "no-such-file"], "{found:?}");
+        assert!(words(&["bin/tool"]).unwrap()[0].ends_with("/bin/tool"));
+        let missing = words(&["no-such-program"]).unwrap_err();
+        assert_eq!(missing, "there is no no-such-program in PATH: name the program by its path");
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use protomcp_install::Server;
+use protomcp_install::{ListedServer, Server};
 
 use crate::args::install::Installable;
 use crate::init::shell_word;
+use crate::install::probe::{self, Answer, Attempt};
 
 /// The time for the file to start.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -21,8 +22,15 @@ pub(super) fn warning(
     server: &Server,
     variables: Option<&[(String, String)]>,
 ) -> Option<String> {
-    let Installable::File { path, flags, .. } = installable else { return None };
-    let Server::Command { program, env, .. } = server else { return None };
+    let Server::Command { program, args, env } = server else { return None };
+    let (path, flags) = match installable {
+        Installable::File { path, flags, .. } => (path, flags),
+        Installable::Command { .. } => {
+            let reason = failure(program, args, env, variables)?;
+            return Some(format!("the host will show no tools until the command works: {reason}"));
+        }
+        Installable::Url { .. } => return None,
+    };
     let mut command = Command::new(program);
     let limit = format!("{}s", LIMIT.as_secs());
     command.arg("list").arg(path).args(["--quiet", "--timeout", limit.as_str()]).args(start_flags(flags));
@@ -48,6 +56,29 @@ pub(super) fn warning(
     } else {
         format!("the host will show no tools until {file} starts: {reason}\n`pmcp doctor {file}` looks for the cause")
     })
+}
+
+/// The reason for which a command does not list its tools.
+fn failure(
+    program: &str,
+    args: &[String],
+    env: &[(String, String)],
+    variables: Option<&[(String, String)]>,
+) -> Option<String> {
+    let listed = ListedServer {
+        name: String::new(),
+        command: [program.to_owned()].into_iter().chain(args.iter().cloned()).collect(),
+        env: env.to_vec(),
+        url: None,
+        headers: Vec::new(),
+        is_recorded: true,
+        is_ours: true,
+    };
+    let attempt = Attempt { server: &listed, variables: variables.map(<[_]>::to_vec) };
+    match probe::answers(&[attempt]).ok()?.pop()? {
+        Answer::Fails(reason) => Some(reason),
+        Answer::Tools(..) | Answer::SignIn | Answer::Untried => None,
+    }
 }
 
 /// The flags of [`START_FLAGS`] among `flags`, each with its value.
