@@ -32,6 +32,10 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
     }
     for host in chosen.hosts.iter().copied() {
         let server = servers.of(Some(host));
+        if !host.takes_commands() {
+            report.form(host, &server);
+            continue;
+        }
         if host.format.is_none() || installer.path(host, &chosen.scope).is_err() {
             report.paste(Some(host), host.id, snippet(Some(host), &options.name, &server));
             continue;

@@ -320,6 +320,13 @@ fn a_remote_server_is_installed_in_the_words_of_the_host() {
     assert_eq!(desktop["args"], serde_json::json!(["run", "--upstream", url, "--header", "Authorization: Bearer x"]));
     let gemini = entry("gemini", ".gemini/settings.json");
     assert_eq!(gemini, serde_json::json!({"httpUrl": url, "headers": {"Authorization": "Bearer x"}}));
+    // ChatGPT has a form for URLs on the public internet.
+    assert_eq!(user.ok(&["install", url, "--client", "chatgpt"]), format!("{url}\n"));
+    user.sandbox.write("tools.py", "");
+    for target in ["tools.py", "http://mcp.example.com/v1"] {
+        let error = user.refused(&["install", target, "--client", "chatgpt"], 1);
+        assert!(error.contains("ChatGPT starts no programs, and reaches servers over public HTTPS only"), "{error}");
+    }
     let removed = user.ok(&["uninstall", url]);
     assert_eq!(removed.lines().count(), 2, "{removed}");
 }

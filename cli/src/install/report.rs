@@ -65,6 +65,17 @@ impl Report {
         self.text.push_str(&diff(&before, &after));
     }
 
+    /// The URL for a host that has a form for it.
+    pub(super) fn form(&mut self, host: &Host, server: &Server) {
+        match public_url(server) {
+            Ok(url) => {
+                tracing::info!("{}: {}", host.label, host.reload);
+                self.line(url);
+            }
+            Err(reason) => self.errors.push(format!("{} {reason}", host.label)),
+        }
+    }
+
     /// The entry for a host whose settings are not in a file, or not known.
     pub(super) fn paste(&mut self, host: Option<&Host>, name: &str, text: Option<String>) {
         match (host, text) {
@@ -106,6 +117,18 @@ impl Report {
 
     fn short(&self, path: &Path) -> String {
         short(&path.display().to_string(), self.home.as_deref())
+    }
+}
+
+/// The URL of a server that a host on another machine may reach.
+fn public_url(server: &Server) -> Result<&str, String> {
+    match server {
+        Server::Url { url, .. } if url.starts_with("https://") => Ok(url),
+        Server::Url { .. } | Server::Command { .. } => {
+            Err("starts no programs, and reaches servers over public HTTPS \
+             only: serve the file with `pmcp run FILE --transport http` behind HTTPS, and install its URL"
+                .to_owned())
+        }
     }
 }
 

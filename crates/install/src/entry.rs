@@ -26,10 +26,10 @@ pub enum Server {
 }
 
 impl Server {
-    /// The entry for a host. `None` if its file has no entries for servers over HTTP.
+    /// The entry for a host. `None` if it has no entries for servers over HTTP, or none for commands.
     pub(crate) fn entry(&self, host: &Host, name: &str) -> Option<Value> {
         let parts = match self {
-            Self::Command { .. } => host.stdio,
+            Self::Command { .. } => Some(host.stdio).filter(|parts| !parts.is_empty())?,
             Self::Url { .. } => host.http?,
         };
         let members = parts.iter().filter_map(|(key, part)| Some(((*key).to_owned(), self.part(*part, name)?)));
@@ -56,7 +56,7 @@ impl Server {
 
 /// The text to paste into the configuration of a host. `None` for the notation that most hosts share.
 ///
-/// A server over HTTP that the host's file cannot name gives `None`.
+/// A server over HTTP that the host's file cannot name gives `None`, and a command for a host that starts none.
 pub fn snippet(host: Option<&Host>, name: &str, server: &Server) -> Option<String> {
     let host = host.unwrap_or(&crate::hosts::OTHER);
     let entry = server.entry(host, name)?;

@@ -27,7 +27,7 @@ pub struct Host {
     pub(crate) project: Option<&'static str>,
     /// Keys on the way to the servers; the first way that exists in a file is meant, otherwise the last.
     pub(crate) keys: &'static [&'static [&'static str]],
-    /// Members of an entry for a command.
+    /// Members of an entry for a command; none if the host starts no programs.
     pub(crate) stdio: &'static [(&'static str, Part)],
     /// Members of an entry for a server over HTTP.
     pub(crate) http: Option<&'static [(&'static str, Part)]>,
@@ -96,6 +96,11 @@ impl Host {
         let templates =
             if environment.os() == Os::Windows && !self.windows.is_empty() { self.windows } else { self.user };
         templates.iter().filter_map(|template| environment.resolve(template)).collect()
+    }
+
+    /// True if the host starts programs. One that does not has a form for the URL of a server.
+    pub fn takes_commands(&self) -> bool {
+        !self.stdio.is_empty()
     }
 
     /// True if the host's file can name a server over HTTP.

@@ -127,6 +127,7 @@ const ENTRIES: &[(&str, &str, &str)] = &[
         r#"{"amp.mcpServers":{"t":{"command":"/pmcp","args":["dev","/t.py"],"env":{"K":"v"}}}}"#,
         r#"{"amp.mcpServers":{"t":{"url":"http://h/mcp","headers":{"A":"b"}}}}"#,
     ),
+    ("chatgpt", "", r#"{"mcpServers":{"t":{"url":"http://h/mcp"}}}"#),
     (
         "goose",
         r#"{"extensions":{"t":{"name":"t","type":"stdio","cmd":"/pmcp","args":["dev","/t.py"],"envs":{"K":"v"},"enabled":true}}}"#,
@@ -207,7 +208,8 @@ fn entries_are_in_the_words_of_the_host() {
         Some(words.replace("\": ", "\":"))
     };
     for (id, expected, remote) in ENTRIES {
-        assert_eq!(on_one_line(id, &command).as_deref(), Some(*expected), "{id}");
+        assert_eq!(on_one_line(id, &command).as_deref(), Some(*expected).filter(|text| !text.is_empty()), "{id}");
+        assert_eq!(host(id).expect(id).takes_commands(), !expected.is_empty(), "{id}");
         assert_eq!(on_one_line(id, &url).as_deref(), Some(*remote).filter(|text| !text.is_empty()), "{id}");
     }
     let codex = snippet(host("codex"), "t", &command).expect("Codex takes commands");

@@ -326,4 +326,13 @@ pub(crate) const HOSTS: &[Host] = &[
         source: "manual of Raycast, 2026-11",
         ..ROW
     },
+    Host {
+        id: "chatgpt",
+        label: "ChatGPT",
+        stdio: &[],
+        http: Some(&[("url", Url)]),
+        reload: "paste the URL into the form for a new app, in developer mode; it must be public, with HTTPS",
+        source: "public threads, such as homeassistant-ai/ha-mcp#1974, 2026-11",
+        ..ROW
+    },
 ];
