@@ -2,6 +2,7 @@
 
 pub(crate) mod configured;
 mod probe;
+mod program;
 mod report;
 mod server;
 mod shell;
@@ -49,6 +50,9 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
     }
     report.note(&servers.notes);
     report.finish()?;
+    if let Some(warning) = servers.warning(chosen.all()) {
+        tracing::warn!("{warning}");
+    }
     // The entry stays: the file may start once its author has finished it.
     let host = chosen.poorest();
     let variables = server::inherited(host).variables(installer.environment());
@@ -220,8 +224,12 @@ impl Chosen {
 
     /// The host that gives a server the least; `None` for one that is not in the table.
     fn poorest(&self) -> Option<&'static Host> {
-        let known = self.hosts.iter().copied().map(Some);
-        known.chain(self.unknown.iter().map(|_| None)).max_by_key(|host| server::inherited(*host)).flatten()
+        self.all().max_by_key(|host| server::inherited(*host)).flatten()
+    }
+
+    /// All hosts; `None` for each one that is not in the table.
+    fn all(&self) -> impl Iterator<Item = Option<&'static Host>> {
+        self.hosts.iter().copied().map(Some).chain(self.unknown.iter().map(|_| None))
     }
 }
 

@@ -3,7 +3,7 @@
 mod status;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -261,6 +261,38 @@ fn a_command_is_installed_with_absolute_paths() {
     assert!(text.contains("\"run\",\n        \"--\",\n        \"/") && text.contains("/sh\",\n"), "{text}");
     let missing = user.refused(&["install", "--name", "x", "--client", "cursor", "--", "no-such-program"], 2);
     assert!(missing.contains("there is no no-such-program in PATH"), "{missing}");
+}
+
+#[test]
+fn the_entry_names_a_path_that_stays() {
+    let user = User::new();
+    user.sandbox.write("tools.py", "");
+    let (link, copy) = (user.sandbox.path("bin/pmcp"), user.sandbox.path("_npx/pmcp"));
+    for program in [&link, &copy] {
+        fs::create_dir(program.parent().expect("a folder")).expect("the sandbox can be written");
+    }
+    symlink(pmcp(), &link).expect("the sandbox can be written");
+    fs::hard_link(pmcp(), &copy).or_else(|_| fs::copy(pmcp(), &copy).map(drop)).expect("the sandbox can be written");
+    // The folder for temporary files decides, too.
+    let entry = |program: &Path, temporary: &str| {
+        let mut command = user.command(program);
+        command.args(["install", "tools.py", "--client", "cursor", "--dry-run"]);
+        let path = format!("{}:/bin", user.sandbox.path("bin").display());
+        let output =
+            command.env("PATH", path).env("TMPDIR", user.sandbox.path(temporary)).output().expect("pmcp starts");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        (printed, String::from_utf8_lossy(&output.stderr).contains("which is in a folder that is cleaned up"))
+    };
+    for (program, temporary, named, is_warned) in [
+        (link.as_path(), "tmp", link.as_path(), false),
+        (pmcp(), "tmp", link.as_path(), false),
+        (pmcp(), "bin", pmcp(), false),
+        (copy.as_path(), "tmp", copy.as_path(), true),
+    ] {
+        let (printed, warned) = entry(program, temporary);
+        let line = format!("+      \"command\": \"{}\",\n", named.display());
+        assert!(printed.contains(&line) && warned == is_warned, "{program:?}: {printed}");
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use protomcp_install::{Host, Inherited, ListedServer, Server};
 
 use crate::args::install::Installable;
 use crate::exit::Failure;
-use crate::install::shell;
+use crate::install::{program, shell};
 
 /// A server in the forms that hosts take.
 pub(super) struct Servers {
@@ -16,13 +16,16 @@ pub(super) struct Servers {
     command: Server,
     /// `PATH` of this shell, unless the entry names one.
     path: Option<String>,
+    /// A warning about the path of this program, for entries that name it.
+    warning: Option<String>,
     /// Decisions that the user should know.
     pub(super) notes: Vec<String>,
 }
 
 impl Servers {
     pub(super) fn new(installable: &Installable) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(|error| Failure::failed(format!("cannot find pmcp: {error}")))?;
+        let program = program::own()?;
+        let warning = program::warning(&program);
         let program = text(&program)?;
         let mut notes = Vec::new();
         let (direct, command) = match installable {
@@ -59,7 +62,7 @@ impl Servers {
             Server::Command { env, .. } if !names_path(env) => shell::search_path(),
             Server::Command { .. } | Server::Url { .. } => None,
         };
-        Ok(Self { direct, command, path, notes })
+        Ok(Self { direct, command, path, warning, notes })
     }
 
     /// The form for a host; `None` for one that is not in the table. A host that is started from a window has a short
@@ -74,6 +77,12 @@ impl Servers {
             env.push((shell::PATH.to_owned(), path.clone()));
         }
         server
+    }
+
+    /// A warning about this program, if one of these hosts starts it.
+    pub(super) fn warning(&self, mut hosts: impl Iterator<Item = Option<&'static Host>>) -> Option<&str> {
+        let is_started = hosts.any(|host| matches!(self.of(host), Server::Command { .. }));
+        self.warning.as_deref().filter(|_| is_started)
     }
 }
 
