@@ -153,7 +153,7 @@ fn answers(installer: &Installer, scope: &Scope, found: &[(&'static Host, Instal
 }
 
 /// The servers that run pmcp, with their hosts.
-fn ours(found: &[(&'static Host, Installed)]) -> impl Iterator<Item = (&'static Host, &ListedServer)> {
+fn ours<'a>(found: &'a [(&'static Host, Installed)]) -> impl Iterator<Item = (&'static Host, &'a ListedServer)> {
     found.iter().flat_map(|(host, installed)| {
         let servers = match &installed.found {
             Found::Servers(servers) => servers.as_slice(),

@@ -137,7 +137,7 @@ fn command(attempt: &Attempt<'_>) -> Result<Command, String> {
 fn silent(reason: &str) -> String {
     let mut lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
-    let reason = lines.last().map_or_else(|| first.to_owned(), |last| format!("{first} {last}"));
+    let reason = lines.next_back().map_or_else(|| first.to_owned(), |last| format!("{first} {last}"));
     format!("does not answer: {}", one_line(&reason))
 }
 
