@@ -175,6 +175,80 @@ fn mistakes_make_no_bundle() {
     assert!(!sandbox.path("broken.mcpb").exists());
 }
 
+/// A key in the shape of a service.
+const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz";
+
+#[test]
+fn secrets_make_no_bundle() {
+    let sandbox = project();
+    let flags = ["--binary", "stub", "--include", "tools/data", "--setting", "API_KEY"];
+    let words = [&["bundle", "tools/greet.py"][..], &flags].concat();
+    let bundled = |more: &[&str]| {
+        let launch = sandbox.pmcp(&[&words[..], more].concat()).env("API_KEY", "open sesame");
+        let output = launch.command().output().expect("pmcp starts");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for (name, text, reason) in [
+        (".env", "A=1", "looks like a secret by its name"),
+        (".env.local", "A=1", "looks like a secret by its name"),
+        ("server.pem", "", "looks like a secret by its name"),
+        ("tls.key", "", "looks like a secret by its name"),
+        ("id_ed25519", "", "looks like a secret by its name"),
+        (".npmrc", "", "looks like a secret by its name"),
+        ("credentials-2.json", "{}", "looks like a secret by its name"),
+        ("service-account.json", "{}", "looks like a secret by its name"),
+        ("a.txt", "-----BEGIN RSA PRIVATE KEY-----\nabc\n", "has a key in its text"),
+        ("a.txt", "id AKIAABCDEFGHIJKLMNOP", "has a key in its text"),
+        ("a.txt", TOKEN, "has a key in its text"),
+        ("a.txt", "sk-proj-abcdefghijklmnop1234", "has a key in its text"),
+        ("a.bin", "\u{0}open sesame", "has the value of API_KEY"),
+    ] {
+        let path = sandbox.path("tools/data").join(name);
+        fs::write(&path, text).expect("the sandbox can be written");
+        let (code, stderr) = bundled(&[]);
+        assert_eq!(code, Some(2), "{name}: {stderr}");
+        let (start, end) = (format!("tools/data/{name} {reason}"), format!("--allow-secret tools/data/{name}\n"));
+        assert!(stderr.contains(&start) && stderr.ends_with(&end), "{name}: {stderr}");
+        assert!(!sandbox.path("greet.mcpb").exists(), "{name}");
+        fs::remove_file(path).expect("it is there");
+    }
+    fs::write(sandbox.path("tools/data/.env"), "A=1").expect("the sandbox can be written");
+    let (code, stderr) = bundled(&["--allow-secret", "tools/data"]);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(unpack(&sandbox, "greet.mcpb", "unpacked").contains("server/tools/data/.env\n"));
+}
+
+/// All JSON next to a file in JavaScript belongs to it, and packages with all of their files.
+#[test]
+fn secrets_of_a_project_with_packages_are_named_together() {
+    let sandbox = project();
+    let package = sandbox.path("tools/node_modules/lib");
+    fs::create_dir_all(&package).expect("the sandbox can be written");
+    for (name, text) in [
+        (
+            "tools/hello.mjs",
+            "import { tool } from \"protomcp\";\nexport const hello = tool({ handler: () => \"Hello\" });\n",
+        ),
+        ("tools/credentials.json", "{}"),
+        ("tools/node_modules/lib/.env", "A=1"),
+        ("tools/node_modules/lib/index.js", TOKEN),
+    ] {
+        fs::write(sandbox.path(name), text).expect("the sandbox can be written");
+    }
+    let words = ["bundle", "tools/hello.mjs", "--binary", "stub", "--sdk", "bundled"];
+    let output = run(&sandbox, &words);
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(
+        stderr.contains("tools/credentials.json looks") && stderr.contains("node_modules/lib/.env looks"),
+        "{stderr}"
+    );
+    assert!(!stderr.contains("index.js") && !sandbox.path("hello.mcpb").exists(), "{stderr}");
+    let allowed = ["--allow-secret", "tools/credentials.json", "--allow-secret", "tools/node_modules"];
+    let output = run(&sandbox, &[&words[..], &allowed].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
 #[test]
 #[ignore = "the command is installed in the long tier alone"]
 fn the_official_command_accepts_a_bundle() {

@@ -44,6 +44,10 @@ pub(super) struct Bundle {
     #[arg(long = "include", value_name = "PATH")]
     includes: Vec<PathBuf>,
 
+    /// A file that looks like a secret and is none, or a directory of them; may be repeated
+    #[arg(long = "allow-secret", value_name = "PATH")]
+    allowed_secrets: Vec<PathBuf>,
+
     /// The pmcp of the bundle [default: this program]
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
@@ -69,7 +73,7 @@ Examples:
 
 A bundle has this program, the tool file, the files of its language below its directory, pmcp.toml, package.json and \
 node_modules. It needs the interpreter of the file on the user's machine; Python packages are not in it. \
-The same files make the same bundle, byte for byte.";
+Files that look like secrets make no bundle. The same files make the same bundle, byte for byte.";
 
 /// The options of `pmcp bundle`.
 #[derive(Debug)]
@@ -82,6 +86,8 @@ pub(crate) struct BundleOptions {
     pub(crate) author: String,
     pub(crate) settings: Vec<BundleSetting>,
     pub(crate) includes: Vec<PathBuf>,
+    /// Files and directories that are not searched for secrets.
+    pub(crate) allowed_secrets: Vec<PathBuf>,
     pub(crate) binary: Option<PathBuf>,
     /// The name in the registry, and the URL of the bundle.
     pub(crate) registry: Option<(String, String)>,
@@ -116,6 +122,7 @@ impl Bundle {
             description: self.description,
             author: self.author,
             includes: self.includes,
+            allowed_secrets: self.allowed_secrets,
             binary: self.binary,
             server: self.server,
         })

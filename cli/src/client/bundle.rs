@@ -1,6 +1,8 @@
 //! `pmcp bundle`: a tool file and this program as one file that hosts install.
 
-use std::collections::BTreeMap;
+mod secrets;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
@@ -13,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::args::bundle::BundleOptions;
 use crate::args::client::Target;
+use crate::client::bundle::secrets::Secrets;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 
@@ -23,6 +26,8 @@ const TOOLS: &str = "server/tools";
 /// The most files of a bundle, and the most bytes of them: a tool file in a home directory has all of it next to it.
 const MAX_FILES: usize = 20_000;
 const MAX_BYTES: usize = 1 << 30;
+/// The most files with secrets that a refusal names.
+const MAX_NAMED: usize = 20;
 /// Files next to a tool file that belong to it, whatever its language.
 const COMPANIONS: [&str; 2] = ["pmcp.toml", "package.json"];
 /// The files of a language, by the extensions of tool files.
@@ -46,14 +51,15 @@ pub(super) async fn bundle(options: BundleOptions) -> Result<(), Failure> {
         settings: options.settings.clone(),
         tools,
     };
-    let mut files = Files::default();
+    let mut files = Files { secrets: rules(&options), ..Files::default() };
     files.add("manifest.json".to_owned(), manifest.json().into_bytes(), false)?;
     let program = match &options.binary {
         Some(path) => path.clone(),
         None => std::env::current_exe().map_err(|error| Failure::failed(format!("cannot find pmcp: {error}")))?,
     };
-    files.read(PROGRAM.to_owned(), &program, true)?;
+    files.add(PROGRAM.to_owned(), load(&program)?, true)?;
     collect(&options, &mut files)?;
+    files.check()?;
     let unpacked: BTreeMap<_, _> = files.all.iter().map(|(path, file)| (path.clone(), file.data.len())).collect();
     let packed = archive(files.all.into_values().collect()).map_err(|error| Failure::failed(error.to_string()))?;
     write(&options.output, &packed.bytes)?;
@@ -80,11 +86,21 @@ async fn tools(options: &BundleOptions) -> Result<Vec<(String, String)>, Failure
     Ok(tools.iter().map(|tool| (tool.name.to_string(), tool.description.clone().unwrap_or_default())).collect())
 }
 
+/// The rules for secrets: settings have values in this environment while a tool file is written.
+fn rules(options: &BundleOptions) -> Secrets {
+    let names = options.settings.iter().map(|setting| &setting.variable);
+    let values = names.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
+    Secrets::new(&options.allowed_secrets, values)
+}
+
 /// The files of a bundle, by their places in it.
 #[derive(Default)]
 struct Files {
     all: BTreeMap<String, ArchiveFile>,
     bytes: usize,
+    secrets: Secrets,
+    /// The files that are secrets, each with its reason.
+    refused: BTreeSet<String>,
 }
 
 impl Files {
@@ -100,9 +116,23 @@ impl Files {
     }
 
     fn read(&mut self, place: String, path: &Path, is_executable: bool) -> Result<(), Failure> {
-        let data =
-            fs::read(path).map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+        let data = load(path)?;
+        if let Err(reason) = self.secrets.check(path, &data) {
+            self.refused.insert(reason);
+        }
         self.add(place, data, is_executable)
+    }
+
+    /// An error that names the files with secrets, if there are any.
+    fn check(&self) -> Result<(), Failure> {
+        if self.refused.is_empty() {
+            return Ok(());
+        }
+        let mut text: Vec<_> = self.refused.iter().take(MAX_NAMED).cloned().collect();
+        if let Some(more) = self.refused.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+            text.push(format!("and {more} more files with secrets"));
+        }
+        Err(Failure::usage(text.join("\n")))
     }
 
     /// All files below a directory that are chosen.
@@ -115,6 +145,10 @@ impl Files {
         }
         Ok(())
     }
+}
+
+fn load(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
 }
 
 /// The tool file and the files that belong to it.

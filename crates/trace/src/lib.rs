@@ -15,7 +15,7 @@ pub use compare::{Comparison, Difference};
 pub use mock::Mock;
 pub use recording::{Entry, Party, Recording, TraceError, Wire};
 pub use redacted::REDACTED;
-pub use redaction::{InvalidPattern, Redaction};
+pub use redaction::{InvalidPattern, Redaction, has_key};
 pub use replay::{Replay, Step};
 pub use scenario::scenario;
 pub use sessions::Sessions;

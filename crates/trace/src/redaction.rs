@@ -54,6 +54,14 @@ pub struct Redaction {
 #[error("{0:?} is not a regular expression that matches some text")]
 pub struct InvalidPattern(String);
 
+/// True if a text has a private key, a JSON Web Token, or a key in the shape of a known service, such as `ghp_…`.
+///
+/// Names such as `password` are not looked for: source code is full of them.
+#[must_use]
+pub fn has_key(text: &str) -> bool {
+    shapes::has_key(text)
+}
+
 impl Redaction {
     /// With further names of members whose values are secrets. Case, `-` and `_` do not matter.
     #[must_use]

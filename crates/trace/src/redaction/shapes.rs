@@ -7,22 +7,33 @@ use regex::{Captures, Regex};
 use crate::redacted::REDACTED;
 use crate::redaction::names::is_harmless;
 
-/// Secrets by their shape: authorization headers, keys of known services, JSON Web Tokens, and private keys.
-static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
-    let shapes = [
-        r"(?i)\b(?:bearer|basic)\s+[a-z0-9._~+/=-]{8,}",
-        r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-        r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}",
-        r"\bgh[oprsu]_[A-Za-z0-9]{20,}",
-        r"\bgithub_pat_[A-Za-z0-9_]{20,}",
-        r"\bglpat-[A-Za-z0-9_-]{16,}",
-        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-        r"\bAIza[A-Za-z0-9_-]{30,}",
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
-    ];
-    Regex::new(&shapes.join("|")).expect("the shapes are valid")
-});
+/// An authorization header.
+const HEADER: &str = r"\b(?:bearer|basic)\s+[a-z0-9._~+/=-]{8,}";
+
+/// JSON Web Tokens, keys of known services, and private keys.
+const KEYS: [&str; 9] = [
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+    r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}",
+    r"\bgh[oprsu]_[A-Za-z0-9]{20,}",
+    r"\bgithub_pat_[A-Za-z0-9_]{20,}",
+    r"\bglpat-[A-Za-z0-9_-]{16,}",
+    r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
+    r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
+    r"\bAIza[A-Za-z0-9_-]{30,}",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----[^-]*(?:-----END [A-Z ]*PRIVATE KEY-----)?",
+];
+
+/// Secrets by their shape, in any case: a message without a text that is none stays readable.
+static SHAPES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(&format!("(?i){HEADER}|{}", KEYS.join("|"))).expect("the shapes are valid"));
+
+/// Keys in the case in which they are given.
+static EXACT: LazyLock<Regex> = LazyLock::new(|| Regex::new(&KEYS.join("|")).expect("the shapes are valid"));
+
+/// True if the text has a key.
+pub(super) fn has_key(text: &str) -> bool {
+    EXACT.is_match(text)
+}
 
 /// The password of a URL.
 static IN_URL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(://[^/\s:@]*:)[^/\s@]+@").expect("the shape is valid"));

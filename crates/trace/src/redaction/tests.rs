@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::redacted::REDACTED;
-use crate::redaction::Redaction;
+use crate::redaction::{Redaction, has_key};
 
 #[test]
 fn values_of_secret_names_are_replaced() {
@@ -58,6 +58,28 @@ fn secrets_are_known_by_their_shape() {
         ("http://host:80/a@b", "http://host:80/a@b"),
     ] {
         assert_eq!(Redaction::default().redact(json!(text)), json!(expected));
+    }
+}
+
+#[test]
+fn keys_are_found_in_files() {
+    for text in [
+        "key = 'sk-proj-abcdefghijklmnop1234'",
+        "ghp_abcdefghijklmnopqrstuvwxyz",
+        "{\"id\": \"AKIAABCDEFGHIJKLMNOP\"}",
+        "# mine\n-----BEGIN OPENSSH PRIVATE KEY-----\nabc",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+    ] {
+        assert!(has_key(text), "{text}");
+    }
+    for text in [
+        "password = os.environ['PASSWORD']",
+        "with Bearer authentication",
+        "risk-assessment of a task_with_a_long_name",
+        "akiaabcdefghijklmnop",
+        "-----BEGIN CERTIFICATE-----\nabc",
+    ] {
+        assert!(!has_key(text), "{text}");
     }
 }
 
