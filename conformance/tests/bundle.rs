@@ -175,6 +175,33 @@ fn mistakes_make_no_bundle() {
     assert!(!sandbox.path("broken.mcpb").exists());
 }
 
+#[test]
+fn the_platform_is_the_one_of_the_program() {
+    let sandbox = project();
+    for (start, platform, program) in [
+        (&b"\xcf\xfa\xed\xfe\x0c\0\0\x01 and more"[..], "darwin", "server/pmcp"),
+        (b"MZ\x90\0 and more", "win32", "server/pmcp.exe"),
+        (b"\x7fELF\x02\x01 and more", "linux", "server/pmcp"),
+    ] {
+        sandbox.write("other", start);
+        let output = run(&sandbox, &["bundle", "tools/greet.py", "--binary", "other"]);
+        let report = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{platform}: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(report.contains(&format!("\n  {program} ")), "{report}");
+        assert!(unpack(&sandbox, "greet.mcpb", platform).contains(&format!("{program}\n")), "{platform}");
+        let unpacked = sandbox.path(platform);
+        let manifest = json_of(&unpacked.join("manifest.json"));
+        assert_eq!(manifest["compatibility"]["platforms"], json!([platform]));
+        let server = &manifest["server"];
+        assert_eq!(server["entry_point"], program);
+        assert_eq!(server["mcp_config"]["command"], format!("${{__dirname}}/{program}"));
+        let program = unpacked.join(program);
+        assert_eq!(fs::read(&program).expect("it is there"), start);
+        let mode = fs::metadata(program).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o111, 0o111, "{platform}");
+    }
+}
+
 /// A key in the shape of a service.
 const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz";
 

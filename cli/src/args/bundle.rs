@@ -48,7 +48,7 @@ pub(super) struct Bundle {
     #[arg(long = "allow-secret", value_name = "PATH")]
     allowed_secrets: Vec<PathBuf>,
 
-    /// The pmcp of the bundle [default: this program]
+    /// The pmcp of the bundle, for Linux, macOS or Windows [default: this program]
     #[arg(long, value_name = "PATH")]
     binary: Option<PathBuf>,
 

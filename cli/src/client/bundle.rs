@@ -1,5 +1,6 @@
 //! `pmcp bundle`: a tool file and this program as one file that hosts install.
 
+mod platform;
 mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +16,14 @@ use sha2::{Digest, Sha256};
 
 use crate::args::bundle::BundleOptions;
 use crate::args::client::Target;
+use crate::client::bundle::platform::system_of;
 use crate::client::bundle::secrets::Secrets;
 use crate::client::connection::Connection;
 use crate::exit::{self, Failure};
 
-/// The place of the program in a bundle.
+/// The place of the program in a bundle, and in one for Windows.
 const PROGRAM: &str = "server/pmcp";
+const WINDOWS_PROGRAM: &str = "server/pmcp.exe";
 /// The directory of the tool file in a bundle.
 const TOOLS: &str = "server/tools";
 /// The most files of a bundle, and the most bytes of them: a tool file in a home directory has all of it next to it.
@@ -40,24 +43,23 @@ pub(super) async fn bundle(options: BundleOptions) -> Result<(), Failure> {
     let name = options.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let count = tools.len();
     let counted = || format!("{count} {}, served by pmcp", if count == 1 { "tool" } else { "tools" });
+    let program = program(&options)?;
+    let os = system_of(&program).unwrap_or(std::env::consts::OS);
+    let path = if os == "windows" { WINDOWS_PROGRAM } else { PROGRAM };
     let manifest = BundleManifest {
         name: options.name.clone(),
         version: options.version.clone(),
         description: options.description.clone().unwrap_or_else(counted),
         author: options.author.clone(),
-        os: std::env::consts::OS.to_owned(),
-        program: PROGRAM.to_owned(),
+        os: os.to_owned(),
+        program: path.to_owned(),
         arguments: vec!["run".to_owned(), format!("${{__dirname}}/{TOOLS}/{name}")],
         settings: options.settings.clone(),
         tools,
     };
     let mut files = Files { secrets: rules(&options), ..Files::default() };
     files.add("manifest.json".to_owned(), manifest.json().into_bytes(), false)?;
-    let program = match &options.binary {
-        Some(path) => path.clone(),
-        None => std::env::current_exe().map_err(|error| Failure::failed(format!("cannot find pmcp: {error}")))?,
-    };
-    files.add(PROGRAM.to_owned(), load(&program)?, true)?;
+    files.add(path.to_owned(), program, true)?;
     collect(&options, &mut files)?;
     files.check()?;
     let unpacked: BTreeMap<_, _> = files.all.iter().map(|(path, file)| (path.clone(), file.data.len())).collect();
@@ -75,6 +77,14 @@ pub(super) async fn bundle(options: BundleOptions) -> Result<(), Failure> {
         writeln!(report, "{} is for the public registry", path.display()).expect("a string takes everything");
     }
     exit::print(&report)
+}
+
+/// The `pmcp` of the bundle.
+fn program(options: &BundleOptions) -> Result<Vec<u8>, Failure> {
+    match &options.binary {
+        Some(path) => load(path),
+        None => load(&std::env::current_exe().map_err(|error| Failure::failed(format!("cannot find pmcp: {error}")))?),
+    }
 }
 
 /// The names and descriptions of the tools; a file that does not start makes no bundle.
@@ -221,7 +231,7 @@ fn report(output: &Path, packed: &Archive, unpacked: &BTreeMap<String, usize>) -
     let mut parts: BTreeMap<&str, [usize; 3]> = BTreeMap::new();
     for (path, size) in &packed.sizes {
         let part = match path.as_str() {
-            PROGRAM | "manifest.json" => path,
+            PROGRAM | WINDOWS_PROGRAM | "manifest.json" => path,
             path if path.contains("/node_modules/") => "node_modules",
             _ => TOOLS,
         };
@@ -235,7 +245,7 @@ fn report(output: &Path, packed: &Archive, unpacked: &BTreeMap<String, usize>) -
     for (part, [files, packed, whole]) in parts {
         let files = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
         let (packed, whole) = (size(packed), size(whole));
-        writeln!(text, "  {part:<14} {files:>11} {packed:>9} of {whole}").expect("a string takes everything");
+        writeln!(text, "  {part:<15} {files:>11} {packed:>9} of {whole}").expect("a string takes everything");
     }
     text
 }
