@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use protomcp_conformance::{Sandbox, peers, pmcp};
+use protomcp_conformance::{Host, Sandbox, peers, pmcp};
 use serde_json::{Value, json};
 
 const TOOLS: &str = r#"
@@ -110,7 +110,12 @@ fn a_bundle_runs_where_it_is_unpacked() {
     let setting = &manifest["user_config"]["api_key"];
     assert_eq!((&setting["sensitive"], &setting["description"]), (&json!(true), &json!("The key of the service")));
 
-    // A host does the same: the directory and the user's settings are put into the command.
+    assert_eq!(start(&sandbox, &folder).text("greet", &json!({"name": "Ann"})), "Hello, Ann: k-1");
+}
+
+/// Starts an unpacked bundle as a host does: the directory and the user's settings are put into the command.
+fn start(sandbox: &Sandbox, folder: &Path) -> Host {
+    let manifest = json_of(&folder.join("manifest.json"));
     let start = &manifest["server"]["mcp_config"];
     let filled = |text: &Value| {
         let text = text.as_str().expect("it is text").replace("${__dirname}", &folder.display().to_string());
@@ -118,11 +123,13 @@ fn a_bundle_runs_where_it_is_unpacked() {
     };
     let words: Vec<_> = start["args"].as_array().into_iter().flatten().map(filled).collect();
     let words: Vec<_> = words.iter().map(String::as_str).collect();
-    let launch =
-        sandbox.pmcp(&words).program(filled(&start["command"])).env("API_KEY", filled(&start["env"]["API_KEY"]));
+    let mut launch = sandbox.pmcp(&words).program(filled(&start["command"]));
+    for (name, value) in start["env"].as_object().into_iter().flatten() {
+        launch = launch.env(name, filled(value));
+    }
     let host = launch.start();
     host.initialize();
-    assert_eq!(host.text("greet", &json!({"name": "Ann"})), "Hello, Ann: k-1");
+    host
 }
 
 #[test]
@@ -152,6 +159,65 @@ fn the_registry_gets_the_checksum_of_the_bundle() {
     let sum = package["fileSha256"].as_str().expect("it has a checksum");
     assert!(sum.len() == 64 && report.contains(&format!("sha256 {sum}\n")), "{report}");
     assert_eq!(package["environmentVariables"][0]["isSecret"], true);
+    assert_eq!(faults(&entry), Vec::<String>::new());
+    for (place, value, fault) in [
+        ("/name", json!("greet"), "name"),
+        ("/version", json!("1.x"), "version"),
+        ("/description", json!(""), "description"),
+        ("/packages/0/fileSha256", json!("A"), "fileSha256"),
+        ("/packages/0/identifier", json!(""), "identifier"),
+        ("/packages/0/registryType", json!("zip"), "registryType"),
+        ("/packages/0/transport/type", json!("pipe"), "transport"),
+        ("/packages/0/environmentVariables/0/isSecret", json!("yes"), "isSecret"),
+    ] {
+        let mut wrong = entry.clone();
+        *wrong.pointer_mut(place).expect("it is there") = value;
+        assert_eq!(faults(&wrong), [fault]);
+    }
+}
+
+/// The faults of an entry of the registry, by the rules of its schema for the members that are written:
+/// `https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json`, definitions ServerDetail, Package,
+/// StdioTransport and KeyValueInput.
+fn faults(entry: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rule = |name: &str, holds: bool| found.extend((!holds).then(|| name.to_owned()));
+    let text = |value: &Value, lengths: std::ops::RangeInclusive<usize>| {
+        value.as_str().is_some_and(|text| lengths.contains(&text.chars().count()))
+    };
+    let has_only = |value: &Value, names: &[&str]| {
+        value.as_object().is_some_and(|members| members.keys().all(|name| names.contains(&name.as_str())))
+    };
+    let made_of = |part: &str, more: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    rule("members", has_only(entry, &["$schema", "name", "description", "version", "packages"]));
+    rule("$schema", entry["$schema"] == "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json");
+    // ^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$
+    let parts = entry["name"].as_str().and_then(|name| name.split_once('/'));
+    let has_form = parts.is_some_and(|(space, name)| made_of(space, ".-") && made_of(name, "._-"));
+    rule("name", has_form && text(&entry["name"], 3..=200));
+    rule("description", text(&entry["description"], 1..=100));
+    let version = entry["version"].as_str().unwrap_or_default();
+    let is_range = version.contains(['^', '~', '<', '>', '=', '*']) || version.split('.').any(|part| part == "x");
+    rule("version", text(&entry["version"], 1..=255) && !is_range && version != "latest");
+    for package in entry["packages"].as_array().into_iter().flatten() {
+        let members = ["registryType", "identifier", "fileSha256", "transport", "environmentVariables"];
+        rule("package", has_only(package, &members));
+        rule("registryType", package["registryType"] == "mcpb");
+        rule("identifier", text(&package["identifier"], 1..=usize::MAX));
+        let sum = package["fileSha256"].as_str().unwrap_or_default();
+        let is_hexadecimal = sum.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
+        rule("fileSha256", sum.len() == 64 && is_hexadecimal);
+        rule("transport", package["transport"] == json!({"type": "stdio"}));
+        for variable in package["environmentVariables"].as_array().into_iter().flatten() {
+            rule("variable", has_only(variable, &["name", "description", "isRequired", "isSecret"]));
+            rule("name of a variable", text(&variable["name"], 1..=usize::MAX) && variable["description"].is_string());
+            rule("isRequired", variable["isRequired"].is_boolean());
+            rule("isSecret", variable["isSecret"].is_boolean());
+        }
+    }
+    found
 }
 
 #[test]
@@ -164,6 +230,12 @@ fn mistakes_make_no_bundle() {
         (&["tools/greet.py", "--setting", "A B"], 2, "invalid --setting \"A B\""),
         (&["tools/greet.py", "--include", "stub"], 2, "invalid --include: there is no stub below tools"),
         (&["tools/greet.py", "--url", "https://example.com"], 2, "--registry-name"),
+        (&["tools/greet.py", "--version", "1.x"], 2, "invalid --version \"1.x\""),
+        (
+            &["tools/greet.py", "--url", "https://example.com", "--registry-name", "greet"],
+            2,
+            "invalid --registry-name \"greet\"",
+        ),
         (&["https://example.com/mcp"], 2, "a bundle is made of a tool file"),
     ] {
         let words: Vec<_> = ["bundle"].iter().chain(words).chain(&["--binary", "stub"]).copied().collect();
@@ -276,16 +348,98 @@ fn secrets_of_a_project_with_packages_are_named_together() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// A project in JavaScript that uses a package, next to the one in Python.
+fn add_javascript(sandbox: &Sandbox) {
+    fs::create_dir_all(sandbox.path("tools/node_modules/words")).expect("the sandbox can be written");
+    for (name, text) in [
+        (
+            "tools/hello.mjs",
+            "import { tool } from \"protomcp\";\nimport { greeting } from \"words\";\n\
+             export const hello = tool({ handler: () => greeting });\n",
+        ),
+        ("tools/package.json", "{\"dependencies\": {\"words\": \"1.0.0\"}}"),
+        (
+            "tools/node_modules/words/package.json",
+            "{\"name\": \"words\", \"version\": \"1.0.0\", \"type\": \"module\", \"main\": \"index.js\"}",
+        ),
+        ("tools/node_modules/words/index.js", "export const greeting = \"Hello of a package\";\n"),
+    ] {
+        fs::write(sandbox.path(name), text).expect("the sandbox can be written");
+    }
+}
+
+/// The official command, in a copy: it keeps the certificate that it makes next to its code.
+struct Official<'a> {
+    sandbox: &'a Sandbox,
+}
+
+impl<'a> Official<'a> {
+    fn copied(sandbox: &'a Sandbox) -> Self {
+        let from = peers().join("mcpb/node_modules");
+        let copied = Command::new("cp").arg("-a").arg(from).arg(sandbox.path("official")).status();
+        assert!(copied.expect("cp starts").success());
+        Self { sandbox }
+    }
+
+    /// True if it succeeds, and all that it prints.
+    fn run(&self, words: &[&str]) -> (bool, String) {
+        let mut command = Command::new("node");
+        command.arg(self.sandbox.path("official/@anthropic-ai/mcpb/dist/cli/cli.js"));
+        let output = command.args(words).current_dir(self.sandbox.path("")).output().expect("node starts");
+        (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    }
+
+    fn accepts(&self, words: &[&str]) {
+        let (succeeds, printed) = self.run(words);
+        assert!(succeeds, "{words:?}: {printed}");
+    }
+}
+
+/// Verifies the signature at the end of a bundle: `MCPB_SIG_V1`, a length, a detached signature in CMS, `MCPB_SIG_END`.
+fn verify(sandbox: &Sandbox, bundle: &str) -> bool {
+    let bytes = fs::read(sandbox.path(bundle)).expect("it is there");
+    let head = b"MCPB_SIG_V1";
+    let at = bytes.windows(head.len()).rposition(|part| part == head).expect("it is signed");
+    let (body, block) = (&bytes[..at], &bytes[at + head.len()..]);
+    let (length, rest) = block.split_first_chunk::<4>().expect("it has a length");
+    let length = usize::try_from(u32::from_le_bytes(*length)).expect("it fits");
+    assert_eq!(&rest[length..], b"MCPB_SIG_END");
+    sandbox.write("signature", &rest[..length]);
+    sandbox.write("body", body);
+    let mut openssl = Command::new("openssl");
+    openssl.args(["cms", "-verify", "-noverify", "-binary", "-inform", "DER", "-in", "signature", "-content", "body"]);
+    let output = openssl.args(["-out", "verified"]).current_dir(sandbox.path("")).output().expect("openssl starts");
+    output.status.success()
+}
+
 #[test]
 #[ignore = "the command is installed in the long tier alone"]
-fn the_official_command_accepts_a_bundle() {
+fn the_official_command_unpacks_packs_and_signs_a_bundle() {
     let sandbox = project();
-    bundle(&sandbox, &[]);
-    unpack(&sandbox, "greet.mcpb", "unpacked");
-    let command = peers().join("mcpb/node_modules/.bin/mcpb");
-    for words in [["validate", "unpacked/manifest.json"], ["info", "greet.mcpb"]] {
-        let output = Command::new(&command).args(words).current_dir(sandbox.path("")).output().expect("mcpb starts");
-        let text = [output.stdout, output.stderr].concat();
-        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&text));
+    add_javascript(&sandbox);
+    let official = Official::copied(&sandbox);
+    let setting = ["--setting", "API_KEY", "--include", "tools/data"];
+    for (name, file, flags, arguments, expected) in [
+        ("greet", "tools/greet.py", &setting[..], json!({"name": "Ann"}), "Hello, Ann: k-1"),
+        ("hello", "tools/hello.mjs", &[], json!({}), "Hello of a package"),
+    ] {
+        // With the program itself, as users make it.
+        let output = run(&sandbox, &[&["bundle", file][..], flags].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let bundle = format!("{name}.mcpb");
+        official.accepts(&["info", &bundle]);
+        official.accepts(&["unpack", &bundle, name]);
+        official.accepts(&["validate", &format!("{name}/manifest.json")]);
+        assert_eq!(start(&sandbox, &sandbox.path(name)).text(name, &arguments), expected);
+
+        official.accepts(&["pack", name, "again.mcpb"]);
+        official.accepts(&["sign", "--self-signed", "again.mcpb"]);
+        assert!(verify(&sandbox, "again.mcpb"));
+        // Its own check knows no signature in 2.1.2, because the library that it uses cannot verify any.
+        let (succeeds, printed) = official.run(&["verify", "again.mcpb"]);
+        assert!(!succeeds && printed.contains("not signed"), "{printed}");
+        let signed = format!("{name}-signed");
+        official.accepts(&["unpack", "again.mcpb", &signed]);
+        assert_eq!(start(&sandbox, &sandbox.path(&signed)).text(name, &arguments), expected);
     }
 }

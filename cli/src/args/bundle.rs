@@ -112,6 +112,18 @@ impl Bundle {
         if self.description.as_ref().is_some_and(|text| text.is_empty() || text.chars().count() > 100) {
             return Err(Failure::usage("invalid --description: it has 1 to 100 characters"));
         }
+        if !is_version(&self.version) {
+            return Err(Failure::usage(format!(
+                "invalid --version \"{}\": it is one version of at most 255 characters, such as 1.2.0, and not a range",
+                self.version
+            )));
+        }
+        if let Some(name) = self.registry_name.as_ref().filter(|name| !is_registry_name(name)) {
+            return Err(Failure::usage(format!(
+                "invalid --registry-name \"{name}\": it has 3 to 200 characters, such as io.github.ann/tools: letters, \
+                 digits, . and - before one /, and also _ after it"
+            )));
+        }
         Ok(BundleOptions {
             output: self.output.unwrap_or_else(|| format!("{name}.mcpb").into()),
             settings: self.settings.iter().map(|text| setting(text)).collect::<Result<_, _>>()?,
@@ -129,6 +141,25 @@ impl Bundle {
     }
 }
 
+/// True for what the registry takes as a version (`server.schema.json` of 2025-12-11, `version`): any text but a range,
+/// such as ^1.2.3, 1.x and 1.*, and latest.
+fn is_version(text: &str) -> bool {
+    let core = text.split(['-', '+']).next().unwrap_or_default();
+    let is_range = text.contains(|c: char| c.is_whitespace() || "^~<>=*|,".contains(c))
+        || core.split('.').any(|part| part.eq_ignore_ascii_case("x"));
+    (1..=255).contains(&text.chars().count()) && !is_range && text != "latest"
+}
+
+/// True for what the registry takes as a name (`server.schema.json` of 2025-12-11, `name`).
+fn is_registry_name(name: &str) -> bool {
+    let is_made_of = |part: &str, more: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
+    };
+    let parts = name.split_once('/');
+    (3..=200).contains(&name.len())
+        && parts.is_some_and(|(space, server)| is_made_of(space, ".-") && is_made_of(server, "._-"))
+}
+
 fn setting(text: &str) -> Result<BundleSetting, Failure> {
     let (variable, description) = text.split_once('=').unwrap_or((text, "Environment variable of the server"));
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -136,4 +167,25 @@ fn setting(text: &str) -> Result<BundleSetting, Failure> {
         return Err(Failure::usage(format!("invalid --setting \"{text}\": expected NAME or NAME=DESCRIPTION")));
     }
     Ok(BundleSetting { variable: variable.to_owned(), description: description.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_and_names_follow_the_registry() {
+        for version in ["1.0.0", "2.1.0-alpha.x", "2026-11-27", "v1", "1.0.0+x"] {
+            assert!(is_version(version), "{version}");
+        }
+        for version in ["", "^1.2.3", "~1.2.3", ">=1.2.3", "1.x", "1.*", "1 - 2", "latest", &"1".repeat(256)] {
+            assert!(!is_version(version), "{version}");
+        }
+        for name in ["io.github.ann/tools", "a/b", "com.example-2/My_tools.x"] {
+            assert!(is_registry_name(name), "{name}");
+        }
+        for name in ["tools", "a/", "/a", "a/b/c", "a_b/c", "io.github.ann/tools!", &format!("a/{}", "b".repeat(199))] {
+            assert!(!is_registry_name(name), "{name}");
+        }
+    }
 }
