@@ -40,6 +40,29 @@ fn links_and_headings_exist() {
     passes("links", whole().as_slice());
 }
 
+/// The pages as they are published: mdBook makes other names of files and headings than its sources have.
+#[test]
+fn the_built_book_has_no_dead_link() {
+    let sandbox = Sandbox::new();
+    let site = sandbox.path("site");
+    let mut mdbook = Command::new(peers().join("tools/bin/mdbook"));
+    let output = mdbook.arg("build").arg(root().join("docs")).arg("--dest-dir").arg(&site).output().expect("it starts");
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && !log.contains("WARN") && !log.contains("ERROR"), "{log}");
+    let (passed, printed) = check("html", &[Path::new("--site"), &site]);
+    assert!(passed, "{printed}");
+    // A page that is gone, and a heading.
+    let page = site.join("quick-start.html");
+    let text = fs::read_to_string(&page).expect("the page is built");
+    let wrong = text.replacen("<main>", "<main><a href=\"gone.html\">a</a><a href=\"hosts.html#gone\">b</a>", 1);
+    fs::write(&page, wrong).expect("the sandbox can be written");
+    let (passed, printed) = check("html", &[Path::new("--site"), &site]);
+    assert!(!passed && printed.contains(": 2 faults"), "{printed}");
+    for fault in ["quick-start.html: there is no gone.html", "quick-start.html: hosts.html has no #gone"] {
+        assert!(printed.contains(fault), "{printed}");
+    }
+}
+
 #[test]
 fn every_block_runs() {
     peers();
