@@ -3,3 +3,4 @@
 mod installer;
 mod places;
 mod round_trip;
+mod systems;
