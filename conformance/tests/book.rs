@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use protomcp_conformance::{Sandbox, judge, peers, pmcp, root};
+use protomcp_conformance::{Sandbox, init_example, judge, peers, pmcp, root};
 
 /// The exit status and the output of the script.
 fn check(what: &str, args: &[&Path]) -> (bool, String) {
     let mut script = Command::new(root().join("scripts/check-book"));
-    let output = script.arg(what).args(args).output().expect("the script starts");
+    let output = script.arg(what).args(args).env("INIT_RUST", init_example()).output().expect("the script starts");
     let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     (output.status.success(), printed.into_owned())
 }
@@ -116,18 +116,37 @@ fn each_row_of_the_readme_is_a_command_of_its_page() {
     assert_eq!(commands(marked), ["a", "$ c"]);
 }
 
-/// From an empty folder to a tool that is tested, recorded and in a host, which has connected to it. The time is the time of the page's commands together.
+/// Runs a program, which has to succeed.
+fn succeeds(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// From an empty folder and the wheel to a tool in a host, which has connected to it. The time is the time of the
+/// installation into a fresh environment and of the page's commands together.
 #[test]
 fn the_quick_start_takes_less_than_two_minutes() {
     peers();
     let page = include_str!("../../docs/quick-start.md");
-    let (_, host) = page.split_once("$ pmcp install tools.py").expect("the last step is a host");
+    assert!(page.contains("\npip install protomcp-*manylinux*.whl "), "the first step is an installation");
+    let (before, host) = page.split_once("$ pmcp install tools.py").expect("the third step is a host");
+    assert!(before.contains("\n## 3. ") && !before.contains("\n## 4. "), "{before}");
     assert!(host.contains("$ claude mcp list\n") && host.contains("✔ Connected\n"), "{host}");
     for command in ["$ pmcp init", "$ pmcp test", "-- pmcp record", "$ pmcp replay", "$ pmcp scenario"] {
         assert!(page.contains(command), "{command}");
     }
+    let sandbox = Sandbox::new();
+    let package = root().join("scripts/package");
+    succeeds(Command::new(package).arg("--to").arg(sandbox.path("")).arg("--binary").arg(pmcp()).arg("wheel"));
+    let mut files = fs::read_dir(sandbox.path("")).expect("it is a folder").flatten().map(|entry| entry.path());
+    let wheel = files.find(|path| path.extension().is_some_and(|end| end == "whl")).expect("the wheel is built");
+
     let begun = Instant::now();
-    passes("run", &[Path::new("--pmcp"), pmcp(), Path::new("quick-start.md")]);
+    succeeds(Command::new("python3").args(["-m", "venv"]).arg(sandbox.path("env")));
+    let options = ["install", "--quiet", "--disable-pip-version-check", "--no-index"];
+    succeeds(Command::new(sandbox.path("env/bin/pip")).args(options).arg(wheel));
+    let program = sandbox.path("env/bin/pmcp");
+    passes("run", &[Path::new("--pmcp"), &program, Path::new("quick-start.md")]);
     judge("the quick start", begun.elapsed(), Duration::from_secs(120));
 }
 
