@@ -1,6 +1,7 @@
 //! The files of `deploy/`, each with the program that reads it: systemd's checks, haproxy, nginx, and a linter of container
 //! files.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;
@@ -284,6 +285,61 @@ fn nginx_passes_events_on_as_they_come() {
     let answer = run(&mut proxy.curl("127.0.0.1", &[&session], &format!("@{}", file.display())));
     assert!(answer.stdout.len() > large.len(), "{} bytes", answer.stdout.len());
     streams(&proxy);
+}
+
+/// The words of an instruction of the container file, which are written as JSON.
+fn instruction(name: &str) -> Vec<String> {
+    let file = deploy("Containerfile");
+    let line = file.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+    serde_json::from_str(line.unwrap_or_else(|| panic!("there is no {name}"))).expect("it is a list of words")
+}
+
+#[test]
+fn the_command_of_the_container_needs_its_token() {
+    const TOOLS: &str = "/srv/mcp/tools.py";
+    assert_eq!(instruction("ENTRYPOINT"), ["/usr/bin/pmcp"]);
+    let command = instruction("CMD");
+    assert!(command.iter().any(|word| word == TOOLS), "{command:?}");
+    let sandbox = Sandbox::new();
+    let file = sandbox.copy("py/basics.py");
+    let launch = || {
+        let words = command.iter().map(|word| if word == TOOLS { file.as_os_str() } else { OsStr::new(word) });
+        // A container has the port for itself.
+        words.fold(sandbox.pmcp(&[]), |launch, word| launch.arg(word)).arg("--port").arg("0")
+    };
+    let without = launch().without("MCP_TOKEN").start();
+    assert_eq!(without.exit().code(), Some(2));
+    assert!(without.stderr().contains("--auth"), "{}", without.stderr());
+
+    let mut server = Web::launch(sandbox.clone(), launch().env("MCP_TOKEN", "token-of-the-container"));
+    assert_eq!(server.send("GET", "/readyz", &[], "").status, 200);
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    let refused: [&[(&str, &str)]; 2] = [&[], &[("authorization", "Bearer another-token")]];
+    for headers in refused {
+        assert_eq!(server.send("POST", "/mcp", headers, &list.to_string()).status, 401, "{headers:?}");
+    }
+    server.carry("authorization", "Bearer token-of-the-container");
+    server.initialize();
+    let answer = server.post(&list);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(answer.json()["result"]["tools"].is_array(), "{answer:?}");
+}
+
+#[test]
+fn the_container_is_built_with_features_that_exist() {
+    let file = deploy("Containerfile");
+    let (_, build) = file.split_once("cargo build ").expect("it builds the program");
+    let build: Vec<_> = build.lines().next().unwrap_or_default().split(' ').collect();
+    let value = |flag: &str| build.windows(2).find(|pair| pair[0] == flag).map(|pair| pair[1]).expect(flag);
+    let manifest = include_str!("../../cli/Cargo.toml");
+    assert!(manifest.contains(&format!("[package]\nname = \"{}\"\n", value("--package"))), "{build:?}");
+    assert!(manifest.contains(&format!("[[bin]]\nname = \"{}\"\n", value("--bin"))), "{build:?}");
+    let (_, features) = manifest.split_once("\n[features]\n").expect("it has features");
+    let features: Vec<_> = features.lines().take_while(|line| !line.starts_with('[')).collect();
+    for feature in value("--features").split(',') {
+        let start = format!("{feature} = ");
+        assert!(features.iter().any(|line| line.starts_with(&start)), "{feature}: {features:?}");
+    }
 }
 
 #[test]
