@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use protomcp_conformance::{Sandbox, init_example, judge, peers, pmcp, root};
 
+use crate::architecture::files;
+
 /// The exit status and the output of the script.
 fn check(what: &str, args: &[&Path]) -> (bool, String) {
     let mut script = Command::new(root().join("scripts/check-book"));
@@ -148,6 +150,27 @@ fn the_quick_start_takes_less_than_two_minutes() {
     let program = sandbox.path("env/bin/pmcp");
     passes("run", &[Path::new("--pmcp"), &program, Path::new("quick-start.md")]);
     judge("the quick start", begun.elapsed(), Duration::from_secs(120));
+}
+
+/// The compiler sees the blocks of Rust of the pages that the documentation of this package includes.
+#[test]
+fn each_page_with_rust_is_compiled() {
+    let included = include_str!("../src/lib.rs");
+    let mut compiled = 0;
+    for path in files(&root().join("docs")) {
+        // A script puts that page together of examples, which are compiled.
+        if path.extension().is_none_or(|end| end != "md") || path.ends_with("docs/side-by-side.md") {
+            continue;
+        }
+        let text = fs::read_to_string(&path).expect("a page is text");
+        if text.lines().any(|line| line.starts_with("```rust")) {
+            let name = path.strip_prefix(root()).expect("pages are below the root").display().to_string();
+            let include = format!("#[doc = include_str!(\"../../{name}\")]");
+            assert!(included.contains(&include), "conformance/src/lib.rs lacks {include}");
+            compiled += 1;
+        }
+    }
+    assert_eq!(included.matches("#[doc = include_str!(").count(), compiled, "a page without Rust is included");
 }
 
 /// The most bytes of a page that a model reads whole; some 4,000 tokens.
