@@ -21,7 +21,7 @@ mod normal_form;
 mod rust_texts;
 mod script_texts;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -214,6 +214,66 @@ fn each_code_of_protomcp_error_is_on_the_first_page() {
             assert!(page.contains(&format!("| `{code}` |")), "docs/errors.md lacks the code {code}");
         }
     }
+}
+
+/// Where the SDKs give codes. The one for Rust has the names of errors of the protocol from `protomcp-wire`.
+const SDKS: [(&str, &[&str]); 3] = [
+    ("Python", &["sdk/python/src"]),
+    ("TypeScript", &["sdk/typescript/src"]),
+    ("Rust", &["crates/sdk/src", "crates/wire/src/process"]),
+];
+
+/// Literals in the form of a code that are something else: signals, errors of the system, types, and an answer that the
+/// harness of TypeScript gives to a tool in the place of `pmcp`.
+const NO_CODES: [&str; 8] = ["ECONNRESET", "EPIPE", "NO_ROOTS", "SIGHUP", "SIGINT", "SIGKILL", "SIGTERM", "UUID"];
+
+/// The codes that an SDK gives.
+fn codes_below(folders: &[&str]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (_, path) in below(folders).into_iter().filter(|(name, _)| is_searched(name)) {
+        let source = fs::read_to_string(path).expect("sources are UTF-8");
+        // Variables of the environment begin with the name of a program.
+        let is_code = |text: &&str| {
+            let is_upper = text.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+            let is_variable = ["PROTOMCP_", "CARGO_"].iter().any(|start| text.starts_with(start));
+            text.len() > 3 && is_upper && !is_variable && !NO_CODES.contains(text)
+        };
+        found.extend(source.split('"').filter(is_code).map(str::to_owned));
+    }
+    found
+}
+
+/// The second table: the code, and its cause, which ends with the languages if not all give it.
+#[test]
+fn each_code_of_the_sdks_is_on_the_first_page() {
+    let page = include_str!("../../docs/errors.md");
+    let (bridge, table) = page.split_once("\nThe SDKs give these").expect("the codes of SDKs have a table");
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    let rows: BTreeMap<_, _> = rows.map(|(code, rest)| (code, rest.split(" | ").next().unwrap_or_default())).collect();
+    let mut faults = String::new();
+    let mut given = BTreeSet::new();
+    for (language, folders) in SDKS {
+        let codes = codes_below(folders);
+        assert!(!codes.is_empty(), "{language}: the codes are found");
+        for code in &codes {
+            let fault = match rows.get(code.as_str()) {
+                Some(cause) if cause.ends_with(").") && !cause.contains(language) => "its row lacks the language",
+                None if !bridge.contains(&format!("| `{code}` |")) => "it has no row",
+                Some(_) | None => continue,
+            };
+            writeln!(faults, "{code} of {language}: {fault}").expect("a string grows");
+        }
+        for (code, cause) in &rows {
+            if cause.contains(language) && !codes.contains(*code) {
+                writeln!(faults, "{code} of {language}: the SDK does not give it").expect("a string grows");
+            }
+        }
+        given.extend(codes);
+    }
+    for code in rows.keys().filter(|code| !given.contains(**code)) {
+        writeln!(faults, "{code}: no SDK gives it").expect("a string grows");
+    }
+    assert!(faults.is_empty(), "docs/errors.md:\n{faults}");
 }
 
 #[test]
