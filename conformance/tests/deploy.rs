@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Output, Stdio};
 
-use protomcp_conformance::{Sandbox, Web, certificates, eventually, patience, peers, pmcp, root};
+use protomcp_conformance::{Launch, Sandbox, Web, certificates, eventually, patience, peers, pmcp, root};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -305,7 +305,7 @@ fn the_command_of_the_container_needs_its_token() {
     let launch = || {
         let words = command.iter().map(|word| if word == TOOLS { file.as_os_str() } else { OsStr::new(word) });
         // A container has the port for itself.
-        words.fold(sandbox.pmcp(&[]), |launch, word| launch.arg(word)).arg("--port").arg("0")
+        words.fold(sandbox.pmcp(&[]), Launch::arg).arg("--port").arg("0")
     };
     let without = launch().without("MCP_TOKEN").start();
     assert_eq!(without.exit().code(), Some(2));

@@ -47,7 +47,7 @@ impl User {
 
     fn install(&self, host: &Host, name: &str) -> Result<Edit, InstallError> {
         let server = Server::Command { program: "/bin/pmcp".into(), args: vec!["dev".into()], env: Vec::new() };
-        self.installer.apply(host, &Scope::User, &Action::Install { name: name.into(), server })
+        self.installer.apply(host, &Scope::User, &Action::Install { name: name.into(), server, replaces: false })
     }
 
     fn uninstall(&self, host: &Host, name: &str) -> Result<Edit, InstallError> {
