@@ -79,7 +79,7 @@ impl ListedServer {
         target(&self.command, self.url.as_deref()) == other
     }
 
-    /// What it starts, for people. Flags, whose values may be secrets, are left out, and the query of a URL.
+    /// The thing that it starts, for people. Flags, whose values may be secrets, are left out, and the query of a URL.
     pub(crate) fn shown(&self) -> String {
         let is_plain =
             |word: &&String| ["-y", "-m"].contains(&word.as_str()) || !word.starts_with('-') && !word.contains('=');
