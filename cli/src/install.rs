@@ -7,6 +7,7 @@ mod report;
 mod server;
 mod shell;
 mod trial;
+mod untried;
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,7 @@ use crate::waiting;
 use probe::{Answer, Attempt};
 use report::{Answers, Report};
 use server::Servers;
+use untried::untried;
 
 /// Adds a server to the files of hosts.
 pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
@@ -135,21 +137,24 @@ pub(crate) fn status(options: &Status) -> Result<(), Failure> {
     Err(Failure::failed(format!("servers that do not answer: {failing} of {all}")))
 }
 
-/// Tries the servers, except any that its host cannot start. A file of a project may be the work of another person:
-/// only servers that pmcp install has written are started from it.
+/// Tries the servers, except any that its host cannot start, and any that is not trusted.
 fn answers(installer: &Installer, scope: &Scope, found: &[(&'static Host, Installed)]) -> Result<Answers, Failure> {
-    let is_trusted = |server: &ListedServer| *scope == Scope::User || server.is_recorded;
-    let (tried, untried): (Vec<_>, Vec<_>) = ours(found)
-        .filter(|(_, server)| report::problems(server).is_empty())
-        .partition(|(_, server)| is_trusted(server));
+    let mut answers = Answers::new();
+    let mut tried = Vec::new();
+    for (host, server) in ours(found).filter(|(_, server)| report::problems(server).is_empty()) {
+        match untried(scope, server) {
+            None => tried.push((host, server)),
+            Some(reason) => drop(answers.insert((host.id, server.name.clone()), Answer::Untried(reason))),
+        }
+    }
     let attempts = tried.iter().map(|(host, server)| {
         let variables = host.inherits.variables(installer.environment());
         Attempt { server, variables }
     });
     let tries = probe::answers(&attempts.collect::<Vec<_>>())?;
-    let untried = untried.into_iter().map(|each| (each, Answer::Untried));
-    let all = tried.into_iter().zip(tries).chain(untried);
-    Ok(all.map(|((host, server), answer)| ((host.id, server.name.clone()), answer)).collect())
+    answers
+        .extend(tried.into_iter().zip(tries).map(|((host, server), answer)| ((host.id, server.name.clone()), answer)));
+    Ok(answers)
 }
 
 /// The servers that run pmcp, with their hosts.

@@ -145,8 +145,8 @@ Examples:
   pmcp status --no-start --json    only what the files say, as JSON
 
 Each server is started with the environment that its host gives, or reached at its URL, and has ten seconds to list \
-its tools. The exit code is 1 if one does not. Servers that pmcp install has not written into the file of a project are \
-not started.";
+its tools. The exit code is 1 if one does not. In the file of a project an entry is tried only if pmcp install has written \
+it and it was not changed since; an entry with a reference such as ${NAME} is not tried.";
 
 /// The options of `pmcp install`.
 #[derive(Debug)]

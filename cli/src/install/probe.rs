@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::runtime;
 
 use crate::exit::Failure;
+use crate::install::untried::Untried;
 use crate::waiting;
 
 /// The time for a server to open its session and to list its tools.
@@ -33,8 +34,8 @@ pub(super) enum Answer {
     SignIn,
     /// It does not list its tools; the reason.
     Fails(String),
-    /// It was not tried: another person may have written the entry into the file of the project.
-    Untried,
+    /// It was not tried; the reason.
+    Untried(Untried),
 }
 
 /// A server to try.
@@ -157,7 +158,7 @@ impl Answer {
             Self::Tools(tools, took) => json!({"tools": tools, "ms": milliseconds(*took)}),
             Self::SignIn => json!({"signIn": true}),
             Self::Fails(reason) => json!({"error": reason}),
-            Self::Untried => Value::Null,
+            Self::Untried(reason) => json!({"notTried": reason.to_string()}),
         }
     }
 }
@@ -169,7 +170,7 @@ impl fmt::Display for Answer {
             Self::Tools(tools, took) => write!(f, "answers in {} ms, {tools} tools", milliseconds(*took)),
             Self::SignIn => f.write_str("asks for a sign-in, which the host does"),
             Self::Fails(reason) => f.write_str(&silent(reason)),
-            Self::Untried => f.write_str("is not started: pmcp install has not written it into this project"),
+            Self::Untried(reason) => write!(f, "{reason}"),
         }
     }
 }

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::exit::{self, Failure};
 use crate::install::probe::Answer;
 use crate::install::shell;
+use crate::install::untried::is_reference;
 
 /// The result for several hosts: text for standard output, and the errors.
 pub(super) struct Report {
@@ -201,6 +202,8 @@ pub(super) fn status_json(found: &[(&Host, Installed)], answers: &Answers) -> St
 pub(super) fn problems(server: &ListedServer) -> Vec<String> {
     let mut problems = Vec::new();
     match server.command.first() {
+        // The host knows the program.
+        Some(program) if is_reference(program) => {}
         Some(program) if program.contains(MAIN_SEPARATOR) => {
             if !Path::new(program).exists() {
                 problems.push(format!("there is no {program}: install it again"));

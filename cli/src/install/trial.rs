@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use protomcp_install::{ListedServer, Server};
+use protomcp_install::{ListedServer, Recorded, Server};
 
 use crate::args::install::Installable;
 use crate::init::shell_word;
@@ -71,13 +71,13 @@ fn failure(
         env: env.to_vec(),
         url: None,
         headers: Vec::new(),
-        is_recorded: true,
+        recorded: Recorded::Same,
         is_ours: true,
     };
     let attempt = Attempt { server: &listed, variables: variables.map(<[_]>::to_vec) };
     match probe::answers(&[attempt]).ok()?.pop()? {
         Answer::Fails(reason) => Some(reason),
-        Answer::Tools(..) | Answer::SignIn | Answer::Untried => None,
+        Answer::Tools(..) | Answer::SignIn | Answer::Untried(_) => None,
     }
 }
 

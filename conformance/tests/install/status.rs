@@ -89,8 +89,63 @@ fn status_starts_nothing_that_a_project_brings_along() {
     user.ok(&["install", "tools.py", "--client", "claude-code", "--project"]);
     let status = user.ok(&["status", "--project"]);
     assert!(
-        status.contains("is not started: pmcp install has not written it") && status.contains("1 tool\n"),
+        status.contains("is not tried: pmcp install has not written it") && status.contains("1 tool\n"),
         "{status}"
     );
     assert!(!trap.exists());
+}
+
+/// A pull, or a clone at the same place, changes what the name of an installed server stands for.
+#[test]
+fn status_starts_no_entry_that_was_changed() {
+    let user = User::new();
+    user.sandbox.write("tools.py", TOOL);
+    let trap = user.sandbox.path("trap");
+    user.ok(&["install", "tools.py", "--client", "claude-code", "--project"]);
+    let path = user.sandbox.path(".mcp.json");
+    let written: Value = serde_json::from_str(&super::read(&path)).expect("it is JSON");
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut file = written.clone();
+        change(&mut file["mcpServers"]["tools"]);
+        fs::write(&path, file.to_string()).expect("the sandbox can be written");
+        user.ok(&["status", "--scope", "project"])
+    };
+    let status = changed(&|_| {});
+    assert!(status.contains(" ms, 1 tool\n"), "another layout is the same entry: {status}");
+    let script = format!("touch '{}'; exec cat", trap.display());
+    let changes: [&dyn Fn(&mut Value); 4] = [
+        &|entry| *entry = json!({"command": "/bin/sh", "args": ["-c", script]}),
+        &|entry| entry["args"] = json!(["run", "--", "/bin/sh", "-c", script]),
+        &|entry| entry["env"] = json!({"PROTOMCP_PYTHON": "/bin/false"}),
+        &|entry| entry["timeout"] = json!(1),
+    ];
+    for change in changes {
+        let status = changed(change);
+        assert!(status.contains("is not tried: the entry is not the one that pmcp install has written"), "{status}");
+        assert!(!trap.exists());
+    }
+    let json: Value = serde_json::from_str(&user.ok(&["status", "--project", "--json"])).expect("it is JSON");
+    let rows = json.as_array().expect("hosts are an array");
+    let row = rows.iter().find(|row| row["id"] == "claude-code").expect("the host is listed");
+    let reason = row["servers"][0]["answers"]["notTried"].as_str().expect("there is a reason");
+    assert!(reason.contains("run pmcp install again"), "{reason}");
+
+    // A record from before there were digests.
+    let records = user.home(".local/state/pmcp/installed.json");
+    let mut record: Value = serde_json::from_str(&super::read(&records)).expect("it is JSON");
+    record["files"][0].as_object_mut().expect("a record is an object").remove("digests").expect("it has digests");
+    fs::write(&records, record.to_string()).expect("the sandbox can be written");
+    let status = changed(&|_| {});
+    assert!(status.contains("is not tried: the record of an older pmcp has its name alone"), "{status}");
+    user.ok(&["install", "tools.py", "--client", "claude-code", "--project"]);
+    assert!(user.ok(&["status", "--project"]).contains(" ms, 1 tool\n"));
+}
+
+#[test]
+fn status_tries_no_entry_with_a_reference() {
+    let user = User::new();
+    let entry = json!({"command": "${HOME}/bin/pmcp", "args": ["run", "${workspaceFolder}/tools.py"]});
+    user.write(".cursor/mcp.json", &json!({"mcpServers": {"theirs": entry}}).to_string());
+    let status = user.ok(&["status"]);
+    assert!(status.contains("is not tried: its entry has a reference such as ${NAME}"), "{status}");
 }

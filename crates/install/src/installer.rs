@@ -1,9 +1,11 @@
 //! Installs servers in the files of hosts, and removes them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::digest::digest;
 use crate::document;
 use crate::document::edit::{EditError, Format, Origin};
 use crate::entry::Server;
@@ -11,7 +13,8 @@ use crate::environment::Environment;
 use crate::file::{self, ConfigFile, DirectoryLock, FileError};
 use crate::hosts::{Host, Scope};
 use crate::name::{InvalidName, check_name};
-use crate::receipts::{Receipt, Receipts};
+use crate::receipts::{Receipt, Receipts, Recorded};
+use crate::replaced::Replaced;
 use crate::status::{Found, Installed, ListedServer};
 use crate::value::Value;
 
@@ -144,17 +147,15 @@ impl Installer {
     pub fn status(&self, host: &Host, scope: &Scope) -> Result<Installed, InstallError> {
         let path = self.path(host, scope)?;
         let receipts = self.receipts()?;
-        let recorded = receipts.as_ref().and_then(|(receipts, _)| receipts.of(&path)).map(|receipt| &receipt.servers);
-        let is_recorded = |name: &String| recorded.is_some_and(|names| names.contains(name));
+        let receipt = receipts.as_ref().and_then(|(receipts, _)| receipts.of(&path));
+        let listed = |(name, entry): (String, serde_json::Value)| {
+            let recorded = Recorded::of(receipt, &name, &entry);
+            ListedServer::new(name, &entry, recorded)
+        };
         let found = match self.servers(host, &path) {
             Err(error) => Found::Broken(error.to_string()),
             Ok(None) if !self.is_started(&path) => Found::Nothing,
-            Ok(servers) => {
-                let servers = servers.unwrap_or_default().into_iter();
-                Found::Servers(
-                    servers.map(|(name, entry)| ListedServer::new(name.clone(), &entry, is_recorded(&name))).collect(),
-                )
-            }
+            Ok(servers) => Found::Servers(servers.unwrap_or_default().into_iter().map(listed).collect()),
         };
         Ok(Installed { path: path.display().to_string(), found })
     }
@@ -263,7 +264,7 @@ fn edit(
             check_name(name)?;
             let entry = server.entry(host, name).ok_or(InstallError::CommandsOnly(host.label))?;
             if let Some(other) = before.server(name)
-                && !(*replaces || before.is_recorded(name) && other.starts_as(server))
+                && !(*replaces || other.is_recorded() && other.starts_as(server))
             {
                 return Err(InstallError::Taken { path: before.path, name: name.clone(), starts: other.shown() });
             }
@@ -289,41 +290,74 @@ struct Before<'a> {
 }
 
 impl Before<'_> {
-    fn is_recorded(&self, name: &str) -> bool {
-        self.receipt.as_ref().is_some_and(|receipt| receipt.servers.iter().any(|known| known == name))
-    }
-
     fn server(&self, name: &str) -> Option<ListedServer> {
-        let (_, entry) = self.servers.iter().find(|(known, _)| known == name)?;
-        Some(ListedServer::new(name.to_owned(), entry, self.is_recorded(name)))
+        let entry = entry_of(&self.servers, name)?;
+        let recorded = Recorded::of(self.receipt.as_ref(), name, entry);
+        Some(ListedServer::new(name.to_owned(), entry, recorded))
     }
 
-    /// Inserts an entry. An entry of the same name is removed first.
+    /// Inserts an entry. An entry of the same name is removed first, and recorded if it is of another origin.
     fn with(self, name: &str, entry: &Value) -> Result<Edit, InstallError> {
-        let text = self.text.unwrap_or_default();
         let failed = |error| InstallError::Edit { path: self.path.clone(), error };
-        let (text, receipt) = match self.server(name) {
-            None => (text.to_owned(), self.receipt.clone()),
-            Some(_) => without(text, self.format, self.keys, name, self.receipt.clone()).map_err(failed)?,
-        };
+        let existing = self.server(name);
+        let is_foreign = existing.as_ref().is_some_and(|server| !server.is_recorded());
+        let (mut text, mut receipt) = (self.text.unwrap_or_default().to_owned(), self.receipt.clone());
+        let mut foreign = is_foreign.then(|| (text.clone(), self.servers.clone()));
+        if let Some(before) = self.undone(name) {
+            (text, receipt) = (before.text.clone(), Some(before.receipt));
+            foreign = Some((before.text, before.servers));
+        }
+        if existing.is_some() {
+            (text, receipt) = without(&text, self.format, self.keys, name, receipt).map_err(failed)?;
+        }
         let edited = document::insert(&text, self.format, self.keys, name, entry).map_err(failed)?;
+        let servers = document::servers(&edited.text, self.format, self.keys).map_err(failed)?;
         let mut receipt = receipt.unwrap_or_else(|| self.fresh());
         if receipt.servers.is_empty() {
             receipt.origin = edited.origin;
         }
-        receipt.servers.push(name.to_owned());
+        // As it is read again: a notation may not have all types of JSON.
+        if let Some(entry) = entry_of(&servers, name) {
+            receipt.record(name, entry);
+        }
+        if let Some((before, servers)) = foreign
+            && let Some(entry) = entry_of(&servers, name)
+        {
+            receipt.replaced.insert(name.to_owned(), Replaced::new(&before, &edited.text, digest(entry)));
+        }
         Ok(self.edit(Some(edited.text), receipt))
     }
 
-    /// Removes an entry.
+    /// Removes an entry. A server of another origin that it has replaced comes back.
     fn without(self, name: &str) -> Result<Edit, InstallError> {
         let failed = |error| InstallError::Edit { path: self.path.clone(), error };
         let existed = self.receipt.as_ref().is_none_or(|receipt| receipt.existed);
         let text = self.text.unwrap_or_default();
-        let (text, receipt) = without(text, self.format, self.keys, name, self.receipt.clone()).map_err(failed)?;
+        let (text, receipt) = match self.undone(name) {
+            Some(before) => (before.text, Some(before.receipt)),
+            None => without(text, self.format, self.keys, name, self.receipt.clone()).map_err(failed)?,
+        };
         let receipt = receipt.unwrap_or_else(|| self.fresh());
         let is_gone = !existed && text.trim().is_empty();
         Ok(self.edit((!is_gone).then_some(text), receipt))
+    }
+
+    /// The state with the server that an entry of ours has replaced. `None` if it has replaced none, or if the file has
+    /// changed around the entry since.
+    fn undone(&self, name: &str) -> Option<Undone> {
+        let mut receipt = self.receipt.clone()?;
+        let replaced = receipt.replaced.get(name)?;
+        let text = replaced.undone(self.text?)?;
+        let servers = document::servers(&text, self.format, self.keys).ok()?;
+        let is_back = entry_of(&servers, name).is_some_and(|entry| digest(entry) == replaced.digest);
+        let others = |servers: &[(String, serde_json::Value)]| -> Vec<_> {
+            servers.iter().filter(|(known, _)| known != name).cloned().collect()
+        };
+        if !is_back || others(&servers) != others(&self.servers) {
+            return None;
+        }
+        receipt.forget(name);
+        Some(Undone { text, servers, receipt })
     }
 
     /// The record of a file that had none.
@@ -334,6 +368,8 @@ impl Before<'_> {
             directories: Vec::new(),
             origin: Origin::default(),
             servers: Vec::new(),
+            digests: BTreeMap::new(),
+            replaced: BTreeMap::new(),
         }
     }
 
@@ -341,6 +377,18 @@ impl Before<'_> {
         let before = self.text.map(str::to_owned);
         Edit { before, after, backup: None, receipt, is_first: self.receipt.is_none(), path: self.path }
     }
+}
+
+/// A file before an entry of ours has replaced a server of another origin.
+struct Undone {
+    text: String,
+    servers: Vec<(String, serde_json::Value)>,
+    /// The record without the entry.
+    receipt: Receipt,
+}
+
+fn entry_of<'a>(servers: &'a [(String, serde_json::Value)], name: &str) -> Option<&'a serde_json::Value> {
+    servers.iter().find(|(known, _)| known == name).map(|(_, entry)| entry)
 }
 
 /// The text and the record without an entry.
@@ -355,7 +403,7 @@ fn without(
     let origin = receipt.as_ref().filter(is_last).map(|receipt| &receipt.origin);
     let text = document::remove(text, format, keys, name, origin)?;
     let receipt = receipt.map(|mut receipt| {
-        receipt.servers.retain(|known| known != name);
+        receipt.forget(name);
         receipt
     });
     Ok((text, receipt))

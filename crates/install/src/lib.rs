@@ -2,6 +2,7 @@
 
 mod bundle;
 mod diff;
+mod digest;
 mod document;
 mod entry;
 mod environment;
@@ -11,6 +12,7 @@ mod inherited;
 mod installer;
 mod name;
 mod receipts;
+mod replaced;
 mod status;
 mod value;
 
@@ -24,5 +26,6 @@ pub use hosts::{Host, Scope, host, hosts};
 pub use inherited::Inherited;
 pub use installer::{Action, Edit, InstallError, Installer};
 pub use name::{InvalidName, check_name, name_for};
+pub use receipts::Recorded;
 pub use status::{Found, Installed, ListedServer};
 pub use value::Value;

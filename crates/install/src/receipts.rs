@@ -1,11 +1,15 @@
 //! Records of the files that have entries of ours: the state before the first, so that the last one leaves no trace.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::digest::digest;
 use crate::document::edit::Origin;
 use crate::file::{ConfigFile, FileError};
+use crate::replaced::Replaced;
 
 /// The records of this user.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -26,6 +30,55 @@ pub(crate) struct Receipt {
     pub(crate) origin: Origin,
     /// The names of the entries.
     pub(crate) servers: Vec<String>,
+    /// The digests of the entries as they were written, by name. Older records have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) digests: BTreeMap<String, String>,
+    /// The servers of another origin that entries have replaced, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) replaced: BTreeMap<String, Replaced>,
+}
+
+/// An entry of a file, compared with the record of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// There is no record: this crate has not written an entry of this name.
+    No,
+    /// There is a record of the name alone, which an older version has made.
+    NameOnly,
+    /// The entry is not the one that was written: a member of it was changed, added or removed since.
+    Changed,
+    /// The entry is the one that was written.
+    Same,
+}
+
+impl Recorded {
+    /// Compares an entry with the record of its file. The name does not suffice: the file of a project changes with the
+    /// project.
+    pub(crate) fn of(receipt: Option<&Receipt>, name: &str, entry: &Value) -> Self {
+        let Some(receipt) = receipt.filter(|receipt| receipt.servers.iter().any(|known| known == name)) else {
+            return Self::No;
+        };
+        match receipt.digests.get(name) {
+            None => Self::NameOnly,
+            Some(known) if *known == digest(entry) => Self::Same,
+            Some(_) => Self::Changed,
+        }
+    }
+}
+
+impl Receipt {
+    /// Adds an entry, as the file has it.
+    pub(crate) fn record(&mut self, name: &str, entry: &Value) {
+        self.servers.push(name.to_owned());
+        self.digests.insert(name.to_owned(), digest(entry));
+    }
+
+    /// Drops an entry.
+    pub(crate) fn forget(&mut self, name: &str) {
+        self.servers.retain(|known| known != name);
+        self.digests.remove(name);
+        self.replaced.remove(name);
+    }
 }
 
 impl Receipts {
@@ -56,5 +109,40 @@ impl Receipts {
         if !receipt.servers.is_empty() {
             self.files.push(receipt);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_entry_is_compared_as_a_whole() {
+        let written = json!({"command": "/bin/pmcp", "args": ["run", "/t.py"], "env": {"A": "1"}});
+        let mut receipt: Receipt = serde_json::from_value(json!({
+            "path": "/p/.mcp.json", "existed": true, "origin": {"depth": 1, "padding": ""}, "servers": ["old"],
+        }))
+        .unwrap();
+        receipt.record("new", &written);
+        let mut more = written.clone();
+        more["cwd"] = json!("/elsewhere");
+        for (name, entry, expected) in [
+            ("new", written.clone(), Recorded::Same),
+            ("new", json!({"env": {"A": "1"}, "args": ["run", "/t.py"], "command": "/bin/pmcp"}), Recorded::Same),
+            ("new", more, Recorded::Changed),
+            ("new", json!({"command": "sh", "args": ["-c", "true"]}), Recorded::Changed),
+            ("new", json!({"command": "/bin/pmcp", "args": ["run", "/t.py"]}), Recorded::Changed),
+            ("old", written.clone(), Recorded::NameOnly),
+            ("theirs", written.clone(), Recorded::No),
+        ] {
+            assert_eq!(Recorded::of(Some(&receipt), name, &entry), expected, "{name}: {entry}");
+        }
+        assert_eq!(Recorded::of(None, "new", &written), Recorded::No);
+        let again: Receipt = serde_json::from_value(serde_json::to_value(&receipt).unwrap()).unwrap();
+        assert_eq!(again, receipt);
+        receipt.forget("new");
+        assert_eq!(Recorded::of(Some(&receipt), "new", &written), Recorded::No);
     }
 }

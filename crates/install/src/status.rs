@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::entry::Server;
+use crate::receipts::Recorded;
 
 /// A server in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,8 +18,8 @@ pub struct ListedServer {
     pub url: Option<String>,
     /// The header fields of requests to the URL.
     pub headers: Vec<(String, String)>,
-    /// True if this crate has inserted it.
-    pub is_recorded: bool,
+    /// The entry, compared with the record of it.
+    pub recorded: Recorded,
     /// True if this crate has inserted it, or if it runs `pmcp`.
     pub is_ours: bool,
 }
@@ -44,7 +45,7 @@ pub enum Found {
 }
 
 impl ListedServer {
-    pub(crate) fn new(name: String, entry: &Value, is_recorded: bool) -> Self {
+    pub(crate) fn new(name: String, entry: &Value, recorded: Recorded) -> Self {
         let word = |value: &Value| value.as_str().map(str::to_owned);
         let words = |value: Option<&Value>| -> Vec<String> {
             match value {
@@ -62,8 +63,14 @@ impl ListedServer {
             object.into_iter().flatten().filter_map(pair).collect()
         };
         let (env, headers) = (pairs(&["env", "environment", "envs"]), pairs(&["headers", "http_headers"]));
-        let is_ours = is_recorded || command.first().is_some_and(|program| is_pmcp(program));
-        Self { name, command, env, url, headers, is_recorded, is_ours }
+        let is_ours = recorded != Recorded::No || command.first().is_some_and(|program| is_pmcp(program));
+        Self { name, command, env, url, headers, recorded, is_ours }
+    }
+
+    /// True if this crate has inserted an entry of this name. It may have been changed since.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.recorded != Recorded::No
     }
 
     /// True if it starts the file, the command or the URL of this server. Flags may differ.
@@ -147,7 +154,7 @@ mod tests {
 
     #[test]
     fn entries_of_all_shapes_are_read() {
-        let listed = |entry| ListedServer::new("a".into(), &entry, false);
+        let listed = |entry| ListedServer::new("a".into(), &entry, Recorded::No);
         let plain = listed(json!({"command": "/bin/pmcp", "args": ["dev", "/t.py"]}));
         assert_eq!((plain.command.join(" ").as_str(), plain.is_ours), ("/bin/pmcp dev /t.py", true));
         let pair = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
@@ -162,7 +169,7 @@ mod tests {
         let url = listed(json!({"httpUrl": "http://localhost/mcp"}));
         assert_eq!((url.url.as_deref(), url.is_ours), (Some("http://localhost/mcp"), false));
         assert!(!listed(json!({"command": "/bin/npx"})).is_ours && !listed(json!(3)).is_ours);
-        assert!(ListedServer::new("a".into(), &json!({"url": "x"}), true).is_ours);
+        assert!(ListedServer::new("a".into(), &json!({"url": "x"}), Recorded::Changed).is_ours);
     }
 
     #[test]
@@ -188,7 +195,7 @@ mod tests {
             ),
             (json!({"command": "pmcp", "args": ["run", "--", "/bin/x"]}), file(&["dev", "--", "/bin/x", "-a"]), false),
         ] {
-            let listed = ListedServer::new("a".into(), &entry, true);
+            let listed = ListedServer::new("a".into(), &entry, Recorded::Same);
             assert_eq!(listed.starts_as(&server), is_same, "{entry} {server:?}");
         }
     }
@@ -203,7 +210,7 @@ mod tests {
             (json!({"command": "pmcp", "args": ["run", "--upstream", "http://h?x", "--header", "x"]}), "http://h"),
             (json!(3), "nothing that pmcp knows"),
         ] {
-            assert_eq!(ListedServer::new("a".into(), &entry, false).shown(), shown, "{entry}");
+            assert_eq!(ListedServer::new("a".into(), &entry, Recorded::No).shown(), shown, "{entry}");
         }
     }
 }

@@ -232,6 +232,49 @@ fn an_entry_of_ours_is_replaced() {
 }
 
 #[test]
+fn a_server_that_was_replaced_comes_back() {
+    let mut hosts = 0;
+    for host in with_file() {
+        let before = fixture(host);
+        let is_there = |name: &&str| before.contains(&format!("\"{name}\":")) || before.contains(&format!(".{name}]"));
+        let Some(name) = ["github", "a"].into_iter().find(is_there) else { continue };
+        hosts += 1;
+        let user = User::new();
+        let path = user.write(host.id, before);
+        let replace = || {
+            let action = Action::Install { name: name.into(), server: server(), replaces: true };
+            user.installer.apply(host, &Scope::User, &action).unwrap_or_else(|error| panic!("{}: {error}", host.id))
+        };
+        // The second time it replaces an entry of ours.
+        for _ in 0..2 {
+            let text = replace().after.expect("there is a file");
+            assert!(text.contains("/bin/pmcp") && !text.contains("npx") && !text.contains("https://h/mcp"), "{text}");
+        }
+        user.install(host.id, "more").expect(host.id);
+        user.uninstall(host.id, "more").expect(host.id);
+        user.uninstall(host.id, name).expect(host.id);
+        assert_eq!(read(&path), before, "{}", host.id);
+        assert_eq!(user.files().len(), 2, "{}: the file and the lock stay: {:?}", host.id, user.files());
+    }
+    assert!(hosts > 3, "{hosts}");
+}
+
+#[test]
+fn a_replaced_server_stays_in_the_copy_after_a_change() {
+    let user = User::new();
+    let before = r#"{"mcpServers": {"tools": {"command": "npx"}}}"#;
+    let path = user.write("cursor", before);
+    let action = Action::Install { name: "tools".into(), server: server(), replaces: true };
+    user.installer.apply(row("cursor"), &Scope::User, &action).expect("it fits");
+    let changed = read(&path).replacen('{', "{\"theme\": 1, ", 1);
+    fs::write(&path, changed).expect("it can be written");
+    let edit = user.uninstall("cursor", "tools").expect("it is there");
+    let left = read(&path);
+    assert!(left.contains("\"theme\": 1") && !left.contains("npx") && !left.contains("pmcp"), "{left}");
+    assert_eq!(read(&edit.backup.expect("the copy stays")), before);
+}
+
+#[test]
 fn changes_of_others_stay() {
     let user = User::new();
     let path = user.write("claude-code", "{\n  \"numStartups\": 3\n}\n");
