@@ -4,6 +4,7 @@ pub(crate) mod configured;
 mod probe;
 mod program;
 mod report;
+mod secrets;
 mod server;
 mod shell;
 mod trial;
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 use protomcp_install::{
     Action, Edit, EditError, Found, Host, InstallError, Installed, Installer, ListedServer, Scope, host, hosts, snippet,
 };
+use protomcp_types::one_line;
 
 use crate::args::install::{HostFlags, InstallOptions, Status, Uninstall};
 use crate::exit::{self, Failure};
@@ -22,6 +24,10 @@ use probe::{Answer, Attempt};
 use report::{Answers, Report};
 use server::Servers;
 use untried::untried;
+
+/// The most servers that the error of `pmcp status` names, and the longest name in it, in characters.
+const MAX_NAMES: usize = 10;
+const MAX_NAME: usize = 64;
 
 /// Adds a server to the files of hosts.
 pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
@@ -45,7 +51,7 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
         }
         let action = Action::Install { name: options.name.clone(), server: server.clone(), replaces: options.replaces };
         match change(&installer, host, &chosen.scope, &action, options.dry_run) {
-            Ok(edit) if options.dry_run => report.dry_run(&edit),
+            Ok(edit) if options.dry_run => report.dry_run(&ListedServer::of(&options.name, &server), &edit),
             Ok(edit) => report.installed(host, &options.name, &server, &edit),
             Err(error) => report.failed(host, &error),
         }
@@ -92,7 +98,7 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<(), Failure> {
         for server in listed.iter().filter(|server| server::is_meant(server, &options.target)) {
             let action = Action::Uninstall { name: server.name.clone() };
             match change(&installer, host, &scope, &action, options.dry_run) {
-                Ok(edit) if options.dry_run => report.dry_run(&edit),
+                Ok(edit) if options.dry_run => report.dry_run(server, &edit),
                 Ok(edit) => report.removed(host, &server.name, &edit),
                 Err(InstallError::Edit { error: EditError::NotFound(_), .. }) => {}
                 Err(error) => report.failed(host, &error),
@@ -130,11 +136,24 @@ pub(crate) fn status(options: &Status) -> Result<(), Failure> {
         let answer = answers.get(&(host.id, server.name.clone()));
         !report::problems(server).is_empty() || answer.is_some_and(Answer::is_failure)
     };
-    let (failing, all) = (ours(&found).filter(does_fail).count(), ours(&found).count());
-    if options.no_start || failing == 0 {
+    let (failing, all) = (ours(&found).filter(does_fail).collect::<Vec<_>>(), ours(&found).count());
+    if options.no_start || failing.is_empty() {
         return Ok(());
     }
-    Err(Failure::failed(format!("servers that do not answer: {failing} of {all}")))
+    Err(Failure::failed(format!("servers that do not answer: {} of {all}: {}", failing.len(), named(&failing))))
+}
+
+/// Names of servers with their hosts. A file may have any number of servers, and names of any length.
+fn named(servers: &[(&Host, &ListedServer)]) -> String {
+    let name = |(host, server): &(&Host, &ListedServer)| {
+        let name: String = server.name.chars().take(MAX_NAME).collect();
+        format!("{} in {}", one_line(&name), host.label)
+    };
+    let names: Vec<_> = servers.iter().take(MAX_NAMES).map(name).collect();
+    match servers.len().saturating_sub(MAX_NAMES) {
+        0 => names.join(", "),
+        more => format!("{}, and {more} more", names.join(", ")),
+    }
 }
 
 /// Tries the servers, except any that its host cannot start, and any that is not trusted.
@@ -260,4 +279,21 @@ fn ids<'a>(hosts: impl Iterator<Item = &'a Host>) -> String {
 /// The host whose name is nearly this one.
 fn nearest(name: &str) -> Option<&'static Host> {
     crate::nearest::nearest(name, hosts().iter().map(|host| host.id)).and_then(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_install::Server;
+
+    use super::*;
+
+    #[test]
+    fn the_names_of_servers_are_bounded() {
+        let host = host("cursor").unwrap();
+        let server = |name: &str| ListedServer::of(name, &Server::Url { url: "http://h".into(), headers: Vec::new() });
+        let (short, long) = (server("a"), server(&"ü".repeat(1000)));
+        assert_eq!(named(&[(host, &short), (host, &short)]), "a in Cursor, a in Cursor");
+        let many = named(&vec![(host, &long); 1000]);
+        assert!(many.ends_with("ü in Cursor, and 990 more") && many.chars().count() < 1000, "{many}");
+    }
 }

@@ -7,6 +7,7 @@ use protomcp_install::{Environment, Found, Host, Installer, ListedServer, Scope,
 
 use crate::init::shell_word;
 use crate::install::report::problems;
+use crate::install::secrets::Secrets;
 
 /// The servers that start this file, in the files of the user and of the current directory; without a file those that run
 /// `pmcp`.
@@ -39,12 +40,13 @@ fn starts(server: &ListedServer, file: &Path) -> bool {
 }
 
 fn of_server(host: &Host, server: &ListedServer, file: Option<&Path>) -> Configured {
-    let words: Vec<_> = server.command.iter().map(|word| shell_word(word)).collect();
+    let mut secrets = Secrets::of(server);
+    let words: Vec<_> = secrets.command().iter().map(|word| shell_word(word)).collect();
     let file = file.map_or_else(|| "FILE".to_owned(), |file| shell_word(&file.to_string_lossy()));
     Configured {
         host: host.label.to_owned(),
         server: server.name.clone(),
-        starts: server.url.clone().unwrap_or_else(|| words.join(" ")),
+        starts: secrets.url().unwrap_or_else(|| words.join(" ")),
         fault: problems(server).into_iter().next(),
         fix: format!("pmcp install {file} --client {}", host.id),
     }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::runtime;
 
 use crate::exit::Failure;
+use crate::install::secrets::Secrets;
 use crate::install::untried::Untried;
 use crate::waiting;
 
@@ -32,7 +33,7 @@ pub(super) enum Answer {
     Tools(usize, Duration),
     /// It is at a URL, and asks for a token, which the host has.
     SignIn,
-    /// It does not list its tools; the reason.
+    /// It does not list its tools; the reason, without the secrets of the entry.
     Fails(String),
     /// It was not tried; the reason.
     Untried(Untried),
@@ -66,16 +67,17 @@ async fn answer(attempt: &Attempt<'_>) -> Answer {
     let client = client(Arc::clone(&logged));
     let began = Instant::now();
     let late = |_| Err(format!("it has not listed its tools within {} s", LIMIT.as_secs()));
+    let failed = |reason: &str| Answer::Fails(Secrets::of(attempt.server).text(reason));
     match tokio::time::timeout(LIMIT, listed(&client, attempt)).await.unwrap_or_else(late) {
         Err(reason) if reason.contains("401 Unauthorized") => Answer::SignIn,
-        Err(reason) => Answer::Fails(reason),
+        Err(reason) => failed(&reason),
         Ok((session, tools)) => {
             let took = began.elapsed();
             session.close(CLOSE).await;
             let logged = logged.lock().unwrap_or_else(PoisonError::into_inner).take();
             match logged {
                 // pmcp dev serves a file that does not start, too.
-                Some(error) if tools == 0 => Answer::Fails(error),
+                Some(error) if tools == 0 => failed(&error),
                 _ => Answer::Tools(tools, took),
             }
         }

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::install::probe::Answer;
+use crate::install::secrets::Secrets;
 use crate::install::shell;
 use crate::install::untried::is_reference;
 
@@ -30,11 +31,11 @@ impl Report {
     }
 
     pub(super) fn installed(&mut self, host: &Host, name: &str, server: &Server, edit: &Edit) {
+        let listed = ListedServer::of(name, server);
+        let shown = Secrets::of(&listed).shown();
         let line = match server {
-            Server::Command { program, args, .. } => {
-                format!("runs  {} {}", short(program, self.home.as_deref()), args.join(" "))
-            }
-            Server::Url { url, .. } => format!("at    {url}"),
+            Server::Command { .. } => format!("runs  {}", short(&shown, self.home.as_deref())),
+            Server::Url { .. } => format!("at    {shown}"),
         };
         self.line(&format!("{}: \"{name}\" is in {}", host.label, self.short(&edit.path)));
         self.line(&format!("  {line}"));
@@ -58,12 +59,13 @@ impl Report {
         }
     }
 
-    pub(super) fn dry_run(&mut self, edit: &Edit) {
+    /// The change of a file for this server, without its secrets.
+    pub(super) fn dry_run(&mut self, server: &ListedServer, edit: &Edit) {
         let side = |text: &Option<String>, name: String| if text.is_some() { name } else { "/dev/null".into() };
         let name = edit.path.display().to_string();
         let (before, after) = (edit.before.clone().unwrap_or_default(), edit.after.clone().unwrap_or_default());
         self.line(&format!("--- {}\n+++ {}", side(&edit.before, name.clone()), side(&edit.after, name)));
-        self.text.push_str(&diff(&before, &after));
+        self.text.push_str(&Secrets::of(server).file(&diff(&before, &after)));
     }
 
     /// The URL for a host that has a form for it.
@@ -155,7 +157,8 @@ pub(super) fn status_text(installer: &Installer, found: &[(&Host, Installed)], a
                 };
                 line(format!("{}: {path}{others}", host.label));
                 for server in ours {
-                    let at = server.url.clone().unwrap_or_else(|| short(&server.command.join(" "), home));
+                    let shown = Secrets::of(server).shown();
+                    let at = if server.url.is_some() { shown } else { short(&shown, home) };
                     line(format!("  {}  {at}", one_line(&server.name)));
                     for problem in problems(server) {
                         line(format!("    {problem}"));
@@ -182,7 +185,9 @@ pub(super) fn status_json(found: &[(&Host, Installed)], answers: &Answers) -> St
                     .iter()
                     .filter(|server| server.is_ours)
                     .map(|server| {
-                        let mut row = json!({"name": server.name, "command": server.command, "url": server.url});
+                        let mut secrets = Secrets::of(server);
+                        let (command, url) = (secrets.command(), secrets.url());
+                        let mut row = json!({"name": server.name, "command": command, "url": url});
                         row["problems"] = json!(problems(server));
                         if let Some(answer) = answers.get(&(host.id, server.name.clone())) {
                             row["answers"] = answer.json();

@@ -1,5 +1,6 @@
 //! The part of this shell's environment that an entry names, because hosts start servers without it.
 
+use std::collections::HashSet;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -90,19 +91,25 @@ fn is_executable(_: &Path) -> bool {
     true
 }
 
-/// The absolute folders of `PATH`. `None` if there are none, or if one is not UTF-8.
+/// The absolute folders of `PATH`, each once. `None` if there are none, or if one is not UTF-8.
 pub(super) fn search_path() -> Option<String> {
     absolute_folders(&env::var_os(PATH)?)
 }
 
 fn absolute_folders(path: &OsStr) -> Option<String> {
-    let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
+    let mut seen = HashSet::new();
+    let folders = env::split_paths(path).filter(|folder| folder.is_absolute() && seen.insert(folder.clone()));
     env::join_paths(folders).ok()?.into_string().ok().filter(|path| !path.is_empty())
 }
 
 /// True for the name of the search path: on Windows it has any case.
 pub(super) fn is_path(name: &str) -> bool {
     if cfg!(windows) { name.eq_ignore_ascii_case(PATH) } else { name == PATH }
+}
+
+/// True for a variable that `pmcp install` sets: a path of programs, which is not a secret.
+pub(super) fn is_of_programs(name: &str) -> bool {
+    is_path(name) || [PYTHON, NODE].contains(&name)
 }
 
 #[cfg(test)]
@@ -157,8 +164,10 @@ mod tests {
     }
 
     #[test]
-    fn relative_folders_are_left_out() {
-        for (path, expected) in [("/a/bin:.:b:/c", Some("/a/bin:/c")), (".", None), ("", None)] {
+    fn relative_and_repeated_folders_are_left_out() {
+        for (path, expected) in
+            [("/a/bin:.:b:/c", Some("/a/bin:/c")), ("/b:/a:/b:/c:/a/:/b", Some("/b:/a:/c")), (".", None), ("", None)]
+        {
             assert_eq!(absolute_folders(OsStr::new(path)).as_deref(), expected, "{path}");
         }
     }

@@ -3,11 +3,12 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use protomcp_install::{ListedServer, Recorded, Server};
+use protomcp_install::{ListedServer, Server};
 
 use crate::args::install::Installable;
 use crate::init::shell_word;
 use crate::install::probe::{self, Answer, Attempt};
+use crate::install::secrets::Secrets;
 
 /// The time for the file to start.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -22,11 +23,12 @@ pub(super) fn warning(
     server: &Server,
     variables: Option<&[(String, String)]>,
 ) -> Option<String> {
-    let Server::Command { program, args, env } = server else { return None };
+    let Server::Command { program, env, .. } = server else { return None };
+    let listed = ListedServer::of("", server);
     let (path, flags) = match installable {
         Installable::File { path, flags, .. } => (path, flags),
         Installable::Command { .. } => {
-            let reason = failure(program, args, env, variables)?;
+            let reason = failure(&listed, variables)?;
             return Some(format!("the host will show no tools until the command works: {reason}"));
         }
         Installable::Url { .. } => return None,
@@ -40,7 +42,7 @@ pub(super) fn warning(
     command.envs(env.iter().cloned());
     let began = Instant::now();
     let output = command.stdin(Stdio::null()).output().ok()?;
-    let reason = String::from_utf8_lossy(&output.stderr);
+    let reason = Secrets::of(&listed).text(&String::from_utf8_lossy(&output.stderr));
     let reason = reason.trim();
     let reason = reason.strip_prefix("error: ").unwrap_or(reason);
     let file = shell_word(&path.to_string_lossy());
@@ -59,22 +61,8 @@ pub(super) fn warning(
 }
 
 /// The reason for which a command does not list its tools.
-fn failure(
-    program: &str,
-    args: &[String],
-    env: &[(String, String)],
-    variables: Option<&[(String, String)]>,
-) -> Option<String> {
-    let listed = ListedServer {
-        name: String::new(),
-        command: [program.to_owned()].into_iter().chain(args.iter().cloned()).collect(),
-        env: env.to_vec(),
-        url: None,
-        headers: Vec::new(),
-        recorded: Recorded::Same,
-        is_ours: true,
-    };
-    let attempt = Attempt { server: &listed, variables: variables.map(<[_]>::to_vec) };
+fn failure(server: &ListedServer, variables: Option<&[(String, String)]>) -> Option<String> {
+    let attempt = Attempt { server, variables: variables.map(<[_]>::to_vec) };
     match probe::answers(&[attempt]).ok()?.pop()? {
         Answer::Fails(reason) => Some(reason),
         Answer::Tools(..) | Answer::SignIn | Answer::Untried(_) => None,

@@ -86,6 +86,50 @@ impl ListedServer {
         target(&self.command, self.url.as_deref()) == other
     }
 
+    /// A server as its entry has it, once this crate has inserted it.
+    #[must_use]
+    pub fn of(name: &str, server: &Server) -> Self {
+        let mut listed = Self {
+            name: name.to_owned(),
+            command: Vec::new(),
+            env: Vec::new(),
+            url: None,
+            headers: Vec::new(),
+            recorded: Recorded::Same,
+            is_ours: true,
+        };
+        match server {
+            Server::Command { program, args, env } => {
+                listed.command = [program].into_iter().chain(args).cloned().collect();
+                listed.env.clone_from(env);
+            }
+            Server::Url { url, headers } => {
+                listed.url = Some(url.clone());
+                listed.headers.clone_from(headers);
+            }
+        }
+        listed
+    }
+
+    /// Its command for people, word by word, with `[redacted]` in place of all that may be a secret: the word after a
+    /// flag, the value of `NAME=VALUE` and of `--flag=VALUE`. URLs have no user, no query and no fragment.
+    #[must_use]
+    pub fn shown_command(&self) -> Vec<String> {
+        let mut is_value = false;
+        let shown = |word: &String| {
+            let is_flag = word.starts_with('-');
+            let is_after_flag = std::mem::replace(&mut is_value, takes_value(word)) && !is_flag;
+            shown_word(word, is_after_flag)
+        };
+        self.command.iter().map(shown).collect()
+    }
+
+    /// Its URL for people, without user, query and fragment.
+    #[must_use]
+    pub fn shown_url(&self) -> Option<String> {
+        self.url.as_deref().map(without_secrets)
+    }
+
     /// The thing that it starts, for people. Flags, whose values may be secrets, are left out, and the query of a URL.
     pub(crate) fn shown(&self) -> String {
         let is_plain =
@@ -138,6 +182,26 @@ fn without_secrets(url: &str) -> String {
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let host = authority.rsplit('@').next().unwrap_or(authority);
     format!("{scheme}://{host}{path}")
+}
+
+/// The text in place of what may be a secret.
+const HIDDEN: &str = "[redacted]";
+
+/// True for a flag whose value may be the next word.
+fn takes_value(word: &str) -> bool {
+    word.starts_with('-') && !word.contains('=') && !["-y", "-m", "--"].contains(&word)
+}
+
+/// A word of a command without what may be a secret.
+fn shown_word(word: &str, is_after_flag: bool) -> String {
+    let is_name = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    match word.split_once('=').filter(|(name, _)| !name.is_empty() && is_name(name)) {
+        _ if ["http://", "https://"].iter().any(|scheme| word.starts_with(scheme)) => without_secrets(word),
+        _ if is_after_flag => HIDDEN.to_owned(),
+        Some((name, _)) => format!("{name}={HIDDEN}"),
+        None if word.contains("://") => without_secrets(word),
+        None => word.to_owned(),
+    }
 }
 
 /// True for the path of the command on any system.
@@ -212,5 +276,28 @@ mod tests {
         ] {
             assert_eq!(ListedServer::new("a".into(), &entry, Recorded::No).shown(), shown, "{entry}");
         }
+    }
+
+    #[test]
+    fn a_command_is_shown_without_values() {
+        for (words, shown) in [
+            ("/a=b/pmcp dev /c=d/t.py", "/a=b/pmcp dev /c=d/t.py"),
+            ("pmcp dev t.py --call-timeout 30s --quiet", "pmcp dev t.py --call-timeout [redacted] --quiet"),
+            ("npx -y server --api-key=x y", "npx -y server --api-key=[redacted] y"),
+            ("server -k x --key x y", "server -k [redacted] --key [redacted] y"),
+            ("env KEY=x python -m server", "env KEY=[redacted] python -m server"),
+            ("pmcp run --upstream https://a:b@h/m?k=x", "pmcp run --upstream https://h/m"),
+            ("pmcp run -- psql postgres://a:b@h/d", "pmcp run -- psql postgres://h/d"),
+        ] {
+            let words: Vec<_> = words.split(' ').collect();
+            let listed = ListedServer::new("a".into(), &json!({"command": words}), Recorded::No);
+            assert_eq!(listed.shown_command().join(" "), shown);
+        }
+        let args = vec!["run".to_owned(), "t.py".to_owned()];
+        let server = Server::Command { program: "/bin/pmcp".into(), args, env: vec![("A".into(), "b".into())] };
+        let listed = ListedServer::of("a", &server);
+        assert!(listed.starts_as(&server) && listed.is_recorded() && listed.env.len() == 1, "{listed:?}");
+        let url = Server::Url { url: "https://a:b@h/m?k=x#y".into(), headers: Vec::new() };
+        assert_eq!(ListedServer::of("a", &url).shown_url().as_deref(), Some("https://h/m"));
     }
 }

@@ -1,0 +1,168 @@
+//! Texts about a server without its secrets: terminals are shared, and their output is pasted into reports.
+
+use protomcp_install::ListedServer;
+use protomcp_trace::{REDACTED, Redaction};
+use serde_json::{Value, json};
+
+use crate::install::shell;
+
+/// Removes the secrets of one server from texts.
+pub(super) struct Secrets<'a> {
+    server: &'a ListedServer,
+    redaction: Redaction,
+}
+
+impl<'a> Secrets<'a> {
+    /// Secrets are the values of all headers, the user and the query of the URL, and the variables and arguments whose
+    /// names say so.
+    pub(super) fn of(server: &'a ListedServer) -> Self {
+        let mut redaction = Redaction::default();
+        let pair = |(name, value): &(String, String)| (name.clone(), Value::from(value.as_str()));
+        let env: serde_json::Map<_, _> = server.env.iter().map(pair).collect();
+        let mut secrets: Vec<&str> = server.headers.iter().map(|(_, value)| value.as_str()).collect();
+        secrets.extend(server.url.iter().flat_map(|url| parts(url)));
+        secrets.extend(server.command.iter().filter(|word| word.contains("://")).flat_map(|url| parts(url)));
+        // The result is not needed: the secrets are known now.
+        redaction.redact(json!({"env": env, "args": server.command, "secrets": secrets}));
+        Self { server, redaction }
+    }
+
+    /// The words of its command. The value of each flag and of each `NAME=VALUE` is left out.
+    pub(super) fn command(&mut self) -> Vec<String> {
+        self.server.shown_command().iter().map(|word| self.text(word)).collect()
+    }
+
+    /// Its URL, without user, query and fragment.
+    pub(super) fn url(&mut self) -> Option<String> {
+        self.server.shown_url().map(|url| self.text(&url))
+    }
+
+    /// Its command or its URL, for people.
+    pub(super) fn shown(&mut self) -> String {
+        self.url().unwrap_or_else(|| self.command().join(" "))
+    }
+
+    /// What it has printed, or what is said about it.
+    pub(super) fn text(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (url, shown) in self.hidden().into_iter().filter(|(word, _)| word.contains("://")) {
+            text = text.replace(&url, &shown);
+        }
+        match self.redaction.redact(Value::from(text)) {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
+    }
+
+    /// The text of a file with its entry, in JSON or TOML. Paths of programs stay.
+    pub(super) fn file(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        let pairs = self.server.env.iter().filter(|(name, _)| !shell::is_of_programs(name)).chain(&self.server.headers);
+        for (name, value) in pairs {
+            let name = [quoted(name), name.clone()];
+            for (before, after) in name.iter().flat_map(|name| [(name, ": "), (name, " = ")]) {
+                let start = format!("{before}{after}");
+                text = text.replace(&format!("{start}{}", quoted(value)), &format!("{start}{}", quoted(REDACTED)));
+            }
+        }
+        for (word, shown) in self.hidden() {
+            text = text.replace(&quoted(&word), &quoted(&shown));
+        }
+        self.text(&text)
+    }
+
+    /// The words of the command, and the URL, of which a part is left out, each with the rest.
+    fn hidden(&self) -> Vec<(String, String)> {
+        let server = self.server;
+        let words = server.command.iter().cloned().zip(server.shown_command());
+        let url = server.url.iter().cloned().zip(server.shown_url());
+        words.chain(url).filter(|(word, shown)| word != shown).collect()
+    }
+}
+
+/// The parts of a URL that may be secrets.
+fn parts(url: &str) -> Vec<&str> {
+    let (before, query) = url.split_once(['?', '#']).unwrap_or((url, ""));
+    let authority = before.split_once("://").map_or("", |(_, rest)| rest.split('/').next().unwrap_or(rest));
+    let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
+    let values = query.split(['&', '#', '?']).map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
+    user.split(':').chain(values).filter(|part| !part.is_empty()).collect()
+}
+
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use protomcp_install::Server;
+
+    use super::*;
+
+    fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_secrets_of_an_entry_are_in_no_text() {
+        let args = ["run", "--upstream", "https://ann:pass-word@h/mcp?key=que-ry-1", "--header", "X-Key: head-er-1"];
+        let more = ["--api-key=flag-value", "-k", "short-flag", "NAME=assign-ment", "--quiet"];
+        let command = Server::Command {
+            program: "/bin/pmcp".into(),
+            args: args.iter().chain(&more).map(|word| (*word).to_owned()).collect(),
+            env: texts(&[("PLAIN", "env-value-1"), ("API_TOKEN", "env-value-2"), ("PATH", "/bin")]),
+        };
+        let url = Server::Url {
+            url: "https://ann:pass-word@h/mcp?key=que-ry-1#frag-ment".into(),
+            headers: texts(&[("Authorization", "head-er-1"), ("X-Other", "head-er-2")]),
+        };
+        let hidden = [
+            "pass-word",
+            "que-ry-1",
+            "head-er-1",
+            "head-er-2",
+            "flag-value",
+            "short-flag",
+            "assign-ment",
+            "env-value-1",
+            "env-value-2",
+            "frag-ment",
+        ];
+        for (server, shown) in [
+            (
+                command,
+                "/bin/pmcp run --upstream https://h/mcp --header [redacted] --api-key=[redacted] \
+             -k [redacted] NAME=[redacted] --quiet",
+            ),
+            (url, "https://h/mcp"),
+        ] {
+            let listed = ListedServer::of("tools", &server);
+            let mut secrets = Secrets::of(&listed);
+            assert_eq!(secrets.shown(), shown);
+            let json = protomcp_install::snippet(None, "tools", &server).expect("there is a notation");
+            let toml = protomcp_install::snippet(protomcp_install::host("codex"), "tools", &server);
+            for text in [json, toml.expect("it has a notation")] {
+                let file = secrets.file(&text);
+                let found: Vec<_> = hidden.iter().filter(|secret| file.contains(*secret)).collect();
+                assert!(found.is_empty() && file.contains("tools"), "{found:?} {file}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_words_of_a_server_are_redacted() {
+        let url = "https://ann:pass-word@h/mcp?key=que-ry-1";
+        let mut server = ListedServer::of("a", &Server::Url { url: url.into(), headers: texts(&[("X", "head-er-1")]) });
+        server.env = texts(&[("TOKEN", "env-value-2"), ("KEY", "luck")]);
+        let mut secrets = Secrets::of(&server);
+        for (text, expected) in [
+            (format!("{url} cannot be reached").as_str(), "https://h/mcp cannot be reached"),
+            ("at ?key=que-ry-1, by ann:pass-word", "at ?key=[redacted], by ann:[redacted]"),
+            ("got head-er-1 and env-value-2", "got [redacted] and [redacted]"),
+            ("no luck", "no luck"),
+            ("password=geheim", "password=[redacted]"),
+        ] {
+            assert_eq!(secrets.text(text), expected);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The output of `pmcp install`, `status` and `uninstall` has no secret of a server.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
+
+use serde_json::{Value, json};
+
+use super::User;
+
+/// All that a command has printed.
+fn printed(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+fn assert_without(secrets: &[&str], words: &[&str], text: &str) {
+    let found: Vec<_> = secrets.iter().filter(|secret| text.contains(*secret)).collect();
+    assert!(found.is_empty(), "{words:?}: {found:?} in {text}");
+}
+
+/// A header, the user and the query of a URL, a flag and a variable, as `pmcp install` writes them.
+#[test]
+fn secrets_of_installed_servers_are_not_printed() {
+    let user = User::new();
+    user.sandbox.write("tools.py", "");
+    let url = "https://ann:url-pass-1@127.0.0.1:9/mcp?key=query-pass-1";
+    let header = "Authorization: Bearer header-pass-1";
+    let secrets = ["url-pass-1", "query-pass-1", "header-pass-1", "flag-pass-1", "env-pass-1"];
+    let remote = ["install", url, "--name", "remote", "--header", header];
+    let command = ["install", "--name", "local", "--env", "SOME_KEY=env-pass-1"];
+    let program = ["--", "sh", "-c", "echo failed with $SOME_KEY >&2; exit 3", "--api-key=flag-pass-1"];
+    // Cursor knows URLs, and Claude Desktop only commands.
+    for host in ["cursor", "claude-desktop"] {
+        for words in [&remote[..], &command[..]] {
+            let tail: &[&str] = if words == command { &program } else { &[] };
+            for flag in [&["--client", host, "--dry-run"][..], &["--client", host]] {
+                let line = [words, flag, tail].concat();
+                let output = user.pmcp(&line);
+                assert!(output.status.success(), "{output:?}");
+                // The variable has the name of no secret, so the program may print it.
+                assert_without(&secrets[..4], &line, &printed(&output));
+                assert!(flag.len() == 2 || !printed(&output).contains(secrets[4]), "{output:?}");
+            }
+        }
+    }
+    let output = user.pmcp(&["status", "--no-start", "--json"]);
+    let json: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert!(json.to_string().contains("https://127.0.0.1:9/mcp"), "{json}");
+    assert_without(&secrets, &["status", "--json"], &printed(&output));
+    for words in [&["status"][..], &["status", "--json"], &["doctor"]] {
+        assert_without(&secrets[..4], words, &printed(&user.pmcp(words)));
+    }
+    for name in ["remote", "local"] {
+        let words = ["uninstall", name, "--dry-run"];
+        assert_without(&secrets, &words, &user.ok(&words));
+        user.ok(&["uninstall", name]);
+    }
+}
+
+#[test]
+fn words_of_a_server_that_fails_are_redacted() {
+    let user = User::new();
+    fs::create_dir(user.sandbox.path("failing")).expect("the sandbox can be written");
+    let failing = user.sandbox.path("failing/pmcp");
+    let script = "#!/bin/sh\necho \"lost $API_TOKEN, $1, password=typed-pass-1\" >&2\nexit 3\n";
+    fs::write(&failing, script).expect("the sandbox can be written");
+    fs::set_permissions(&failing, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let entry = json!({"command": failing, "args": ["--api-key=flag-pass-1"], "env": {"API_TOKEN": "env-pass-1"}});
+    user.write(".cursor/mcp.json", &json!({"mcpServers": {"a": entry}}).to_string());
+    for words in [&["status"][..], &["status", "--json"]] {
+        let text = printed(&user.pmcp(words));
+        assert!(text.contains("lost [redacted]") && text.contains("not answer: 1 of 1: a in Cursor"), "{text}");
+        assert_without(&["flag-pass-1", "env-pass-1", "typed-pass-1"], words, &text);
+    }
+}
