@@ -51,7 +51,11 @@ pub(crate) fn install(options: &InstallOptions) -> Result<(), Failure> {
         }
         let action = Action::Install { name: options.name.clone(), server: server.clone(), replaces: options.replaces };
         match change(&installer, host, &chosen.scope, &action, options.dry_run) {
-            Ok(edit) if options.dry_run => report.dry_run(&ListedServer::of(&options.name, &server), &edit),
+            Ok(edit) if options.dry_run => {
+                let mut servers = listed(&installer, host, &chosen.scope);
+                servers.push(ListedServer::of(&options.name, &server));
+                report.dry_run(&servers, &edit);
+            }
             Ok(edit) => report.installed(host, &options.name, &server, &edit),
             Err(error) => report.failed(host, &error),
         }
@@ -98,7 +102,7 @@ pub(crate) fn uninstall(options: &Uninstall) -> Result<(), Failure> {
         for server in listed.iter().filter(|server| server::is_meant(server, &options.target)) {
             let action = Action::Uninstall { name: server.name.clone() };
             match change(&installer, host, &scope, &action, options.dry_run) {
-                Ok(edit) if options.dry_run => report.dry_run(server, &edit),
+                Ok(edit) if options.dry_run => report.dry_run(&listed, &edit),
                 Ok(edit) => report.removed(host, &server.name, &edit),
                 Err(InstallError::Edit { error: EditError::NotFound(_), .. }) => {}
                 Err(error) => report.failed(host, &error),
@@ -185,6 +189,14 @@ fn ours<'a>(found: &'a [(&'static Host, Installed)]) -> impl Iterator<Item = (&'
         };
         servers.iter().filter(|server| server.is_ours).map(move |server| (*host, server))
     })
+}
+
+/// The servers in the file of a host.
+fn listed(installer: &Installer, host: &Host, scope: &Scope) -> Vec<ListedServer> {
+    match installer.status(host, scope).map(|installed| installed.found) {
+        Ok(Found::Servers(servers)) => servers,
+        Ok(Found::Nothing | Found::Broken(_)) | Err(_) => Vec::new(),
+    }
 }
 
 fn installer() -> Installer {

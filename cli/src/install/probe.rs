@@ -23,6 +23,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The time for a server to end its session.
 const CLOSE: Duration = Duration::from_secs(5);
 
+/// The bytes of standard output after which a server is stopped: the longest line of a session.
+const MAX_OUTPUT: u64 = 64 << 20;
+
 /// The most servers that are tried at the same time.
 const MAX_CONCURRENT: usize = 64;
 
@@ -103,7 +106,7 @@ async fn listed(client: &Client, attempt: &Attempt<'_>) -> Result<(ClientSession
         Some(url) => client.connect(transport(url, attempt.server)?).await.map_err(|error| error.to_string())?,
         None => {
             // The error of a start has the last lines.
-            let transport = CommandTransport::new(command(attempt)?).on_stderr(|_| {});
+            let transport = CommandTransport::new(command(attempt)?).on_stderr(|_| {}).max_output(MAX_OUTPUT);
             client.spawn_transport(transport).await.map_err(|error| error.to_string())?
         }
     };

@@ -59,13 +59,14 @@ impl Report {
         }
     }
 
-    /// The change of a file for this server, without its secrets.
-    pub(super) fn dry_run(&mut self, server: &ListedServer, edit: &Edit) {
+    /// The change of a file, without the secrets of these servers: the ones that it has, and a new one.
+    pub(super) fn dry_run(&mut self, servers: &[ListedServer], edit: &Edit) {
         let side = |text: &Option<String>, name: String| if text.is_some() { name } else { "/dev/null".into() };
         let name = edit.path.display().to_string();
         let (before, after) = (edit.before.clone().unwrap_or_default(), edit.after.clone().unwrap_or_default());
         self.line(&format!("--- {}\n+++ {}", side(&edit.before, name.clone()), side(&edit.after, name)));
-        self.text.push_str(&Secrets::of(server).file(&diff(&before, &after)));
+        let text = servers.iter().fold(diff(&before, &after), |text, server| Secrets::of(server).file(&text));
+        self.text.push_str(&text);
     }
 
     /// The URL for a host that has a form for it.

@@ -22,6 +22,8 @@ impl<'a> Secrets<'a> {
         let mut secrets: Vec<&str> = server.headers.iter().map(|(_, value)| value.as_str()).collect();
         secrets.extend(server.url.iter().flat_map(|url| parts(url)));
         secrets.extend(server.command.iter().filter(|word| word.contains("://")).flat_map(|url| parts(url)));
+        let fields = server.command.windows(2).filter(|pair| pair[0] == "--header" || pair[0] == "-H");
+        secrets.extend(fields.filter_map(|pair| pair[1].split_once(':')).map(|(_, value)| value.trim()));
         // The result is not needed: the secrets are known now.
         redaction.redact(json!({"env": env, "args": server.command, "secrets": secrets}));
         Self { server, redaction }

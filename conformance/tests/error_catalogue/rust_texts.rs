@@ -70,7 +70,7 @@ const OWNERS: &[(&str, &[&str])] = &[
         "fn lost", "fn names_one_url", "fn not_for_hosts", "fn problems", "fn read_bounded", "fn silent", "fn tcp",
         "fn token", "fn unknown", "fn unknown_tag", "fn unused", "fn value", "fn warning", "fn without_tools",
     ]),
-    ("client", &["fn watch"]),
+    ("client", &["fn exceeded", "fn watch"]),
     ("descriptors", &["fn refusal", "fn schema"]),
     ("envelope", &["Display for UnexpectedMessage"]),
     ("gateway", &[

@@ -31,9 +31,9 @@ fn concurrent_installations_are_all_in_the_file() {
     let text = read(&path);
     assert!(text.contains("// mine") && text.contains("// fast"), "{text}");
     let status: Value = serde_json::from_str(&user.ok(&["status", "--no-start", "--json"])).expect("it is JSON");
-    let mut found: Vec<_> = status[0]["servers"].as_array().expect("there are servers").iter().collect();
-    found.sort_by_key(|server| server["name"].as_str());
-    let found: Vec<_> = found.into_iter().filter_map(|server| server["name"].as_str()).collect();
+    let servers = status[0]["servers"].as_array().expect("there are servers");
+    let mut found: Vec<_> = servers.iter().filter_map(|server| server["name"].as_str()).collect();
+    found.sort_unstable();
     assert_eq!(found, names);
     all(&|name| ["uninstall", name].map(str::to_owned).to_vec());
     assert_eq!(read(&path), PLAIN);

@@ -61,6 +61,19 @@ fn status_starts_a_server_in_the_environment_of_its_host() {
     );
 }
 
+/// Its output is read no further than the longest line.
+#[test]
+fn status_stops_a_server_that_floods() {
+    let user = User::new();
+    fs::create_dir(user.sandbox.path("flood")).expect("the sandbox can be written");
+    let flood = user.sandbox.path("flood/pmcp");
+    fs::write(&flood, "#!/bin/sh\nexec yes\n").expect("the sandbox can be written");
+    fs::set_permissions(&flood, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    user.write(".cursor/mcp.json", &json!({"mcpServers": {"a": {"command": flood}}}).to_string());
+    let status = failing(&user, &[], "servers that do not answer: 1 of 1: a in Cursor");
+    assert!(status.contains("was stopped: it has written 67108864 bytes to standard output"), "{status}");
+}
+
 #[test]
 fn status_waits_ten_seconds_for_all_servers_together() {
     let user = User::new();

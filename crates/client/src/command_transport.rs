@@ -4,6 +4,7 @@
 //! SIGKILL. Dropping the transport kills immediately, also outside a runtime.
 
 mod halves;
+mod output;
 mod restart;
 mod stderr;
 
@@ -17,6 +18,7 @@ use tokio::sync::watch;
 
 use crate::client::Client;
 use crate::command_transport::halves::{CommandSink, CommandSource};
+use crate::command_transport::output::Output;
 use crate::command_transport::restart::Restarting;
 use crate::command_transport::stderr::Ended;
 use crate::reconnection::Reconnection;
@@ -42,6 +44,7 @@ pub struct CommandTransport {
     stop: StopPolicy,
     stderr: StderrHandler,
     restart: Option<Backoff>,
+    max_output: u64,
 }
 
 /// A process that was started, as a transport.
@@ -67,7 +70,13 @@ impl CommandTransport {
     /// Starts this program. Standard error goes to the log, with the target `protomcp_client::stderr`.
     #[must_use]
     pub fn new(command: Command) -> Self {
-        Self { command: command.piped(), stop: StopPolicy::default(), stderr: StderrHandler::default(), restart: None }
+        Self {
+            command: command.piped(),
+            stop: StopPolicy::default(),
+            stderr: StderrHandler::default(),
+            restart: None,
+            max_output: u64::MAX,
+        }
     }
 
     /// Gets the lines of standard error, instead of the log, and lines of standard output that are not messages, of which 20
@@ -82,6 +91,15 @@ impl CommandTransport {
     #[must_use]
     pub fn stop(mut self, policy: StopPolicy) -> Self {
         self.stop = policy;
+        self
+    }
+
+    /// Stops a process that has written this number of bytes to standard output, messages or not, and ends the connection
+    /// with a reason that says so. Up to one read more may be taken. Unbounded by default: a connection that lasts has any
+    /// number of messages.
+    #[must_use]
+    pub fn max_output(mut self, bytes: u64) -> Self {
+        self.max_output = bytes;
         self
     }
 
@@ -111,9 +129,10 @@ impl CommandTransport {
         let (ended, end) = watch::channel(Ended::No);
         let name = self.command.program().to_string_lossy().into_owned();
         tokio::spawn(stderr::read(name.clone(), self.stderr.clone(), events, ended));
-        let lines = Lines::new(stdout, stdin).on_other_text(stderr::stray(name.clone(), self.stderr.clone()));
+        let (output, limit) = Output::new(stdout, name.clone(), self.max_output);
+        let lines = Lines::new(output, stdin).on_other_text(stderr::stray(name, self.stderr.clone()));
         let (lines, sink) = lines.split();
-        let source = CommandSource::new(lines, Arc::clone(&process), end);
+        let source = CommandSource::new(lines, limit, Arc::clone(&process), end);
         Ok(Running { source, sink: CommandSink::new(sink, process) })
     }
 }

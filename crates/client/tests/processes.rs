@@ -171,3 +171,11 @@ async fn a_process_that_stops_reading_is_given_up_while_it_writes() {
     let call = in_time(session.call_tool("a", &JsonObject::new()).into_future()).await;
     assert!(matches!(call.expect("the session goes on"), Err(RequestError::Closed(_))));
 }
+
+#[tokio::test]
+async fn a_flood_on_standard_output_is_stopped() {
+    let flood = CommandTransport::new(shell("exec yes")).on_stderr(|_| {}).max_output(1 << 20);
+    let opened = in_time(client().spawn_transport(flood)).await.unwrap();
+    let error = opened.map(drop).unwrap_err().to_string();
+    assert!(error.contains("was stopped: it has written 1048576 bytes to standard output"), "{error}");
+}

@@ -8,17 +8,19 @@ use protomcp_supervisor::Process;
 use protomcp_transport::lines::{LinesSink, LinesSource};
 use protomcp_transport::{Received, Sink, Source, TransportError};
 use protomcp_types::{Message, RequestId};
-use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::net::unix::pipe::Sender;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::command_transport::output::{Output, OutputLimit};
 use crate::command_transport::stderr::Ended;
 use crate::reconnection::ServerEnd;
 
 /// The receiving half.
 #[derive(Debug)]
 pub struct CommandSource {
-    lines: LinesSource<Receiver>,
+    lines: LinesSource<Output>,
+    limit: OutputLimit,
     process: Arc<Process>,
     end: watch::Receiver<Ended>,
     /// Standard output has ended.
@@ -36,8 +38,13 @@ pub struct CommandSink {
 }
 
 impl CommandSource {
-    pub(crate) fn new(lines: LinesSource<Receiver>, process: Arc<Process>, end: watch::Receiver<Ended>) -> Self {
-        Self { lines, process, end, is_over: false }
+    pub(crate) fn new(
+        lines: LinesSource<Output>,
+        limit: OutputLimit,
+        process: Arc<Process>,
+        end: watch::Receiver<Ended>,
+    ) -> Self {
+        Self { lines, limit, process, end, is_over: false }
     }
 }
 
@@ -59,7 +66,10 @@ impl Source for CommandSource {
 
     fn extensions(&mut self) -> Extensions {
         match (&*self.end.borrow(), self.is_over) {
-            (Ended::Yes(text), true) => Extensions::default().with(Arc::new(ServerEnd(text.clone()))),
+            (Ended::Yes(text), true) => {
+                let text = self.limit.exceeded().unwrap_or_else(|| text.clone());
+                Extensions::default().with(Arc::new(ServerEnd(text)))
+            }
             _ => self.lines.extensions(),
         }
     }
