@@ -31,7 +31,10 @@ impl<'a> Secrets<'a> {
 
     /// The words of its command. The value of each flag and of each `NAME=VALUE` is left out.
     pub(super) fn command(&mut self) -> Vec<String> {
-        self.server.shown_command().iter().map(|word| self.text(word)).collect()
+        match self.redaction.redact(json!(self.server.shown_command())) {
+            Value::Array(words) => words.into_iter().map(plain).collect(),
+            other => vec![plain(other)],
+        }
     }
 
     /// Its URL, without user, query and fragment.
@@ -44,16 +47,13 @@ impl<'a> Secrets<'a> {
         self.url().unwrap_or_else(|| self.command().join(" "))
     }
 
-    /// What it has printed, or what is said about it.
+    /// A text that the server has printed, or that is about it.
     pub(super) fn text(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for (url, shown) in self.hidden().into_iter().filter(|(word, _)| word.contains("://")) {
             text = text.replace(&url, &shown);
         }
-        match self.redaction.redact(Value::from(text)) {
-            Value::String(text) => text,
-            other => other.to_string(),
-        }
+        plain(self.redaction.redact(Value::from(text)))
     }
 
     /// The text of a file with its entry, in JSON or TOML. Paths of programs stay.
@@ -78,7 +78,7 @@ impl<'a> Secrets<'a> {
         let server = self.server;
         let words = server.command.iter().cloned().zip(server.shown_command());
         let url = server.url.iter().cloned().zip(server.shown_url());
-        words.chain(url).filter(|(word, shown)| word != shown).collect()
+        words.chain(url).filter(|(word, shown)| word != shown && !word.is_empty()).collect()
     }
 }
 
@@ -89,6 +89,13 @@ fn parts(url: &str) -> Vec<&str> {
     let user = authority.rsplit_once('@').map_or("", |(user, _)| user);
     let values = query.split(['&', '#', '?']).map(|pair| pair.split_once('=').map_or(pair, |(_, value)| value));
     user.split(':').chain(values).filter(|part| !part.is_empty()).collect()
+}
+
+fn plain(value: Value) -> String {
+    match value {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
 }
 
 fn quoted(text: &str) -> String {

@@ -399,7 +399,7 @@ fn without(
     name: &str,
     receipt: Option<Receipt>,
 ) -> Result<(String, Option<Receipt>), EditError> {
-    let is_last = |receipt: &&Receipt| receipt.servers.iter().all(|known| known == name);
+    let is_last = |receipt: &&Receipt| receipt.servers == [name];
     let origin = receipt.as_ref().filter(is_last).map(|receipt| &receipt.origin);
     let text = document::remove(text, format, keys, name, origin)?;
     let receipt = receipt.map(|mut receipt| {
