@@ -1,5 +1,8 @@
 //! `pmcp bundle`: the bundle has what the tools need, runs where it is unpacked, and passes the official check.
 
+mod links;
+mod registry;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -37,7 +40,10 @@ for entry in archive.infolist():
     print(entry.filename)
 "#;
 
-/// A project, and in place of a large `pmcp` in bundles a program that starts it.
+/// The beginning of a program for Linux, in place of a large `pmcp` in bundles.
+const STUB: &[u8] = b"\x7fELF\x02\x01 and more";
+
+/// A project, and a program.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.path("tools/helper/__pycache__")).expect("the sandbox can be written");
@@ -56,8 +62,7 @@ fn project() -> Sandbox {
     ] {
         fs::write(sandbox.path(name), text).expect("the sandbox can be written");
     }
-    let stub = sandbox.write("stub", format!("#!/bin/sh\nexec '{}' \"$@\"\n", pmcp().display()));
-    fs::set_permissions(stub, fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    sandbox.write("stub", STUB);
     sandbox
 }
 
@@ -110,6 +115,11 @@ fn a_bundle_runs_where_it_is_unpacked() {
     let setting = &manifest["user_config"]["api_key"];
     assert_eq!((&setting["sensitive"], &setting["description"]), (&json!(true), &json!("The key of the service")));
 
+    // The mode of the file stays.
+    let program = folder.join("server/pmcp");
+    assert_eq!(fs::read(&program).expect("it is there"), STUB);
+    let script = format!("#!/bin/sh\nexec '{}' \"$@\"\n", pmcp().display());
+    fs::write(program, script).expect("the sandbox can be written");
     assert_eq!(start(&sandbox, &folder).text("greet", &json!({"name": "Ann"})), "Hello, Ann: k-1");
 }
 
@@ -149,78 +159,6 @@ fn the_same_files_make_the_same_bundle() {
 }
 
 #[test]
-fn the_registry_gets_the_checksum_of_the_bundle() {
-    let sandbox = project();
-    let url = "https://example.com/greet.mcpb";
-    let report = bundle(&sandbox, &["--registry-name", "io.github.ann/greet", "--url", url]);
-    let entry = json_of(&sandbox.path("server.json"));
-    let package = &entry["packages"][0];
-    assert_eq!((&entry["name"], &package["identifier"]), (&json!("io.github.ann/greet"), &json!(url)));
-    let sum = package["fileSha256"].as_str().expect("it has a checksum");
-    assert!(sum.len() == 64 && report.contains(&format!("sha256 {sum}\n")), "{report}");
-    assert_eq!(package["environmentVariables"][0]["isSecret"], true);
-    assert_eq!(faults(&entry), Vec::<String>::new());
-    for (place, value, fault) in [
-        ("/name", json!("greet"), "name"),
-        ("/version", json!("1.x"), "version"),
-        ("/description", json!(""), "description"),
-        ("/packages/0/fileSha256", json!("A"), "fileSha256"),
-        ("/packages/0/identifier", json!(""), "identifier"),
-        ("/packages/0/registryType", json!("zip"), "registryType"),
-        ("/packages/0/transport/type", json!("pipe"), "transport"),
-        ("/packages/0/environmentVariables/0/isSecret", json!("yes"), "isSecret"),
-    ] {
-        let mut wrong = entry.clone();
-        *wrong.pointer_mut(place).expect("it is there") = value;
-        assert_eq!(faults(&wrong), [fault]);
-    }
-}
-
-/// The faults of an entry of the registry, by the rules of its schema for the members that are written:
-/// `https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json`, definitions ServerDetail, Package,
-/// StdioTransport and KeyValueInput.
-fn faults(entry: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut rule = |name: &str, holds: bool| found.extend((!holds).then(|| name.to_owned()));
-    let text = |value: &Value, lengths: std::ops::RangeInclusive<usize>| {
-        value.as_str().is_some_and(|text| lengths.contains(&text.chars().count()))
-    };
-    let has_only = |value: &Value, names: &[&str]| {
-        value.as_object().is_some_and(|members| members.keys().all(|name| names.contains(&name.as_str())))
-    };
-    let made_of = |part: &str, more: &str| {
-        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
-    };
-    rule("members", has_only(entry, &["$schema", "name", "description", "version", "packages"]));
-    rule("$schema", entry["$schema"] == "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json");
-    // ^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$
-    let parts = entry["name"].as_str().and_then(|name| name.split_once('/'));
-    let has_form = parts.is_some_and(|(space, name)| made_of(space, ".-") && made_of(name, "._-"));
-    rule("name", has_form && text(&entry["name"], 3..=200));
-    rule("description", text(&entry["description"], 1..=100));
-    let version = entry["version"].as_str().unwrap_or_default();
-    let is_range = version.contains(['^', '~', '<', '>', '=', '*']) || version.split('.').any(|part| part == "x");
-    rule("version", text(&entry["version"], 1..=255) && !is_range && version != "latest");
-    for package in entry["packages"].as_array().into_iter().flatten() {
-        let members = ["registryType", "identifier", "fileSha256", "transport", "environmentVariables"];
-        rule("package", has_only(package, &members));
-        rule("registryType", package["registryType"] == "mcpb");
-        rule("identifier", text(&package["identifier"], 1..=usize::MAX));
-        let sum = package["fileSha256"].as_str().unwrap_or_default();
-        let is_hexadecimal = sum.chars().all(|c| matches!(c, '0'..='9' | 'a'..='f'));
-        rule("fileSha256", sum.len() == 64 && is_hexadecimal);
-        rule("transport", package["transport"] == json!({"type": "stdio"}));
-        for variable in package["environmentVariables"].as_array().into_iter().flatten() {
-            rule("variable", has_only(variable, &["name", "description", "isRequired", "isSecret"]));
-            rule("name of a variable", text(&variable["name"], 1..=usize::MAX) && variable["description"].is_string());
-            rule("isRequired", variable["isRequired"].is_boolean());
-            rule("isSecret", variable["isSecret"].is_boolean());
-        }
-    }
-    found
-}
-
-#[test]
 fn mistakes_make_no_bundle() {
     let sandbox = project();
     fs::write(sandbox.path("broken.py"), "raise SystemExit('not today')\n").expect("the sandbox can be written");
@@ -237,8 +175,11 @@ fn mistakes_make_no_bundle() {
             "invalid --registry-name \"greet\"",
         ),
         (&["https://example.com/mcp"], 2, "a bundle is made of a tool file"),
+        (&["tools/greet.py", "--binary", "tools/greet.py"], 2, "tools/greet.py is not a program for Linux (ELF)"),
+        (&["tools/greet.py", "--description", TOKEN], 2, "a flag has a key or a password"),
     ] {
-        let words: Vec<_> = ["bundle"].iter().chain(words).chain(&["--binary", "stub"]).copied().collect();
+        let program: &[&str] = if words.contains(&"--binary") { &[] } else { &["--binary", "stub"] };
+        let words: Vec<_> = ["bundle"].iter().chain(words).chain(program).copied().collect();
         let output = run(&sandbox, &words);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(code), "{words:?}: {stderr}");
@@ -294,12 +235,18 @@ fn secrets_make_no_bundle() {
         ("tls.key", "", "looks like a secret by its name"),
         ("id_ed25519", "", "looks like a secret by its name"),
         (".npmrc", "", "looks like a secret by its name"),
+        ("prod.env", "A=1", "looks like a secret by its name"),
+        ("secrets.toml", "", "looks like a secret by its name"),
+        ("tls.key.bak", "", "looks like a secret by its name"),
         ("credentials-2.json", "{}", "looks like a secret by its name"),
         ("service-account.json", "{}", "looks like a secret by its name"),
         ("a.txt", "-----BEGIN RSA PRIVATE KEY-----\nabc\n", "has a key in its text"),
         ("a.txt", "id AKIAABCDEFGHIJKLMNOP", "has a key in its text"),
         ("a.txt", TOKEN, "has a key in its text"),
         ("a.txt", "sk-proj-abcdefghijklmnop1234", "has a key in its text"),
+        ("a.txt", "npm_abcdefghijklmnopqrstuvwxyz0123456789", "has a key in its text"),
+        ("a.toml", "a = 1\nurl = \"postgres://ann:hunter2@host/db\"", "has a password in line 2"),
+        ("a.toml", "password = \"hunter2hunter2\"", "has a password in line 1"),
         ("a.bin", "\u{0}open sesame", "has the value of API_KEY"),
     ] {
         let path = sandbox.path("tools/data").join(name);

@@ -166,12 +166,31 @@ fn setting(text: &str) -> Result<BundleSetting, Failure> {
     if variable.is_empty() || !variable.chars().all(is_name) || variable.starts_with(|c: char| c.is_ascii_digit()) {
         return Err(Failure::usage(format!("invalid --setting \"{text}\": expected NAME or NAME=DESCRIPTION")));
     }
-    Ok(BundleSetting { variable: variable.to_owned(), description: description.to_owned() })
+    let setting = BundleSetting { variable: variable.to_owned(), description: description.to_owned() };
+    let is_value = description.len() > 7
+        && description.contains(|c: char| c.is_ascii_digit())
+        && !description.contains(char::is_whitespace);
+    if setting.is_secret() && is_value {
+        return Err(Failure::usage(format!(
+            "invalid --setting {variable}: the text after = is a description, which users read, and this one looks like a \
+             value; the host asks its user for that"
+        )));
+    }
+    Ok(setting)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_has_a_description_and_not_a_value() {
+        for text in ["API_KEY", "API_KEY=The key 2", "API_KEY=Key2", "REGION=eu-central-1", "API_KEY=Password"] {
+            assert!(setting(text).is_ok(), "{text}");
+        }
+        let failure = setting("API_KEY=hunter2hunter2").expect_err("it is a value").to_string();
+        assert!(failure.contains("API_KEY") && !failure.contains("hunter2"), "{failure}");
+    }
 
     #[test]
     fn versions_and_names_follow_the_registry() {

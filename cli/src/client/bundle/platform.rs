@@ -14,13 +14,19 @@ pub(super) fn system_of(program: &[u8]) -> Option<&'static str> {
     ];
     if program.starts_with(b"\x7fELF") {
         Some("linux")
-    } else if MACH_O.iter().any(|magic| program.starts_with(magic)) {
+    } else if MACH_O.iter().any(|magic| program.starts_with(magic)) && !is_java(program) {
         Some("macos")
     } else if program.starts_with(b"MZ") {
         Some("windows")
     } else {
         None
     }
+}
+
+/// True for a class of Java, which has the magic number of several programs in one file. After it a class has its version,
+/// which is 45 or more, and the other one the number of its programs.
+fn is_java(program: &[u8]) -> bool {
+    program.starts_with(&[0xca, 0xfe, 0xba, 0xbe]) && program.get(7).is_some_and(|byte| *byte >= 45)
 }
 
 #[cfg(test)]
@@ -33,6 +39,7 @@ mod tests {
             (&b"\x7fELF\x02\x01"[..], Some("linux")),
             (b"\xcf\xfa\xed\xfe\x0c\0\0\x01", Some("macos")),
             (b"\xca\xfe\xba\xbe\0\0\0\x02", Some("macos")),
+            (b"\xca\xfe\xba\xbe\0\0\0\x41", None),
             (b"MZ\x90\0", Some("windows")),
             (b"#!/bin/sh\n", None),
             (b"", None),

@@ -1,24 +1,22 @@
 //! Files with secrets, by their names and their contents. A bundle is for others.
 
+mod names;
+mod passwords;
+
 use std::path::{Path, PathBuf};
 
+use protomcp_install::BundleManifest;
 use protomcp_trace::has_key;
 
-/// The largest file whose text is searched for keys, in bytes.
+use crate::client::bundle::secrets::names::is_secret;
+use crate::client::bundle::secrets::passwords::line_of_password;
+
+/// The part of a file that is searched for keys and passwords, in bytes from its beginning.
 const MAX_SEARCHED: usize = 1 << 20;
 /// The shortest value of a variable that is looked for, in bytes. A shorter one occurs by chance.
 const MIN_VALUE: usize = 8;
-
-/// Files in which programs keep passwords.
-const NAMES: [&str; 9] =
-    [".npmrc", ".pypirc", ".netrc", "_netrc", ".git-credentials", ".htpasswd", ".pgpass", ".dockercfg", "credentials"];
-/// The ends of the names of keys, and of files with several.
-const ENDS: [&str; 8] = [".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx"];
-/// The beginnings of the names of JSON files with credentials.
-const JSON: [&str; 6] =
-    ["credentials", "service-account", "service_account", "serviceaccount", "client_secret", "secrets"];
-/// The ends of the names of files that show the form of `.env`.
-const TEMPLATES: [&str; 4] = [".example", ".sample", ".template", ".dist"];
+/// Directories with published code of others.
+const PACKAGES: [&str; 2] = ["node_modules", "site-packages"];
 
 /// The rules for one bundle.
 #[derive(Debug, Default)]
@@ -35,34 +33,68 @@ impl Secrets {
         Self { allowed, values: values.into_iter().filter(|(_, value)| value.len() >= MIN_VALUE).collect() }
     }
 
-    /// The reason for which a file is not put into a bundle. In packages only the name counts: their code is
-    /// published, and their tests have keys.
-    pub(super) fn check(&self, path: &Path, data: &[u8]) -> Result<(), String> {
+    /// The reason for which a file is not put into a bundle. `inside` is its place in the folder of the tool file,
+    /// without links. In packages only some names count, and the values of variables: their code is published, and
+    /// their tests have keys.
+    pub(super) fn check(&self, path: &Path, inside: &Path, data: &[u8]) -> Result<(), String> {
         if self.is_allowed(path) {
             return Ok(());
         }
         let shown = path.display();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
-        if is_secret(&name) {
+        let is_published = inside.iter().any(|part| PACKAGES.iter().any(|name| part == *name));
+        if is_secret(path, is_published) || is_secret(inside, is_published) {
             return Err(format!(
                 "{shown} looks like a secret by its name: leave it out, or pass --allow-secret {shown}"
             ));
         }
-        if path.components().any(|part| part.as_os_str() == "node_modules") {
-            return Ok(());
-        }
-        let is_in = |value: &str| data.windows(value.len()).any(|part| part == value.as_bytes());
-        if let Some((variable, _)) = self.values.iter().find(|(_, value)| is_in(value)) {
+        if let Some(variable) = self.variable_in(data) {
             return Err(format!(
                 "{shown} has the value of {variable}, for which the host asks its user: take it out, \
                  or pass --allow-secret {shown}"
             ));
         }
-        let is_small = data.len() <= MAX_SEARCHED;
-        if is_small && std::str::from_utf8(data).is_ok_and(has_key) {
+        if is_published {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&data[..data.len().min(MAX_SEARCHED)]);
+        if has_key(&text) {
             return Err(format!("{shown} has a key in its text: take it out, or pass --allow-secret {shown}"));
         }
+        match line_of_password(&text) {
+            None => Ok(()),
+            Some(line) => {
+                Err(format!("{shown} has a password in line {line}: take it out, or pass --allow-secret {shown}"))
+            }
+        }
+    }
+
+    /// The reason for which a manifest is not written. `registry` are the name and the URL for the registry.
+    pub(super) fn check_manifest(
+        &self,
+        manifest: &BundleManifest,
+        registry: Option<&(String, String)>,
+    ) -> Result<(), String> {
+        let mut given = vec![&manifest.name, &manifest.version, &manifest.description, &manifest.author];
+        given.extend(manifest.settings.iter().map(|setting| &setting.description));
+        given.extend(registry.into_iter().flat_map(|(name, url)| [name, url]));
+        // Their literals are in the tool file, which is searched, too.
+        let tools = manifest.tools.iter().flat_map(|(name, description)| [name, description]);
+        if let Some(variable) = given.iter().copied().chain(tools).find_map(|text| self.variable_in(text.as_bytes())) {
+            return Err(format!(
+                "the manifest would have the value of {variable}, for which the host asks its user: take it out of the \
+                 flags, and of the descriptions of tools"
+            ));
+        }
+        if given.iter().any(|text| has_key(text) || line_of_password(text).is_some()) {
+            return Err("a flag has a key or a password, which the manifest would show: take it out".to_owned());
+        }
         Ok(())
+    }
+
+    /// The variable whose value is in the data.
+    fn variable_in(&self, data: &[u8]) -> Option<&str> {
+        let is_in = |value: &str| data.windows(value.len()).any(|part| part == value.as_bytes());
+        self.values.iter().find(|(_, value)| is_in(value)).map(|(variable, _)| variable.as_str())
     }
 
     fn is_allowed(&self, path: &Path) -> bool {
@@ -70,68 +102,83 @@ impl Secrets {
     }
 }
 
-/// True for the name, in lower case, of a file that is a secret.
-fn is_secret(name: &str) -> bool {
-    let is_one_of = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    let is_environment = name.starts_with(".env") && !is_one_of(&TEMPLATES);
-    let is_ssh_key = name.starts_with("id_") && !name.contains('.');
-    let is_json = name
-        .strip_suffix(".json")
-        .is_some_and(|stem| JSON.iter().any(|start| stem.starts_with(start)) || stem.ends_with("_credentials"));
-    is_environment || is_ssh_key || is_json || is_one_of(&ENDS) || NAMES.contains(&name)
-}
-
 #[cfg(test)]
 mod tests {
+    use protomcp_install::BundleSetting;
+
     use super::*;
 
-    #[test]
-    fn names_of_secrets() {
-        for name in [
-            ".env",
-            ".env.local",
-            ".envrc",
-            "server.pem",
-            "tls.key",
-            "id_rsa",
-            "id_ed25519",
-            ".npmrc",
-            "credentials.json",
-            "credentials-2.json",
-            "service-account-prod.json",
-            "application_default_credentials.json",
-            "credentials",
-        ] {
-            assert!(is_secret(name), "{name}");
-        }
-        for name in [
-            ".env.example",
-            "environment.json",
-            "id_generator.py",
-            "id_rsa.pub",
-            "package.json",
-            "keys.json",
-            "credentials.js",
-            "monkey",
-            "key",
-        ] {
-            assert!(!is_secret(name), "{name}");
-        }
+    const KEY: &str = "ghp_abcdefghijklmnopqrstuvwxyz";
+
+    fn secrets() -> Secrets {
+        let values = vec![("FLAG".to_owned(), "1".to_owned()), ("API_KEY".to_owned(), "open sesame".to_owned())];
+        Secrets::new(&["keys".into()], values)
+    }
+
+    fn why(path: &str, data: &[u8]) -> String {
+        let inside = Path::new(path).strip_prefix(".").unwrap_or(Path::new(path));
+        secrets().check(Path::new(path), inside, data).err().unwrap_or_default()
     }
 
     #[test]
     fn a_directory_allows_its_files_and_short_values_pass() {
-        let values = vec![("FLAG".to_owned(), "1".to_owned()), ("API_KEY".to_owned(), "open sesame".to_owned())];
-        let secrets = Secrets::new(&["keys".into()], values);
-        let why = |path: &str, text: &str| secrets.check(Path::new(path), text.as_bytes()).err().unwrap_or_default();
-        assert_eq!(why("./keys/a.pem", ""), "");
-        assert!(why("keys.pem", "").contains("by its name"));
-        assert_eq!(why("a.py", "x = 1"), "");
-        assert!(why("a.py", "x = 'open sesame'").contains("the value of API_KEY"));
-        let key = "ghp_abcdefghijklmnopqrstuvwxyz";
-        assert!(why("a.py", key).contains("has a key in its text"));
-        assert_eq!(why("node_modules/a/b.js", key), "");
-        assert!(why("node_modules/a/.npmrc", key).contains("by its name"));
-        assert_eq!(why("a.py", &(key.to_owned() + &" ".repeat(MAX_SEARCHED))), "");
+        assert_eq!(why("./keys/a.pem", b""), "");
+        assert!(why("keys.pem", b"").contains("by its name"));
+        assert_eq!(why("a.py", b"x = 1"), "");
+        assert!(why("a.py", b"x = 'open sesame'").contains("the value of API_KEY"));
+        assert!(why("a.py", KEY.as_bytes()).contains("has a key in its text"));
+        let password = why("a.py", b"a = 1\npassword = 'hunter2hunter2'");
+        assert!(password.contains("a.py has a password in line 2: "), "{password}");
+    }
+
+    #[test]
+    fn packages_have_published_keys() {
+        for folder in ["node_modules", "site-packages"] {
+            let why = |name: &str, text: &str| why(&format!("{folder}/a/{name}"), text.as_bytes());
+            assert_eq!(why("b.js", KEY), "", "{folder}");
+            assert_eq!(why("cacert.pem", ""), "", "{folder}");
+            assert!(why(".npmrc", "").contains("by its name"), "{folder}");
+            assert!(why("b.js", "open sesame").contains("the value of API_KEY"), "{folder}");
+        }
+    }
+
+    #[test]
+    fn the_beginning_of_any_file_is_searched() {
+        let spaces = " ".repeat(MAX_SEARCHED);
+        for (data, is_found) in [
+            ([KEY.as_bytes(), spaces.as_bytes()].concat(), true),
+            ([spaces.as_bytes(), KEY.as_bytes()].concat(), false),
+            ([b"\xff\xfe ", KEY.as_bytes()].concat(), true),
+        ] {
+            assert_eq!(why("a.txt", &data).contains("has a key in its text"), is_found);
+        }
+    }
+
+    #[test]
+    fn the_target_of_a_link_counts() {
+        let why = secrets().check(Path::new("notes.txt"), Path::new("data/.env"), b"");
+        assert!(why.is_err_and(|why| why.contains("notes.txt looks like a secret by its name")));
+    }
+
+    #[test]
+    fn the_texts_of_a_manifest_are_searched() {
+        let manifest = |description: &str, setting: &str, tool: &str| BundleManifest {
+            description: description.to_owned(),
+            settings: vec![BundleSetting { variable: "API_KEY".into(), description: setting.to_owned() }],
+            tools: vec![("greet".to_owned(), tool.to_owned())],
+            ..BundleManifest::default()
+        };
+        let url = |url: &str| Some(("a/b".to_owned(), url.to_owned()));
+        for (manifest, registry, reason) in [
+            (manifest("Greets.", "The key", "Greets."), url("https://example.com/a.mcpb"), ""),
+            (manifest(KEY, "The key", ""), None, "a flag has a key or a password"),
+            (manifest("Greets.", KEY, ""), None, "a flag has a key or a password"),
+            (manifest("Greets.", "", ""), url("https://ann:hunter2hunter2@example.com/"), "a flag has a key"),
+            (manifest("Greets.", "open sesame", ""), None, "the value of API_KEY"),
+            (manifest("Greets.", "", "Uses open sesame."), None, "the value of API_KEY"),
+        ] {
+            let why = secrets().check_manifest(&manifest, registry.as_ref()).err().unwrap_or_default();
+            assert!(why.contains(reason) && why.is_empty() == reason.is_empty(), "{reason}: {why}");
+        }
     }
 }

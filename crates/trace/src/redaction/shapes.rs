@@ -11,12 +11,14 @@ use crate::redaction::names::is_harmless;
 const HEADER: &str = r"\b(?:bearer|basic)\s+[a-z0-9._~+/=-]{8,}";
 
 /// JSON Web Tokens, keys of known services, and private keys.
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 11] = [
     r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
     r"\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]+[-_])*[A-Za-z0-9]{16,}",
     r"\bgh[oprsu]_[A-Za-z0-9]{20,}",
     r"\bgithub_pat_[A-Za-z0-9_]{20,}",
     r"\bglpat-[A-Za-z0-9_-]{16,}",
+    r"\bnpm_[A-Za-z0-9]{20,}",
+    r"\bhf_[A-Za-z0-9]{20,}",
     r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
     r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
     r"\bAIza[A-Za-z0-9_-]{30,}",

@@ -48,6 +48,8 @@ fn secrets_are_known_by_their_shape() {
         ("Authorization: Bearer abcdefgh12345", "Authorization: [redacted]"),
         ("key sk-proj-abcdefghijklmnop1234 here", "key [redacted] here"),
         ("ghp_abcdefghijklmnopqrstuvwxyz", "[redacted]"),
+        ("npm_abcdefghijklmnopqrstuvwxyz", "[redacted]"),
+        ("hf_abcdefghijklmnopqrstuvwxyz", "[redacted]"),
         ("AKIAABCDEFGHIJKLMNOP", "[redacted]"),
         ("postgres://user:pass@host/db", "postgres://user:[redacted]@host/db"),
         ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----", "[redacted]"),
@@ -66,6 +68,8 @@ fn keys_are_found_in_files() {
     for text in [
         "key = 'sk-proj-abcdefghijklmnop1234'",
         "ghp_abcdefghijklmnopqrstuvwxyz",
+        "npm_abcdefghijklmnopqrstuvwxyz",
+        "hf_abcdefghijklmnopqrstuvwxyz",
         "{\"id\": \"AKIAABCDEFGHIJKLMNOP\"}",
         "# mine\n-----BEGIN OPENSSH PRIVATE KEY-----\nabc",
         "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
