@@ -201,6 +201,12 @@ impl Install {
         check_name(&name).map_err(|error| Failure::usage(error.to_string()))?;
         let server = match target {
             Some(target) if is_url(&target) => {
+                if authority(&target).contains('@') {
+                    return Err(Failure::usage(
+                        "a URL for a host has no user and no password, because requests do not carry them: leave them out, \
+                         and pass --header \"Authorization: Basic ...\" with both in base64",
+                    ));
+                }
                 let idle = [
                     ("--env", !variables.is_empty()),
                     ("--no-reload", no_reload),
@@ -250,11 +256,15 @@ fn file(
 
 /// The part of a URL that names the server best.
 fn host_of(url: &str) -> &str {
-    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let host = host.split(['/', '?', '#']).next().unwrap_or(host);
-    let host = host.rsplit('@').next().unwrap_or(host);
+    let host = authority(url);
     let name = host.strip_prefix("www.").or(host.strip_prefix("mcp.")).unwrap_or(host);
     name.split(['.', ':']).next().unwrap_or(name)
+}
+
+/// The part of a URL with the host, its port, and a user (RFC 3986, 3.2).
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
 #[cfg(test)]
@@ -276,7 +286,7 @@ mod tests {
             ("FILE", "cargo"),
             ("FILE --name My_tools", "My_tools"),
             ("https://mcp.example.com/v1", "example"),
-            ("http://ann:secret@localhost:8080/mcp", "localhost"),
+            ("http://localhost:8080/@scope", "localhost"),
             ("https://127.0.0.1:9/mcp", "tools"),
         ] {
             assert_eq!(options(line).unwrap().name, name, "{line}");
@@ -305,6 +315,8 @@ mod tests {
             ("FILE --scope team", "invalid"),
             ("FILE --scope user --project", "--project"),
             ("https://example.com/mcp --env A=b", "--env: only for tool files"),
+            ("http://ann:secret@localhost:8080/mcp", "pass --header \"Authorization: Basic ...\""),
+            ("https://ann@example.com?a=b", "a URL for a host has no user and no password"),
             ("https://example.com/mcp --header secret", "expected \"name: value\""),
         ] {
             let failure = options(line).expect_err(line).to_string();

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use thiserror::Error;
@@ -46,6 +46,18 @@ pub enum FileError {
     /// Another program wrote the file after it was read.
     #[error("{} was changed by another program at the same moment: try again", .0.display())]
     Changed(PathBuf),
+    /// A link leads out of the project.
+    #[error(
+        "{} is a link to {}, outside of the project: replace it by a file, or change your own files with --scope user",
+        link.display(),
+        target.display()
+    )]
+    Outside {
+        /// The link.
+        link: PathBuf,
+        /// The place that it leads to.
+        target: PathBuf,
+    },
     /// Another program holds the lock of the file.
     #[error("another program is writing {}: try again", .0.display())]
     Locked(PathBuf),
@@ -242,6 +254,27 @@ fn behind_links(path: &Path) -> PathBuf {
     path
 }
 
+/// Refuses a file of a project, if a link leads from it to a place outside of the directory of the project, which may be
+/// the work of another person.
+pub(crate) fn check_inside(directory: &Path, path: &Path) -> Result<(), FileError> {
+    let target = behind_links(path);
+    // A link that leads to nothing is there as well.
+    let existing = target.ancestors().find(|place| place.symlink_metadata().is_ok()).unwrap_or(Path::new("/"));
+    let missing = target.strip_prefix(existing).unwrap_or(Path::new(""));
+    let is_below = missing.components().all(|part| matches!(part, Component::Normal(_)));
+    let project = directory.canonicalize().map_err(FileError::io("read", directory))?;
+    match existing.canonicalize() {
+        Ok(real) if real.starts_with(&project) && is_below => Ok(()),
+        real => {
+            let links = path.ancestors().take_while(|place| *place != directory).filter(|place| place.is_symlink());
+            let link = links.last().unwrap_or(path).to_owned();
+            let mut target = real.unwrap_or_else(|_| behind_links(existing));
+            target.extend(missing);
+            Err(FileError::Outside { link, target })
+        }
+    }
+}
+
 fn sibling(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(suffix);
@@ -259,10 +292,11 @@ fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(missing)
 }
 
-/// Creates a file that only its owner can read.
+/// Creates a file that only its owner can read. What has its name is left over, or a link that others have put there.
 fn create(path: &Path) -> io::Result<File> {
+    let _gone = fs::remove_file(path);
     let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)

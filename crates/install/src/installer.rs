@@ -166,7 +166,7 @@ impl Installer {
     ///
     /// The file cannot be read or edited, or another server has the name.
     pub fn prepare(&self, host: &Host, scope: &Scope, action: &Action) -> Result<Edit, InstallError> {
-        let path = self.path(host, scope)?;
+        let path = self.changed_path(host, scope)?;
         let file = ConfigFile::read(&path)?;
         let receipts = self.receipts()?.map(|(receipts, _)| receipts).unwrap_or_default();
         edit(host, path, &file, &receipts, action)
@@ -179,7 +179,7 @@ impl Installer {
     /// The errors of [`prepare`](Self::prepare), and the file cannot be written or was changed by another program at
     /// the same moment.
     pub fn apply(&self, host: &Host, scope: &Scope, action: &Action) -> Result<Edit, InstallError> {
-        let path = self.path(host, scope)?;
+        let path = self.changed_path(host, scope)?;
         let lock = self.environment.resolve(LOCK).ok_or(InstallError::NoFile(host.label))?;
         let _lock = file::lock(Path::new(&lock))?;
         let _host_lock = if host.has_lock { DirectoryLock::take(&path)? } else { None };
@@ -203,6 +203,15 @@ impl Installer {
         }
         edit.backup = Some(file.backup()).filter(|backup| backup.exists());
         Ok(edit)
+    }
+
+    /// The file of a host, which is to be changed. Links of the user are followed, also out of the home directory.
+    fn changed_path(&self, host: &Host, scope: &Scope) -> Result<PathBuf, InstallError> {
+        let path = self.path(host, scope)?;
+        if let Scope::Project(directory) = scope {
+            file::check_inside(Path::new(directory), &path)?;
+        }
+        Ok(path)
     }
 
     /// True if the host has a directory for its file, other than the home directory.
