@@ -23,8 +23,8 @@ pub struct Host {
     pub(crate) windows: &'static [&'static str],
     /// A variable that names the directory, and the template with it.
     pub(crate) variable: Option<(&'static str, &'static str)>,
-    /// The file in a project.
-    pub(crate) project: Option<&'static str>,
+    /// The files in a project; the first that exists is meant, otherwise the first.
+    pub(crate) project: &'static [&'static str],
     /// Keys on the way to the servers; the first way that exists in a file is meant, otherwise the last.
     pub(crate) keys: &'static [&'static [&'static str]],
     /// Members of an entry for a command; none if the host starts no programs.
@@ -88,7 +88,7 @@ impl Host {
         if let Some(directory) = directory {
             let separator = if environment.os() == Os::Windows { '\\' } else { '/' };
             let file = |file: &str| format!("{directory}{separator}{}", file.replace('/', &separator.to_string()));
-            return self.project.map(file).into_iter().collect();
+            return self.project.iter().copied().map(file).collect();
         }
         if let Some(file) = self.variable.and_then(|(name, file)| environment.variable(name).and(Some(file))) {
             return environment.resolve(file).into_iter().collect();

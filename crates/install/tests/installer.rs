@@ -321,6 +321,27 @@ fn links_and_permissions_stay() {
     assert_eq!((read(&real).as_str(), mode(&real)), ("{}", 0o640));
 }
 
+#[test]
+fn the_file_that_a_project_has_is_changed() {
+    for (id, usual, other) in [
+        ("opencode", "opencode.json", "opencode.jsonc"),
+        ("opencode", "opencode.json", ".opencode/opencode.jsonc"),
+        ("kilo", "kilo.jsonc", ".kilo/kilo.jsonc"),
+    ] {
+        let user = User::new();
+        let scope = Scope::Project(user.home.path().to_str().expect("it is UTF-8").to_owned());
+        let path = |file: &str| user.home.path().join(file);
+        assert_eq!(user.installer.path(row(id), &scope).expect(id), path(usual));
+        fs::create_dir_all(path(other).parent().expect("a file has a directory")).expect("it can be made");
+        fs::write(path(other), "{} // mine\n").expect("it can be written");
+        let action = Action::Install { name: "tools".into(), server: server(), replaces: false };
+        user.installer.apply(row(id), &scope, &action).expect(other);
+        assert!(read(&path(other)).contains("/bin/pmcp") && !path(usual).exists(), "{other}");
+        user.installer.apply(row(id), &scope, &Action::Uninstall { name: "tools".into() }).expect(other);
+        assert_eq!(read(&path(other)), "{} // mine\n");
+    }
+}
+
 /// A repository is the work of others: their links lead to no file of the user.
 #[test]
 fn links_of_a_project_stay_in_it() {

@@ -192,6 +192,12 @@ fn projects_have_their_own_files() {
     assert_eq!(file("claude-code", &linux(), "/p").as_deref(), Some("/p/.mcp.json"));
     assert_eq!(file("vscode", &windows(), r"C:\p").as_deref(), Some(r"C:\p\.vscode\mcp.json"));
     assert_eq!(file("claude-desktop", &linux(), "/p"), None);
+    let all = |id: &str| host(id).expect(id).files(&linux(), &Scope::Project("/p".into())).join(" ");
+    assert_eq!(
+        all("opencode"),
+        "/p/opencode.json /p/opencode.jsonc /p/.opencode/opencode.json /p/.opencode/opencode.jsonc"
+    );
+    assert_eq!(all("kilo"), "/p/kilo.jsonc /p/kilo.json /p/.kilo/kilo.jsonc /p/.kilo/kilo.json");
 }
 
 #[test]
