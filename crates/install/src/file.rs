@@ -292,7 +292,7 @@ fn make_directories(path: &Path) -> Result<Vec<PathBuf>, FileError> {
     Ok(missing)
 }
 
-/// Creates a file that only its owner can read. What has its name is left over, or a link that others have put there.
+/// Creates a file that only its owner can read. One with its name is left over, or a link that others have put there.
 fn create(path: &Path) -> io::Result<File> {
     let _gone = fs::remove_file(path);
     let mut options = OpenOptions::new();

@@ -15,10 +15,9 @@ pub(super) const TOOLS: &str = "server/tools";
 /// The most files of a bundle, and the most bytes of them: a tool file in a home directory has all of it next to it.
 const MAX_FILES: usize = 20_000;
 const MAX_BYTES: usize = 1 << 30;
-/// The most files and directories that are looked at: links lead to the same directory by many ways.
+/// The most files and directories that are looked at: links lead to the same directory by many ways. One that leads back to
+/// a directory above it is an error of the walk.
 const MAX_SEEN: usize = 1_000_000;
-/// The deepest directory below the folder. A link that leads back to a directory above it is an error of the walk.
-const MAX_DEPTH: usize = 64;
 /// The most files with secrets that a refusal names.
 const MAX_NAMED: usize = 20;
 
@@ -104,7 +103,7 @@ impl Files {
         folder: &Folder,
         chosen: impl Fn(&Path) -> bool,
     ) -> Result<(), Failure> {
-        for entry in walk.follow_links(true).max_depth(Some(MAX_DEPTH)).build() {
+        for entry in walk.follow_links(true).build() {
             let entry = entry.map_err(|error| Failure::usage(format!("cannot read files: {error}")))?;
             self.seen += 1;
             if self.seen > MAX_SEEN {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_and_names_are_no_passwords() {
+    fn placeholders_and_names_are_not_found() {
         for text in [
             "postgres://user:password@localhost/db",
             "https://user:pass@example.com",
