@@ -48,7 +48,7 @@ pub enum FileError {
     Changed(PathBuf),
     /// A link leads out of the project.
     #[error(
-        "{} is a link to {}, outside of the project: replace it by a file, or change your own files with --scope user",
+        "{} leads to {}, outside of the project: put a file in its place, or change your own files with --scope user",
         link.display(),
         target.display()
     )]

@@ -374,7 +374,7 @@ fn links_of_a_project_stay_in_it() {
             Err(error) => {
                 let error = error.to_string();
                 assert!(!is_followed && error.contains("outside of the project"), "{target}: {error}");
-                assert!(error.starts_with(&format!("{} is a link to ", link.display())), "{target}: {error}");
+                assert!(error.starts_with(&format!("{} leads to ", link.display())), "{target}: {error}");
                 assert_eq!(user.files(), before, "{target}");
                 assert_eq!(read(&user.home.path().join("outside.json")), "{}");
                 assert_eq!(read(&user.home.path().join("outside/mcp.json")), "{}");
