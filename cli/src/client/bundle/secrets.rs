@@ -148,7 +148,7 @@ mod tests {
         for (data, is_found) in [
             ([KEY.as_bytes(), spaces.as_bytes()].concat(), true),
             ([spaces.as_bytes(), KEY.as_bytes()].concat(), false),
-            ([b"\xff\xfe ", KEY.as_bytes()].concat(), true),
+            ([&b"\xff\xfe "[..], KEY.as_bytes()].concat(), true),
         ] {
             assert_eq!(why("a.txt", &data).contains("has a key in its text"), is_found);
         }
