@@ -25,6 +25,7 @@ mod environment;
 mod exposure;
 mod file_flags;
 pub(crate) mod get;
+mod grammar;
 pub(crate) mod http;
 mod identity;
 pub(crate) mod init;
@@ -60,6 +61,7 @@ mod workers;
 
 use crate::args::doctor::DoctorOptions;
 use crate::args::environment::{variable, variables};
+use crate::args::grammar::Grammar;
 use crate::args::options::{Endpoint, Options, StdioOptions};
 use crate::args::parsed::Parsed;
 use crate::args::serve::Run;
@@ -132,49 +134,29 @@ program for any file.
 Exit codes: 0 success, 1 failure, 2 an error in the command line or in a file it names.";
 
 #[derive(Debug, Subcommand)]
+#[command(defer = true)]
 enum Verb {
-    /// Serve a tool file, or any MCP server, and reload it when it changes
     Dev(dev::Dev),
-    /// Serve a tool file (SIGHUP reloads it) or MCP servers
     Run(Run),
-    /// Print the tools of a tool file or an MCP server
     List(client::List),
-    /// Call a tool of a tool file or an MCP server
     Call(client::Call),
-    /// Print a resource of a tool file or an MCP server
     Read(get::Read),
-    /// Print a prompt of a tool file or an MCP server
     Prompt(get::Prompt),
-    /// Check the tools of a tool file or an MCP server, also against the limits of hosts
     #[command(visible_alias = "check")]
     Validate(validate::Validate),
-    /// List or call the tools of a server with the messages behind it, or run scenarios
     Test(test::Test),
-    /// Find out why a tool file does not work
     Doctor(DoctorOptions),
-    /// Record the messages between a host and a server
     Record(trace::Record),
-    /// Send recorded messages to a server again, and compare its answers
     Replay(trace::Replay),
-    /// Answer a host as a recorded server did
     Mock(MockOptions),
-    /// Print a trace as a scenario of pmcp test
     Scenario(trace::ScenarioSource),
-    /// Try a tool file or an MCP server in a web page, with a trace of its messages
     Playground(playground::Playground),
-    /// Convert schemas of tools between JSON Schema and protobuf, and look them up in schema registries
     Schema(schema::SchemaOptions),
-    /// Write a first tool file, with a test
     Init(init::Init),
-    /// Add a tool file or a server to the configuration of a host
     Install(install::Install),
-    /// Make a bundle of a tool file, which hosts install with a double click
     Bundle(bundle::Bundle),
-    /// Remove a server from the configuration of hosts
     Uninstall(install::Uninstall),
-    /// Print the servers that run pmcp in the configuration of hosts, and try each of them
     Status(install::Status),
-    /// Print the settings of a command and their origins
     Config(config::Config),
     /// Print the completions of a shell
     #[command(after_help = reference::COMPLETIONS)]
@@ -200,7 +182,7 @@ enum Verb {
 
 /// Parses the command line, the program's name included.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed, Failure> {
-    let grammar = Cli::command();
+    let mut grammar = Grammar::new(Cli::command);
     let words = with_color(&grammar, with_values(words));
     match words.get(1).and_then(|word| word.to_str()) {
         None if words.len() < 2 => return Ok(Parsed::NoCommand(OVERVIEW.to_owned())),
@@ -208,10 +190,9 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         _ => {}
     }
     let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-    let refuse = |error: clap::Error| refuse(&error, &verb, &grammar).map(Parsed::Print);
-    let plain = match grammar.clone().try_get_matches_from(&words) {
+    let plain = match grammar.parse(&words) {
         Ok(matches) => matches,
-        Err(error) => return refuse(error),
+        Err(error) => return refuse(&error, &verb, &grammar.whole()).map(Parsed::Print),
     };
     let is_network = |flag: &Arg| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading));
     let is_tool = |flag: &Arg| flag.get_long().is_some_and(|name| tool::TOOL_FILES_ONLY.contains(&name));
@@ -222,7 +203,7 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
     let matches = Settings::of(&grammar, &plain, variable)?.matches(&grammar, &words, plain)?;
     let command = match Cli::from_arg_matches(&matches) {
         Ok(Cli { command }) => command,
-        Err(error) => return refuse(error),
+        Err(error) => return refuse(&error, &verb, &grammar.whole()).map(Parsed::Print),
     };
     match command {
         Verb::Dev(mut dev) => {
@@ -254,11 +235,11 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Verb::Bundle(bundle) => bundle.options().map(|options| Parsed::Bundle(Box::new(options))),
         Verb::Uninstall(options) => Ok(Parsed::Uninstall(Box::new(options))),
         Verb::Status(options) => Ok(Parsed::Status(Box::new(options))),
-        Verb::Config(config) => config.text(&grammar, variable, variables()).map(Parsed::Print),
-        Verb::Completions { shell } => Ok(Parsed::Print(reference::completions(shell, grammar))),
-        Verb::Man { to } => reference::manual(to.as_deref(), grammar).map(Parsed::Print),
+        Verb::Config(config) => config.text(grammar, variable, variables()).map(Parsed::Print),
+        Verb::Completions { shell } => Ok(Parsed::Print(reference::completions(shell, Cli::command()))),
+        Verb::Man { to } => reference::manual(to.as_deref(), Cli::command()).map(Parsed::Print),
         Verb::Version => Ok(Parsed::Print(VERSION_LINE.into())),
-        Verb::Help { command } => reference::help(command.as_deref(), grammar).map(Parsed::Print),
+        Verb::Help { command } => reference::help(command.as_deref(), grammar.whole()).map(Parsed::Print),
     }
 }
 

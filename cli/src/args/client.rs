@@ -130,7 +130,7 @@ fn answer(text: &str) -> Result<Answer, String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-/// The flags of `pmcp list`.
+/// Print the tools of a tool file or an MCP server
 #[derive(Debug, Args)]
 #[command(after_help = LIST_EXAMPLES)]
 pub(super) struct List {
@@ -156,7 +156,7 @@ Examples:
   pmcp list https://example.com/mcp --json        the tools of a remote server, as JSON
   pmcp list --kind resources -- uvx some-server   the resources of a server that a command starts";
 
-/// The flags of `pmcp call`.
+/// Call a tool of a tool file or an MCP server
 #[derive(Debug, Args)]
 #[command(after_help = CALL_EXAMPLES, override_usage = "pmcp call [FLAGS] [TARGET] TOOL [ARGUMENTS] [-- COMMAND]")]
 pub(super) struct Call {

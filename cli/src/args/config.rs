@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, Subcommand};
 
+use crate::args::grammar::Grammar;
 use crate::args::refusal::refuse;
 use crate::args::settings::{Names, Origin, Settings, file_next_to, flags, long, tool_file, variable_of};
 use crate::args::settings_file::FILE;
@@ -50,29 +51,30 @@ impl Config {
     /// The text to print. `variable` looks up the environment, and `names` are the names of all its variables.
     pub(super) fn text(
         self,
-        grammar: &Command,
+        mut grammar: Grammar,
         variable: impl Fn(&str) -> Option<String>,
         names: impl Iterator<Item = String>,
     ) -> Result<String, Failure> {
         let Action::Show { words } = self.action;
-        let known = Names::of(grammar);
-        let command = words.first().and_then(|word| grammar.find_subcommand(word));
+        let whole = grammar.whole();
+        let known = Names::of(&whole);
+        let command = words.first().and_then(|word| whole.find_subcommand(word));
         let is_verb = command.is_some_and(|command| known.verbs().any(|verb| verb == command.get_name()));
         // That flag is not one of dev.
         let usual = if words.iter().any(is_config) { "run" } else { "dev" };
         let verb = (!is_verb).then(|| OsString::from(usual));
         let words: Vec<_> = [OsString::from("pmcp")].into_iter().chain(verb).chain(words).collect();
         let verb = words.get(1).map(|word| word.to_string_lossy().into_owned()).unwrap_or_default();
-        let plain = match grammar.clone().try_get_matches_from(&words) {
+        let plain = match grammar.parse(&words) {
             Ok(matches) => matches,
-            Err(error) => return refuse(&error, &verb, grammar),
+            Err(error) => return refuse(&error, &verb, &whole),
         };
-        let settings = Settings::of(grammar, &plain, variable)?;
-        let all = settings.matches(grammar, &words, plain.clone())?;
+        let settings = Settings::of(&grammar, &plain, variable)?;
+        let all = settings.matches(&grammar, &words, plain.clone())?;
         let (Some((verb, plain)), Some((_, all))) = (plain.subcommand(), all.subcommand()) else {
             return Err(Failure::usage("missing command"));
         };
-        let command = grammar.find_subcommand(verb).expect("the command was parsed");
+        let command = grammar.command(verb).expect("the command was parsed");
         if let Some(path) = all.try_get_one::<PathBuf>("config").ok().flatten() {
             check_readable(path)?;
         }

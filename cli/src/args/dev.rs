@@ -14,6 +14,7 @@ use crate::args::upstream::{PolicyFlags, ProtocolFlag, SessionFlags, Upstreams};
 use crate::args::watched_paths;
 use crate::exit::Failure;
 
+/// Serve a tool file, or any MCP server, and reload it when it changes
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Dev {

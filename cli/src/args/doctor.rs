@@ -8,7 +8,7 @@ use clap::Args;
 use crate::args::report::{Format, format};
 use crate::color::ColorFlag;
 
-/// The flags of `pmcp doctor`.
+/// Find out why a tool file does not work
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DoctorOptions {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use clap::{ArgMatches, Command};
+use clap::ArgMatches;
 use protomcp_bridge::ToolFile;
 
+use crate::args::grammar::Grammar;
 use crate::args::settings::tool_file;
 use crate::args::tool::{FOR_WATCHED_FILES, server_words};
 use crate::exit::Failure;
@@ -46,10 +47,10 @@ impl Served<'_> {
 
 /// Refuses `--sdk` for a file that is an MCP server with another SDK. `given` are the flags for tool files on the command
 /// line.
-pub(super) fn check_sdk(grammar: &Command, matches: &ArgMatches, given: &[String]) -> Result<(), Failure> {
+pub(super) fn check_sdk(grammar: &Grammar, matches: &ArgMatches, given: &[String]) -> Result<(), Failure> {
     let Some(flag) = given.iter().find(|flag| *flag == "--sdk") else { return Ok(()) };
     let Some((verb, matches)) = matches.subcommand() else { return Ok(()) };
-    let Some(file) = grammar.find_subcommand(verb).and_then(|command| tool_file(command, matches)) else {
+    let Some(file) = grammar.command(verb).and_then(|command| tool_file(command, matches)) else {
         return Ok(());
     };
     match server_words(&ToolFile::new(&file)) {

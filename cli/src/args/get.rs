@@ -5,7 +5,7 @@ use clap::Args;
 use crate::args::client::{Answer, AnswerFlags, ServerFlags, Target};
 use crate::exit::Failure;
 
-/// The flags of `pmcp read`.
+/// Print a resource of a tool file or an MCP server
 #[derive(Debug, Args)]
 #[command(after_help = READ_EXAMPLES, override_usage = "pmcp read [FLAGS] [TARGET] URI [-- COMMAND]")]
 pub(super) struct Read {
@@ -30,7 +30,7 @@ Examples:
   pmcp read notes.py notes://all                  the text of one
   pmcp read file:///tmp/a.txt -- uvx some-server  a resource of a server that a command starts";
 
-/// The flags of `pmcp prompt`.
+/// Print a prompt of a tool file or an MCP server
 #[derive(Debug, Args)]
 #[command(after_help = PROMPT_EXAMPLES, override_usage = "pmcp prompt [FLAGS] [TARGET] NAME [ARGUMENTS] [-- COMMAND]")]
 pub(super) struct Prompt {

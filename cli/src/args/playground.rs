@@ -13,7 +13,7 @@ use crate::args::tool::ToolFlags;
 use crate::args::upstream::UpstreamFlags;
 use crate::args::watched_paths;
 
-/// The flags of `pmcp playground`.
+/// Try a tool file or an MCP server in a web page, with a trace of its messages
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
 pub(super) struct Playground {

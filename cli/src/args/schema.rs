@@ -8,7 +8,7 @@ use protomcp_descriptors::convert::Style;
 
 use crate::args::registry::{Registry, RegistryPins};
 
-/// Convert schemas of tools, and look them up in schema registries.
+/// Convert schemas of tools between JSON Schema and protobuf, and look them up in schema registries
 #[derive(Debug, Args)]
 pub(crate) struct SchemaOptions {
     #[command(subcommand)]

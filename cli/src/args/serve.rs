@@ -29,7 +29,7 @@ pub(super) enum Transport {
     Tcp,
 }
 
-/// The flags of `pmcp run`.
+/// Serve a tool file (SIGHUP reloads it) or MCP servers
 #[derive(Debug, Args)]
 pub(super) struct Run {
     #[command(flatten)]

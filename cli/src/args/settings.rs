@@ -12,6 +12,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
+use crate::args::grammar::Grammar;
 use crate::args::refusal::refuse;
 use crate::args::settings_file::{self, FILE};
 use crate::args::tool::{FOR_WATCHED_FILES, TOOL_FILES_ONLY};
@@ -63,21 +64,22 @@ pub(super) struct Settings(Vec<Setting>);
 impl Settings {
     /// The settings for the command line of these matches; none for commands that use no tool file.
     pub(super) fn of(
-        grammar: &Command,
+        grammar: &Grammar,
         matches: &ArgMatches,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, Failure> {
         let Some((verb, matches)) = matches.subcommand().filter(|(verb, _)| VERBS.contains(verb)) else {
             return Ok(Self::default());
         };
-        let command = grammar.find_subcommand(verb).expect("the command was parsed");
+        let command = grammar.command(verb).expect("the command was parsed");
         let tool = tool_file(command, matches);
+        let names = || Names::of(&grammar.whole());
         let in_file = match &tool {
-            Some(tool) => settings_file::read(&file_next_to(tool), verb, &Names::of(grammar))?,
+            Some(tool) => settings_file::read(&file_next_to(tool), verb, names)?,
             None => Vec::new(),
         };
         let mut of_user = match user_file(&variable) {
-            Some(path) => of_user(settings_file::read(&path, verb, &Names::of(grammar))?, &path),
+            Some(path) => of_user(settings_file::read(&path, verb, names)?, &path),
             None => Vec::new(),
         };
         let mut chosen: Vec<String> = flags(command)
@@ -108,16 +110,16 @@ impl Settings {
     /// The command line with these settings as flags. The command is its second word.
     pub(super) fn matches(
         &self,
-        grammar: &Command,
+        grammar: &Grammar,
         words: &[OsString],
         plain: ArgMatches,
     ) -> Result<ArgMatches, Failure> {
         let Some(verb) = plain.subcommand_name().filter(|_| !self.0.is_empty()) else { return Ok(plain) };
-        let command = grammar.find_subcommand(verb).expect("the command was parsed");
+        let command = grammar.command(verb).expect("the command was parsed");
         let settings = self.0.iter().flat_map(|setting| flag_words(command, setting)).map(OsString::from);
         let (front, rest) = words.split_at(2);
         let all = front.iter().cloned().chain(settings).chain(rest.iter().cloned());
-        grammar.clone().try_get_matches_from(all).map_err(|error| refused(&error, command, &place(&self.0)))
+        grammar.parse_more(all).map_err(|error| refused(&error, command, &place(&self.0)))
     }
 
     /// The origin of a flag's value. `source` is that on the command line without settings.
@@ -137,6 +139,7 @@ pub(super) struct Names {
 }
 
 impl Names {
+    /// The names in the grammar with the flags of all commands.
     pub(super) fn of(grammar: &Command) -> Self {
         let commands = VERBS.iter().filter_map(|verb| grammar.find_subcommand(verb));
         Self {
@@ -248,8 +251,8 @@ fn contradict(command: &Command, one: &str, other: &str) -> bool {
 }
 
 /// Refuses values that the flags would refuse, by the place of their origin.
-fn check_values(grammar: &Command, verb: &str, level: &[Setting]) -> Result<(), Failure> {
-    let command = grammar.find_subcommand(verb).expect("the command was parsed");
+fn check_values(grammar: &Grammar, verb: &str, level: &[Setting]) -> Result<(), Failure> {
+    let command = grammar.command(verb).expect("the command was parsed");
     for setting in level {
         let place = place(std::slice::from_ref(setting));
         let flag = flags(command).find(|flag| long(flag) == setting.flag);
@@ -266,7 +269,7 @@ fn check_values(grammar: &Command, verb: &str, level: &[Setting]) -> Result<(), 
         let is_about_value = |error: &clap::Error| {
             matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation | ErrorKind::InvalidUtf8)
         };
-        if let Some(error) = grammar.clone().try_get_matches_from(words).err().filter(is_about_value) {
+        if let Some(error) = grammar.parse_more(words.map(OsString::from)).err().filter(is_about_value) {
             return Err(refused(&error, command, &place));
         }
     }

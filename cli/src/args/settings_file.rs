@@ -15,11 +15,11 @@ pub(crate) const FILE: &str = "pmcp.toml";
 const MAX_FILE: u64 = 1 << 20;
 
 /// The settings of a file for a command; none if there is no file.
-pub(super) fn read(path: &Path, verb: &str, names: &Names) -> Result<Vec<Setting>, Failure> {
+pub(super) fn read(path: &Path, verb: &str, names: impl FnOnce() -> Names) -> Result<Vec<Setting>, Failure> {
     let unreadable = |error| Failure::usage(format!("cannot read {}: {error}", path.display()));
     let mut settings = match read_bounded(path, MAX_FILE, FILE) {
         Ok(text) => {
-            parse(&text, verb, names).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display())))?
+            parse(&text, verb, &names()).map_err(|reason| Failure::usage(format!("{}, {reason}", path.display())))?
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(unreadable(error)),

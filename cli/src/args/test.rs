@@ -11,7 +11,7 @@ use crate::args::client::{ServerFlags, Target};
 use crate::args::report::{Format, format, hosts};
 use crate::exit::Failure;
 
-/// The flags of `pmcp test`.
+/// List or call the tools of a server with the messages behind it, or run scenarios
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = "pmcp test [FLAGS] [TARGET] list|call|run [TOOL | SCENARIO...] [-- COMMAND]")]
 pub(super) struct Test {

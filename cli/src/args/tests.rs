@@ -309,7 +309,7 @@ fn network_flags_are_refused_on_stdio() {
     assert_eq!(idle("--transport stdio --port=8080"), ["--port"], "also with the value that it has anyway");
     // Every flag is looked at, so that one which comes later cannot be forgotten.
     let mut seen = Vec::new();
-    let grammar = Cli::command();
+    let grammar = Grammar::new(Cli::command).whole();
     for flag in grammar.find_subcommand("run").unwrap().get_arguments() {
         let name = flag.get_long().map(|name| format!("--{name}")).unwrap_or_default();
         let is_of_network = flag.get_help_heading().is_some_and(|heading| heading.contains("HTTP"));

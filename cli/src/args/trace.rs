@@ -16,7 +16,7 @@ use crate::args::values::call_time;
 use crate::exit::Failure;
 use crate::log::{LogFlags, LogLevel};
 
-/// The flags of `pmcp record`: the trace, and all flags of `pmcp run`.
+/// Record the messages between a host and a server
 #[derive(Debug, Args)]
 #[command(after_help = RECORD)]
 pub(super) struct Record {
@@ -36,7 +36,7 @@ pub(super) struct Record {
     run: Run,
 }
 
-/// The flags of `pmcp replay`.
+/// Send recorded messages to a server again, and compare its answers
 #[derive(Debug, Args)]
 #[command(after_help = REPLAY)]
 pub(super) struct Replay {
@@ -62,7 +62,7 @@ pub(super) struct Replay {
     server: TracedServer,
 }
 
-/// The flags of `pmcp mock`.
+/// Answer a host as a recorded server did
 #[derive(Debug, Args)]
 #[command(after_help = MOCK)]
 pub(crate) struct MockOptions {
@@ -77,7 +77,7 @@ pub(crate) struct MockOptions {
     pub(crate) log: LogFlags,
 }
 
-/// The flags of `pmcp scenario`.
+/// Print a trace as a scenario of pmcp test
 #[derive(Debug, Args)]
 #[command(after_help = SCENARIO)]
 pub(crate) struct ScenarioSource {

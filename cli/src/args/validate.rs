@@ -7,7 +7,7 @@ use crate::args::client::{ServerFlags, Target};
 use crate::args::report::hosts;
 use crate::exit::Failure;
 
-/// The flags of `pmcp validate`.
+/// Check the tools of a tool file or an MCP server, also against the limits of hosts
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Validate {

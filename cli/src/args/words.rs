@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
+use crate::args::grammar::Grammar;
+
 /// Attaches a word such as `-1s` to the flag before it. No flag begins like that, so it must be a value, and the error
 /// should name the value.
 pub(super) fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
@@ -35,7 +37,7 @@ pub(super) fn with_values(words: impl IntoIterator<Item = OsString>) -> Vec<OsSt
 
 /// Puts `--color WHEN` from the place before the command to the place after it. The output of a command without that flag
 /// has no colours.
-pub(super) fn with_color(grammar: &Command, mut words: Vec<OsString>) -> Vec<OsString> {
+pub(super) fn with_color(grammar: &Grammar, mut words: Vec<OsString>) -> Vec<OsString> {
     let count = match words.get(1).and_then(|word| word.to_str()) {
         Some("--color") => 2,
         Some(word) if word.starts_with("--color=") => 1,
@@ -43,7 +45,7 @@ pub(super) fn with_color(grammar: &Command, mut words: Vec<OsString>) -> Vec<OsS
     };
     let verb = words.get(1 + count).and_then(|word| word.to_str());
     let has_color = |command: &Command| command.get_arguments().any(|flag| flag.get_long() == Some("color"));
-    let takes_it = verb.and_then(|verb| grammar.find_subcommand(verb)).is_some_and(has_color);
+    let takes_it = verb.is_some_and(|verb| grammar.whole().find_subcommand(verb).is_some_and(has_color));
     let is_known = words.get(count).and_then(|word| word.to_str()).is_some_and(|word| {
         let value = word.strip_prefix("--color=").unwrap_or(word);
         ["auto", "always", "never"].contains(&value)
@@ -61,9 +63,9 @@ pub(super) fn with_color(grammar: &Command, mut words: Vec<OsString>) -> Vec<OsS
 }
 
 /// The flags of a kind on the command line.
-pub(super) fn flags_used(grammar: &Command, matches: &ArgMatches, is_kind: impl Fn(&Arg) -> bool) -> Vec<String> {
+pub(super) fn flags_used(grammar: &Grammar, matches: &ArgMatches, is_kind: impl Fn(&Arg) -> bool) -> Vec<String> {
     let Some((verb, matches)) = matches.subcommand() else { return Vec::new() };
-    let flags = grammar.find_subcommand(verb).into_iter().flat_map(Command::get_arguments);
+    let flags = grammar.command(verb).into_iter().flat_map(Command::get_arguments);
     let used = flags
         .filter(|flag| is_kind(flag) && matches.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine));
     used.filter_map(Arg::get_long).map(|name| format!("--{name}")).collect()
@@ -77,8 +79,10 @@ mod tests {
 
     #[test]
     fn a_choice_of_colours_stands_before_or_after_the_command() {
-        let list = Command::new("list").arg(Arg::new("color").long("color"));
-        let grammar = Command::new("pmcp").subcommand(list).subcommand(Command::new("version"));
+        let grammar = Grammar::new(|| {
+            let list = Command::new("list").arg(Arg::new("color").long("color"));
+            Command::new("pmcp").subcommand(list).subcommand(Command::new("version"))
+        });
         for (line, expected) in [
             ("pmcp --color never list a", "pmcp list --color never a"),
             ("pmcp --color=never list", "pmcp list --color=never"),
