@@ -1,7 +1,6 @@
 //! Tries the servers of hosts: each is started as its host starts it, or reached at its URL, and lists its tools.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join_all, ready};
@@ -11,6 +10,7 @@ use protomcp_install::ListedServer;
 use protomcp_types::{Level, one_line};
 use serde_json::{Value, json};
 use tokio::runtime;
+use tokio::sync::watch;
 
 use crate::exit::Failure;
 use crate::install::secrets::Secrets;
@@ -22,6 +22,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// The time for a server to end its session.
 const CLOSE: Duration = Duration::from_secs(5);
+
+/// The time for the reason of an empty list.
+const REASON: Duration = Duration::from_secs(1);
 
 /// The bytes of standard output after which a server is stopped: the longest line of a session.
 const MAX_OUTPUT: u64 = 64 << 20;
@@ -65,9 +68,8 @@ async fn all(attempts: &[Attempt<'_>]) -> Vec<Answer> {
 }
 
 async fn answer(attempt: &Attempt<'_>) -> Answer {
-    // The last error that the server has logged.
-    let logged = Arc::new(Mutex::new(None));
-    let client = client(Arc::clone(&logged));
+    let (log, mut logged) = watch::channel(None);
+    let client = client(log);
     let began = Instant::now();
     let late = |_| Err(format!("it has not listed its tools within {} s", LIMIT.as_secs()));
     let failed = |reason: &str| Answer::Fails(Secrets::of(attempt.server).text(reason));
@@ -76,25 +78,31 @@ async fn answer(attempt: &Attempt<'_>) -> Answer {
         Err(reason) => failed(&reason),
         Ok((session, tools)) => {
             let took = began.elapsed();
+            // pmcp dev serves a file that does not start, too, and says so next to the empty list.
+            let error = if tools == 0 { tokio::time::timeout(REASON, first(&mut logged)).await } else { Ok(None) };
             session.close(CLOSE).await;
-            let logged = logged.lock().unwrap_or_else(PoisonError::into_inner).take();
-            match logged {
-                // pmcp dev serves a file that does not start, too.
-                Some(error) if tools == 0 => failed(&error),
-                _ => Answer::Tools(tools, took),
+            match error {
+                Ok(Some(error)) => failed(&error),
+                Ok(None) | Err(_) => Answer::Tools(tools, took),
             }
         }
     }
 }
 
-fn client(logged: Arc<Mutex<Option<String>>>) -> Client {
+/// The first error that is logged.
+async fn first(logged: &mut watch::Receiver<Option<String>>) -> Option<String> {
+    logged.wait_for(Option::is_some).await.ok()?.clone()
+}
+
+/// A client that keeps the last error that the server has logged.
+fn client(log: watch::Sender<Option<String>>) -> Client {
     let limits = ClientLimits { open_timeout: LIMIT, timeout: LIMIT, total_timeout: LIMIT, ..ClientLimits::default() };
     let client = Client::new("pmcp", env!("CARGO_PKG_VERSION")).limits(limits).mode(Mode::StatefulFirst);
     client.on_log(move |message, _| {
         if message.level >= Level::Error
             && let Ok(text) = message.data.to::<String>()
         {
-            *logged.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+            log.send_replace(Some(text));
         }
         ready(())
     })

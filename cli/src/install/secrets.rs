@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_secrets_of_an_entry_are_in_no_text() {
-        let args = ["run", "--upstream", "https://ann:pass-word@h/mcp?key=que-ry-1", "--header", "X-Key: head-er-1"];
+        let args = ["run", "--upstream", "https://ann:pass-1234@h/mcp?key=que-ry-1", "--header", "X-Key: head-er-1"];
         let more = ["--api-key=flag-value", "-k", "short-flag", "NAME=assign-ment", "--quiet"];
         let command = Server::Command {
             program: "/bin/pmcp".into(),
@@ -122,11 +122,11 @@ mod tests {
             env: texts(&[("PLAIN", "env-value-1"), ("API_TOKEN", "env-value-2"), ("PATH", "/bin")]),
         };
         let url = Server::Url {
-            url: "https://ann:pass-word@h/mcp?key=que-ry-1#frag-ment".into(),
+            url: "https://ann:pass-1234@h/mcp?key=que-ry-1#frag-ment".into(),
             headers: texts(&[("Authorization", "head-er-1"), ("X-Other", "head-er-2")]),
         };
         let hidden = [
-            "pass-word",
+            "pass-1234",
             "que-ry-1",
             "head-er-1",
             "head-er-2",
@@ -160,13 +160,13 @@ mod tests {
 
     #[test]
     fn the_words_of_a_server_are_redacted() {
-        let url = "https://ann:pass-word@h/mcp?key=que-ry-1";
+        let url = "https://ann:pass-1234@h/mcp?key=que-ry-1";
         let mut server = ListedServer::of("a", &Server::Url { url: url.into(), headers: texts(&[("X", "head-er-1")]) });
         server.env = texts(&[("TOKEN", "env-value-2"), ("KEY", "luck")]);
         let mut secrets = Secrets::of(&server);
         for (text, expected) in [
             (format!("{url} cannot be reached").as_str(), "https://h/mcp cannot be reached"),
-            ("at ?key=que-ry-1, by ann:pass-word", "at ?key=[redacted], by ann:[redacted]"),
+            ("at ?key=que-ry-1, by ann:pass-1234", "at ?key=[redacted], by ann:[redacted]"),
             ("got head-er-1 and env-value-2", "got [redacted] and [redacted]"),
             ("no luck", "no luck"),
             ("password=geheim", "password=[redacted]"),

@@ -15,9 +15,10 @@ const TOOL: &str = "from protomcp import tool\n\n@tool('Says hello.')\ndef hello
 fn failing(user: &User, words: &[&str], summary: &str) -> String {
     let output = user.command(pmcp()).arg("status").args(words).env("ONLY_IN_THE_SHELL", "1").output();
     let output = output.expect("pmcp starts");
-    let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.code() == Some(1) && stderr.contains(summary), "{stderr}");
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.code() == Some(1) && stderr.contains(summary), "{stdout}{stderr}");
+    stdout
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn status_stops_a_server_that_floods() {
     let user = User::new();
     fs::create_dir(user.sandbox.path("flood")).expect("the sandbox can be written");
     let flood = user.sandbox.path("flood/pmcp");
-    fs::write(&flood, "#!/bin/sh\nexec yes\n").expect("the sandbox can be written");
+    fs::write(&flood, "#!/bin/sh\nexec yes $(printf %04096d 0)\n").expect("the sandbox can be written");
     fs::set_permissions(&flood, fs::Permissions::from_mode(0o755)).expect("it is ours");
     user.write(".cursor/mcp.json", &json!({"mcpServers": {"a": {"command": flood}}}).to_string());
     let status = failing(&user, &[], "servers that do not answer: 1 of 1: a in Cursor");

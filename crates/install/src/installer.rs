@@ -325,7 +325,7 @@ impl Before<'_> {
         if receipt.servers.is_empty() {
             receipt.origin = edited.origin;
         }
-        // As it is read again: a notation may not have all types of JSON.
+        // Read again, since a notation may not have all types of JSON.
         if let Some(entry) = entry_of(&servers, name) {
             receipt.record(name, entry);
         }

@@ -1,6 +1,8 @@
 //! The tests of this crate: each module is one topic, and all are one program, so that they are linked once.
 
 mod installer;
+mod links;
 mod places;
 mod round_trip;
 mod systems;
+mod user;

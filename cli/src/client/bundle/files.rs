@@ -23,7 +23,7 @@ const MAX_NAMED: usize = 20;
 
 /// The folder of a tool file.
 pub(super) struct Folder {
-    /// As it was named.
+    /// The path on the command line.
     pub(super) path: PathBuf,
     /// Without links.
     real: PathBuf,

@@ -4,8 +4,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+/// A rule for the value of a shape.
+type Rule = fn(&str) -> bool;
+
 /// The shapes of passwords, as regular expressions with a group `value`, and the rule for the value.
-const SHAPES: [(&str, fn(&str) -> bool); 2] = [
+const SHAPES: [(&str, Rule); 2] = [
     (r#"[a-z][a-z0-9+.-]*://[^/\s:@"'`<>]*:(?P<value>[^/\s@"'`]+)@"#, is_given),
     // The name can be a member in quotation marks, and have a type.
     (
@@ -56,10 +59,9 @@ const MIN_REST: usize = 4;
 /// The fewest letters of a value that has nothing else: a shorter one is a word, such as a label.
 const MIN_LETTERS: usize = 16;
 
-static COMPILED: LazyLock<Vec<(Regex, fn(&str) -> bool)>> = LazyLock::new(|| {
-    let shape = |(shape, rule): (&str, fn(&str) -> bool)| {
-        (Regex::new(&format!("(?i){shape}")).expect("the shapes are valid"), rule)
-    };
+static COMPILED: LazyLock<Vec<(Regex, Rule)>> = LazyLock::new(|| {
+    let shape =
+        |(shape, rule): (&str, Rule)| (Regex::new(&format!("(?i){shape}")).expect("the shapes are valid"), rule);
     SHAPES.into_iter().map(shape).collect()
 });
 

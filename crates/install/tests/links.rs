@@ -1,0 +1,106 @@
+//! Links in the place of files: a user's are followed, and a repository's only inside it.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use protomcp_install::{Action, Scope};
+
+use crate::user::{User, read, row, server};
+
+#[test]
+fn links_and_permissions_stay() {
+    let user = User::new();
+    let real = user.home.path().join("dotfiles.json");
+    fs::write(&real, "{}").expect("it can be written");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).expect("it is ours");
+    let path = user.path("cursor");
+    fs::create_dir_all(path.parent().expect("a file has a directory")).expect("it can be made");
+    symlink("../dotfiles.json", &path).expect("a link can be made");
+    user.install("cursor", "tools").expect("it fits");
+    assert!(fs::symlink_metadata(&path).expect("it is there").is_symlink());
+    assert!(read(&real).contains("/bin/pmcp"));
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+    assert_eq!(mode(&real), 0o640);
+    assert_eq!(mode(&user.home.path().join("dotfiles.json.pmcp-backup")), 0o640);
+    user.uninstall("cursor", "tools").expect("it is there");
+    assert_eq!((read(&real).as_str(), mode(&real)), ("{}", 0o640));
+}
+
+#[test]
+fn the_file_that_a_project_has_is_changed() {
+    for (id, usual, other) in [
+        ("opencode", "opencode.json", "opencode.jsonc"),
+        ("opencode", "opencode.json", ".opencode/opencode.jsonc"),
+        ("kilo", "kilo.jsonc", ".kilo/kilo.jsonc"),
+    ] {
+        let user = User::new();
+        let scope = Scope::Project(user.home.path().to_str().expect("it is UTF-8").to_owned());
+        let path = |file: &str| user.home.path().join(file);
+        assert_eq!(user.installer.path(row(id), &scope).expect(id), path(usual));
+        fs::create_dir_all(path(other).parent().expect("a file has a directory")).expect("it can be made");
+        fs::write(path(other), "{} // mine\n").expect("it can be written");
+        let action = Action::Install { name: "tools".into(), server: server(), replaces: false };
+        user.installer.apply(row(id), &scope, &action).expect(other);
+        assert!(read(&path(other)).contains("/bin/pmcp") && !path(usual).exists(), "{other}");
+        user.installer.apply(row(id), &scope, &Action::Uninstall { name: "tools".into() }).expect(other);
+        assert_eq!(read(&path(other)), "{} // mine\n");
+    }
+}
+
+/// A repository is the work of others: their links lead to no file of the user.
+#[test]
+fn links_of_a_project_stay_in_it() {
+    for (link, target, is_followed) in [
+        (".cursor/mcp.json", "../../outside.json", false),
+        (".cursor/mcp.json", "../../missing.json", false),
+        (".cursor/mcp.json", "../missing/../../outside.json", false),
+        (".cursor", "../outside", false),
+        (".cursor", "../missing", false),
+        (".cursor/mcp.json", "../inside.json", true),
+        (".cursor/mcp.json", "../missing.json", true),
+        (".cursor", "inside", true),
+    ] {
+        let user = User::new();
+        let project = user.home.path().join("project");
+        for folder in ["project/inside", "outside"] {
+            fs::create_dir_all(user.home.path().join(folder)).expect("it can be made");
+        }
+        for file in ["outside.json", "outside/mcp.json", "project/inside.json"] {
+            fs::write(user.home.path().join(file), "{}").expect("it can be written");
+        }
+        let link = project.join(link);
+        fs::create_dir_all(link.parent().expect("a link has a directory")).expect("it can be made");
+        symlink(target, &link).expect("a link can be made");
+        let before = user.files();
+        let scope = Scope::Project(project.to_str().expect("it is UTF-8").to_owned());
+        let action = Action::Install { name: "tools".into(), server: server(), replaces: false };
+        match user.installer.apply(row("cursor"), &scope, &action) {
+            Ok(_) => assert!(is_followed && read(&project.join(".cursor/mcp.json")).contains("/bin/pmcp"), "{target}"),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(!is_followed && error.contains("outside of the project"), "{target}: {error}");
+                assert!(error.starts_with(&format!("{} leads to ", link.display())), "{target}: {error}");
+                assert_eq!(user.files(), before, "{target}");
+                assert_eq!(read(&user.home.path().join("outside.json")), "{}");
+                assert_eq!(read(&user.home.path().join("outside/mcp.json")), "{}");
+                assert!(user.installer.prepare(row("cursor"), &scope, &action).is_err());
+            }
+        }
+        assert!(link.is_symlink(), "{target}");
+    }
+}
+
+/// The name of the draft can be guessed.
+#[test]
+fn a_link_in_the_place_of_a_draft_is_not_followed() {
+    let user = User::new();
+    let path = user.write("cursor", "{}");
+    let outside = user.home.path().join("outside");
+    fs::write(&outside, "mine").expect("it can be written");
+    let draft = path.with_file_name(format!("mcp.json.pmcp-{}", std::process::id()));
+    symlink(&outside, &draft).expect("a link can be made");
+    user.install("cursor", "tools").expect("it fits");
+    assert!(read(&path).contains("/bin/pmcp"));
+    assert_eq!(read(&outside), "mine");
+}
