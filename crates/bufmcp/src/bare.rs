@@ -9,13 +9,15 @@ use crate::code;
 use crate::fault::Fault;
 use crate::limits::FrameLimits;
 use crate::message::{
-    CallToolRequest, CallToolResponse, InitializeRequest, InitializeResponse, ListResourcesRequest,
-    ListResourcesResponse, ListToolsRequest, ListToolsResponse, ReadResourceRequest, ReadResourceResponse,
+    CallToolRequest, CallToolResponse, CompleteRequest, CompleteResponse, GetPromptRequest, GetPromptResponse,
+    InitializeRequest, InitializeResponse, ListPromptsRequest, ListPromptsResponse, ListResourcesRequest,
+    ListResourcesResponse, ListTemplatesRequest, ListTemplatesResponse, ListToolsRequest, ListToolsResponse,
+    ReadResourceRequest, ReadResourceResponse,
 };
 use crate::reference::{self, Numbering};
 use crate::shape;
 
-/// A request or a response of the service `buf.mcp.v1.MCPService`.
+/// A request or a response of the services `buf.mcp.v1.MCPService` and `buf.mcp.v1.MCPPrompts`.
 pub trait BareMessage: Message + Default + 'static {
     /// Decodes one, with the bounds of a frame: its entries are counted before any is decoded.
     ///
@@ -45,6 +47,14 @@ bare! {
     ListResourcesResponse: LIST_RESOURCES_RESPONSE,
     ReadResourceRequest: PLAIN,
     ReadResourceResponse: READ_RESOURCE_RESPONSE,
+    ListPromptsRequest: PLAIN,
+    ListPromptsResponse: LIST_PROMPTS_RESPONSE,
+    GetPromptRequest: GET_PROMPT_REQUEST,
+    GetPromptResponse: GET_PROMPT_RESPONSE,
+    CompleteRequest: COMPLETE_REQUEST,
+    CompleteResponse: COMPLETE_RESPONSE,
+    ListTemplatesRequest: PLAIN,
+    ListTemplatesResponse: LIST_TEMPLATES_RESPONSE,
 }
 
 impl BareMessage for ListToolsRequest {

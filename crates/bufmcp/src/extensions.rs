@@ -3,5 +3,8 @@
 /// The client takes `ListChanged`.
 pub(crate) const NOTIFICATIONS: &str = "notifications";
 
+/// The client takes prompts, completions and templates of resources.
+pub(crate) const PROMPTS: &str = "prompts";
+
 /// The client has the files of `google/protobuf` and `buf/validate/validate.proto`.
 pub(crate) const WKT_BUILTIN: &str = "wkt_builtin";

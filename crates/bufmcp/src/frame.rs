@@ -175,7 +175,7 @@ pub enum UnreadableKind {
     TooManyEntries,
     /// There is no payload.
     Empty,
-    /// The payload has a number that version 1.0 does not know.
+    /// The payload has a number that neither version 1.0 nor its extensions know.
     UnknownPayload(u32),
 }
 
@@ -198,9 +198,7 @@ impl Unreadable {
             }
             UnreadableKind::TooManyEntries => Fault::new(code::PARSE_ERROR, "the message has too many entries"),
             UnreadableKind::Empty => Fault::new(code::INVALID_REQUEST, "the message is empty"),
-            UnreadableKind::UnknownPayload(number) => {
-                Fault::new(code::METHOD_NOT_FOUND, format!("unknown kind of message, number {number}"))
-            }
+            UnreadableKind::UnknownPayload(number) => Fault::unknown_payload(*number),
         }
     }
 

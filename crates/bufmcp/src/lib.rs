@@ -17,6 +17,7 @@ mod frame;
 mod limits;
 pub mod message;
 mod metadata;
+mod payload;
 mod rate_limit;
 mod raw_message;
 mod reference;
@@ -62,7 +63,7 @@ pub use serve::{
 pub use session::permission::Permission;
 pub use session::token_verifier::{Grant, TokenVerifier, Verifying};
 pub use session::{
-    Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Features, Initialization,
+    Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Declared, Features, Initialization,
     SessionConfig, SessionLimits,
 };
 pub use struct_schemas::StructSchemas;

@@ -60,6 +60,8 @@ impl<S: Service> BinaryServer<S> {
             bsr_refs: StructSchemas.has_references(),
             tools: capabilities.tools.map(changes),
             resources: capabilities.resources.map(changes),
+            prompts: capabilities.prompts.map(changes),
+            completion: capabilities.completions.is_some(),
         };
         let shared = Shared {
             announces_tools: session.features.tools == Some(Changes::Announced),

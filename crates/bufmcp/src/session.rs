@@ -42,7 +42,7 @@ const MAX_UNREAD: usize = 64;
 use crate::session::admission::admit;
 use crate::session::request_kind::RequestKind;
 
-pub use crate::session::agreement::Agreement;
+pub use crate::session::agreement::{Agreement, Declared};
 pub use crate::session::config::{Changes, Features, Initialization, SessionConfig, SessionLimits};
 pub use crate::session::inbound::{BinaryCall, BinaryInbound, BinaryRequest};
 
@@ -116,20 +116,25 @@ impl BinarySession {
                 let outcome = self.initialize(request);
                 return self.initialized(id, outcome);
             }
-            Some(Payload::ListToolsRequest(request)) => BinaryCall::ListTools(request),
-            Some(Payload::CallToolRequest(request)) => BinaryCall::CallTool(request),
-            Some(Payload::ListResourcesRequest(request)) => BinaryCall::ListResources(request),
-            Some(Payload::ReadResourceRequest(request)) => BinaryCall::ReadResource(request),
-            Some(_) => {
-                self.refuse(id, &Fault::new(code::INVALID_REQUEST, "a response is not a request"));
-                return None;
-            }
-            None => {
-                self.refuse(id, &Fault::new(code::INVALID_REQUEST, "the message is empty"));
-                return None;
-            }
+            Some(payload) => self.call_of(payload),
+            None => Err(Fault::new(code::INVALID_REQUEST, "the message is empty")),
         };
-        self.request(now, id, call, grant)
+        match call {
+            Ok(call) => self.request(now, id, call, grant),
+            Err(fault) => {
+                self.refuse(id, &fault);
+                None
+            }
+        }
+    }
+
+    /// The request in a payload. For a client without an extension its messages do not exist.
+    fn call_of(&self, payload: Payload) -> Result<BinaryCall, Fault> {
+        let declares_prompts = self.agreement.as_ref().is_some_and(|agreed| agreed.declared.prompts);
+        if payload.is_of_prompts() && !declares_prompts {
+            return Err(Fault::unknown_payload(payload.number()));
+        }
+        BinaryCall::of(payload).ok_or_else(|| Fault::new(code::INVALID_REQUEST, "a response is not a request"))
     }
 
     fn request(&mut self, now: Instant, id: u64, mut call: BinaryCall, grant: Option<&Grant>) -> Option<BinaryInbound> {
@@ -182,8 +187,10 @@ impl BinarySession {
     }
 
     /// Tells the client that a list has changed, if it wants to know. True if a frame was made.
-    pub fn list_changed(&mut self, changed: ListChanged) -> bool {
-        let wants = self.agreement.as_ref().is_some_and(|agreed| agreed.notifications);
+    pub fn list_changed(&mut self, mut changed: ListChanged) -> bool {
+        let declared = self.agreement.as_ref().map(|agreed| agreed.declared).unwrap_or_default();
+        changed.prompts &= declared.prompts;
+        let wants = declared.notifications && changed != ListChanged::default();
         let is_open = self.state == State::Open;
         wants && is_open && self.send(&McpMessage { id: 0, payload: Some(Payload::ListChanged(changed)) }).is_ok()
     }

@@ -21,6 +21,14 @@ pub(crate) static CALL_TOOL_RESPONSE: Shape =
 static RESOURCE: Shape = Shape { lists: &[5], inner: &[(5, &PLAIN)] };
 pub(crate) static LIST_RESOURCES_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &RESOURCE)] };
 pub(crate) static READ_RESOURCE_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &PLAIN)] };
+static PROMPT: Shape = Shape { lists: &[4, 5], inner: &[(4, &PLAIN), (5, &PLAIN)] };
+pub(crate) static LIST_PROMPTS_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &PROMPT)] };
+pub(crate) static GET_PROMPT_REQUEST: Shape = Shape { lists: &[2, 3], inner: &[(2, &PLAIN), (3, &PLAIN)] };
+static PROMPT_MESSAGE: Shape = Shape { lists: &[], inner: &[(2, &TOOL_CONTENT)] };
+pub(crate) static GET_PROMPT_RESPONSE: Shape = Shape { lists: &[2, 3], inner: &[(2, &PROMPT_MESSAGE), (3, &PLAIN)] };
+pub(crate) static COMPLETE_REQUEST: Shape = Shape { lists: &[5], inner: &[(5, &PLAIN)] };
+pub(crate) static COMPLETE_RESPONSE: Shape = Shape { lists: &[1], inner: &[] };
+pub(crate) static LIST_TEMPLATES_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &RESOURCE)] };
 static ERROR_RESPONSE: Shape = Shape { lists: &[], inner: &[(3, &STRUCT)] };
 static STRUCT_ENTRY: Shape = Shape { lists: &[], inner: &[(2, &VALUE)] };
 
@@ -50,6 +58,14 @@ pub(crate) static MESSAGE: Shape = Shape {
         (11, &READ_RESOURCE_RESPONSE),
         (12, &ERROR_RESPONSE),
         (100, &PLAIN),
+        (110, &PLAIN),
+        (111, &LIST_PROMPTS_RESPONSE),
+        (112, &GET_PROMPT_REQUEST),
+        (113, &GET_PROMPT_RESPONSE),
+        (114, &COMPLETE_REQUEST),
+        (115, &COMPLETE_RESPONSE),
+        (116, &PLAIN),
+        (117, &LIST_TEMPLATES_RESPONSE),
     ],
 };
 
@@ -70,7 +86,7 @@ mod tests {
         let mut compared = BTreeSet::new();
         compare(&set, ".buf.mcp.v1.MCPMessage", &MESSAGE, &mut compared);
         // The messages of `mcp.proto`, the entries of its maps, `Any`, and `Struct` with the three inside it.
-        assert_eq!(compared.len(), 24 + 8 + 1 + 4, "{compared:?}");
+        assert_eq!(compared.len(), 36 + 14 + 1 + 4, "{compared:?}");
     }
 
     /// Compares a message and all messages in it.

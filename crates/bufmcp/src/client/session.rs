@@ -12,7 +12,7 @@ use crate::client::config::BinaryClientConfig;
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::lanes::{Added, Lane, Lanes};
 use crate::code;
-use crate::extensions::{NOTIFICATIONS, WKT_BUILTIN};
+use crate::extensions::{NOTIFICATIONS, PROMPTS, WKT_BUILTIN};
 use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode_with};
 use crate::message::mcp_message::Payload;
@@ -55,7 +55,8 @@ enum Phase {
 struct Call {
     /// Until it is sent.
     request: Option<Payload>,
-    kind: u32,
+    /// The number of the answer in `MCPMessage`.
+    answer: u32,
     deadline: Instant,
     timeout: Duration,
 }
@@ -116,16 +117,16 @@ impl BinaryClientSession {
     pub fn call_for(&mut self, caller: &CallerKey, now: Instant, request: Payload, timeout: Option<Duration>) -> u64 {
         self.last += 1;
         let id = self.last;
-        let refusal = match (&self.phase, answer_kind(&request)) {
+        let refusal = match (&self.phase, request.answer_number()) {
             (Phase::Closed(reason), _) => Some(BinaryCallError::Closed(reason.clone())),
             (_, None) => Some(BinaryCallError::InvalidAnswer("the message is not a request".into())),
-            (_, Some(kind)) => match self.lanes.add(id, Lane::of(kind), caller) {
+            (_, Some(answer)) => match self.lanes.add(id, Lane::of(answer), caller) {
                 Added::Full => Some(BinaryCallError::TooMany),
                 added => {
                     let timeout = timeout.unwrap_or(self.config.timeout).min(LONGEST);
                     let deadline = now + timeout;
                     self.deadlines.insert((deadline, id));
-                    self.calls.insert(id, Call { request: Some(request), kind, deadline, timeout });
+                    self.calls.insert(id, Call { request: Some(request), answer, deadline, timeout });
                     if let Added::InPlaceOf(other) = added {
                         self.finish(other, Err(BinaryCallError::TooMany));
                     }
@@ -248,7 +249,7 @@ impl BinaryClientSession {
         if let Some(token) = &self.config.token {
             metadata.insert("authorization".to_owned(), format!("Bearer {token}"));
         }
-        let declared = [NOTIFICATIONS].into_iter().chain(self.config.wkt_builtin.then_some(WKT_BUILTIN));
+        let declared = [NOTIFICATIONS, PROMPTS].into_iter().chain(self.config.wkt_builtin.then_some(WKT_BUILTIN));
         let capabilities = ClientCapabilities {
             supports_bsr_refs: self.config.bsr_refs,
             supports_streaming: false,
@@ -269,7 +270,7 @@ impl BinaryClientSession {
             Payload::InitializeResponse(response) => response,
             Payload::ErrorResponse(error) => return self.refused(now, error.into()),
             other => {
-                let message = format!("the first answer is a message of kind {}", kind(&other));
+                let message = format!("the first answer is a message of kind {}", other.number());
                 return self.close(BinaryCloseReason::Refused(Fault::new(code::INVALID_REQUEST, message)));
             }
         };
@@ -314,8 +315,8 @@ impl BinaryClientSession {
             // The answer to a request that was given up, or to none.
             (_, None) => {}
             (Payload::ErrorResponse(error), Some(_)) => self.finish(id, Err(BinaryCallError::Refused(error.into()))),
-            (payload, Some(call)) if kind(&payload) != call.kind => {
-                let message = format!("a message of kind {} instead of {}", kind(&payload), call.kind);
+            (payload, Some(call)) if payload.number() != call.answer => {
+                let message = format!("a message of kind {} instead of {}", payload.number(), call.answer);
                 self.finish(id, Err(BinaryCallError::InvalidAnswer(message)));
             }
             (Payload::CallToolResponse(CallToolResponse { result, metadata }), Some(_)) => {
@@ -352,7 +353,7 @@ impl BinaryClientSession {
 
     fn remove(&mut self, id: u64) -> bool {
         let Some(call) = self.calls.remove(&id) else { return false };
-        self.lanes.remove(id, Lane::of(call.kind));
+        self.lanes.remove(id, Lane::of(call.answer));
         self.deadlines.remove(&(call.deadline, id))
     }
 }
@@ -360,35 +361,6 @@ impl BinaryClientSession {
 /// The caller of a program that names none.
 pub(super) fn own_caller() -> CallerKey {
     CallerKey { owner: Owner::Local, conversation: Conversation::Connection(0) }
-}
-
-/// The number of the answer's payload in `MCPMessage`; `None` for messages that are not requests of a program.
-fn answer_kind(request: &Payload) -> Option<u32> {
-    match request {
-        Payload::ListToolsRequest(_)
-        | Payload::CallToolRequest(_)
-        | Payload::ListResourcesRequest(_)
-        | Payload::ReadResourceRequest(_) => Some(kind(request) + 1),
-        _ => None,
-    }
-}
-
-/// The number of a payload in `MCPMessage`.
-fn kind(payload: &Payload) -> u32 {
-    match payload {
-        Payload::InitializeRequest(_) => 2,
-        Payload::InitializeResponse(_) => 3,
-        Payload::ListToolsRequest(_) => 4,
-        Payload::ListToolsResponse(_) => 5,
-        Payload::CallToolRequest(_) => 6,
-        Payload::CallToolResponse(_) => 7,
-        Payload::ListResourcesRequest(_) => 8,
-        Payload::ListResourcesResponse(_) => 9,
-        Payload::ReadResourceRequest(_) => 10,
-        Payload::ReadResourceResponse(_) => 11,
-        Payload::ErrorResponse(_) => 12,
-        Payload::ListChanged(_) => 100,
-    }
 }
 
 /// The id of the first request.

@@ -7,7 +7,7 @@ pub struct McpMessage {
     pub id: u64,
     #[prost(
         oneof = "mcp_message::Payload",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100, 110, 111, 112, 113, 114, 115, 116, 117"
     )]
     pub payload: ::core::option::Option<mcp_message::Payload>,
 }
@@ -40,6 +40,23 @@ pub mod mcp_message {
         /// Extension `notifications`, from the server, with id 0: a list has changed.
         #[prost(message, tag = "100")]
         ListChanged(super::ListChanged),
+        /// Extension `prompts`, from here on.
+        #[prost(message, tag = "110")]
+        ListPromptsRequest(super::ListPromptsRequest),
+        #[prost(message, tag = "111")]
+        ListPromptsResponse(super::ListPromptsResponse),
+        #[prost(message, tag = "112")]
+        GetPromptRequest(super::GetPromptRequest),
+        #[prost(message, tag = "113")]
+        GetPromptResponse(super::GetPromptResponse),
+        #[prost(message, tag = "114")]
+        CompleteRequest(super::CompleteRequest),
+        #[prost(message, tag = "115")]
+        CompleteResponse(super::CompleteResponse),
+        #[prost(message, tag = "116")]
+        ListTemplatesRequest(super::ListTemplatesRequest),
+        #[prost(message, tag = "117")]
+        ListTemplatesResponse(super::ListTemplatesResponse),
     }
 }
 impl ::prost::Name for McpMessage {
@@ -139,8 +156,12 @@ pub struct ServerCapabilities {
     pub tools: ::core::option::Option<ToolCapabilities>,
     #[prost(message, optional, tag = "4")]
     pub resources: ::core::option::Option<ResourceCapabilities>,
+    /// Extension `prompts`: there are prompts. Absent for clients that have not declared it.
     #[prost(message, optional, tag = "5")]
     pub prompts: ::core::option::Option<PromptCapabilities>,
+    /// Extension `prompts`: the server completes arguments.
+    #[prost(bool, tag = "16")]
+    pub supports_completion: bool,
 }
 impl ::prost::Name for ServerCapabilities {
     const NAME: &'static str = "ServerCapabilities";
@@ -174,6 +195,9 @@ pub struct ResourceCapabilities {
     pub supports_subscribe: bool,
     #[prost(bool, tag = "2")]
     pub supports_list_changed: bool,
+    /// Extension `prompts`: the server lists templates of resources.
+    #[prost(bool, tag = "16")]
+    pub supports_templates: bool,
 }
 impl ::prost::Name for ResourceCapabilities {
     const NAME: &'static str = "ResourceCapabilities";
@@ -558,6 +582,9 @@ pub struct ListChanged {
     pub tools: bool,
     #[prost(bool, tag = "2")]
     pub resources: bool,
+    /// Only for clients that have declared `prompts`, too.
+    #[prost(bool, tag = "3")]
+    pub prompts: bool,
 }
 impl ::prost::Name for ListChanged {
     const NAME: &'static str = "ListChanged";
@@ -567,5 +594,283 @@ impl ::prost::Name for ListChanged {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/buf.mcp.v1.ListChanged".into()
+    }
+}
+/// Extension `prompts`: asks for one page of the prompts.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListPromptsRequest {
+    /// `next_cursor` of the page before; empty for the first page.
+    #[prost(string, tag = "1")]
+    pub cursor: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListPromptsRequest {
+    const NAME: &'static str = "ListPromptsRequest";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.ListPromptsRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.ListPromptsRequest".into()
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListPromptsResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub prompts: ::prost::alloc::vec::Vec<Prompt>,
+    /// Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListPromptsResponse {
+    const NAME: &'static str = "ListPromptsResponse";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.ListPromptsResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.ListPromptsResponse".into()
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Prompt {
+    /// Unique within the server.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub title: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub description: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "4")]
+    pub arguments: ::prost::alloc::vec::Vec<PromptArgument>,
+    /// "icons" and "_meta" of MCP, as JSON.
+    #[prost(btree_map = "string, string", tag = "5")]
+    pub metadata: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+impl ::prost::Name for Prompt {
+    const NAME: &'static str = "Prompt";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.Prompt".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.Prompt".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PromptArgument {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub description: ::prost::alloc::string::String,
+    #[prost(bool, tag = "3")]
+    pub required: bool,
+    #[prost(string, tag = "4")]
+    pub title: ::prost::alloc::string::String,
+}
+impl ::prost::Name for PromptArgument {
+    const NAME: &'static str = "PromptArgument";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.PromptArgument".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.PromptArgument".into()
+    }
+}
+/// Extension `prompts`: asks for the messages of one prompt.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetPromptRequest {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(btree_map = "string, string", tag = "2")]
+    pub arguments: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// "authorization"; everything else is passed on to the server.
+    #[prost(btree_map = "string, string", tag = "3")]
+    pub metadata: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+impl ::prost::Name for GetPromptRequest {
+    const NAME: &'static str = "GetPromptRequest";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.GetPromptRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.GetPromptRequest".into()
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct GetPromptResponse {
+    #[prost(string, tag = "1")]
+    pub description: ::prost::alloc::string::String,
+    #[prost(message, repeated, tag = "2")]
+    pub messages: ::prost::alloc::vec::Vec<PromptMessage>,
+    /// "_meta" of MCP, as JSON.
+    #[prost(btree_map = "string, string", tag = "3")]
+    pub metadata: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+impl ::prost::Name for GetPromptResponse {
+    const NAME: &'static str = "GetPromptResponse";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.GetPromptResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.GetPromptResponse".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PromptMessage {
+    /// "user" or "assistant".
+    #[prost(string, tag = "1")]
+    pub role: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "2")]
+    pub content: ::core::option::Option<ToolContent>,
+}
+impl ::prost::Name for PromptMessage {
+    const NAME: &'static str = "PromptMessage";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.PromptMessage".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.PromptMessage".into()
+    }
+}
+/// Extension `prompts`: asks for values of an argument that a user is typing.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CompleteRequest {
+    /// The name of the argument.
+    #[prost(string, tag = "3")]
+    pub argument: ::prost::alloc::string::String,
+    /// Its value so far.
+    #[prost(string, tag = "4")]
+    pub value: ::prost::alloc::string::String,
+    /// The values of other arguments.
+    #[prost(btree_map = "string, string", tag = "5")]
+    pub context: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// The owner of the argument.
+    #[prost(oneof = "complete_request::Reference", tags = "1, 2")]
+    pub reference: ::core::option::Option<complete_request::Reference>,
+}
+/// Nested message and enum types in `CompleteRequest`.
+pub mod complete_request {
+    /// The owner of the argument.
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Reference {
+        /// The name of a prompt.
+        #[prost(string, tag = "1")]
+        Prompt(::prost::alloc::string::String),
+        /// A template of resources, or a URI.
+        #[prost(string, tag = "2")]
+        Template(::prost::alloc::string::String),
+    }
+}
+impl ::prost::Name for CompleteRequest {
+    const NAME: &'static str = "CompleteRequest";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.CompleteRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.CompleteRequest".into()
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CompleteResponse {
+    /// At most 100, the best first.
+    #[prost(string, repeated, tag = "1")]
+    pub values: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The number of all values; 0 if it is not known.
+    #[prost(uint32, tag = "2")]
+    pub total: u32,
+    #[prost(bool, tag = "3")]
+    pub has_more: bool,
+}
+impl ::prost::Name for CompleteResponse {
+    const NAME: &'static str = "CompleteResponse";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.CompleteResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.CompleteResponse".into()
+    }
+}
+/// Extension `prompts`: asks for one page of the templates of resources.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListTemplatesRequest {
+    /// `next_cursor` of the page before; empty for the first page.
+    #[prost(string, tag = "1")]
+    pub cursor: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListTemplatesRequest {
+    const NAME: &'static str = "ListTemplatesRequest";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.ListTemplatesRequest".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.ListTemplatesRequest".into()
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListTemplatesResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub templates: ::prost::alloc::vec::Vec<ResourceTemplate>,
+    /// Empty on the last page.
+    #[prost(string, tag = "2")]
+    pub next_cursor: ::prost::alloc::string::String,
+}
+impl ::prost::Name for ListTemplatesResponse {
+    const NAME: &'static str = "ListTemplatesResponse";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.ListTemplatesResponse".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.ListTemplatesResponse".into()
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ResourceTemplate {
+    /// A URI template (RFC 6570). Unique within the server.
+    #[prost(string, tag = "1")]
+    pub uri_template: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub description: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub mime_type: ::prost::alloc::string::String,
+    /// "title"; "annotations", "icons" and "_meta" of MCP, as JSON.
+    #[prost(btree_map = "string, string", tag = "5")]
+    pub metadata: ::prost::alloc::collections::BTreeMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+impl ::prost::Name for ResourceTemplate {
+    const NAME: &'static str = "ResourceTemplate";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.ResourceTemplate".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.ResourceTemplate".into()
     }
 }

@@ -77,6 +77,10 @@ impl Answers {
                 BinaryCall::ReadResource(request) => {
                     Box::pin(self.read_resource(request)).await.map(Payload::ReadResourceResponse)
                 }
+                BinaryCall::ListPrompts(_)
+                | BinaryCall::GetPrompt(_)
+                | BinaryCall::Complete(_)
+                | BinaryCall::ListTemplates(_) => Err(Fault::unknown_payload(110)),
             }
         };
         // A bug of a schema implementation must not end the connection; nothing here is shared half-changed.

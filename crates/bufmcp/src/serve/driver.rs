@@ -383,14 +383,15 @@ impl<S: Service> Driver<S> {
     /// Lets the client know that a list has changed. It declares nothing that it could be asked.
     fn notice(&mut self, notice: MemberNotice) {
         let MemberNotice::Notification(Notification { method, .. }) = notice else { return };
-        let changed =
-            ListChanged { tools: method == method::TOOLS_CHANGED, resources: method == method::RESOURCES_CHANGED };
+        let changed = ListChanged {
+            tools: method == method::TOOLS_CHANGED,
+            resources: method == method::RESOURCES_CHANGED,
+            prompts: method == method::PROMPTS_CHANGED,
+        };
         if let (true, Some(answers)) = (changed.tools, &self.answers) {
             answers.catalog.forget();
         }
-        if changed.tools || changed.resources {
-            self.session.list_changed(changed);
-        }
+        self.session.list_changed(changed);
     }
 
     /// Carries out what the machine has decided.

@@ -23,7 +23,7 @@ use crate::serve::mcp::{Client, Mcp};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::session::admission::{admit, agree};
-use crate::session::config::{Changes, SessionConfig};
+use crate::session::config::{Changes, Features, SessionConfig};
 use crate::session::inbound::BinaryCall;
 use crate::session::request_kind::RequestKind;
 use crate::stream::now;
@@ -60,9 +60,10 @@ impl<S: Service> BinaryServer<S> {
     pub fn endpoint(&self) -> BinaryEndpoint {
         let mut shared = self.shared.clone();
         let session = Arc::make_mut(&mut shared.session);
-        let silent = |changes: Option<Changes>| changes.map(|_| Changes::Silent);
-        (session.features.tools, session.features.resources) =
-            (silent(session.features.tools), silent(session.features.resources));
+        let Features { tools, resources, prompts, .. } = &mut session.features;
+        for changes in [tools, resources, prompts].into_iter().flatten() {
+            *changes = Changes::Silent;
+        }
         let server: Server<S> = self.server.clone();
         BinaryEndpoint { server: Arc::new(server), shared: Arc::new(shared) }
     }

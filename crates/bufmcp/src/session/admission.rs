@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::code;
-use crate::extensions::{NOTIFICATIONS, WKT_BUILTIN};
+use crate::extensions::{NOTIFICATIONS, PROMPTS, WKT_BUILTIN};
 use crate::fault::Fault;
 use crate::message::{
-    InitializeRequest, InitializeResponse, ResourceCapabilities, ServerCapabilities, ToolCapabilities,
+    InitializeRequest, InitializeResponse, PromptCapabilities, ResourceCapabilities, ServerCapabilities,
+    ToolCapabilities,
 };
 use crate::schemas::Imports;
-use crate::session::agreement::Agreement;
-use crate::session::config::{Changes, SessionConfig};
+use crate::session::agreement::{Agreement, Declared};
+use crate::session::config::{Changes, Features, SessionConfig};
 use crate::session::inbound::BinaryCall;
 
 /// Checks the token of a request, removes the metadata that is not for the tool, and returns the time that the request
@@ -44,7 +45,16 @@ pub(crate) fn admit(
             request.include_schemas |= !client_resolves_refs;
             limits.request_timeout
         }
-        BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => limits.request_timeout,
+        BinaryCall::GetPrompt(request) => {
+            let token = take_token(&mut request.metadata)?;
+            authenticate(config, principal, token.as_deref())?;
+            limits.request_timeout
+        }
+        BinaryCall::ListResources(_)
+        | BinaryCall::ReadResource(_)
+        | BinaryCall::ListPrompts(_)
+        | BinaryCall::Complete(_)
+        | BinaryCall::ListTemplates(_) => limits.request_timeout,
     };
     if config.requires_token() && principal.is_none() {
         if let Some(tokens) = &config.tokens {
@@ -118,32 +128,43 @@ pub(crate) fn agree(
     }
     let features = config.features;
     let declares = |name: &str| client.experimental.get(name).copied().unwrap_or_default();
+    let declared = Declared { notifications: declares(NOTIFICATIONS), prompts: declares(PROMPTS) };
     let agreement = Agreement {
         version,
         client_resolves_refs: client.supports_bsr_refs,
         bsr_refs: client.supports_bsr_refs && features.bsr_refs,
-        notifications: declares(NOTIFICATIONS),
+        declared,
         imports: if declares(WKT_BUILTIN) { Imports::WithoutWellKnown } else { Imports::Complete },
         metadata: request.metadata,
     };
-    let announced = |changes: Changes| changes == Changes::Announced && agreement.notifications;
-    let capabilities = ServerCapabilities {
+    let response = InitializeResponse {
+        protocol_version: agreement.version.to_string(),
+        capabilities: Some(capabilities(features, &agreement)),
+        metadata: config.metadata.clone(),
+    };
+    Ok((agreement, response))
+}
+
+/// The capabilities of a server, as far as the client has them, too.
+fn capabilities(features: Features, agreement: &Agreement) -> ServerCapabilities {
+    let Declared { notifications, prompts } = agreement.declared;
+    let announced = |changes: Changes| changes == Changes::Announced && notifications;
+    ServerCapabilities {
         supports_bsr_refs: agreement.bsr_refs,
-        // Neither streams nor prompts have messages in version 1.0.
+        // Version 1.0 has no messages for it.
         supports_streaming: false,
         tools: features.tools.map(|tools| ToolCapabilities { supports_list_changed: announced(tools) }),
         resources: features.resources.map(|resources| ResourceCapabilities {
             supports_subscribe: false,
             supports_list_changed: announced(resources),
+            supports_templates: prompts,
         }),
-        prompts: None,
-    };
-    let response = InitializeResponse {
-        protocol_version: agreement.version.to_string(),
-        capabilities: Some(capabilities),
-        metadata: config.metadata.clone(),
-    };
-    Ok((agreement, response))
+        prompts: features
+            .prompts
+            .filter(|_| prompts)
+            .map(|prompts| PromptCapabilities { supports_list_changed: announced(prompts) }),
+        supports_completion: features.completion && prompts,
+    }
 }
 
 /// Keys of metadata that are for the session.

@@ -14,10 +14,19 @@ pub struct Agreement {
     pub client_resolves_refs: bool,
     /// Both sides support references.
     pub bsr_refs: bool,
-    /// The client takes `ListChanged`.
-    pub notifications: bool,
+    /// The extensions that the client has declared.
+    pub declared: Declared,
     /// The imports that the client wants in descriptor sets.
     pub imports: Imports,
     /// The metadata of the client, without its token: `name` and `version`.
     pub metadata: BTreeMap<String, String>,
+}
+
+/// Extensions of a client, from `experimental` in its capabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Declared {
+    /// `notifications`: the client takes `ListChanged`.
+    pub notifications: bool,
+    /// `prompts`: the client takes prompts, completions and templates of resources.
+    pub prompts: bool,
 }

@@ -85,6 +85,10 @@ pub struct Features {
     pub tools: Option<Changes>,
     /// There are resources, and this is what the server says of changes.
     pub resources: Option<Changes>,
+    /// There are prompts, and this is what the server says of changes. Clients see them that have declared the extension.
+    pub prompts: Option<Changes>,
+    /// The server completes arguments of prompts and of templates.
+    pub completion: bool,
 }
 
 /// Changes of a list.

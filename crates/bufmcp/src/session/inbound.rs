@@ -6,7 +6,11 @@ use std::sync::Arc;
 use prost::Message;
 
 use crate::authorization::Authorization;
-use crate::message::{CallToolRequest, ListResourcesRequest, ListToolsRequest, ReadResourceRequest};
+use crate::message::mcp_message::Payload;
+use crate::message::{
+    CallToolRequest, CompleteRequest, GetPromptRequest, ListPromptsRequest, ListResourcesRequest, ListTemplatesRequest,
+    ListToolsRequest, ReadResourceRequest,
+};
 use crate::session::agreement::Agreement;
 
 /// A request that is owed an answer.
@@ -29,9 +33,32 @@ pub enum BinaryCall {
     ListResources(ListResourcesRequest),
     /// The contents of a resource.
     ReadResource(ReadResourceRequest),
+    /// A page of the prompts.
+    ListPrompts(ListPromptsRequest),
+    /// The messages of a prompt.
+    GetPrompt(GetPromptRequest),
+    /// Values of an argument.
+    Complete(CompleteRequest),
+    /// A page of the templates of resources.
+    ListTemplates(ListTemplatesRequest),
 }
 
 impl BinaryCall {
+    /// The request in a payload; `None`: it is none, or it begins the conversation.
+    pub(crate) fn of(payload: Payload) -> Option<Self> {
+        Some(match payload {
+            Payload::ListToolsRequest(request) => Self::ListTools(request),
+            Payload::CallToolRequest(request) => Self::CallTool(request),
+            Payload::ListResourcesRequest(request) => Self::ListResources(request),
+            Payload::ReadResourceRequest(request) => Self::ReadResource(request),
+            Payload::ListPromptsRequest(request) => Self::ListPrompts(request),
+            Payload::GetPromptRequest(request) => Self::GetPrompt(request),
+            Payload::CompleteRequest(request) => Self::Complete(request),
+            Payload::ListTemplatesRequest(request) => Self::ListTemplates(request),
+            _ => return None,
+        })
+    }
+
     /// The memory that it takes, about: its bytes, and the bytes of the entries of its lists and maps.
     pub(crate) fn weight(&self) -> usize {
         match self {
@@ -42,6 +69,12 @@ impl BinaryCall {
             }
             Self::ListResources(request) => request.encoded_len(),
             Self::ReadResource(request) => request.encoded_len(),
+            Self::ListPrompts(request) => request.encoded_len(),
+            Self::GetPrompt(GetPromptRequest { name, arguments, metadata }) => {
+                name.len() + metadata_weight(arguments) + metadata_weight(metadata)
+            }
+            Self::Complete(request) => request.encoded_len() + request.context.len() * ENTRY,
+            Self::ListTemplates(request) => request.encoded_len(),
         }
     }
 }

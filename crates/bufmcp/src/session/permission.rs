@@ -3,7 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use protomcp_types::{CallTool, ListResources, ListTools, Method as _, ReadResource};
+use protomcp_types::{
+    CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method as _,
+    ReadResource,
+};
 
 use crate::fault::Fault;
 use crate::session::inbound::BinaryCall;
@@ -16,7 +19,7 @@ type Check = dyn Fn(&str, Option<&str>) -> Result<(), Fault> + Send + Sync;
 
 impl Permission {
     /// Permits a request if `check` does. It gets the method that the request has in MCP, such as `tools/call`, and the
-    /// tool or the URI that it names; its fault is the answer.
+    /// tool, the prompt or the URI that it names; its fault is the answer.
     #[must_use]
     pub fn new(check: impl Fn(&str, Option<&str>) -> Result<(), Fault> + Send + Sync + 'static) -> Self {
         Self(Arc::new(check))
@@ -29,6 +32,10 @@ impl Permission {
             BinaryCall::CallTool(request) => (self.0)(CallTool::NAME, Some(&request.name)),
             BinaryCall::ListResources(_) => (self.0)(ListResources::NAME, None),
             BinaryCall::ReadResource(request) => (self.0)(ReadResource::NAME, Some(&request.uri)),
+            BinaryCall::ListPrompts(_) => (self.0)(ListPrompts::NAME, None),
+            BinaryCall::GetPrompt(request) => (self.0)(GetPrompt::NAME, Some(&request.name)),
+            BinaryCall::Complete(_) => (self.0)(Complete::NAME, None),
+            BinaryCall::ListTemplates(_) => (self.0)(ListResourceTemplates::NAME, None),
         }
     }
 }

@@ -23,7 +23,13 @@ impl RequestKind {
     pub(crate) fn of(call: &BinaryCall) -> Self {
         match call {
             BinaryCall::CallTool(_) => Self::CallTool,
-            BinaryCall::ListTools(_) | BinaryCall::ListResources(_) | BinaryCall::ReadResource(_) => Self::Other,
+            BinaryCall::ListTools(_)
+            | BinaryCall::ListResources(_)
+            | BinaryCall::ReadResource(_)
+            | BinaryCall::ListPrompts(_)
+            | BinaryCall::GetPrompt(_)
+            | BinaryCall::Complete(_)
+            | BinaryCall::ListTemplates(_) => Self::Other,
         }
     }
 

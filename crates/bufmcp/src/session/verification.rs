@@ -92,6 +92,7 @@ pub(super) fn unverified(config: &SessionConfig, message: &mut McpMessage) -> Op
     let metadata: &mut BTreeMap<String, String> = match message.payload.as_mut()? {
         Payload::InitializeRequest(request) => &mut request.metadata,
         Payload::CallToolRequest(request) => &mut request.metadata,
+        Payload::GetPromptRequest(request) => &mut request.metadata,
         _ => return None,
     };
     let mut keys = metadata.keys().filter(|key| key.eq_ignore_ascii_case(AUTHORIZATION));

@@ -207,7 +207,7 @@ fn the_opening_has_its_time() {
 #[test]
 fn messages_without_a_request_are_events() {
     let mut table = Table::open(config());
-    let changed = ListChanged { tools: true, resources: false };
+    let changed = ListChanged { tools: true, ..ListChanged::default() };
     table.receive(0, Payload::ListChanged(changed));
     table.receive(0, Payload::ErrorResponse(ErrorResponse { code: -32013, ..ErrorResponse::default() }));
     let reported = Fault::new(-32013, "");

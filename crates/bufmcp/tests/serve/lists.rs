@@ -220,7 +220,7 @@ async fn changes_are_announced_and_seen() {
     handle.tools_changed(protomcp_server::Audience::Everyone);
     let message = client.receive().await.unwrap();
     assert_eq!(message.id, 0);
-    assert_eq!(message.payload, Some(Payload::ListChanged(message::ListChanged { tools: true, resources: false })));
+    assert_eq!(message.payload, Some(Payload::ListChanged(message::ListChanged { tools: true, ..Default::default() })));
     assert_eq!(names(&client.tools(from("")).await.unwrap()), ["one", "two"]);
 }
 

@@ -197,7 +197,7 @@ fn clients_without_references_get_schemas() {
 
 #[test]
 fn changes_are_told_to_those_who_want_to_know() {
-    let changed = ListChanged { tools: true, resources: false };
+    let changed = ListChanged { tools: true, ..ListChanged::default() };
     let mut table = Table::open(config());
     assert!(!table.session.list_changed(changed));
     let mut table = Table::new(config());

@@ -20,7 +20,12 @@ pub(crate) struct Table {
 
 pub(crate) fn config() -> SessionConfig {
     let mut config = SessionConfig::new("tests", "1.0");
-    config.features = Features { bsr_refs: true, tools: Some(Changes::Announced), resources: Some(Changes::Silent) };
+    config.features = Features {
+        bsr_refs: true,
+        tools: Some(Changes::Announced),
+        resources: Some(Changes::Silent),
+        ..Features::default()
+    };
     config
 }
 
