@@ -1,7 +1,9 @@
-//! Tools, results and resources of MCP as messages of proto-mcp, as pure functions.
+//! Tools, results, resources and prompts of MCP as messages of proto-mcp, as pure functions.
 
 pub(crate) mod agreement;
 pub(crate) mod back;
+pub(crate) mod json_metadata;
+pub(crate) mod prompts;
 pub(crate) mod resources;
 pub(crate) mod results;
 pub(crate) mod tools;

@@ -37,12 +37,6 @@ impl Fault {
         Self::new(code::TOO_LARGE, format!("the response is too large: {error}"))
     }
 
-    /// The failure of a message whose kind does not exist for its receiver: its number in `MCPMessage` is unknown, or of an
-    /// extension that was not declared.
-    pub(crate) fn unknown_payload(number: u32) -> Self {
-        Self::new(code::METHOD_NOT_FOUND, format!("unknown kind of message, number {number}"))
-    }
-
     /// Adds a member of `data`.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<serde_json::Value>) -> Self {

@@ -198,7 +198,7 @@ impl Unreadable {
             }
             UnreadableKind::TooManyEntries => Fault::new(code::PARSE_ERROR, "the message has too many entries"),
             UnreadableKind::Empty => Fault::new(code::INVALID_REQUEST, "the message is empty"),
-            UnreadableKind::UnknownPayload(number) => Fault::unknown_payload(*number),
+            UnreadableKind::UnknownPayload(number) => unknown_payload(*number),
         }
     }
 
@@ -208,6 +208,12 @@ impl Unreadable {
     pub fn is_garbage(&self) -> bool {
         matches!(self.kind, UnreadableKind::Undecodable(_) | UnreadableKind::TooManyEntries)
     }
+}
+
+/// The failure of a message of a kind that does not exist for its receiver: its number in `MCPMessage` is unknown, or of an
+/// extension that was not declared.
+pub(crate) fn unknown_payload(number: u32) -> Fault {
+    Fault::new(code::METHOD_NOT_FOUND, format!("unknown kind of message, number {number}"))
 }
 
 /// The outermost fields of a message, as far as they can be read.

@@ -12,15 +12,19 @@ pub(crate) const OUTPUT_SCHEMA: &str = "output_schema";
 pub(crate) const SCHEMA_LOSSES: &str = "schema_losses";
 /// Of tools: the reason why there is no schema.
 pub(crate) const SCHEMA_ERROR: &str = "schema_error";
-/// Of tools and resources: the title.
+/// Of tools, resources and their templates: the title.
 pub(crate) const TITLE: &str = "title";
 /// Of tools: hints of MCP, such as `annotations.readOnlyHint`.
 pub(crate) const ANNOTATIONS: &str = "annotations.";
 /// Of resources: the size in bytes.
 pub(crate) const SIZE: &str = "size";
+/// Of prompts and templates of resources: the icons, as JSON.
+pub(crate) const ICONS: &str = "icons";
+/// Of templates of resources: audience and priority, as JSON.
+pub(crate) const RESOURCE_ANNOTATIONS: &str = "annotations";
 /// Of calls: the arguments as JSON, where their message does not say everything. They count if they agree with the message.
 pub(crate) const ARGUMENTS_JSON: &str = "arguments_json";
-/// Of results: `_meta` of MCP, as JSON.
+/// Of results, prompts and templates of resources: `_meta` of MCP, as JSON.
 pub(crate) const META: &str = "_meta";
 /// Of results: JSON Pointers of numbers that are not exact, as a JSON array.
 pub(crate) const INEXACT: &str = "inexact";

@@ -29,7 +29,7 @@ use protomcp_server::Limits;
 
 use crate::code;
 use crate::fault::Fault;
-use crate::frame::{FrameTooLarge, Unreadable, encode};
+use crate::frame::{FrameTooLarge, Unreadable, encode, unknown_payload};
 use crate::message::mcp_message::Payload;
 use crate::message::{ListChanged, McpMessage};
 use crate::session::in_flight::{Entry, InFlight};
@@ -132,7 +132,7 @@ impl BinarySession {
     fn call_of(&self, payload: Payload) -> Result<BinaryCall, Fault> {
         let declares_prompts = self.agreement.as_ref().is_some_and(|agreed| agreed.declared.prompts);
         if payload.is_of_prompts() && !declares_prompts {
-            return Err(Fault::unknown_payload(payload.number()));
+            return Err(unknown_payload(payload.number()));
         }
         BinaryCall::of(payload).ok_or_else(|| Fault::new(code::INVALID_REQUEST, "a response is not a request"))
     }

@@ -1,5 +1,8 @@
 //! The answers to the requests of a client: schemas, conversions, and requests to the MCP server.
 
+mod lists;
+mod prompts;
+
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,20 +14,20 @@ use tokio::sync::Semaphore;
 
 use crate::code;
 use crate::convert::agreement::Agreement;
-use crate::convert::resources::{contents_to_proto, resource_to_proto};
+use crate::convert::resources::contents_to_proto;
 use crate::convert::results::{Structured, call_meta, result_to_proto};
 use crate::convert::tools::{ToolSource, tool_to_proto};
 use crate::cursor::{Cursor, ListDigest};
 use crate::fault::Fault;
 use crate::message::mcp_message::Payload;
 use crate::message::{
-    self, CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
-    ListToolsResponse, ReadResourceRequest, ReadResourceResponse,
+    self, CallToolRequest, CallToolResponse, ListToolsRequest, ListToolsResponse, ReadResourceRequest,
+    ReadResourceResponse,
 };
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageBudget, RefFilter, search};
-use crate::serve::catalog::{self, Catalog, Tools};
+use crate::serve::catalog::{Catalog, Tools};
 use crate::serve::mcp::{Mcp, Outcome};
 use crate::serve::shared::Shared;
 use crate::serve::turn::spend;
@@ -77,10 +80,16 @@ impl Answers {
                 BinaryCall::ReadResource(request) => {
                     Box::pin(self.read_resource(request)).await.map(Payload::ReadResourceResponse)
                 }
-                BinaryCall::ListPrompts(_)
-                | BinaryCall::GetPrompt(_)
-                | BinaryCall::Complete(_)
-                | BinaryCall::ListTemplates(_) => Err(Fault::unknown_payload(110)),
+                BinaryCall::ListPrompts(request) => {
+                    Box::pin(self.list_prompts(&request)).await.map(Payload::ListPromptsResponse)
+                }
+                BinaryCall::GetPrompt(request) => {
+                    Box::pin(self.get_prompt(request)).await.map(Payload::GetPromptResponse)
+                }
+                BinaryCall::Complete(request) => Box::pin(self.complete(request)).await.map(Payload::CompleteResponse),
+                BinaryCall::ListTemplates(request) => {
+                    Box::pin(self.list_templates(&request)).await.map(Payload::ListTemplatesResponse)
+                }
             }
         };
         // A bug of a schema implementation must not end the connection; nothing here is shared half-changed.
@@ -204,30 +213,6 @@ impl Answers {
         tools.find(name).ok_or_else(|| {
             Fault::new(code::INVALID_PARAMS, format!("unknown tool {name:?}")).with("reason", "tool_not_found")
         })
-    }
-
-    async fn list_resources(&self, request: &ListResourcesRequest) -> Result<ListResourcesResponse, Fault> {
-        // It is never closed.
-        let _turn = self.lists.acquire().await;
-        let mut all = Vec::new();
-        for resource in catalog::resources(&self.mcp).await? {
-            let resource = resource_to_proto(&resource);
-            spend(ENTRY / 8 + resource.encoded_len()).await;
-            all.push(resource);
-        }
-        let digest = ListDigest::of(all.iter().map(Message::encode_to_vec));
-        let start = self.shared.cursors.open(&request.cursor, digest)?;
-        let mut budget = PageBudget::new(self.shared.pages, 0);
-        let mut page = ListResourcesResponse::default();
-        for (position, resource) in all.into_iter().enumerate().skip(start as usize) {
-            if !budget.takes(resource.encoded_len()) {
-                let position = u32::try_from(position).unwrap_or(u32::MAX);
-                page.next_cursor = self.shared.cursors.seal(Cursor { list: digest, position });
-                break;
-            }
-            page.resources.push(resource);
-        }
-        Ok(page)
     }
 
     async fn read_resource(&self, request: ReadResourceRequest) -> Result<ReadResourceResponse, Fault> {

@@ -2,11 +2,15 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use protomcp_types::{ListResources, ListTools, RawJson, Resource, Tool};
+use protomcp_types::{
+    ListPrompts, ListResourceTemplates, ListResources, ListTools, Prompt, RawJson, Resource, ResourceTemplate, Tool,
+};
+use serde::de::DeserializeOwned;
 
 use crate::code;
 use crate::cursor::ListDigest;
 use crate::fault::Fault;
+use crate::serve::mcp::served_method::ServedMethod;
 use crate::serve::mcp::{Mcp, Outcome};
 
 /// The tools, by name, as they were last asked for.
@@ -73,24 +77,65 @@ impl Catalog {
     }
 }
 
-/// Asks for all resources, in the order of their URIs.
-pub(super) async fn resources(mcp: &Mcp) -> Result<Vec<Resource>, Fault> {
-    let (mut all, mut request) = (Vec::new(), ListResources::default());
+/// A list of MCP that is fetched for each answer.
+pub(super) trait ListMethod: ServedMethod + 'static {
+    type Entry: DeserializeOwned + Send + 'static;
+
+    /// The request for the page at this cursor.
+    fn page_at(cursor: Option<String>) -> Self::Params;
+
+    /// The entries of a page, and the cursor of the next one.
+    fn entries(page: Self::Result) -> (RawJson, Option<String>);
+
+    /// The text that identifies an entry.
+    fn key(entry: &Self::Entry) -> &str;
+}
+
+macro_rules! lists {
+    ($($method:ident: $entries:ident of $entry:ident by $key:ident;)*) => {
+        $(impl ListMethod for $method {
+            type Entry = $entry;
+
+            fn page_at(cursor: Option<String>) -> Self {
+                Self { cursor, meta: None }
+            }
+
+            fn entries(page: Self::Result) -> (RawJson, Option<String>) {
+                (page.$entries, page.next_cursor)
+            }
+
+            fn key(entry: &$entry) -> &str {
+                &entry.$key
+            }
+        })*
+    };
+}
+
+lists! {
+    ListResources: resources of Resource by uri;
+    ListResourceTemplates: resource_templates of ResourceTemplate by uri_template;
+    ListPrompts: prompts of Prompt by name;
+}
+
+/// Asks for all entries of a list, in the order of their keys.
+pub(super) async fn all<M: ListMethod>(mcp: &Mcp) -> Result<Vec<M::Entry>, Fault> {
+    let (mut all, mut cursor) = (Vec::new(), None);
     for _ in 0..MAX_PAGES {
-        let Outcome { result: page, reservation: _reservation } = mcp.request::<ListResources>(request.clone()).await?;
-        all.extend(mcp.worker.run(page.resources.len(), move || elements::<Resource>(&page.resources)).await?);
+        let Outcome { result, reservation: _reservation } = mcp.request::<M>(M::page_at(cursor)).await?;
+        let (list, next) = M::entries(result);
+        all.extend(mcp.worker.run(list.len(), move || elements::<M::Entry>(&list)).await?);
         check_size(all.len())?;
-        request.cursor = page.next_cursor;
-        if request.cursor.is_none() {
-            all.sort_by(|one, other| one.uri.cmp(&other.uri));
-            all.dedup_by(|one, other| one.uri == other.uri);
+        cursor = next;
+        if cursor.is_none() {
+            all.sort_by(|one, other| M::key(one).cmp(M::key(other)));
+            all.dedup_by(|one, other| M::key(one) == M::key(other));
             return Ok(all);
         }
     }
     Err(endless())
 }
 
-fn elements<T: serde::de::DeserializeOwned>(list: &RawJson) -> Result<Vec<T>, Fault> {
+fn elements<T: DeserializeOwned>(list: &RawJson) -> Result<Vec<T>, Fault> {
     list.to().map_err(|error| Fault::new(code::INTERNAL_ERROR, format!("the server's list is malformed: {error}")))
 }
 

@@ -1,7 +1,7 @@
 //! Requests to the MCP server: of a member, or each for itself.
 
 pub(super) mod any_server;
-mod served_method;
+pub(super) mod served_method;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

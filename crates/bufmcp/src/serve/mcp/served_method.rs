@@ -1,7 +1,9 @@
 //! The methods of MCP that proto-mcp has, with their requests and results as the server knows them.
 
 use protomcp_server::{ServerRequest, ServerResult};
-use protomcp_types::{CallTool, ListResources, ListTools, Method, ReadResource};
+use protomcp_types::{
+    CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools, Method, ReadResource,
+};
 use serde::de::DeserializeOwned;
 
 /// A method of which proto-mcp has a counterpart.
@@ -30,4 +32,4 @@ macro_rules! served {
     };
 }
 
-served!(CallTool, ListResources, ListTools, ReadResource);
+served!(CallTool, Complete, GetPrompt, ListPrompts, ListResourceTemplates, ListResources, ListTools, ReadResource);
