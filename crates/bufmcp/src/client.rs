@@ -12,6 +12,7 @@ mod front;
 mod handle;
 mod handler;
 mod lanes;
+mod prompts;
 mod session;
 mod status;
 #[cfg(feature = "tls")]

@@ -54,6 +54,9 @@ async fn follow(client: BinaryClient, front: ServerHandle) -> BinaryCloseReason 
         if now.resources != seen.resources {
             front.resources_changed(Audience::Everyone);
         }
+        if now.prompts != seen.prompts {
+            front.prompts_changed(Audience::Everyone);
+        }
         seen = now;
     }
     // The driver has dropped its end, so the conversation is over.

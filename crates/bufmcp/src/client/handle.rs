@@ -193,7 +193,7 @@ impl BinaryClient {
         }
     }
 
-    async fn send(&self, request: Payload, timeout: Option<Duration>) -> Result<Payload, BinaryCallError> {
+    pub(super) async fn send(&self, request: Payload, timeout: Option<Duration>) -> Result<Payload, BinaryCallError> {
         let OpenConversation { commands, status, .. } = &*self.conversation;
         let mut waiter = Waiter { commands, is_waiting: true };
         let (done, answer) = oneshot::channel();
@@ -232,7 +232,7 @@ impl fmt::Debug for BinaryClient {
 
 /// All entries of a list. `page` gets the entries of the page at a cursor, and the cursor of the next one. A list that
 /// changes on the way is asked for again.
-async fn all_pages<T: Message, F>(page: impl Fn(String) -> F) -> Result<Vec<T>, BinaryCallError>
+pub(super) async fn all_pages<T: Message, F>(page: impl Fn(String) -> F) -> Result<Vec<T>, BinaryCallError>
 where
     F: Future<Output = Result<(Vec<T>, String), BinaryCallError>>,
 {
@@ -296,8 +296,8 @@ fn detached(mut tool: Tool) -> Tool {
     tool
 }
 
-// The machine compares kinds, so this does not happen.
-fn mismatch() -> BinaryCallError {
+/// The error of an answer of another kind. The machine compares kinds, so this does not happen.
+pub(super) fn mismatch() -> BinaryCallError {
     BinaryCallError::InvalidAnswer("another kind of message".into())
 }
 

@@ -1,11 +1,13 @@
-//! A server of proto-mcp behind an MCP server: its tools and resources, for clients of JSON-RPC.
+//! A server of proto-mcp behind an MCP server: its tools, resources and prompts, for clients of JSON-RPC.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use protomcp_server::{Context, Handler, Limits, ServerInfo};
 use protomcp_types::{
-    CallTool, CallToolResult, ErrorObject, ListCapability, ListResources, ListResourcesResult, ListTools,
-    ListToolsResult, RawJson, ReadResource, ReadResourceResult, ServerCapabilities,
+    CallTool, CallToolResult, Complete, CompleteResult, ErrorObject, GetPrompt, GetPromptResult, ListCapability,
+    ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    ListResourcesResult, ListTools, ListToolsResult, Method as _, RawJson, ReadResource, ReadResourceResult,
+    ServerCapabilities,
 };
 
 use crate::client::error::BinaryCallError;
@@ -15,12 +17,16 @@ use crate::convert::agreement::may_have_gaps;
 use crate::convert::back::{
     call_metadata, contents_from_proto, resource_from_proto, result_from_proto, tool_from_proto,
 };
+use crate::convert::prompts::{
+    complete_to_proto, completion_from_proto, get_to_proto, prompt_from_proto, prompt_result_from_proto,
+};
+use crate::convert::resources::template_from_proto;
 use crate::fault::Fault;
 use crate::message::{CallToolRequest, ListToolsRequest, Tool, tool::SchemaSource};
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{SchemaError, ToolSchemas};
 
-/// The handler of an MCP server whose tools and resources come from a server of proto-mcp.
+/// The handler of an MCP server whose tools, resources and prompts come from a server of proto-mcp.
 ///
 /// Tools are listed with JSON Schemas, arguments become messages, and results become content again. A tool whose schema
 /// cannot be had is left out of lists, and the log says why.
@@ -42,7 +48,7 @@ struct Known {
 }
 
 impl BinaryBackend {
-    /// The tools and resources of the server at the other end of `client`.
+    /// The tools, resources and prompts of the server at the other end of `client`.
     #[must_use]
     pub fn new(client: BinaryClient, schemas: Arc<dyn ToolSchemas>) -> Self {
         Self { client, schemas, known: Arc::default(), waits_for_end: false }
@@ -101,6 +107,12 @@ impl BinaryBackend {
         Ok(tools)
     }
 
+    /// Checks that the server has prompts. A server without the extension may not answer its messages at all.
+    fn check_prompts(&self, method: &'static str) -> Result<(), ErrorObject> {
+        let prompts = self.client.server().capabilities.prompts;
+        prompts.map(|_| ()).ok_or_else(|| ErrorObject::method_not_found(method))
+    }
+
     /// The tool with this name; a name that is not known may be new.
     async fn tool(&self, name: &str) -> Result<Tool, ErrorObject> {
         let find = |tools: &[Tool]| tools.iter().find(|tool| tool.name == name).cloned();
@@ -131,6 +143,8 @@ impl Handler for BinaryBackend {
         let mut capabilities = ServerCapabilities::default();
         capabilities.tools = server.capabilities.tools.map(|tools| list(tools.supports_list_changed));
         capabilities.resources = server.capabilities.resources.map(|resources| list(resources.supports_list_changed));
+        capabilities.prompts = server.capabilities.prompts.map(|prompts| list(prompts.supports_list_changed));
+        capabilities.completions = server.capabilities.supports_completion.then_some(RawJson::EMPTY_OBJECT);
         ServerInfo::new(name, member("version").unwrap_or_default()).with_capabilities(capabilities)
     }
 
@@ -173,6 +187,43 @@ impl Handler for BinaryBackend {
         let this = self.of(&context);
         let response = this.answered(this.client.read_resource(request.uri).await).await?;
         Ok(ReadResourceResult::of(response.contents.into_iter().map(contents_from_proto)))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: ListResourceTemplates,
+        context: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorObject> {
+        let resources = self.client.server().capabilities.resources;
+        if !resources.is_some_and(|resources| resources.supports_templates) {
+            return Err(ErrorObject::method_not_found(ListResourceTemplates::NAME));
+        }
+        let this = self.of(&context);
+        let all = this.answered(this.client.all_templates().await).await?;
+        Ok(ListResourceTemplatesResult::of(&all.into_iter().map(template_from_proto).collect::<Vec<_>>()))
+    }
+
+    async fn list_prompts(&self, _: ListPrompts, context: Context) -> Result<ListPromptsResult, ErrorObject> {
+        self.check_prompts(ListPrompts::NAME)?;
+        let this = self.of(&context);
+        let all = this.answered(this.client.all_prompts().await).await?;
+        Ok(ListPromptsResult::of(&all.into_iter().map(prompt_from_proto).collect::<Vec<_>>()))
+    }
+
+    async fn get_prompt(&self, request: GetPrompt, context: Context) -> Result<GetPromptResult, ErrorObject> {
+        self.check_prompts(GetPrompt::NAME)?;
+        let this = self.of(&context);
+        let response = this.answered(this.client.get_prompt(get_to_proto(request)).await).await?;
+        prompt_result_from_proto(response).map_err(|why| error(BinaryCallError::Refused(why)))
+    }
+
+    async fn complete(&self, request: Complete, context: Context) -> Result<CompleteResult, ErrorObject> {
+        if !self.client.server().capabilities.supports_completion {
+            return Err(ErrorObject::method_not_found(Complete::NAME));
+        }
+        let this = self.of(&context);
+        let response = this.answered(this.client.complete(complete_to_proto(request)).await).await?;
+        Ok(completion_from_proto(response).into())
     }
 }
 

@@ -21,11 +21,14 @@ pub struct Changed {
     pub tools: u64,
     /// Of the resources.
     pub resources: u64,
+    /// Of the prompts.
+    pub prompts: u64,
 }
 
 impl Changed {
     pub(super) fn add(&mut self, changed: ListChanged) {
         self.tools += u64::from(changed.tools);
         self.resources += u64::from(changed.resources);
+        self.prompts += u64::from(changed.prompts);
     }
 }
