@@ -15,7 +15,17 @@ import threading
 import grpc
 
 # The number of a request's payload in MCPMessage, and its call. The answer has the next number.
-CALLS = {2: "Initialize", 4: "ListTools", 6: "CallTool", 8: "ListResources", 10: "ReadResource"}
+CALLS = {
+    2: "MCPService/Initialize",
+    4: "MCPService/ListTools",
+    6: "MCPService/CallTool",
+    8: "MCPService/ListResources",
+    10: "MCPService/ReadResource",
+    110: "MCPPrompts/ListPrompts",
+    112: "MCPPrompts/GetPrompt",
+    114: "MCPPrompts/Complete",
+    116: "MCPPrompts/ListTemplates",
+}
 ERROR = 12
 
 
@@ -87,7 +97,7 @@ def main() -> None:
             message = fields(read(struct.unpack(">I", prefix)[0]))
             identifier = message.pop(1, 0)
             ((payload, body),) = message.items()
-            call = channel.unary_unary(f"/buf.mcp.v1.MCPService/{CALLS[payload]}").future(body, metadata=metadata)
+            call = channel.unary_unary(f"/buf.mcp.v1.{CALLS[payload]}").future(body, metadata=metadata)
 
             def done(call, identifier=identifier, payload=payload):
                 if call.cancelled():

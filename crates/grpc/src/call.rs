@@ -1,4 +1,4 @@
-//! The five methods of proto-mcp.
+//! The methods of proto-mcp: five, and those of its extension `prompts`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,8 +9,10 @@ use http::Response;
 use http::request::Parts;
 use http_body::{Frame, SizeHint};
 use protomcp_bufmcp::message::{
-    CallToolRequest, CallToolResponse, InitializeRequest, InitializeResponse, ListResourcesRequest,
-    ListResourcesResponse, ListToolsRequest, ListToolsResponse, Payload, ReadResourceRequest, ReadResourceResponse,
+    CallToolRequest, CallToolResponse, CompleteRequest, CompleteResponse, GetPromptRequest, GetPromptResponse,
+    InitializeRequest, InitializeResponse, ListPromptsRequest, ListPromptsResponse, ListResourcesRequest,
+    ListResourcesResponse, ListTemplatesRequest, ListTemplatesResponse, ListToolsRequest, ListToolsResponse, Payload,
+    ReadResourceRequest, ReadResourceResponse,
 };
 use protomcp_bufmcp::{BareMessage, BinaryAnswer, BinaryCall, BinaryCaller, BinaryEndpoint, BinaryPeer, Fault, code};
 use protomcp_http::{Admission, Body};
@@ -114,6 +116,10 @@ methods! {
     CallToolRequest, CallToolResponse, CallTool, "tools/call", |call| Some(&call.name);
     ListResourcesRequest, ListResourcesResponse, ListResources, "resources/list", |_| None;
     ReadResourceRequest, ReadResourceResponse, ReadResource, "resources/read", |read| Some(&read.uri);
+    ListPromptsRequest, ListPromptsResponse, ListPrompts, "prompts/list", |_| None;
+    GetPromptRequest, GetPromptResponse, GetPrompt, "prompts/get", |get| Some(&get.name);
+    CompleteRequest, CompleteResponse, Complete, "completion/complete", |_| None;
+    ListTemplatesRequest, ListTemplatesResponse, ListTemplates, "resources/templates/list", |_| None;
 }
 
 /// Answers a request.

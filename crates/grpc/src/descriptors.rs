@@ -108,7 +108,7 @@ mod tests {
         };
         let all = names(FILES.by_symbol("buf.mcp.v1.MCPService")).unwrap();
         assert_eq!((all.len(), all[0].as_str()), (4, "buf/mcp/v1/mcp.proto"));
-        for symbol in ["buf.mcp.v1.MCPService.CallTool", "buf.mcp.v1.Tool", "buf.mcp.v1.Tool.name"] {
+        for symbol in ["buf.mcp.v1.MCPService.CallTool", "buf.mcp.v1.MCPPrompts.GetPrompt", "buf.mcp.v1.Tool.name"] {
             assert_eq!(names(FILES.by_symbol(symbol)).unwrap(), all, "{symbol}");
         }
         assert_eq!(names(FILES.by_symbol("google.protobuf.Value.kind")), None);

@@ -13,7 +13,7 @@ use tonic::server::Grpc;
 use tower_service::Service;
 
 use crate::codec::PlainCodec;
-use crate::method::SERVICE;
+use crate::method::{PROMPTS, SERVICE};
 use crate::services::Services;
 use crate::whole::Whole;
 
@@ -66,7 +66,7 @@ fn state(services: &Services) -> Health {
 }
 
 fn is_known(service: &str) -> bool {
-    service.is_empty() || service == SERVICE
+    ["", SERVICE, PROMPTS].contains(&service)
 }
 
 /// The state at this moment.
@@ -82,7 +82,7 @@ pub(crate) async fn check(services: &Services, whole: Whole) -> Response<Body> {
 pub(crate) async fn list(services: &Services, whole: Whole) -> Response<Body> {
     let state = State::from(state(services));
     let answer = Function(move |ListRequest {}| {
-        Ok(List { statuses: ["", SERVICE].map(|service| (service.to_owned(), state)).into() })
+        Ok(List { statuses: ["", SERVICE, PROMPTS].map(|service| (service.to_owned(), state)).into() })
     });
     Grpc::new(PlainCodec::new()).unary(answer, whole.request).await.map(Body::new)
 }

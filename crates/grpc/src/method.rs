@@ -1,6 +1,6 @@
 //! The methods of the server, by their paths.
 
-/// A method of one of the three services.
+/// A method of one of the services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Method {
     Initialize,
@@ -8,6 +8,10 @@ pub(crate) enum Method {
     CallTool,
     ListResources,
     ReadResource,
+    ListPrompts,
+    GetPrompt,
+    Complete,
+    ListTemplates,
     HealthCheck,
     HealthList,
     HealthWatch,
@@ -24,6 +28,10 @@ impl Method {
             (SERVICE, "CallTool") => Self::CallTool,
             (SERVICE, "ListResources") => Self::ListResources,
             (SERVICE, "ReadResource") => Self::ReadResource,
+            (PROMPTS, "ListPrompts") => Self::ListPrompts,
+            (PROMPTS, "GetPrompt") => Self::GetPrompt,
+            (PROMPTS, "Complete") => Self::Complete,
+            (PROMPTS, "ListTemplates") => Self::ListTemplates,
             (HEALTH, "Check") => Self::HealthCheck,
             (HEALTH, "List") => Self::HealthList,
             (HEALTH, "Watch") => Self::HealthWatch,
@@ -35,6 +43,8 @@ impl Method {
 
 /// The service of proto-mcp.
 pub(crate) const SERVICE: &str = "buf.mcp.v1.MCPService";
+/// The service of its extension `prompts`.
+pub(crate) const PROMPTS: &str = "buf.mcp.v1.MCPPrompts";
 /// The health checks of gRPC.
 pub(crate) const HEALTH: &str = "grpc.health.v1.Health";
 /// The reflection of gRPC; its older version differs in the name alone.
@@ -51,6 +61,8 @@ mod tests {
             ("/buf.mcp.v1.MCPService/CallTool", Some(Method::CallTool)),
             ("/grpc.health.v1.Health/Check", Some(Method::HealthCheck)),
             ("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", Some(Method::Reflection)),
+            ("/buf.mcp.v1.MCPPrompts/GetPrompt", Some(Method::GetPrompt)),
+            ("/buf.mcp.v1.MCPService/GetPrompt", None),
             ("/buf.mcp.v1.MCPService/Check", None),
             ("/buf.mcp.v1.MCPService/CallTool/", None),
             ("buf.mcp.v1.MCPService/CallTool", None),

@@ -13,7 +13,7 @@ use tower_service::Service;
 
 use crate::codec::PlainCodec;
 use crate::descriptors::FILES;
-use crate::method::SERVICE;
+use crate::method::{PROMPTS, SERVICE};
 use crate::services::Services;
 
 /// The largest request, in bytes: a name.
@@ -153,7 +153,8 @@ fn answer(ask: Ask) -> Answer {
     };
     let reply = match &ask.question {
         Some(Question::ListServices(_)) => {
-            Reply::Services(ServiceList { service: vec![ServiceName { name: SERVICE.to_owned() }] })
+            let service = [SERVICE, PROMPTS].map(|name| ServiceName { name: name.to_owned() }).into();
+            Reply::Services(ServiceList { service })
         }
         Some(Question::FileByFilename(name)) => files(FILES.by_name(name)),
         Some(Question::FileContainingSymbol(symbol)) => files(FILES.by_symbol(symbol)),

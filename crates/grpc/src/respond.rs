@@ -2,7 +2,8 @@
 
 use http::{Request, Response};
 use protomcp_bufmcp::message::{
-    CallToolRequest, InitializeRequest, ListResourcesRequest, ListToolsRequest, ReadResourceRequest,
+    CallToolRequest, CompleteRequest, GetPromptRequest, InitializeRequest, ListPromptsRequest, ListResourcesRequest,
+    ListTemplatesRequest, ListToolsRequest, ReadResourceRequest,
 };
 use protomcp_http::{Body, BoxBody};
 use tonic::Status;
@@ -36,6 +37,10 @@ pub(crate) async fn respond(services: &Services, request: Request<BoxBody>) -> R
         Method::CallTool => call::<CallToolRequest>(endpoint, caller, whole).await,
         Method::ListResources => call::<ListResourcesRequest>(endpoint, caller, whole).await,
         Method::ReadResource => call::<ReadResourceRequest>(endpoint, caller, whole).await,
+        Method::ListPrompts => call::<ListPromptsRequest>(endpoint, caller, whole).await,
+        Method::GetPrompt => call::<GetPromptRequest>(endpoint, caller, whole).await,
+        Method::Complete => call::<CompleteRequest>(endpoint, caller, whole).await,
+        Method::ListTemplates => call::<ListTemplatesRequest>(endpoint, caller, whole).await,
         Method::HealthCheck => health::check(services, whole).await,
         Method::HealthList => health::list(services, whole).await,
         Method::HealthWatch => health::watch(services, whole).await,

@@ -17,7 +17,7 @@ use crate::respond::respond;
 use crate::services::Services;
 use crate::status;
 
-/// `buf.mcp.v1.MCPService`, with health checks, for
+/// `buf.mcp.v1.MCPService` and `buf.mcp.v1.MCPPrompts`, with health checks, for
 /// [`Routes::with_protocol`](protomcp_http::Routes::with_protocol). Cloning is cheap.
 ///
 /// Each call is a separate request, and one of MCP 2026-07-28 for the server behind. `Initialize` is optional.

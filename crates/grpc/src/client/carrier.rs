@@ -202,12 +202,16 @@ fn take(input: &mut BytesMut) -> Option<Bytes> {
 const PREFIX: usize = 4;
 
 /// The numbers of requests in `MCPMessage`, their methods, and the numbers of their responses.
-const METHODS: [(u32, &str, u32); 5] = [
+const METHODS: [(u32, &str, u32); 9] = [
     (2, "/buf.mcp.v1.MCPService/Initialize", 3),
     (4, "/buf.mcp.v1.MCPService/ListTools", 5),
     (6, "/buf.mcp.v1.MCPService/CallTool", 7),
     (8, "/buf.mcp.v1.MCPService/ListResources", 9),
     (10, "/buf.mcp.v1.MCPService/ReadResource", 11),
+    (110, "/buf.mcp.v1.MCPPrompts/ListPrompts", 111),
+    (112, "/buf.mcp.v1.MCPPrompts/GetPrompt", 113),
+    (114, "/buf.mcp.v1.MCPPrompts/Complete", 115),
+    (116, "/buf.mcp.v1.MCPPrompts/ListTemplates", 117),
 ];
 
 /// The number of `error_response` in `MCPMessage`.
