@@ -1,7 +1,9 @@
 """The tools and resources of the scenarios that run over every carrier of proto-mcp."""
 import asyncio
 
-from protomcp import ToolResult, resource, tool
+from protomcp import (
+    CompletionResult, PromptArg, PromptMessage, ToolResult, completion, prompt, resource, resource_template, tool,
+)
 from protomcp.runner import run
 
 
@@ -46,6 +48,21 @@ def text(uri: str) -> str:
 @resource("test://other", description="Another text.", mime_type="text/plain")
 def other(uri: str) -> str:
     return "other content"
+
+
+@resource_template("test://notes/{name}", description="A note.", mime_type="text/plain")
+def note(uri: str) -> str:
+    return uri
+
+
+@prompt(description="Greets.", arguments=[PromptArg("name", required=True), PromptArg("tone")])
+def greeting(name: str, tone: str = "kind") -> PromptMessage:
+    return PromptMessage(role="user", content=f"a {tone} greeting for {name}")
+
+
+@completion("ref/prompt", "greeting", "tone")
+def tones(typed: str) -> CompletionResult:
+    return CompletionResult(values=[word for word in ("kind", "kinder", "short") if word.startswith(typed)])
 
 
 if __name__ == "__main__":

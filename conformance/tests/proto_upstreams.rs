@@ -20,10 +20,14 @@ impl Server {
     }
 
     fn start_at(port: u16, flags: &[&str]) -> Self {
+        Self::start_file("basics.py", port, flags)
+    }
+
+    fn start_file(file: &str, port: u16, flags: &[&str]) -> Self {
         let sandbox = Sandbox::new();
-        sandbox.copy("py/basics.py");
+        sandbox.copy(&format!("py/{file}"));
         let port = port.to_string();
-        let args = [&["run", "basics.py", "--transport", "tcp", "--port", &port], flags].concat();
+        let args = [&["run", file, "--transport", "tcp", "--port", &port], flags].concat();
         let host = sandbox.pmcp(&args).env("SECRET", "t0k").start();
         let log = host.stderr_with("over TCP");
         let line = log.lines().find(|line| line.contains("listening on proto://")).expect("it says where it listens");
@@ -91,6 +95,35 @@ fn an_official_client_sees_the_same_through_proto_mcp() {
         }
         assert_eq!(through, direct, "{mode}");
     }
+}
+
+/// Prompts, completions and templates of resources are the same through proto-mcp.
+#[test]
+fn a_host_sees_prompts_and_templates_through_proto_mcp() {
+    let server = Server::start_file("clients.py", 0, &[]);
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/clients.py");
+    let direct = front(&sandbox, &["clients.py"]);
+    let through = front(&sandbox, &["--upstream", &server.url()]);
+    let prompt = "test_prompt_with_arguments";
+    let get = json!({"name": prompt, "arguments": {"arg1": "a", "arg2": "é"}});
+    let complete = json!({
+        "ref": {"type": "ref/prompt", "name": prompt}, "argument": {"name": "arg1", "value": "par"}
+    });
+    for (method, params, part) in [
+        ("prompts/list", json!({}), "/prompts"),
+        ("prompts/get", get, "/messages"),
+        ("completion/complete", complete, "/completion/values"),
+        ("resources/templates/list", json!({}), "/resourceTemplates"),
+    ] {
+        let [seen, expected] = [&through, &direct].map(|host| host.ask(method, &params));
+        let (seen, expected) = (seen.pointer(part), expected.pointer(part));
+        assert!(expected.is_some_and(|list| list.as_array().is_some_and(|list| !list.is_empty())), "{method}");
+        assert_eq!(seen, expected, "{method}");
+    }
+    let unknown = json!({"name": "nothing", "arguments": {}});
+    let [seen, expected] = [&through, &direct].map(|host| host.refused("prompts/get", &unknown));
+    assert_eq!(seen["code"], expected["code"], "{seen} {expected}");
 }
 
 /// Numbers as doubles.

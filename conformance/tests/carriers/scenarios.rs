@@ -6,12 +6,14 @@ use prost::Message;
 use prost::bytes::Bytes;
 use protomcp_bufmcp::Any;
 use protomcp_bufmcp::message::{
-    CallToolRequest, CallToolResponse, ErrorResponse, ListResourcesRequest, ListToolsRequest, McpMessage, Payload,
-    ReadResourceRequest, Tool, ToolResult, call_tool_response, resource_content, tool, tool_content,
+    CallToolRequest, CallToolResponse, CompleteRequest, ErrorResponse, GetPromptRequest, GetPromptResponse,
+    ListPromptsRequest, ListResourcesRequest, ListTemplatesRequest, ListToolsRequest, McpMessage, Payload,
+    ReadResourceRequest, ServerCapabilities, Tool, ToolResult, call_tool_response, complete_request, resource_content,
+    tool, tool_content,
 };
 use protomcp_conformance::eventually;
 
-use crate::carriers::wire::{Carrier, Scene, Wire, initialize};
+use crate::carriers::wire::{Carrier, Scene, Wire, initialize, initialize_with};
 
 type Scenario = (&'static str, fn(&Scene));
 
@@ -28,11 +30,15 @@ pub(crate) const EVERYWHERE: &[Scenario] = &[
     ("messages above the limit", limits),
     ("many concurrent calls", concurrent_calls),
     ("resources", resources),
+    ("prompts and their messages", prompts),
+    ("completion of arguments", completions),
+    ("templates of resources", templates),
     ("the end of a connection cancels its calls", cancellation),
 ];
 
 /// The scenarios of carriers with a conversation and its envelopes.
-pub(crate) const CONVERSATION: &[Scenario] = &[("the first message", opening), ("wrong envelopes", envelopes)];
+pub(crate) const CONVERSATION: &[Scenario] =
+    &[("the first message", opening), ("wrong envelopes", envelopes), ("extensions that are not declared", undeclared)];
 
 const NAMES: [&str; 5] = ["add", "broken", "repeat", "sleep_ms", "until_cancelled"];
 
@@ -233,6 +239,83 @@ fn resources(scene: &Scene) {
     };
     assert_eq!(contents[0].content, Some(resource_content::Content::Text("the content".to_owned())));
     assert_eq!(error(read("test://nothing")).code, -32002);
+}
+
+/// A connection with a client that has declared the extension `prompts`, and what the server has said of itself.
+fn with_prompts(scene: &Scene) -> (Wire, ServerCapabilities) {
+    let wire = scene.connect_as(None);
+    match wire.ask(initialize_with(None, &["prompts"])) {
+        Payload::InitializeResponse(response) => (wire, response.capabilities.unwrap_or_default()),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn list_prompts() -> Payload {
+    Payload::ListPromptsRequest(ListPromptsRequest::default())
+}
+
+fn prompts(scene: &Scene) {
+    let (wire, capabilities) = with_prompts(scene);
+    assert!(capabilities.prompts.is_some(), "{capabilities:?}");
+    let all = match wire.ask(list_prompts()) {
+        Payload::ListPromptsResponse(response) => response.prompts,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((all.len(), &*all[0].name, &*all[0].description), (1, "greeting", "Greets."));
+    let arguments: Vec<_> = all[0].arguments.iter().map(|one| (&*one.name, one.required)).collect();
+    assert_eq!(arguments, [("name", true), ("tone", false)]);
+    let get = |name: &str| {
+        let arguments = [("name".to_owned(), "Ann".to_owned())].into();
+        wire.ask(Payload::GetPromptRequest(GetPromptRequest {
+            name: name.to_owned(),
+            arguments,
+            ..GetPromptRequest::default()
+        }))
+    };
+    let Payload::GetPromptResponse(GetPromptResponse { messages, .. }) = get("greeting") else {
+        panic!("another answer")
+    };
+    let content = messages[0].content.clone().unwrap().content;
+    assert_eq!((messages.len(), &*messages[0].role), (1, "user"));
+    assert_eq!(content, Some(tool_content::Content::Text("a kind greeting for Ann".to_owned())));
+    assert_eq!(error(get("nothing")).code, -32602);
+}
+
+fn completions(scene: &Scene) {
+    let (wire, capabilities) = with_prompts(scene);
+    assert!(capabilities.supports_completion, "{capabilities:?}");
+    let complete = |reference| {
+        wire.ask(Payload::CompleteRequest(CompleteRequest {
+            reference,
+            argument: "tone".to_owned(),
+            value: "k".to_owned(),
+            ..CompleteRequest::default()
+        }))
+    };
+    match complete(Some(complete_request::Reference::Prompt("greeting".to_owned()))) {
+        Payload::CompleteResponse(response) => assert_eq!(response.values, ["kind", "kinder"]),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(error(complete(None)).code, -32602);
+}
+
+fn templates(scene: &Scene) {
+    let (wire, capabilities) = with_prompts(scene);
+    assert!(capabilities.resources.unwrap().supports_templates, "{capabilities:?}");
+    let all = match wire.ask(Payload::ListTemplatesRequest(ListTemplatesRequest::default())) {
+        Payload::ListTemplatesResponse(response) => response.templates,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((all.len(), &*all[0].uri_template), (1, "test://notes/{name}"));
+    assert_eq!((&*all[0].description, &*all[0].mime_type), ("A note.", "text/plain"));
+    let forged = ListTemplatesRequest { cursor: "made up".to_owned() };
+    assert_eq!(error(wire.ask(Payload::ListTemplatesRequest(forged))).code, -32602);
+}
+
+/// For a client of version 1.0 the messages of extensions do not exist.
+fn undeclared(scene: &Scene) {
+    let wire = scene.connect();
+    assert_eq!(error(wire.ask(list_prompts())).code, -32601);
 }
 
 fn cancellation(scene: &Scene) {

@@ -124,7 +124,16 @@ impl Scene {
 }
 
 pub(crate) fn initialize(token: Option<&str>) -> Payload {
-    let capabilities = ClientCapabilities { encodings: vec!["protobuf".to_owned()], ..ClientCapabilities::default() };
+    initialize_with(token, &[])
+}
+
+/// The first message of a client that declares these extensions.
+pub(crate) fn initialize_with(token: Option<&str>, extensions: &[&str]) -> Payload {
+    let capabilities = ClientCapabilities {
+        encodings: vec!["protobuf".to_owned()],
+        experimental: extensions.iter().map(|name| ((*name).to_owned(), true)).collect(),
+        ..ClientCapabilities::default()
+    };
     let metadata = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))).into_iter().collect();
     Payload::InitializeRequest(InitializeRequest {
         protocol_version: "1.0.0".to_owned(),

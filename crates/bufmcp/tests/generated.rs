@@ -103,6 +103,45 @@ fn the_service_has_the_five_calls_of_version_1_0() {
 }
 
 #[test]
+fn the_extension_prompts_has_a_service_for_itself() {
+    let set = descriptors();
+    let service = &own_file(&set).service[1];
+    let calls: Vec<_> = service.method.iter().map(|call| call.name().to_owned()).collect();
+    assert_eq!((service.name(), own_file(&set).service.len()), ("MCPPrompts", 2));
+    assert_eq!(calls, ["ListPrompts", "GetPrompt", "Complete", "ListTemplates"]);
+    for call in &service.method {
+        assert_eq!(call.input_type(), format!(".buf.mcp.v1.{}Request", call.name()));
+        assert_eq!(call.output_type(), format!(".buf.mcp.v1.{}Response", call.name()));
+    }
+}
+
+/// Clients that have declared an extension keep to these numbers.
+#[test]
+fn extensions_have_these_numbers() {
+    let set = descriptors();
+    let fields = own_file(&set).message_type.iter().flat_map(|message| {
+        let of_extensions = message.field.iter().filter(move |field| field.number() >= extensions_from(message));
+        of_extensions.map(move |field| format!("{} {}", message.name(), describe(message, field)))
+    });
+    let expected = [
+        "MCPMessage 100 list_changed|ListChanged",
+        "MCPMessage 110 list_prompts_request|ListPromptsRequest",
+        "MCPMessage 111 list_prompts_response|ListPromptsResponse",
+        "MCPMessage 112 get_prompt_request|GetPromptRequest",
+        "MCPMessage 113 get_prompt_response|GetPromptResponse",
+        "MCPMessage 114 complete_request|CompleteRequest",
+        "MCPMessage 115 complete_response|CompleteResponse",
+        "MCPMessage 116 list_templates_request|ListTemplatesRequest",
+        "MCPMessage 117 list_templates_response|ListTemplatesResponse",
+        "ServerCapabilities 16 supports_completion bool",
+        "ResourceCapabilities 16 supports_templates bool",
+        "ListToolsRequest 16 query string",
+        "ListToolsRequest 17 page_size uint32",
+    ];
+    assert_eq!(fields.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn the_first_exchange_has_exactly_these_bytes() {
     let request = InitializeRequest {
         protocol_version: "1.0.0".into(),

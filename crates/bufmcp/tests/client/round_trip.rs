@@ -13,8 +13,10 @@ use protomcp_client::{Client, ClientSession};
 use protomcp_server::{Context, Handler, Router, Server, ServerInfo};
 use protomcp_transport::memory;
 use protomcp_types::{
-    CallTool, CallToolResult, ContentBlock, ErrorObject, ListResources, ListResourcesResult, ListTools,
-    ListToolsResult, RawJson, ReadResource, ReadResourceResult, Resource, ResourceContents, ServerCapabilities, Tool,
+    CallTool, CallToolResult, Complete, CompleteResult, Completion, ContentBlock, ErrorObject, GetPrompt,
+    GetPromptResult, ListPrompts, ListPromptsResult, ListResourceTemplates, ListResourceTemplatesResult, ListResources,
+    ListResourcesResult, ListTools, ListToolsResult, Prompt, PromptArgument, PromptMessage, RawJson, ReadResource,
+    ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate, Role, ServerCapabilities, Tool,
     ToolName,
 };
 use serde_json::json;
@@ -26,7 +28,8 @@ struct Tools;
 
 impl Handler for Tools {
     fn info(&self) -> ServerInfo {
-        ServerInfo::new("tools", "3").with_capabilities(ServerCapabilities::default().with_tools().with_resources())
+        let capabilities = ServerCapabilities::default().with_tools().with_resources().with_prompts();
+        ServerInfo::new("tools", "3").with_capabilities(capabilities.with_completions())
     }
 
     async fn list_tools(&self, _: ListTools, _: Context) -> Result<ListToolsResult, ErrorObject> {
@@ -70,6 +73,45 @@ impl Handler for Tools {
             uri => Err(ErrorObject::resource_not_found(uri)),
         }
     }
+
+    async fn list_resource_templates(
+        &self,
+        _: ListResourceTemplates,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorObject> {
+        Ok(ListResourceTemplatesResult::of([&ResourceTemplate::new("t:{name}", "named")]))
+    }
+
+    async fn list_prompts(&self, _: ListPrompts, _: Context) -> Result<ListPromptsResult, ErrorObject> {
+        Ok(ListPromptsResult::of(&prompts()))
+    }
+
+    async fn get_prompt(&self, get: GetPrompt, _: Context) -> Result<GetPromptResult, ErrorObject> {
+        if get.name != "p00" {
+            return Err(ErrorObject::unknown_prompt(&get.name));
+        }
+        let said = ContentBlock::text(get.arguments_or_empty().as_str()).to_raw();
+        let image = ContentBlock::image("AAEC", "image/gif").to_raw();
+        Ok(GetPromptResult::of([&PromptMessage::new(Role::User, said), &PromptMessage::new(Role::Assistant, image)]))
+    }
+
+    async fn complete(&self, complete: Complete, _: Context) -> Result<CompleteResult, ErrorObject> {
+        let owner = match complete.reference {
+            Reference::Prompt { name } => name,
+            Reference::Resource { uri } => uri,
+        };
+        Ok(Completion::new([owner, complete.argument.name, complete.argument.value]).with_more(true).into())
+    }
+}
+
+fn prompts() -> Vec<Prompt> {
+    let prompt = |number: u32| {
+        let mut prompt = Prompt::new(format!("p{number:02}"));
+        prompt.title = Some(format!("Prompt {number}"));
+        prompt.arguments = vec![PromptArgument::new("city").required(), PromptArgument::new("day")];
+        prompt
+    };
+    (0..45).map(prompt).collect()
 }
 
 fn tool(name: &str) -> Tool {
@@ -153,6 +195,29 @@ async fn resources_arrive_too() {
     let contents = read.contents[0].clone().into_raw();
     assert_eq!(contents.as_str(), r#"{"uri":"t:a","mimeType":"x/y","blob":"AAEC"}"#);
     assert!(session.read_resource("t:b").await.unwrap_err().is_resource_not_found());
+}
+
+#[tokio::test]
+async fn prompts_completions_and_templates_arrive_too() {
+    let session = session().await;
+    // In three pages between the two servers.
+    assert_eq!(session.list_prompts(None).await.unwrap().items, prompts());
+    let got = session.get_prompt("p00", &json!({"city": "Ulm"})).await.unwrap();
+    let messages: serde_json::Value = got.messages.to().unwrap();
+    let said = json!({"type": "text", "text": r#"{"city":"Ulm"}"#});
+    let image = json!({"type": "image", "data": "AAEC", "mimeType": "image/gif"});
+    assert_eq!(messages, json!([{"role": "user", "content": said}, {"role": "assistant", "content": image}]));
+    assert_eq!(session.get_prompt("nothing", &json!({})).await.unwrap_err().code(), Some(-32602));
+    let templates = session.list_resource_templates(None).await.unwrap().items;
+    assert_eq!(templates, [ResourceTemplate::new("t:{name}", "named")]);
+    for (reference, owner) in [
+        (Reference::Prompt { name: "p00".into() }, "p00"),
+        (Reference::Resource { uri: "t:{name}".into() }, "t:{name}"),
+    ] {
+        let completed = session.complete(reference, "city", "U").await.unwrap().completion;
+        assert_eq!(completed.values, [owner, "city", "U"]);
+        assert_eq!(completed.has_more, Some(true));
+    }
 }
 
 fn call(name: &str) -> CallToolRequest {

@@ -1,5 +1,6 @@
 //! The machine: first request, ids, deadlines, errors.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -86,6 +87,8 @@ fn the_first_message_says_who_and_what() {
     let capabilities = capabilities.unwrap();
     assert!(capabilities.supports_bsr_refs && !capabilities.supports_streaming);
     assert_eq!(capabilities.encodings, ["protobuf"]);
+    let declared = ["notifications", "prompts"].map(|name| (name.to_owned(), true));
+    assert_eq!(capabilities.experimental, BTreeMap::from(declared));
 }
 
 #[test]
@@ -158,6 +161,36 @@ fn answers_are_of_the_kind_of_their_request() {
         table.receive(77, payload);
     }
     assert!(table.events().is_empty());
+}
+
+#[test]
+fn each_request_of_prompts_has_its_answer() {
+    let requests = [
+        Payload::ListPromptsRequest(Default::default()),
+        Payload::GetPromptRequest(Default::default()),
+        Payload::CompleteRequest(Default::default()),
+        Payload::ListTemplatesRequest(Default::default()),
+    ];
+    let answers = [
+        Payload::ListPromptsResponse(Default::default()),
+        Payload::GetPromptResponse(Default::default()),
+        Payload::CompleteResponse(Default::default()),
+        Payload::ListTemplatesResponse(Default::default()),
+    ];
+    let mut table = Table::open(config());
+    for (at, request) in requests.iter().enumerate() {
+        for (other, answer) in answers.iter().enumerate() {
+            let id = table.session.call(table.now, request.clone(), None);
+            table.receive(id, answer.clone());
+            match table.events().remove(0) {
+                BinaryClientEvent::Answer(of, outcome) => assert_eq!((of, outcome.is_ok()), (id, at == other)),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    // An answer is not a request.
+    table.session.call(table.now, answers[0].clone(), None);
+    assert!(matches!(table.events()[..], [BinaryClientEvent::Answer(_, Err(BinaryCallError::InvalidAnswer(_)))]));
 }
 
 #[test]

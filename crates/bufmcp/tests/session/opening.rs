@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use protomcp_bufmcp::message::{ListChanged, ListToolsRequest, Payload};
-use protomcp_bufmcp::{BinaryCall, BinaryInbound, Fault, Initialization, SessionConfig, Tokens, Version, Versions};
+use prost::Message as _;
+use protomcp_bufmcp::message::{GetPromptRequest, ListChanged, ListToolsRequest, McpMessage, Payload};
+use protomcp_bufmcp::{
+    BinaryCall, BinaryInbound, Changes, Fault, Initialization, SessionConfig, Tokens, Version, Versions,
+};
 
 use super::table::{Table, call, config, initialize, opened, tools};
 
@@ -212,4 +215,93 @@ fn changes_are_told_to_those_who_want_to_know() {
     assert_eq!(table.answer(), (0, Payload::ListChanged(changed)));
     table.session.close_input(table.now);
     assert!(!table.session.list_changed(changed));
+}
+
+/// A server with prompts.
+fn with_prompts() -> SessionConfig {
+    let mut config = config();
+    config.features.prompts = Some(Changes::Announced);
+    config.features.completion = true;
+    config
+}
+
+/// A first message that declares these extensions.
+fn declaring(names: &[&str]) -> Payload {
+    initialize(|request| {
+        let names = names.iter().map(|name| ((*name).to_owned(), true));
+        request.capabilities.as_mut().unwrap().experimental.extend(names);
+    })
+}
+
+/// The messages of the extension `prompts`, by their numbers.
+fn of_prompts() -> Vec<Payload> {
+    let payload = |number: u32| {
+        let mut bytes = Vec::new();
+        prost::encoding::encode_key(number, prost::encoding::WireType::LengthDelimited, &mut bytes);
+        bytes.push(0);
+        McpMessage::decode(&bytes[..]).unwrap().payload.unwrap()
+    };
+    (110..=117).map(payload).collect()
+}
+
+#[test]
+fn a_client_of_version_1_0_sees_no_byte_of_prompts() {
+    let without = opened(config(), declaring(&["notifications"])).unwrap();
+    let with = opened(with_prompts(), declaring(&["notifications"])).unwrap();
+    assert_eq!(with.encode_to_vec(), without.encode_to_vec());
+    let mut table = Table::new(with_prompts());
+    table.send(1, declaring(&["notifications"]));
+    table.answers();
+    for payload in of_prompts() {
+        assert!(table.send(2, payload).is_none());
+        assert_eq!(table.refusal(), (2, -32601));
+    }
+    assert!(!table.session.list_changed(ListChanged { prompts: true, ..ListChanged::default() }));
+    assert!(table.session.list_changed(ListChanged { tools: true, prompts: true, ..ListChanged::default() }));
+    let seen = ListChanged { tools: true, ..ListChanged::default() };
+    assert_eq!(table.answer(), (0, Payload::ListChanged(seen)));
+}
+
+#[test]
+fn prompts_are_for_clients_that_have_declared_them() {
+    for (names, announced) in [(&["prompts"][..], false), (&["prompts", "notifications"], true)] {
+        let capabilities = opened(with_prompts(), declaring(names)).unwrap().capabilities.unwrap();
+        assert_eq!(capabilities.prompts.unwrap().supports_list_changed, announced);
+        assert!(capabilities.supports_completion && capabilities.resources.unwrap().supports_templates);
+        // A server without prompts has templates still.
+        let capabilities = opened(config(), declaring(names)).unwrap().capabilities.unwrap();
+        assert!(capabilities.prompts.is_none() && !capabilities.supports_completion);
+        assert!(capabilities.resources.unwrap().supports_templates);
+        let mut table = Table::new(with_prompts());
+        table.send(1, declaring(names));
+        table.answers();
+        for (id, payload) in (2..).zip(of_prompts()) {
+            // Answers have the odd numbers.
+            if id % 2 == 0 {
+                table.request(id, payload);
+            } else {
+                assert!(table.send(id, payload).is_none());
+                assert_eq!(table.refusal(), (id, -32600));
+            }
+        }
+        let changed = ListChanged { prompts: true, ..ListChanged::default() };
+        assert_eq!(table.session.list_changed(changed), announced);
+    }
+}
+
+#[test]
+fn the_token_of_a_prompt_is_checked_and_does_not_reach_the_server() {
+    let config = SessionConfig { tokens: Some(Arc::new(Tokens::new().with("ann", "a"))), ..with_prompts() };
+    let get = |token: &str| {
+        let metadata = [("Authorization".to_owned(), format!("Bearer {token}")), ("user".into(), "u".into())].into();
+        Payload::GetPromptRequest(GetPromptRequest { name: "p".into(), metadata, ..GetPromptRequest::default() })
+    };
+    let mut table = Table::new(config);
+    table.send(1, declaring(&["prompts"]));
+    table.answers();
+    assert!(table.send(2, get("b")).is_none());
+    assert_eq!(table.refusal(), (2, -32010));
+    let BinaryCall::GetPrompt(seen) = table.request(3, get("a")) else { panic!("another request") };
+    assert_eq!(seen.metadata.keys().collect::<Vec<_>>(), ["user"]);
+    assert_eq!(table.session.principal().map(|name| &**name), Some("ann"));
 }
