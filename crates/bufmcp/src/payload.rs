@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn numbers_match_the_encoding() {
-        // An empty payload of each number up to 200; those of no kind are skipped as unknown fields.
+        // An empty payload of each number up to 200. Numbers without a kind are skipped as unknown fields.
         let mut kinds = 0;
         for number in 2..200_u32 {
             let mut bytes = Vec::new();

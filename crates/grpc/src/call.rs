@@ -1,4 +1,4 @@
-//! The methods of proto-mcp: five, and those of its extension `prompts`.
+//! The methods of proto-mcp: the five of version 1.0, and the four of its extension `prompts`.
 
 use std::future::Future;
 use std::pin::Pin;
