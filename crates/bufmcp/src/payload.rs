@@ -55,7 +55,6 @@ mod tests {
     use bytes::Bytes;
     use prost::Message as _;
 
-    use super::*;
     use crate::message::McpMessage;
     use crate::raw_message::RawMessage;
 
