@@ -290,7 +290,7 @@ fn prompts_are_for_clients_that_have_declared_them() {
 }
 
 #[test]
-fn the_token_of_a_prompt_is_checked_and_does_not_reach_the_server() {
+fn the_token_of_a_prompt_is_checked_and_taken_out() {
     let config = SessionConfig { tokens: Some(Arc::new(Tokens::new().with("ann", "a"))), ..with_prompts() };
     let get = |token: &str| {
         let metadata = [("Authorization".to_owned(), format!("Bearer {token}")), ("user".into(), "u".into())].into();
