@@ -101,9 +101,10 @@ fn an_official_client_sees_the_same_through_proto_mcp() {
 #[test]
 fn a_host_sees_prompts_and_templates_through_proto_mcp() {
     let server = Server::start_file("clients.py", 0, &[]);
-    let sandbox = Sandbox::new();
-    sandbox.copy("py/clients.py");
-    let direct = front(&sandbox, &["clients.py"]);
+    // The end of a host is the end of all processes of its sandbox.
+    let [sandbox, of_direct] = [Sandbox::new(), Sandbox::new()];
+    of_direct.copy("py/clients.py");
+    let direct = front(&of_direct, &["clients.py"]);
     let through = front(&sandbox, &["--upstream", &server.url()]);
     let prompt = "test_prompt_with_arguments";
     let get = json!({"name": prompt, "arguments": {"arg1": "a", "arg2": "é"}});
