@@ -154,6 +154,11 @@ fn the_same_files_make_the_same_bundle() {
         fs::read(sandbox.path("b.mcpb")).expect("a bundle")
     );
     assert_eq!(first.replace("a.mcpb", ""), second.replace("b.mcpb", ""));
+    // The bundle and the entry for the registry are none of its files.
+    let registry = ["--registry-name", "io.github.ann/greet", "--url", "https://example.com/greet.mcpb"];
+    let flags = [&["-o", "tools/data/greet.mcpb", "--include", "tools/data"][..], &registry].concat();
+    let [first, again] = [(); 2].map(|()| bundle(&sandbox, &flags));
+    assert_eq!(first, again);
     fs::write(sandbox.path("tools/helper/__init__.py"), "# new").expect("the sandbox can be written");
     assert_ne!(bundle(&sandbox, &["-o", "c.mcpb"]).lines().last(), second.lines().last());
 }
@@ -177,6 +182,7 @@ fn mistakes_make_no_bundle() {
         (&["https://example.com/mcp"], 2, "a bundle is made of a tool file"),
         (&["tools/greet.py", "--binary", "tools/greet.py"], 2, "tools/greet.py is not a program for Linux (ELF)"),
         (&["tools/greet.py", "--description", TOKEN], 2, "a flag has a key or a password"),
+        (&["tools/greet.py", "-o", "tools/greet.py"], 2, "tools/greet.py is there and is not a bundle: choose"),
     ] {
         let program: &[&str] = if words.contains(&"--binary") { &[] } else { &["--binary", "stub"] };
         let words: Vec<_> = ["bundle"].iter().chain(words).chain(program).copied().collect();

@@ -1,14 +1,14 @@
 //! `pmcp bundle`: a tool file and this program as one file that hosts install.
 
 mod files;
+mod output;
 mod platform;
 mod secrets;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use futures_util::TryStreamExt;
 use ignore::{DirEntry, WalkBuilder};
@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::args::bundle::BundleOptions;
 use crate::args::client::Target;
 use crate::client::bundle::files::{Files, Folder, TOOLS, load};
+use crate::client::bundle::output::Output;
 use crate::client::bundle::platform::system_of;
 use crate::client::bundle::secrets::Secrets;
 use crate::client::connection::Connection;
@@ -34,6 +35,9 @@ const JAVASCRIPT: &[&str] = &["js", "mjs", "cjs", "jsx", "ts", "mts", "cts", "ts
 
 /// Writes the bundle, and prints its size.
 pub(super) async fn bundle(options: BundleOptions) -> Result<(), Failure> {
+    let output = Output::of_bundle(&options.output)?;
+    let entry_path = options.output.with_file_name("server.json");
+    let entry = options.registry.as_ref().map(|_| Output::of_entry(&entry_path)).transpose()?;
     let tools = tools(&options).await?;
     let name = options.file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let count = tools.len();
@@ -53,24 +57,23 @@ pub(super) async fn bundle(options: BundleOptions) -> Result<(), Failure> {
     };
     let secrets = rules(&options);
     secrets.check_manifest(&manifest, options.registry.as_ref()).map_err(Failure::usage)?;
-    let mut files = Files::new(secrets);
+    let mut files = Files::new(secrets, [&output].into_iter().chain(&entry).collect());
     files.add("manifest.json".to_owned(), manifest.json().into_bytes(), false)?;
     files.add(path.to_owned(), program, true)?;
     collect(&options, &mut files)?;
     files.check()?;
     let unpacked: BTreeMap<_, _> = files.all.iter().map(|(path, file)| (path.clone(), file.data.len())).collect();
     let packed = archive(files.all.into_values().collect()).map_err(|error| Failure::failed(error.to_string()))?;
-    write(&options.output, &packed.bytes)?;
+    output.write(&packed.bytes)?;
     let sha256 = Sha256::digest(&packed.bytes).iter().fold(String::new(), |mut text, byte| {
         write!(text, "{byte:02x}").expect("a string takes everything");
         text
     });
     let mut report = report(&options.output, &packed, &unpacked);
     writeln!(report, "sha256 {sha256}").expect("a string takes everything");
-    if let Some((name, url)) = &options.registry {
-        let path = options.output.with_file_name("server.json");
-        write(&path, registry_entry(&manifest, name, url, &sha256).as_bytes())?;
-        writeln!(report, "{} is for the public registry", path.display()).expect("a string takes everything");
+    if let (Some((name, url)), Some(entry)) = (&options.registry, &entry) {
+        entry.write(registry_entry(&manifest, name, url, &sha256).as_bytes())?;
+        writeln!(report, "{} is for the public registry", entry_path.display()).expect("a string takes everything");
     }
     exit::print(&report)
 }
@@ -108,7 +111,7 @@ fn rules(options: &BundleOptions) -> Secrets {
 }
 
 /// The tool file and the files that belong to it.
-fn collect(options: &BundleOptions, files: &mut Files) -> Result<(), Failure> {
+fn collect(options: &BundleOptions, files: &mut Files<'_>) -> Result<(), Failure> {
     let file = &options.file;
     let folder = Folder::of(file)?;
     let root = folder.path.as_path();
@@ -174,8 +177,4 @@ fn size(bytes: usize) -> String {
         Some((name, unit)) => format!("{}.{} {name}", bytes / unit, bytes % unit * 10 / unit),
         None => format!("{bytes} B"),
     }
-}
-
-fn write(path: &PathBuf, bytes: &[u8]) -> Result<(), Failure> {
-    fs::write(path, bytes).map_err(|error| Failure::failed(format!("cannot write {}: {error}", path.display())))
 }

@@ -36,7 +36,7 @@ fn links_out_of_the_folder_make_no_bundle() {
     }
     symlink("..", sandbox.path("tools/data/back")).expect("a link can be made");
     let error = linked(&sandbox).expect_err("the walk has no end");
-    assert!(error.contains("cannot read files: ") && error.contains("loop"), "{error}");
+    assert!(error.contains("tools/data/back is a link to ") && error.contains("remove the link"), "{error}");
     assert!(!sandbox.path("greet.mcpb").exists());
 }
 

@@ -1,12 +1,15 @@
 //! The files of a bundle: all of them lie in the folder of the tool file, behind links as well.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use ignore::WalkBuilder;
 use protomcp_install::ArchiveFile;
 
+use crate::client::bundle::output::Output;
 use crate::client::bundle::secrets::Secrets;
 use crate::exit::Failure;
 
@@ -55,29 +58,36 @@ impl Folder {
         })
     }
 
-    /// The place of a file in a bundle.
-    fn place(&self, path: &Path) -> String {
+    /// The place of a file in a bundle. Two names that are not UTF-8 could become one.
+    fn place(&self, path: &Path) -> Result<String, Failure> {
         let inside = path.strip_prefix(&self.path).unwrap_or(path);
-        let parts: Vec<_> =
-            inside.components().map(|part| part.as_os_str().to_string_lossy()).filter(|part| part != ".").collect();
-        format!("{TOOLS}/{}", parts.join("/"))
+        let parts = inside.components().map(Component::as_os_str).filter(|part| *part != ".");
+        let parts: Option<Vec<_>> = parts.map(OsStr::to_str).collect();
+        match parts {
+            Some(parts) => Ok(format!("{TOOLS}/{}", parts.join("/"))),
+            None => {
+                Err(Failure::usage(format!("the name of {} is not UTF-8: rename it, or leave it out", path.display())))
+            }
+        }
     }
 }
 
 /// The files of a bundle, by their places in it.
 #[derive(Default)]
-pub(super) struct Files {
+pub(super) struct Files<'a> {
     pub(super) all: BTreeMap<String, ArchiveFile>,
     bytes: usize,
     seen: usize,
     secrets: Secrets,
+    /// The files to write, which belong to no bundle.
+    outputs: Vec<&'a Output>,
     /// The files that are secrets, each with its reason.
     refused: BTreeSet<String>,
 }
 
-impl Files {
-    pub(super) fn new(secrets: Secrets) -> Self {
-        Self { secrets, ..Self::default() }
+impl<'a> Files<'a> {
+    pub(super) fn new(secrets: Secrets, outputs: Vec<&'a Output>) -> Self {
+        Self { secrets, outputs, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, path: String, data: Vec<u8>, is_executable: bool) -> Result<(), Failure> {
@@ -89,11 +99,15 @@ impl Files {
     /// Reads a file of the folder, or the one that a link to a file of the folder leads to.
     pub(super) fn read(&mut self, folder: &Folder, path: &Path, is_executable: bool) -> Result<(), Failure> {
         let inside = folder.inside(path)?;
-        let data = load(&folder.real.join(&inside))?;
+        let real = folder.real.join(&inside);
+        if self.outputs.iter().any(|output| output.is_at(&real)) {
+            return Ok(());
+        }
+        let data = load(&real)?;
         if let Err(reason) = self.secrets.check(path, &inside, &data) {
             self.refused.insert(reason);
         }
-        self.add(folder.place(path), data, is_executable)
+        self.add(folder.place(path)?, data, is_executable)
     }
 
     /// All files of a walk that are chosen.
@@ -104,7 +118,7 @@ impl Files {
         chosen: impl Fn(&Path) -> bool,
     ) -> Result<(), Failure> {
         for entry in walk.follow_links(true).build() {
-            let entry = entry.map_err(|error| Failure::usage(format!("cannot read files: {error}")))?;
+            let entry = entry.map_err(|error| unreadable(&error))?;
             self.seen += 1;
             if self.seen > MAX_SEEN {
                 return Err(too_large());
@@ -138,8 +152,34 @@ fn too_large() -> Failure {
     ))
 }
 
+/// The error of a walk.
+fn unreadable(error: &ignore::Error) -> Failure {
+    match error {
+        ignore::Error::WithDepth { err, .. } | ignore::Error::WithPath { err, .. } => unreadable(err),
+        ignore::Error::Loop { ancestor, child } => Failure::usage(format!(
+            "{} is a link to {}, which it lies in, so that the files have no end: remove the link",
+            child.display(),
+            ancestor.display()
+        )),
+        other => Failure::usage(format!("cannot read files: {other}")),
+    }
+}
+
+/// The contents of a regular file that a bundle may hold: a device has no end, and a pipe may have no beginning.
 pub(super) fn load(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))
+    let failed = |error: io::Error| Failure::usage(format!("cannot read {}: {error}", path.display()));
+    let found = fs::metadata(path).map_err(failed)?;
+    if !found.is_file() {
+        return Err(failed(io::Error::new(ErrorKind::InvalidInput, "not a regular file")));
+    }
+    let limit = u64::try_from(MAX_BYTES).unwrap_or(u64::MAX);
+    if found.len() > limit {
+        return Err(too_large());
+    }
+    let mut data = Vec::new();
+    // It may grow.
+    fs::File::open(path).and_then(|file| file.take(limit + 1).read_to_end(&mut data)).map_err(failed)?;
+    Ok(data)
 }
 
 fn real(path: &Path) -> Result<PathBuf, Failure> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use protomcp_install::BundleManifest;
 use protomcp_trace::has_key;
+use protomcp_types::one_line;
 
 use crate::client::bundle::secrets::names::is_secret;
 use crate::client::bundle::secrets::passwords::line_of_password;
@@ -40,7 +41,9 @@ impl Secrets {
         if self.is_allowed(path) {
             return Ok(());
         }
-        let shown = path.display();
+        let shown = path.display().to_string();
+        // A line break in a name could pose as another reason.
+        let shown = one_line(&shown);
         let is_published = inside.iter().any(|part| PACKAGES.iter().any(|name| part == *name));
         if is_secret(path, is_published) || is_secret(inside, is_published) {
             return Err(format!(
@@ -56,7 +59,7 @@ impl Secrets {
         if is_published {
             return Ok(());
         }
-        let text = String::from_utf8_lossy(&data[..data.len().min(MAX_SEARCHED)]);
+        let text = text_of(&data[..data.len().min(MAX_SEARCHED)]);
         if has_key(&text) {
             return Err(format!("{shown} has a key in its text: take it out, or pass --allow-secret {shown}"));
         }
@@ -77,9 +80,10 @@ impl Secrets {
         let mut given = vec![&manifest.name, &manifest.version, &manifest.description, &manifest.author];
         given.extend(manifest.settings.iter().map(|setting| &setting.description));
         given.extend(registry.into_iter().flat_map(|(name, url)| [name, url]));
-        // Their literals are in the tool file, which is searched, too.
         let tools = manifest.tools.iter().flat_map(|(name, description)| [name, description]);
-        if let Some(variable) = given.iter().copied().chain(tools).find_map(|text| self.variable_in(text.as_bytes())) {
+        if let Some(variable) =
+            given.iter().copied().chain(tools.clone()).find_map(|text| self.variable_in(text.as_bytes()))
+        {
             return Err(format!(
                 "the manifest would have the value of {variable}, for which the host asks its user: take it out of the \
                  flags, and of the descriptions of tools"
@@ -87,6 +91,10 @@ impl Secrets {
         }
         if given.iter().any(|text| has_key(text) || line_of_password(text).is_some()) {
             return Err("a flag has a key or a password, which the manifest would show: take it out".to_owned());
+        }
+        // Passwords of literals are in the tool file, which is searched, too.
+        if tools.into_iter().any(|text| has_key(text)) {
+            return Err("the description of a tool has a key, which the manifest would show: take it out".to_owned());
         }
         Ok(())
     }
@@ -100,6 +108,18 @@ impl Secrets {
     fn is_allowed(&self, path: &Path) -> bool {
         std::path::absolute(path).is_ok_and(|path| self.allowed.iter().any(|allowed| path.starts_with(allowed)))
     }
+}
+
+/// The text of a file, also if it has bytes that are none. With the mark of UTF-16 it is both: the mark may be by chance.
+fn text_of(data: &[u8]) -> String {
+    let text = String::from_utf8_lossy(data).into_owned();
+    let unit: fn([u8; 2]) -> u16 = match data {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return text,
+    };
+    let units = data.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).chain(text.chars()).collect()
 }
 
 #[cfg(test)]
@@ -149,6 +169,8 @@ mod tests {
             ([KEY.as_bytes(), spaces.as_bytes()].concat(), true),
             ([spaces.as_bytes(), KEY.as_bytes()].concat(), false),
             ([&b"\xff\xfe "[..], KEY.as_bytes()].concat(), true),
+            (format!("\u{feff}{KEY}").encode_utf16().flat_map(u16::to_le_bytes).collect(), true),
+            (format!("\u{feff}{KEY}").encode_utf16().flat_map(u16::to_be_bytes).collect(), true),
         ] {
             assert_eq!(why("a.txt", &data).contains("has a key in its text"), is_found);
         }

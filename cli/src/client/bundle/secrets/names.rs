@@ -18,10 +18,11 @@ const NAMES: [(Scope, &[&str]); 2] = [
         ".dockercfg", ".git/config", ".kube/config", ".docker/config.json", "credentials", "credentials*.json",
         "*_credentials.json", "service-account*.json", "service_account*.json", "serviceaccount*.json",
         "client_secret*.json", "secrets*.json", "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519",
-        "id_ed25519_sk",
+        "id_ed25519_sk", ".vault-token", ".bash_history", ".zsh_history", ".python_history", ".node_repl_history",
     ]),
     (Scope::OwnFiles, &[
-        "*.env", "kubeconfig", "secrets*.toml", "secrets*.yaml", "secrets*.yml", "token.json", "auth.json",
+        "*.env", "kubeconfig", "secrets*.toml", "secrets*.yaml", "secrets*.yml", "token.json", "token.txt", "auth.json", "cookies.txt",
+        "env.production", ".renviron",
         "*.tfstate", "*.pem", "*.key", "*.p12", "*.pfx", "*.jks", "*.keystore", "*.ppk", "*.kdbx",
     ]),
 ];
