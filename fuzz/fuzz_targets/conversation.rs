@@ -1,5 +1,5 @@
-//! Any stream of a client: each request that the session passes on gets exactly one answer, requests in flight stay
-//! bounded, and both ends take any message without a panic.
+//! Any stream of a client: each request that the session passes on gets exactly one answer, also one that is cancelled,
+//! and no report after it; requests in flight and reports stay bounded; and both ends take any message without a panic.
 //!
 //! The first bytes of the input choose the settings; the others are the stream.
 
@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use libfuzzer_sys::fuzz_target;
+use protomcp_bufmcp::message::{CallLog, CallProgress, Payload};
 use protomcp_bufmcp::{
-    BinaryClientConfig, BinaryClientSession, BinaryInbound, BinarySession, Decoder, Fault, FrameLimits, Initialization,
-    SessionConfig, Tokens,
+    BinaryClientConfig, BinaryClientSession, BinaryInbound, BinarySession, CallReport, Decoder, Fault, FrameLimits,
+    Initialization, SessionConfig, Streaming, Tokens,
 };
 
 fuzz_target!(|input: &[u8]| {
@@ -25,6 +26,9 @@ fuzz_target!(|input: &[u8]| {
     if flags & 2 == 2 {
         config.tokens = Some(Arc::new(Tokens::new().with("a", "b")));
     }
+    if flags & 8 == 8 {
+        config.features.streaming = Streaming::ProgressAndLogs;
+    }
     let mut now = Instant::now();
     let mut session = BinarySession::new(Arc::new(config), None);
     let mut client = BinaryClientSession::new(BinaryClientConfig::new("fuzz", "1.0"), now);
@@ -32,11 +36,25 @@ fuzz_target!(|input: &[u8]| {
     let mut open: Vec<u64> = Vec::new();
     while let Ok(Some(frame)) = decoder.decode(&mut buffer) {
         client.receive(now, frame.clone());
-        if let Some(BinaryInbound::Request(request)) = session.receive(now, frame) {
-            assert!(!open.contains(&request.id));
-            open.push(request.id);
+        match session.receive(now, frame) {
+            Some(BinaryInbound::Request(request)) => {
+                assert!(!open.contains(&request.id));
+                open.push(request.id);
+            }
+            Some(BinaryInbound::Cancelled(id)) => {
+                assert_eq!(flags & 8, 8);
+                let place = open.iter().position(|open| *open == id).expect("a request without an answer");
+                open.remove(place);
+                answers(&mut session, &[id], 1);
+                session.reply(now, id, Err(Fault::new(-32603, "again")));
+                assert!(session.poll_transmit().is_none());
+            }
+            _ => {}
         }
         assert!(open.len() <= 4);
+        if flags & 16 == 16 {
+            report(&mut session, &open, *step);
+        }
         answers(&mut session, &open, 0);
         now += Duration::from_millis(u64::from(*step) * 100);
         let late = session.handle_timeout(now);
@@ -57,7 +75,22 @@ fuzz_target!(|input: &[u8]| {
     assert!(left.len() == open.len() || session.is_closed());
 });
 
-/// Reads the frames of the session. At least `least` of them are for requests with these ids.
+/// Reports on each request, and on one that is not open, without reading any of it.
+fn report(session: &mut BinarySession, open: &[u64], step: u8) {
+    let stranger = (1..).find(|id| !open.contains(id)).expect("some id is free");
+    let progress = || CallReport::Progress(CallProgress { progress: step.into(), ..CallProgress::default() });
+    let log = || CallReport::Log(CallLog { logger: "x".repeat(usize::from(step)), ..CallLog::default() });
+    for id in open {
+        let taken = session.report(*id, progress()).expect("it is small");
+        assert!(!(taken && session.report(*id, progress()).expect("it is small")), "progress has to grow");
+        session.report(*id, log()).expect("it is small");
+    }
+    assert!(!session.report(stranger, progress()).expect("it is small"));
+    assert!(!session.report(stranger, log()).expect("it is small"));
+    assert!(session.unsent() < 64 << 20);
+}
+
+/// Reads the frames of the session. At least `least` of them are answers to requests with these ids.
 fn answers(session: &mut BinarySession, ids: &[u64], least: usize) {
     let mut decoder = Decoder::new(FrameLimits::default());
     let mut found = 0;
@@ -65,7 +98,9 @@ fn answers(session: &mut BinarySession, ids: &[u64], least: usize) {
         let mut buffer = BytesMut::from(&frame[..]);
         let message = decoder.decode(&mut buffer).expect("within the limits").expect("whole").expect("a message");
         assert!(buffer.is_empty() && message.payload.is_some());
-        found += usize::from(ids.contains(&message.id));
+        let is_report = matches!(message.payload, Some(Payload::CallProgress(_) | Payload::CallLog(_)));
+        assert!(!is_report || ids.contains(&message.id), "a report of no open request");
+        found += usize::from(!is_report && ids.contains(&message.id));
     }
     assert!(found >= least);
 }

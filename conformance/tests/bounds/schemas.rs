@@ -29,6 +29,11 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
+        "progress and log messages of calls that wait in a conversation of proto-mcp, for its task or for its client",
+        "{crates/bufmcp/src/session/reports.rs MAX_LOGS count} log messages, {crates/bufmcp/src/session/reports.rs MAX_BYTES bytes} together; with {crates/bufmcp/src/session/reports.rs MAX_EACH_PROGRESS count} the newest progress of a call replaces the last one, and other reports without room are dropped and counted",
+        "",
+    ),
+    (
         "definitions of tools that are kept as messages of proto-mcp",
         "{crates/bufmcp/src/descriptors/cache.rs MAX_DEFINITIONS count} of each server; those that are loaded take about {crates/bufmcp/src/descriptors/loaded.rs MAX_LOADED bytes} together",
         "",

@@ -46,7 +46,7 @@ fn call_frame(id: u64, name: &str, numbers: &[(&str, f64)]) -> CallToolRequest {
     let arguments = Any::new("google.protobuf.Struct", entries.collect::<Vec<u8>>());
     // Kept for readers of a failed test: the number of the call.
     let metadata = [("call".to_owned(), id.to_string())].into();
-    CallToolRequest { name: name.into(), arguments: Some(arguments), metadata }
+    CallToolRequest { name: name.into(), arguments: Some(arguments), metadata, ..CallToolRequest::default() }
 }
 
 /// Streams with these bytes on them, as many as the server takes. `open` opens one.

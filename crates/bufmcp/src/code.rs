@@ -11,6 +11,8 @@ pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
 /// The server has failed.
 pub const INTERNAL_ERROR: i32 = -32603;
+/// The client has cancelled the request.
+pub const CANCELLED: i32 = -32800;
 /// The resource does not exist (as in MCP).
 pub const RESOURCE_NOT_FOUND: i32 = -32002;
 /// No token, or an invalid one.

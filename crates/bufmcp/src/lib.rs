@@ -21,6 +21,7 @@ mod payload;
 mod rate_limit;
 mod raw_message;
 mod reference;
+mod report;
 mod schemas;
 mod selection;
 mod serve;
@@ -54,6 +55,7 @@ pub use limits::FrameLimits;
 pub use rate_limit::{RateLimit, RateLimiter, RateLimits};
 pub use raw_message::RawMessage;
 pub use reference::Numbering;
+pub use report::CallReport;
 pub use schemas::{Converted, Imports, MessageNames, SchemaError, ToolMessages, ToolSchemas, Unresolved, Violation};
 pub use selection::PageLimits;
 pub use serve::{
@@ -64,7 +66,7 @@ pub use session::permission::Permission;
 pub use session::token_verifier::{Grant, TokenVerifier, Verifying};
 pub use session::{
     Agreement, BinaryCall, BinaryInbound, BinaryRequest, BinarySession, Changes, Declared, Features, Initialization,
-    SessionConfig, SessionLimits,
+    SessionConfig, SessionLimits, Streaming,
 };
 pub use struct_schemas::StructSchemas;
 pub use tokens::Tokens;

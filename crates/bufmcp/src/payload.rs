@@ -18,6 +18,9 @@ impl Payload {
             Self::ReadResourceResponse(_) => 11,
             Self::ErrorResponse(_) => 12,
             Self::ListChanged(_) => 100,
+            Self::CallProgress(_) => 101,
+            Self::CallLog(_) => 103,
+            Self::CancelCall(_) => 104,
             Self::ListPromptsRequest(_) => 110,
             Self::ListPromptsResponse(_) => 111,
             Self::GetPromptRequest(_) => 112,
@@ -42,6 +45,11 @@ impl Payload {
             Self::ListTemplatesRequest(_) => Some(117),
             _ => None,
         }
+    }
+
+    /// True for messages of peers that have both set `supports_streaming`.
+    pub(crate) fn is_of_streaming(&self) -> bool {
+        (101..=104).contains(&self.number())
     }
 
     /// True for messages of the extension `prompts`.
@@ -72,6 +80,6 @@ mod tests {
             assert_eq!(raw.payload, number);
             kinds += 1;
         }
-        assert_eq!(kinds, 20);
+        assert_eq!(kinds, 23);
     }
 }

@@ -7,6 +7,7 @@
 mod account;
 mod answers;
 mod any_protocol;
+mod call_reports;
 mod catalog;
 mod driver;
 mod endpoint;
@@ -16,6 +17,7 @@ mod line_budget;
 mod mcp;
 mod peer;
 mod peer_transport;
+mod running;
 mod shared;
 mod turn;
 
@@ -34,7 +36,7 @@ use crate::schemas::ToolSchemas;
 use crate::selection::PageLimits;
 use crate::serve::driver::Driver;
 use crate::serve::shared::Shared;
-use crate::session::config::{Changes, Features, SessionConfig};
+use crate::session::config::{Changes, Features, SessionConfig, Streaming};
 use crate::struct_schemas::StructSchemas;
 
 pub use crate::serve::any_protocol::{AnyServer, DetectOptions, JsonLines, ServeAnyError};
@@ -62,6 +64,10 @@ impl<S: Service> BinaryServer<S> {
             resources: capabilities.resources.map(changes),
             prompts: capabilities.prompts.map(changes),
             completion: capabilities.completions.is_some(),
+            streaming: match capabilities.logging {
+                Some(_) => Streaming::ProgressAndLogs,
+                None => Streaming::Progress,
+            },
         };
         let shared = Shared {
             announces_tools: session.features.tools == Some(Changes::Announced),

@@ -17,7 +17,9 @@ mod handshake;
 mod in_flight;
 pub(crate) mod inbound;
 pub(crate) mod permission;
+pub(crate) mod reports;
 pub(crate) mod request_kind;
+mod streaming;
 pub(crate) mod token_verifier;
 mod verification;
 
@@ -32,6 +34,7 @@ use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode, unknown_payload};
 use crate::message::mcp_message::Payload;
 use crate::message::{ListChanged, McpMessage};
+use crate::report::ReportFrame;
 use crate::session::in_flight::{Entry, InFlight};
 use crate::session::token_verifier::Grant;
 use crate::session::verification::unverified;
@@ -40,10 +43,11 @@ use crate::session::verification::unverified;
 const MAX_UNREAD: usize = 64;
 
 use crate::session::admission::admit;
+use crate::session::reports::Reports;
 use crate::session::request_kind::RequestKind;
 
 pub use crate::session::agreement::{Agreement, Declared};
-pub use crate::session::config::{Changes, Features, Initialization, SessionConfig, SessionLimits};
+pub use crate::session::config::{Changes, Features, Initialization, SessionConfig, SessionLimits, Streaming};
 pub use crate::session::inbound::{BinaryCall, BinaryInbound, BinaryRequest};
 
 /// The server's end of one conversation.
@@ -59,8 +63,28 @@ pub struct BinarySession {
     /// The message whose token is being verified.
     waiting: Option<McpMessage>,
     in_flight: InFlight,
-    frames: VecDeque<Vec<u8>>,
+    frames: VecDeque<Outbound>,
+    /// The reports of running calls, which wait until there are no other frames.
+    reports: Reports,
     garbage: u32,
+}
+
+/// A frame that the client has not read.
+#[derive(Debug)]
+enum Outbound {
+    Message(Vec<u8>),
+    /// In front of the answer of its call.
+    Report(ReportFrame),
+}
+
+impl Outbound {
+    /// The bytes of a message; reports are counted by [`Reports`].
+    fn message_bytes(&self) -> usize {
+        match self {
+            Self::Message(frame) => frame.len(),
+            Self::Report(_) => 0,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +108,7 @@ impl BinarySession {
             waiting: None,
             in_flight: InFlight::default(),
             frames: VecDeque::new(),
+            reports: Reports::default(),
             garbage: 0,
         }
     }
@@ -116,6 +141,7 @@ impl BinarySession {
                 let outcome = self.initialize(request);
                 return self.initialized(id, outcome);
             }
+            Some(Payload::CancelCall(_)) if self.streams() => return self.cancel(id),
             Some(payload) => self.call_of(payload),
             None => Err(Fault::new(code::INVALID_REQUEST, "the message is empty")),
         };
@@ -131,7 +157,7 @@ impl BinarySession {
     /// The request in a payload. For a client without an extension its messages do not exist.
     fn call_of(&self, payload: Payload) -> Result<BinaryCall, Fault> {
         let declares_prompts = self.agreement.as_ref().is_some_and(|agreed| agreed.declared.prompts);
-        if payload.is_of_prompts() && !declares_prompts {
+        if (payload.is_of_prompts() && !declares_prompts) || (payload.is_of_streaming() && !self.streams()) {
             return Err(unknown_payload(payload.number()));
         }
         BinaryCall::of(payload).ok_or_else(|| Fault::new(code::INVALID_REQUEST, "a response is not a request"))
@@ -166,13 +192,15 @@ impl BinarySession {
             }
         };
         let known = grant.or(self.grant.as_ref()).map(|grant| grant.known.clone());
-        self.in_flight.insert(id, Entry { kind, started: now, deadline: now + timeout, timeout, known });
+        let deadline = now + timeout;
+        self.in_flight.insert(id, Entry { kind, started: now, deadline, timeout, known, reached: None });
         Some(BinaryInbound::Request(BinaryRequest { id, call }))
     }
 
     /// Answers a request. Without effect if it was answered already, by its deadline for example.
     pub fn reply(&mut self, now: Instant, id: u64, outcome: Result<Payload, Fault>) {
         let Some(entry) = self.in_flight.remove(id) else { return };
+        self.flush_reports(id);
         match outcome {
             Ok(mut payload) => {
                 payload.note_time(now.saturating_duration_since(entry.started));
@@ -223,13 +251,20 @@ impl BinarySession {
 
     /// The next frame for the client.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
-        self.frames.pop_front()
+        match self.frames.pop_front() {
+            Some(Outbound::Message(frame)) => Some(frame),
+            Some(Outbound::Report(report)) => {
+                self.reports.release(&report);
+                Some(report.frame)
+            }
+            None => self.reports.pop(),
+        }
     }
 
     /// The bytes of the frames that [`BinarySession::poll_transmit`] has not returned yet.
     #[must_use]
     pub fn unsent(&self) -> usize {
-        self.frames.iter().map(Vec::len).sum()
+        self.frames.iter().map(Outbound::message_bytes).sum::<usize>() + self.reports.bytes()
     }
 
     /// The time at which [`BinarySession::handle_timeout`] has something to do.
@@ -252,6 +287,7 @@ impl BinarySession {
         let late = if drained { self.in_flight.ids() } else { self.in_flight.late(now) };
         for id in &late {
             let Some(entry) = self.in_flight.remove(*id) else { continue };
+            self.flush_reports(*id);
             let fault = if entry.deadline > now { shutdown() } else { entry.kind.late(entry.timeout) };
             self.fail(*id, entry.kind, &fault);
         }
@@ -322,7 +358,7 @@ impl BinarySession {
     fn send(&mut self, message: &McpMessage) -> Result<(), FrameTooLarge> {
         let mut frame = Vec::new();
         encode(message, &self.config.frames, &mut frame)?;
-        self.frames.push_back(frame);
+        self.frames.push_back(Outbound::Message(frame));
         Ok(())
     }
 }

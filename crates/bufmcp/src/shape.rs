@@ -30,6 +30,7 @@ pub(crate) static COMPLETE_REQUEST: Shape = Shape { lists: &[5], inner: &[(5, &P
 pub(crate) static COMPLETE_RESPONSE: Shape = Shape { lists: &[1], inner: &[] };
 pub(crate) static LIST_TEMPLATES_RESPONSE: Shape = Shape { lists: &[1], inner: &[(1, &RESOURCE)] };
 static ERROR_RESPONSE: Shape = Shape { lists: &[], inner: &[(3, &STRUCT)] };
+static CALL_LOG: Shape = Shape { lists: &[], inner: &[(3, &VALUE)] };
 static STRUCT_ENTRY: Shape = Shape { lists: &[], inner: &[(2, &VALUE)] };
 
 /// `ListToolsRequest` in the other numbers ([`crate::Numbering`]).
@@ -58,6 +59,9 @@ pub(crate) static MESSAGE: Shape = Shape {
         (11, &READ_RESOURCE_RESPONSE),
         (12, &ERROR_RESPONSE),
         (100, &PLAIN),
+        (101, &PLAIN),
+        (103, &CALL_LOG),
+        (104, &PLAIN),
         (110, &PLAIN),
         (111, &LIST_PROMPTS_RESPONSE),
         (112, &GET_PROMPT_REQUEST),
@@ -86,7 +90,7 @@ mod tests {
         let mut compared = BTreeSet::new();
         compare(&set, ".buf.mcp.v1.MCPMessage", &MESSAGE, &mut compared);
         // The messages of `mcp.proto`, the entries of its maps, `Any`, and `Struct` with the three inside it.
-        assert_eq!(compared.len(), 36 + 14 + 1 + 4, "{compared:?}");
+        assert_eq!(compared.len(), 39 + 14 + 1 + 4, "{compared:?}");
     }
 
     /// Compares a message and all messages in it.

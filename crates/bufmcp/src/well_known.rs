@@ -35,6 +35,23 @@ pub(crate) fn to_any(json: &RawJson) -> Result<Converted<Any>, SchemaError> {
     Ok(Converted { value: any, inexact: writer.inexact })
 }
 
+/// JSON as a `Value`.
+///
+/// # Errors
+/// If it nests too deeply for a decoder.
+pub(crate) fn to_value(json: &RawJson) -> Result<Value, SchemaError> {
+    let json: Json = json.to().map_err(|error| SchemaError::Invalid(format!("not JSON: {error}")))?;
+    Writer::default().value(&json, MAX_DEPTH)
+}
+
+/// A `Value` of a decoded message as JSON.
+///
+/// # Errors
+/// If it has infinite numbers, or NaN.
+pub(crate) fn value_to_json(value: &Value) -> Result<RawJson, SchemaError> {
+    RawJson::of(&from_value(value)?).map_err(|error| SchemaError::Invalid(error.to_string()))
+}
+
 /// A message of a well-known type as JSON; `None` for any other type.
 pub(crate) fn to_json(any: &Any) -> Option<Result<RawJson, SchemaError>> {
     let json = match any.type_name() {

@@ -52,8 +52,11 @@ Error: 1 code int32, 2 message string, 3 data{string string}
 ";
 
 /// Messages that version 1.0 does not have.
-const EXTENSIONS: [&str; 13] = [
+const EXTENSIONS: [&str; 16] = [
     "ListChanged",
+    "CallProgress",
+    "CallLog",
+    "CancelCall",
     "ListPromptsRequest",
     "ListPromptsResponse",
     "Prompt",
@@ -125,6 +128,9 @@ fn extensions_have_these_numbers() {
     });
     let expected = [
         "MCPMessage 100 list_changed|ListChanged",
+        "MCPMessage 101 call_progress|CallProgress",
+        "MCPMessage 103 call_log|CallLog",
+        "MCPMessage 104 cancel_call|CancelCall",
         "MCPMessage 110 list_prompts_request|ListPromptsRequest",
         "MCPMessage 111 list_prompts_response|ListPromptsResponse",
         "MCPMessage 112 get_prompt_request|GetPromptRequest",
@@ -134,9 +140,12 @@ fn extensions_have_these_numbers() {
         "MCPMessage 116 list_templates_request|ListTemplatesRequest",
         "MCPMessage 117 list_templates_response|ListTemplatesResponse",
         "ServerCapabilities 16 supports_completion bool",
+        "ServerCapabilities 17 supports_logging bool",
         "ResourceCapabilities 16 supports_templates bool",
         "ListToolsRequest 16 query string",
         "ListToolsRequest 17 page_size uint32",
+        "CallToolRequest 16 wants_progress bool",
+        "CallToolRequest 18 log_level enum",
     ];
     assert_eq!(fields.collect::<Vec<_>>(), expected);
 }

@@ -2,5 +2,6 @@
 
 mod opening;
 mod requests;
+mod streaming;
 pub(crate) mod table;
 mod verification;

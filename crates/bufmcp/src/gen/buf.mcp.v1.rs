@@ -7,7 +7,7 @@ pub struct McpMessage {
     pub id: u64,
     #[prost(
         oneof = "mcp_message::Payload",
-        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100, 110, 111, 112, 113, 114, 115, 116, 117"
+        tags = "2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 100, 101, 103, 104, 110, 111, 112, 113, 114, 115, 116, 117"
     )]
     pub payload: ::core::option::Option<mcp_message::Payload>,
 }
@@ -40,6 +40,16 @@ pub mod mcp_message {
         /// Extension `notifications`, from the server, with id 0: a list has changed.
         #[prost(message, tag = "100")]
         ListChanged(super::ListChanged),
+        /// Streaming, for peers that have both set `supports_streaming`. Each has the id of a call that has no answer yet;
+        /// a CallLog of no call has 0.
+        /// From the server:
+        #[prost(message, tag = "101")]
+        CallProgress(super::CallProgress),
+        #[prost(message, tag = "103")]
+        CallLog(super::CallLog),
+        /// From the client. Only the cancelled call has an answer.
+        #[prost(message, tag = "104")]
+        CancelCall(super::CancelCall),
         /// Extension `prompts`, from here on.
         #[prost(message, tag = "110")]
         ListPromptsRequest(super::ListPromptsRequest),
@@ -99,7 +109,7 @@ pub struct ClientCapabilities {
     /// The client resolves references to the schema registry. Without it schemas are sent inline.
     #[prost(bool, tag = "1")]
     pub supports_bsr_refs: bool,
-    /// Reserved for 1.1.
+    /// The client takes CallProgress and CallLog.
     #[prost(bool, tag = "2")]
     pub supports_streaming: bool,
     /// "protobuf", "json". None means "protobuf".
@@ -150,6 +160,7 @@ impl ::prost::Name for InitializeResponse {
 pub struct ServerCapabilities {
     #[prost(bool, tag = "1")]
     pub supports_bsr_refs: bool,
+    /// The server sends CallProgress and CallLog, and takes CancelCall. False for clients that have not set it.
     #[prost(bool, tag = "2")]
     pub supports_streaming: bool,
     #[prost(message, optional, tag = "3")]
@@ -162,6 +173,9 @@ pub struct ServerCapabilities {
     /// Extension `prompts`: the server completes arguments.
     #[prost(bool, tag = "16")]
     pub supports_completion: bool,
+    /// Streaming: tools may log.
+    #[prost(bool, tag = "17")]
+    pub supports_logging: bool,
 }
 impl ::prost::Name for ServerCapabilities {
     const NAME: &'static str = "ServerCapabilities";
@@ -322,6 +336,12 @@ pub struct CallToolRequest {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Streaming: the client wants CallProgress.
+    #[prost(bool, tag = "16")]
+    pub wants_progress: bool,
+    /// Streaming: the least severe level of CallLog that the client wants. Unspecified: it wants none.
+    #[prost(enumeration = "LogLevel", tag = "18")]
+    pub log_level: i32,
 }
 impl ::prost::Name for CallToolRequest {
     const NAME: &'static str = "CallToolRequest";
@@ -594,6 +614,64 @@ impl ::prost::Name for ListChanged {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/buf.mcp.v1.ListChanged".into()
+    }
+}
+/// Streaming: how far a call is.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CallProgress {
+    /// Grows with each report of a call.
+    #[prost(double, tag = "1")]
+    pub progress: f64,
+    /// The value at the end; 0 if it is not known.
+    #[prost(double, tag = "2")]
+    pub total: f64,
+    /// For people.
+    #[prost(string, tag = "3")]
+    pub message: ::prost::alloc::string::String,
+}
+impl ::prost::Name for CallProgress {
+    const NAME: &'static str = "CallProgress";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.CallProgress".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.CallProgress".into()
+    }
+}
+/// Streaming: a log message of a call.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CallLog {
+    #[prost(enumeration = "LogLevel", tag = "1")]
+    pub level: i32,
+    /// The part of the server that logs; empty if it has no name.
+    #[prost(string, tag = "2")]
+    pub logger: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "3")]
+    pub data: ::core::option::Option<::prost_types::Value>,
+}
+impl ::prost::Name for CallLog {
+    const NAME: &'static str = "CallLog";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.CallLog".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.CallLog".into()
+    }
+}
+/// Streaming: the call is to end. Its answer is an error with the code -32800, unless another one is on its way. An id
+/// without a call is ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CancelCall {}
+impl ::prost::Name for CancelCall {
+    const NAME: &'static str = "CancelCall";
+    const PACKAGE: &'static str = "buf.mcp.v1";
+    fn full_name() -> ::prost::alloc::string::String {
+        "buf.mcp.v1.CancelCall".into()
+    }
+    fn type_url() -> ::prost::alloc::string::String {
+        "/buf.mcp.v1.CancelCall".into()
     }
 }
 /// Extension `prompts`: asks for one page of the prompts.
@@ -872,5 +950,53 @@ impl ::prost::Name for ResourceTemplate {
     }
     fn type_url() -> ::prost::alloc::string::String {
         "/buf.mcp.v1.ResourceTemplate".into()
+    }
+}
+/// The levels of log messages (RFC 5424), the least severe first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum LogLevel {
+    Unspecified = 0,
+    Debug = 1,
+    Info = 2,
+    Notice = 3,
+    Warning = 4,
+    Error = 5,
+    Critical = 6,
+    Alert = 7,
+    Emergency = 8,
+}
+impl LogLevel {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "LOG_LEVEL_UNSPECIFIED",
+            Self::Debug => "LOG_LEVEL_DEBUG",
+            Self::Info => "LOG_LEVEL_INFO",
+            Self::Notice => "LOG_LEVEL_NOTICE",
+            Self::Warning => "LOG_LEVEL_WARNING",
+            Self::Error => "LOG_LEVEL_ERROR",
+            Self::Critical => "LOG_LEVEL_CRITICAL",
+            Self::Alert => "LOG_LEVEL_ALERT",
+            Self::Emergency => "LOG_LEVEL_EMERGENCY",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "LOG_LEVEL_UNSPECIFIED" => Some(Self::Unspecified),
+            "LOG_LEVEL_DEBUG" => Some(Self::Debug),
+            "LOG_LEVEL_INFO" => Some(Self::Info),
+            "LOG_LEVEL_NOTICE" => Some(Self::Notice),
+            "LOG_LEVEL_WARNING" => Some(Self::Warning),
+            "LOG_LEVEL_ERROR" => Some(Self::Error),
+            "LOG_LEVEL_CRITICAL" => Some(Self::Critical),
+            "LOG_LEVEL_ALERT" => Some(Self::Alert),
+            "LOG_LEVEL_EMERGENCY" => Some(Self::Emergency),
+            _ => None,
+        }
     }
 }

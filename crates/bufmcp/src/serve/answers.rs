@@ -27,6 +27,7 @@ use crate::message::{
 use crate::metadata::ARGUMENTS_JSON;
 use crate::schemas::{Imports, ToolMessages};
 use crate::selection::{PageBudget, RefFilter, search};
+use crate::serve::call_reports::CallReports;
 use crate::serve::catalog::{Catalog, Tools};
 use crate::serve::mcp::{Mcp, Outcome};
 use crate::serve::shared::Shared;
@@ -64,8 +65,8 @@ impl Answers {
         })
     }
 
-    /// Answers one request. A panic fails this request alone.
-    pub(super) async fn answer(&self, call: BinaryCall) -> Result<Payload, Fault> {
+    /// Answers one request. A panic fails this request alone. `reports`: of a tool call whose client wants reports.
+    pub(super) async fn answer(&self, call: BinaryCall, reports: Option<Arc<CallReports>>) -> Result<Payload, Fault> {
         let answer = async {
             self.permission.as_ref().map_or(Ok(()), |permission| permission.check(&call))?;
             // In boxes, since the future of each call would hold them.
@@ -73,7 +74,9 @@ impl Answers {
                 BinaryCall::ListTools(request) => {
                     Box::pin(self.list_tools(request)).await.map(Payload::ListToolsResponse)
                 }
-                BinaryCall::CallTool(request) => Box::pin(self.call_tool(request)).await.map(Payload::CallToolResponse),
+                BinaryCall::CallTool(request) => {
+                    Box::pin(self.call_tool(request, reports)).await.map(Payload::CallToolResponse)
+                }
                 BinaryCall::ListResources(request) => {
                     Box::pin(self.list_resources(&request)).await.map(Payload::ListResourcesResponse)
                 }
@@ -150,7 +153,11 @@ impl Answers {
         }
     }
 
-    async fn call_tool(&self, request: CallToolRequest) -> Result<CallToolResponse, Fault> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequest,
+        reports: Option<Arc<CallReports>>,
+    ) -> Result<CallToolResponse, Fault> {
         let tool = self.tool(&request.name).await?;
         if let Err(wait) = self.shared.check_rate(Instant::now(), &self.caller, &request.name) {
             let wait = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
@@ -159,7 +166,7 @@ impl Answers {
         }
         let messages = self.shared.schemas.of_json(&tool).await?;
         check_type(&*messages, &request)?;
-        let CallToolRequest { name, arguments, mut metadata } = request;
+        let CallToolRequest { name, arguments, mut metadata, .. } = request;
         let exact = metadata.remove(ARGUMENTS_JSON);
         let worker = &self.mcp.worker;
         let turn = worker.turn(arguments.as_ref().map_or(0, |arguments| arguments.value.len())).await;
@@ -173,7 +180,7 @@ impl Answers {
         let meta = worker.run(metadata_weight(&metadata), move || call_meta(&metadata)).await;
         let mut call = CallTool::new(name).with_arguments(json);
         call.meta = meta;
-        let Outcome { result, reservation: _reservation } = self.mcp.request::<CallTool>(call).await?;
+        let Outcome { result, reservation: _reservation } = self.mcp.request_with::<CallTool>(call, reports).await?;
         self.result_to_proto(result, &*messages).await
     }
 

@@ -1,14 +1,12 @@
 //! The task of one conversation: it owns the stream, the clock and the machines, and decides nothing.
 
-use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use futures_util::FutureExt;
-use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
-use protomcp_fair::FutureSet;
+use futures_util::future::Aborted;
 use protomcp_server::{ClientInfo, MemberNotice, Membership, Peer, Server, Service};
 use protomcp_types::{ClientCapabilities, Implementation, Notification, ProtocolVersion, RequestId, method};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -20,7 +18,6 @@ use crate::code;
 use crate::fault::Fault;
 use crate::frame::Decoder;
 use crate::message::ListChanged;
-use crate::message::mcp_message::Payload;
 use crate::serve::account::{Account, hold};
 use crate::serve::answers::Answers;
 use crate::serve::catalog::Catalog;
@@ -28,6 +25,7 @@ use crate::serve::error::BinaryServeError;
 use crate::serve::large_values::Values;
 use crate::serve::mcp::{Client, Mcp};
 use crate::serve::peer::BinaryPeer;
+use crate::serve::running::{Answered, Running};
 use crate::serve::shared::Shared;
 use crate::serve::turn::{TURN, spend};
 use crate::session::BinarySession;
@@ -37,9 +35,6 @@ use crate::stream::{BATCH, Incoming, Outgoing, now, until};
 
 /// The bytes whose reading takes as long as the work on the smallest frame.
 const FRAME: usize = 256;
-
-/// The outcome of a request, by its id.
-type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
 
 /// One conversation.
 pub(super) struct Driver<S> {
@@ -64,27 +59,12 @@ pub(super) struct Driver<S> {
     failure: Option<BinaryServeError>,
 }
 
-/// The requests without an answer.
-#[derive(Default)]
-struct Running {
-    answers: FutureSet<BoxFuture<'static, Answered>>,
-    aborts: HashMap<u64, AbortHandle>,
-}
-
-impl Running {
-    fn begin(&mut self, id: u64, answer: impl Future<Output = Result<Payload, Fault>> + Send + 'static) {
-        let (abort, registration) = AbortHandle::new_pair();
-        self.aborts.insert(id, abort);
-        // An async block would hold the answer twice.
-        self.answers.push(Box::pin(Abortable::new(answer, registration).map(move |outcome| (id, outcome))));
-    }
-}
-
 enum Event {
     Read(io::Result<usize>),
     Written(io::Result<()>),
     Notice(Option<MemberNotice>),
     Answered(Answered),
+    Reported,
     Verified(Result<Grant, Fault>),
     Shutdown,
     Time,
@@ -172,6 +152,13 @@ impl<S: Service> Driver<S> {
                 None => std::future::pending().await,
             }
         };
+        let streams = self.running.reports.is_some();
+        let reported = async {
+            match &self.running.reports {
+                Some(reports) => reports.arrived().await,
+                None => std::future::pending().await,
+            }
+        };
         let shutdown = self.server.handle().shutdown_token();
         let has_output = !self.outgoing.is_done();
         tokio::select! {
@@ -180,6 +167,7 @@ impl<S: Service> Driver<S> {
             outcome = verified => Event::Verified(outcome),
             Some(answered) = self.running.answers.next() => Event::Answered(answered),
             read = self.incoming.read(reader), if reads => Event::Read(read),
+            () = reported, if streams => Event::Reported,
             written = self.outgoing.write(writer), if has_output => Event::Written(written),
             () = shutdown.cancelled(), if !self.is_shutting_down => Event::Shutdown,
             () = until(deadline) => Event::Time,
@@ -225,12 +213,14 @@ impl<S: Service> Driver<S> {
                 self.membership = None;
                 self.session.close_input(now);
             }
-            Event::Answered((id, outcome)) => {
-                self.running.aborts.remove(&id);
-                if let Ok(outcome) = outcome {
-                    self.session.reply(now, id, outcome);
-                }
+            Event::Answered((id, Ok(outcome))) => {
+                self.running.pass_reports(&mut self.session);
+                self.running.end(id);
+                self.session.reply(now, id, outcome);
             }
+            // Its id may belong to another request by now.
+            Event::Answered((_, Err(Aborted))) => {}
+            Event::Reported => self.running.pass_reports(&mut self.session),
             Event::Verified(outcome) => {
                 self.verifying = None;
                 let inbound = self.session.verified(now, outcome);
@@ -247,8 +237,9 @@ impl<S: Service> Driver<S> {
                 if self.stalled_at.is_some_and(|until| until <= now) {
                     return Err(BinaryServeError::Stalled);
                 }
+                self.running.pass_reports(&mut self.session);
                 for id in self.session.handle_timeout(now) {
-                    self.running.aborts.remove(&id).iter().for_each(AbortHandle::abort);
+                    self.running.abort(id);
                 }
             }
         }
@@ -285,6 +276,10 @@ impl<S: Service> Driver<S> {
         match inbound {
             Some(BinaryInbound::Request(request)) => self.begin(now, request),
             Some(BinaryInbound::Verify(authorization)) => self.verifying = self.verify(authorization),
+            Some(BinaryInbound::Cancelled(id)) => self.running.abort(id),
+            Some(BinaryInbound::Initialized(agreed)) if agreed.declared.streaming => {
+                self.running.stream(Arc::clone(&self.shared.session));
+            }
             Some(BinaryInbound::Initialized(_)) | None => {}
         }
     }
@@ -303,8 +298,13 @@ impl<S: Service> Driver<S> {
     /// Keeps account of the bytes that wait. A client whose frames find no room is told so, unless it does not read.
     fn hold(&mut self) -> Result<(), BinaryServeError> {
         let Some(account) = &mut self.account else { return Ok(()) };
-        let unread = self.session.unsent() + self.outgoing.held();
-        hold(&mut account.outbound, unread).map_err(|_| BinaryServeError::Overloaded)?;
+        let (written, unsent) = (self.outgoing.held(), self.session.unsent());
+        if hold(&mut account.outbound, unsent + written).is_err() {
+            // Reports are the first that a client misses.
+            self.session.drop_reports();
+            let unread = self.session.unsent() + written;
+            hold(&mut account.outbound, unread).map_err(|_| BinaryServeError::Overloaded)?;
+        }
         if hold(&mut account.inbound, self.incoming.held()).is_err() {
             self.session.overloaded();
             self.failure.get_or_insert(BinaryServeError::Overloaded);
@@ -326,8 +326,15 @@ impl<S: Service> Driver<S> {
             Some(known) => answers.for_bearer(known.clone()),
             None => answers,
         };
+        let reports = self.running.reports_of(id, &call);
+        if let (Some(least), Some(membership)) = (reports.as_ref().and_then(|one| one.least), &self.membership)
+            && self.running.lowers(least)
+        {
+            // Handlers ask for the level of their session.
+            membership.set_log_level(least);
+        }
         self.running.begin(id, async move {
-            let answer = answers.answer(call).await;
+            let answer = answers.answer(call, reports).await;
             drop(reservation);
             answer
         });
@@ -380,9 +387,14 @@ impl<S: Service> Driver<S> {
         )
     }
 
-    /// Lets the client know that a list has changed. It declares nothing that it could be asked.
+    /// Lets the client know that a list has changed, or what the server logs. It declares nothing that it could be asked.
     fn notice(&mut self, notice: MemberNotice) {
-        let MemberNotice::Notification(Notification { method, .. }) = notice else { return };
+        let MemberNotice::Notification(Notification { method, params }) = notice else { return };
+        if method == method::LOG {
+            let sent = self.running.log_of(&params).map(|log| self.session.report(0, log));
+            self.session.add_dropped_reports(usize::from(matches!(sent, Some(Err(_)))));
+            return;
+        }
         let changed = ListChanged {
             tools: method == method::TOOLS_CHANGED,
             resources: method == method::RESOURCES_CHANGED,
@@ -398,6 +410,10 @@ impl<S: Service> Driver<S> {
     fn pump(&mut self) {
         // Frames that the client does not read stay in the session, which then takes no more requests.
         self.outgoing.fill(|| self.session.poll_transmit());
+        let dropped = self.session.take_dropped_reports();
+        if dropped > 0 {
+            tracing::warn!(dropped, "the client reads too slowly: reports of calls were dropped");
+        }
         if self.session.is_closed() && !self.outgoing.is_done() && self.stalled_at.is_none() {
             self.stalled_at = Some(now() + self.shared.session.limits.drain_timeout);
         }

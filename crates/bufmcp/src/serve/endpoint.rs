@@ -23,7 +23,7 @@ use crate::serve::mcp::{Client, Mcp};
 use crate::serve::peer::BinaryPeer;
 use crate::serve::shared::Shared;
 use crate::session::admission::{admit, agree};
-use crate::session::config::{Changes, Features, SessionConfig};
+use crate::session::config::{Changes, Features, SessionConfig, Streaming};
 use crate::session::inbound::BinaryCall;
 use crate::session::request_kind::RequestKind;
 use crate::stream::now;
@@ -55,7 +55,8 @@ pub struct BinaryAnswer {
 }
 
 impl<S: Service> BinaryServer<S> {
-    /// The same server for requests without a conversation. Changes of lists are not announced there.
+    /// The same server for requests without a conversation. Changes of lists are not announced there, and calls have no
+    /// reports.
     #[must_use]
     pub fn endpoint(&self) -> BinaryEndpoint {
         let mut shared = self.shared.clone();
@@ -64,6 +65,7 @@ impl<S: Service> BinaryServer<S> {
         for changes in [tools, resources, prompts].into_iter().flatten() {
             *changes = Changes::Silent;
         }
+        session.features.streaming = Streaming::Unsupported;
         let server: Server<S> = self.server.clone();
         BinaryEndpoint { server: Arc::new(server), shared: Arc::new(shared) }
     }
@@ -114,7 +116,7 @@ impl BinaryEndpoint {
             imports: Imports::Complete,
             lists: Arc::new(Semaphore::new(1)),
         };
-        let outcome = self.within(timeout, kind, answers.answer(call)).await;
+        let outcome = self.within(timeout, kind, answers.answer(call, None)).await;
         let mut outcome = outcome.or_else(|fault| kind.carry(fault));
         if let Ok(payload) = &mut outcome {
             payload.note_time(now().saturating_duration_since(started));

@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use crate::code;
 use crate::fault::Fault;
 use crate::serve::account::FREE;
+use crate::serve::call_reports::CallReports;
 use crate::serve::large_values::Values;
 use crate::serve::mcp::any_server::AnyMcpServer;
 use crate::serve::mcp::served_method::ServedMethod;
@@ -70,12 +71,26 @@ impl Mcp {
     }
 
     /// Makes a request. Dropping the future cancels it.
-    pub(super) async fn request<M: ServedMethod>(&self, params: M::Params) -> Result<Outcome<M::Result>, Fault> {
+    pub(super) fn request<M: ServedMethod>(
+        &self,
+        params: M::Params,
+    ) -> impl Future<Output = Result<Outcome<M::Result>, Fault>> {
+        self.request_with::<M>(params, None)
+    }
+
+    /// Like [`Mcp::request`], with a way for the reports of the work on it.
+    pub(super) async fn request_with<M: ServedMethod>(
+        &self,
+        params: M::Params,
+        reports: Option<Arc<CallReports>>,
+    ) -> Result<Outcome<M::Result>, Fault> {
         let request = M::request(params);
         let result = match &self.client {
             Client::Member { facts, last } => {
                 let number = last.fetch_add(1, Ordering::Relaxed) + 1;
-                let call = self.server.call(request, facts.for_request(RequestId::from(number)));
+                let mut facts = facts.for_request(RequestId::from(number));
+                facts.progress_token = reports.as_ref().and_then(|reports| reports.progress_token());
+                let call = self.server.call(request, facts, reports);
                 if self.server.has_inline_calls() {
                     call.await?
                 } else {

@@ -14,7 +14,7 @@ use crate::message::{
 };
 use crate::schemas::Imports;
 use crate::session::agreement::{Agreement, Declared};
-use crate::session::config::{Changes, Features, SessionConfig};
+use crate::session::config::{Changes, Features, SessionConfig, Streaming};
 use crate::session::inbound::BinaryCall;
 
 /// Checks the token of a request, removes the metadata that is not for the tool, and returns the time that the request
@@ -128,7 +128,11 @@ pub(crate) fn agree(
     }
     let features = config.features;
     let declares = |name: &str| client.experimental.get(name).copied().unwrap_or_default();
-    let declared = Declared { notifications: declares(NOTIFICATIONS), prompts: declares(PROMPTS) };
+    let declared = Declared {
+        notifications: declares(NOTIFICATIONS),
+        prompts: declares(PROMPTS),
+        streaming: client.supports_streaming && features.streaming != Streaming::Unsupported,
+    };
     let agreement = Agreement {
         version,
         client_resolves_refs: client.supports_bsr_refs,
@@ -147,12 +151,11 @@ pub(crate) fn agree(
 
 /// The capabilities of a server, as far as the client has them, too.
 fn capabilities(features: Features, agreement: &Agreement) -> ServerCapabilities {
-    let Declared { notifications, prompts } = agreement.declared;
+    let Declared { notifications, prompts, streaming } = agreement.declared;
     let announced = |changes: Changes| changes == Changes::Announced && notifications;
     ServerCapabilities {
         supports_bsr_refs: agreement.bsr_refs,
-        // Version 1.0 has no messages for it.
-        supports_streaming: false,
+        supports_streaming: streaming,
         tools: features.tools.map(|tools| ToolCapabilities { supports_list_changed: announced(tools) }),
         resources: features.resources.map(|resources| ResourceCapabilities {
             supports_subscribe: false,
@@ -164,6 +167,7 @@ fn capabilities(features: Features, agreement: &Agreement) -> ServerCapabilities
             .filter(|_| prompts)
             .map(|prompts| PromptCapabilities { supports_list_changed: announced(prompts) }),
         supports_completion: features.completion && prompts,
+        supports_logging: streaming && features.streaming == Streaming::ProgressAndLogs,
     }
 }
 

@@ -22,11 +22,13 @@ pub struct Agreement {
     pub metadata: BTreeMap<String, String>,
 }
 
-/// Extensions of a client, from `experimental` in its capabilities.
+/// Extensions of a client, from its capabilities: from `experimental`, but for `streaming`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Declared {
     /// `notifications`: the client takes `ListChanged`.
     pub notifications: bool,
     /// `prompts`: the client takes prompts, completions and templates of resources.
     pub prompts: bool,
+    /// The client takes reports of calls, and may cancel requests: it has set `supports_streaming`, as the server has.
+    pub streaming: bool,
 }

@@ -89,6 +89,20 @@ pub struct Features {
     pub prompts: Option<Changes>,
     /// The server completes arguments of prompts and of templates.
     pub completion: bool,
+    /// The server reports on calls that run.
+    pub streaming: Streaming,
+}
+
+/// Reports on calls that run, for clients that have set `supports_streaming`. Such clients may also cancel requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Streaming {
+    /// There are none, and requests are not cancelled.
+    #[default]
+    Unsupported,
+    /// Progress; tools do not log.
+    Progress,
+    /// Progress and log messages.
+    ProgressAndLogs,
 }
 
 /// Changes of a list.

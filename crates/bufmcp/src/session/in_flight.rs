@@ -24,6 +24,8 @@ pub(super) struct Entry {
     pub(super) timeout: Duration,
     /// The facts about the bearer of its token, or of the token of the conversation.
     pub(super) known: Option<Extensions>,
+    /// The last progress that was reported.
+    pub(super) reached: Option<f64>,
 }
 
 impl InFlight {
@@ -40,6 +42,10 @@ impl InFlight {
 
     pub(super) fn get(&self, id: u64) -> Option<&Entry> {
         self.entries.get(&id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Entry> {
+        self.entries.get_mut(&id)
     }
 
     pub(super) fn contains(&self, id: u64) -> bool {

@@ -63,7 +63,7 @@ impl BinaryCall {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::ListTools(request) => request.encoded_len() + request.bsr_refs.len() * ENTRY,
-            Self::CallTool(CallToolRequest { name, arguments, metadata }) => {
+            Self::CallTool(CallToolRequest { name, arguments, metadata, .. }) => {
                 let arguments = arguments.as_ref().map_or(0, Message::encoded_len);
                 name.len() + arguments + metadata_weight(metadata)
             }
@@ -94,6 +94,8 @@ pub enum BinaryInbound {
     Initialized(Arc<Agreement>),
     /// Answer it with [`BinarySession::reply`](crate::BinarySession::reply).
     Request(BinaryRequest),
+    /// The client has cancelled the request with this id. It has its answer: drop the work on it.
+    Cancelled(u64),
     /// A message waits for the check of its token by [`SessionConfig::verifier`](crate::SessionConfig::verifier). Pass the
     /// outcome to [`BinarySession::verified`](crate::BinarySession::verified); until then the session takes no frames.
     Verify(Authorization),

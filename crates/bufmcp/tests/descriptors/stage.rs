@@ -1,6 +1,5 @@
 //! A server with tools of all kinds of schemas, and a client that encodes with a library of others.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -152,7 +151,7 @@ pub(crate) fn unpack(tool: &ProtoTool, any: &Any) -> Value {
 }
 
 pub(crate) fn request(name: &str, arguments: Option<Any>) -> CallToolRequest {
-    CallToolRequest { name: name.into(), arguments, metadata: BTreeMap::new() }
+    CallToolRequest { name: name.into(), arguments, ..CallToolRequest::default() }
 }
 
 pub(crate) fn refused(outcome: Result<CallToolResponse, BinaryCallError>) -> Fault {

@@ -250,7 +250,7 @@ pub(crate) async fn call(name: &str, json: &str, metadata: &[(&str, &str)]) -> P
         json => Some(as_struct(json).await),
     };
     let metadata = metadata.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Payload::CallToolRequest(CallToolRequest { name: name.into(), arguments, metadata })
+    Payload::CallToolRequest(CallToolRequest { name: name.into(), arguments, metadata, ..CallToolRequest::default() })
 }
 
 pub(crate) async fn as_struct(json: &str) -> Any {

@@ -12,6 +12,8 @@ use protomcp_server::{
 use protomcp_session::Extensions;
 use protomcp_types::{ClientCapabilities, Implementation, Level, Progress, ProtocolVersion, RawJson};
 
+use crate::serve::call_reports::CallReports;
+
 /// An MCP server of any type.
 pub(in crate::serve) trait AnyMcpServer: Send + Sync {
     fn handle(&self) -> &ServerHandle;
@@ -19,8 +21,8 @@ pub(in crate::serve) trait AnyMcpServer: Send + Sync {
     /// Makes a call without a session; its future drives it.
     fn call_once(&self, request: ServerRequest, peer: Peer, known: Extensions) -> BoxFuture<'static, SingleAnswer>;
 
-    /// Makes a call of a member; its future drives it.
-    fn call(&self, request: ServerRequest, facts: CallFacts) -> RunningCall;
+    /// Makes a call of a member; its future drives it. `reports`: the way back to its client, if it wants reports.
+    fn call(&self, request: ServerRequest, facts: CallFacts, reports: Option<Arc<CallReports>>) -> RunningCall;
 
     /// True if the calls of a member run in the task of their connection.
     fn has_inline_calls(&self) -> bool;
@@ -37,8 +39,11 @@ impl<S: Service> AnyMcpServer for Server<S> {
         Self::call_once(self, request, Arc::clone(&CLIENT), peer, known)
     }
 
-    fn call(&self, request: ServerRequest, facts: CallFacts) -> RunningCall {
-        Self::call(self, request, facts, Arc::new(Silent))
+    fn call(&self, request: ServerRequest, facts: CallFacts, reports: Option<Arc<CallReports>>) -> RunningCall {
+        match reports {
+            Some(reports) => Self::call(self, request, facts, reports),
+            None => Self::call(self, request, facts, Arc::new(Silent)),
+        }
     }
 
     fn has_inline_calls(&self) -> bool {
@@ -59,7 +64,7 @@ static CLIENT: LazyLock<Arc<ClientInfo>> = LazyLock::new(|| {
     })
 });
 
-/// The way back to a client of proto-mcp, which has no messages for reports and questions.
+/// The way back to a client of proto-mcp that wants no reports. There are no messages for questions.
 #[derive(Debug)]
 struct Silent;
 

@@ -1,0 +1,181 @@
+//! The way of the reports of running calls to the task of their conversation.
+//!
+//! It exists for clients that have agreed on streaming; for calls whose client wants reports it is their [`Outlet`].
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
+use protomcp_server::{AskError, CallInfo, InputRequest, Outlet, ProgressCallback};
+use protomcp_types::{Level, Progress, ProgressToken, RawJson};
+use tokio::sync::Notify;
+
+use crate::convert::reports::{level_from_proto, log_to_proto, progress_to_proto};
+use crate::message::{CallToolRequest, LogLevel};
+use crate::report::{CallReport, ReportFrame};
+use crate::session::config::SessionConfig;
+use crate::session::reports::Reports;
+
+/// The reports that the task of a conversation has not taken.
+#[derive(Debug)]
+pub(super) struct ReportQueue {
+    config: Arc<SessionConfig>,
+    queued: Mutex<Queued>,
+    arrived: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Queued {
+    /// The calls that may report, by id, with their numbers: an id is used again after the answer.
+    open: HashMap<u64, u64>,
+    last: u64,
+    reports: Reports,
+}
+
+/// The way back to the client of a call that wants reports.
+#[derive(Debug)]
+pub(in crate::serve) struct CallReports {
+    queue: Arc<ReportQueue>,
+    id: u64,
+    number: u64,
+    wants_progress: bool,
+    /// The least severe level of log messages that the client wants; `None`: it wants none.
+    pub(super) least: Option<Level>,
+}
+
+impl ReportQueue {
+    pub(super) fn new(config: Arc<SessionConfig>) -> Arc<Self> {
+        Arc::new(Self { config, queued: Mutex::default(), arrived: Notify::new() })
+    }
+
+    /// The way for the reports of a call; `None`: the client wants none. A level that is not known means all log messages.
+    pub(super) fn begin(self: &Arc<Self>, id: u64, request: &CallToolRequest) -> Option<Arc<CallReports>> {
+        let CallToolRequest { wants_progress, log_level, .. } = *request;
+        let wants_logs = log_level != LogLevel::Unspecified as i32;
+        if !wants_progress && !wants_logs {
+            return None;
+        }
+        let least = wants_logs.then(|| level_from_proto(log_level).unwrap_or(Level::Debug));
+        let mut queued = self.lock();
+        queued.last += 1;
+        let number = queued.last;
+        queued.open.insert(id, number);
+        Some(Arc::new(CallReports { queue: Arc::clone(self), id, number, wants_progress, least }))
+    }
+
+    /// The call with this id has its answer: reports of it have no effect from here on.
+    pub(super) fn end(&self, id: u64) {
+        let mut queued = self.lock();
+        if queued.open.remove(&id).is_some() {
+            queued.reports.forget(id);
+        }
+    }
+
+    /// All reports that have arrived, and the number of those that were dropped.
+    pub(super) fn drain(&self) -> (VecDeque<(u64, ReportFrame)>, usize) {
+        let mut queued = self.lock();
+        (queued.reports.drain(), queued.reports.take_dropped())
+    }
+
+    /// Waits until reports arrive. Cancel safe.
+    pub(super) async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queued> {
+        self.queued.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallReports {
+    /// The token of the call for progress, if the client wants any. It never leaves this process.
+    pub(super) fn progress_token(&self) -> Option<ProgressToken> {
+        self.wants_progress.then(|| ProgressToken::from(self.number))
+    }
+
+    fn send(&self, report: CallReport) {
+        let frame = report.into_frame(self.id, &self.queue.config.frames);
+        let mut queued = self.queue.lock();
+        if queued.open.get(&self.id) != Some(&self.number) {
+            return;
+        }
+        let is_queued = match frame {
+            Ok(frame) => queued.reports.push(self.id, frame),
+            Err(_) => {
+                queued.reports.add_dropped(1);
+                true
+            }
+        };
+        drop(queued);
+        if is_queued {
+            self.queue.arrived.notify_one();
+        }
+    }
+}
+
+impl Outlet for CallReports {
+    fn send_progress(&self, info: &CallInfo, progress: &Progress) -> bool {
+        let Some(report) = info.progress_token().and_then(|_| progress_to_proto(progress)) else { return false };
+        self.send(CallReport::Progress(report));
+        true
+    }
+
+    fn send_log(&self, _: &CallInfo, level: Level, logger: Option<&str>, data: &RawJson) {
+        if self.least.is_some_and(|least| level >= least) {
+            self.send(CallReport::Log(log_to_proto(level, logger, data)));
+        }
+    }
+
+    /// proto-mcp has no messages for questions.
+    fn ask_client(
+        self: Arc<Self>,
+        _: &CallInfo,
+        _: Vec<InputRequest>,
+        _: Duration,
+        _: Option<ProgressCallback>,
+    ) -> BoxFuture<'static, Result<Vec<RawJson>, AskError>> {
+        ready(Err(AskError::Gone)).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::CallProgress;
+
+    fn progress(value: f64) -> CallReport {
+        CallReport::Progress(CallProgress { progress: value, ..CallProgress::default() })
+    }
+
+    #[tokio::test]
+    async fn reports_belong_to_one_call_of_an_id() {
+        let queue = ReportQueue::new(Arc::new(SessionConfig::new("tests", "1.0")));
+        assert!(queue.begin(7, &CallToolRequest::default()).is_none());
+        let wanted = CallToolRequest { wants_progress: true, log_level: 99, ..CallToolRequest::default() };
+        let first = queue.begin(7, &wanted).unwrap();
+        assert_eq!(first.least, Some(Level::Debug));
+        first.send(progress(1.0));
+        queue.arrived().await;
+        assert_eq!(queue.drain().0.len(), 1);
+        first.send(progress(2.0));
+        queue.end(7);
+        let second = queue.begin(7, &wanted).unwrap();
+        first.send(progress(3.0));
+        second.send(progress(1.0));
+        let (reports, dropped) = queue.drain();
+        assert_eq!((reports.len(), reports[0].1.progress, dropped), (1, Some(1.0), 0));
+    }
+
+    #[test]
+    fn a_report_that_is_too_large_is_counted() {
+        let mut config = SessionConfig::new("tests", "1.0");
+        config.frames.max_frame = 100;
+        let queue = ReportQueue::new(Arc::new(config));
+        let wanted = CallToolRequest { wants_progress: true, ..CallToolRequest::default() };
+        let call = queue.begin(1, &wanted).unwrap();
+        call.send(CallReport::Progress(CallProgress { message: "x".repeat(200), ..CallProgress::default() }));
+        assert_eq!((queue.drain().1, queue.drain().1), (1, 0));
+    }
+}

@@ -1,0 +1,94 @@
+//! The requests of a conversation that have no answer, and their reports.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::{AbortHandle, Abortable, Aborted, BoxFuture};
+use protomcp_fair::FutureSet;
+use protomcp_session::Session;
+use protomcp_types::{Level, Params};
+
+use crate::convert::reports::log_to_proto;
+use crate::fault::Fault;
+use crate::message::mcp_message::Payload;
+use crate::report::CallReport;
+use crate::serve::call_reports::{CallReports, ReportQueue};
+use crate::session::BinarySession;
+use crate::session::config::SessionConfig;
+use crate::session::inbound::BinaryCall;
+
+/// The outcome of a request, by its id.
+pub(super) type Answered = (u64, Result<Result<Payload, Fault>, Aborted>);
+
+/// The requests without an answer.
+#[derive(Default)]
+pub(super) struct Running {
+    pub(super) answers: FutureSet<BoxFuture<'static, Answered>>,
+    aborts: HashMap<u64, AbortHandle>,
+    /// Only of a client that takes reports.
+    pub(super) reports: Option<Arc<ReportQueue>>,
+    /// The least severe level of log messages that a call of the client has asked for.
+    least: Option<Level>,
+}
+
+impl Running {
+    pub(super) fn begin(&mut self, id: u64, answer: impl Future<Output = Result<Payload, Fault>> + Send + 'static) {
+        let (abort, registration) = AbortHandle::new_pair();
+        self.aborts.insert(id, abort);
+        // An async block would hold the answer twice.
+        self.answers.push(Box::pin(Abortable::new(answer, registration).map(move |outcome| (id, outcome))));
+    }
+
+    /// The request with this id has its answer, or is about to have it: its reports have no effect from here on.
+    pub(super) fn end(&mut self, id: u64) -> Option<AbortHandle> {
+        if let Some(reports) = &self.reports {
+            reports.end(id);
+        }
+        self.aborts.remove(&id)
+    }
+
+    /// Drops the work on a request that has its answer.
+    pub(super) fn abort(&mut self, id: u64) {
+        self.end(id).iter().for_each(AbortHandle::abort);
+    }
+
+    /// The client takes reports.
+    pub(super) fn stream(&mut self, config: Arc<SessionConfig>) {
+        self.reports = Some(ReportQueue::new(config));
+    }
+
+    /// The way for the reports of a request; `None`: its client wants none.
+    pub(super) fn reports_of(&self, id: u64, call: &BinaryCall) -> Option<Arc<CallReports>> {
+        match (&self.reports, call) {
+            (Some(reports), BinaryCall::CallTool(request)) => reports.begin(id, request),
+            _ => None,
+        }
+    }
+
+    /// Notes that a call wants log messages of this level. Returns true if it is less severe than the level so far.
+    pub(super) fn lowers(&mut self, least: Level) -> bool {
+        let before = self.least.unwrap_or(Session::INITIAL_LEVEL);
+        self.least = Some(self.least.map_or(least, |known| known.min(least)));
+        least < before
+    }
+
+    /// A log message that belongs to no call, as a report; `None`: no call has asked for log messages of its level.
+    pub(super) fn log_of(&self, params: &Params) -> Option<CallReport> {
+        let text = |name: &str| params.member(name).and_then(|raw| raw.to::<String>().ok());
+        let level = Level::parse(&text("level")?)?;
+        let is_wanted = self.least.is_some_and(|least| level >= least);
+        let data = params.member("data").filter(|_| is_wanted)?;
+        Some(CallReport::Log(log_to_proto(level, text("logger").as_deref(), data)))
+    }
+
+    /// Passes the reports on that have arrived.
+    pub(super) fn pass_reports(&self, session: &mut BinarySession) {
+        let Some(reports) = &self.reports else { return };
+        let (arrived, dropped) = reports.drain();
+        session.add_dropped_reports(dropped);
+        for (id, report) in arrived {
+            session.pass(id, report);
+        }
+    }
+}
