@@ -100,6 +100,7 @@ impl Client {
                     let place = self.open.iter().position(|open| *open == id).expect("a request ends once");
                     self.open.remove(place);
                 }
+                BinaryClientEvent::Report(id, _) => assert!(self.open.contains(&id), "a report of no open request"),
                 BinaryClientEvent::Closed(_) => {
                     assert!(!self.is_closed && self.open.is_empty());
                     self.is_closed = true;

@@ -1,6 +1,7 @@
 //! The client's end of a conversation: the machine as tables, and the client with servers of this crate.
 
 mod connecting;
+mod reports;
 mod round_trip;
 mod table;
 

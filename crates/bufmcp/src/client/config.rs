@@ -35,7 +35,7 @@ pub struct BinaryClientConfig {
     /// of them fails; of an owner that has as many it fails itself.
     pub max_waiting: usize,
     /// A message without payload has the id of each request that is given up: for carriers that end a request themselves,
-    /// as gRPC does. Version 1.0 has no message for it.
+    /// as gRPC does. Servers that stream get a `CancelCall` without it; version 1.0 has no message for it.
     pub cancels: bool,
     /// Bounds on frames.
     pub frames: FrameLimits,

@@ -16,7 +16,9 @@ use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::session::{BinaryClientEvent, BinaryClientSession};
 use crate::client::status::{Changed, Status};
 use crate::frame::Decoder;
+use crate::message::CallLog;
 use crate::message::mcp_message::Payload;
+use crate::report::CallReport;
 use crate::stream::{BATCH, Incoming, Outgoing, now, until};
 
 /// A command of a handle.
@@ -25,6 +27,8 @@ pub(super) enum Command {
     Call(Box<NewRequest>),
     /// A caller is gone.
     Forget,
+    /// Pass log messages that belong to no call to this function.
+    OnLog(OnLog),
     /// End the conversation.
     Close,
 }
@@ -34,16 +38,30 @@ pub(super) struct NewRequest {
     pub(super) request: Payload,
     pub(super) timeout: Option<Duration>,
     pub(super) caller: Arc<CallerKey>,
+    pub(super) on_report: Option<OnReport>,
     pub(super) done: Answer,
 }
 
+/// A function for log messages that belong to no call.
+pub(super) type OnLog = Box<dyn FnMut(CallLog) + Send>;
+
+/// A function for the reports of a call.
+pub(super) type OnReport = Box<dyn FnMut(CallReport) + Send>;
+
 type Answer = oneshot::Sender<Result<Payload, BinaryCallError>>;
+
+/// The caller of a request.
+struct Waiting {
+    done: Answer,
+    on_report: Option<OnReport>,
+}
 
 /// One conversation.
 pub(super) struct Driver {
     session: BinaryClientSession,
     commands: mpsc::UnboundedReceiver<Command>,
-    waiting: HashMap<u64, Answer>,
+    waiting: HashMap<u64, Waiting>,
+    on_log: Option<OnLog>,
     status: watch::Sender<Status>,
     changes: watch::Sender<Changed>,
     incoming: Incoming,
@@ -69,6 +87,7 @@ impl Driver {
             session: BinaryClientSession::new(config, now()),
             commands,
             waiting: HashMap::new(),
+            on_log: None,
             status,
             changes,
             outgoing: Outgoing::default(),
@@ -140,11 +159,12 @@ impl Driver {
             }
             Event::Written(Ok(())) => {}
             Event::Command(Some(Command::Call(call))) => {
-                let NewRequest { request, timeout, caller, done } = *call;
+                let NewRequest { request, timeout, caller, on_report, done } = *call;
                 let id = self.session.call_for(&caller, now(), request, timeout);
-                self.waiting.insert(id, done);
+                self.waiting.insert(id, Waiting { done, on_report });
             }
             Event::Command(Some(Command::Forget)) => self.forget(),
+            Event::Command(Some(Command::OnLog(on_log))) => self.on_log = Some(on_log),
             Event::Command(Some(Command::Close) | None) => self.session.close(BinaryCloseReason::Requested),
             Event::Time => self.session.handle_timeout(now()),
         }
@@ -163,7 +183,7 @@ impl Driver {
     /// Cancels requests whose callers are gone.
     fn forget(&mut self) {
         let session = &mut self.session;
-        self.waiting.retain(|id, done| {
+        self.waiting.retain(|id, Waiting { done, .. }| {
             if done.is_closed() {
                 session.cancel(*id);
             }
@@ -176,8 +196,18 @@ impl Driver {
         while let Some(event) = self.session.poll_event() {
             match event {
                 BinaryClientEvent::Opened(server) => drop(self.status.send(Status::Open(server))),
+                BinaryClientEvent::Report(id, report) => {
+                    if let Some(Waiting { on_report: Some(on_report), .. }) = self.waiting.get_mut(&id) {
+                        on_report(report);
+                    }
+                }
+                BinaryClientEvent::Log(log) => {
+                    if let Some(on_log) = &mut self.on_log {
+                        on_log(log);
+                    }
+                }
                 BinaryClientEvent::Answer(id, outcome) => {
-                    if let Some(done) = self.waiting.remove(&id) {
+                    if let Some(Waiting { done, .. }) = self.waiting.remove(&id) {
                         // The caller may be gone.
                         drop(done.send(outcome));
                     }

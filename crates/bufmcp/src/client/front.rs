@@ -9,6 +9,7 @@ use protomcp_transport::memory::{self, Memory};
 use crate::client::error::BinaryCloseReason;
 use crate::client::handle::BinaryClient;
 use crate::client::handler::BinaryBackend;
+use crate::convert::reports::log_from_proto;
 use crate::schemas::ToolSchemas;
 
 impl BinaryClient {
@@ -19,10 +20,16 @@ impl BinaryClient {
         let (near, far) = memory::pair();
         let handler = BinaryBackend::until_closed(self.clone(), schemas);
         // The bounds on requests are the conversation's, which its callers share.
-        let limits = Limits { max_pending: MAX_PENDING, ..Limits::default() };
+        // A cancelled request has its grace where its work is done.
+        let limits = Limits { max_pending: MAX_PENDING, cancel_grace: Duration::ZERO, ..Limits::default() };
         let server = Server::with_sessions(ServerHandle::new(handler.info(), limits), handler);
         tokio::spawn(async move {
             let handle = server.handle().clone();
+            let front = handle.clone();
+            self.on_log(move |log| {
+                let (level, logger, data) = log_from_proto(log);
+                front.log(Audience::Everyone, level, logger.as_deref(), &data);
+            });
             let following = follow(self, handle);
             let serving = server.serve(far);
             tokio::pin!(serving);

@@ -11,16 +11,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::client::config::BinaryClientConfig;
-use crate::client::driver::{Command, Driver, NewRequest};
+use crate::client::driver::{Command, Driver, NewRequest, OnReport};
 use crate::client::error::{BinaryCallError, BinaryCloseReason};
 use crate::client::session::{BinaryServerView, own_caller};
 use crate::client::status::{Changed, Status};
 use crate::message::mcp_message::Payload;
 use crate::message::tool::SchemaSource;
 use crate::message::{
-    CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
+    CallLog, CallToolRequest, CallToolResponse, ListResourcesRequest, ListResourcesResponse, ListToolsRequest,
     ListToolsResponse, ReadResourceRequest, ReadResourceResponse, Resource, Tool,
 };
+use crate::report::CallReport;
 
 /// A conversation with a server of proto-mcp. Cloning is cheap; the conversation ends with the last clone.
 #[derive(Clone)]
@@ -120,21 +121,50 @@ impl BinaryClient {
     }
 
     /// Calls a tool. A failure that the tool reports itself is a result with `is_error`. Without `timeout` the call has
-    /// [`BinaryClientConfig::timeout`]; the server is told of it either way. Dropping the future gives the answer up; the
-    /// server is told if its [carrier can](BinaryClientConfig::cancels).
+    /// [`BinaryClientConfig::timeout`]; the server is told of it either way. Dropping the future gives the answer up and
+    /// cancels the call, if the server has set
+    /// [`supports_streaming`](crate::message::ServerCapabilities::supports_streaming) or its
+    /// [carrier can](BinaryClientConfig::cancels).
     ///
     /// # Errors
     /// If the tool did not run, or its outcome is lost.
-    pub async fn call_tool(
+    pub fn call_tool(
+        &self,
+        request: CallToolRequest,
+        timeout: Option<Duration>,
+    ) -> impl Future<Output = Result<CallToolResponse, BinaryCallError>> + Send {
+        self.call(request, timeout, None)
+    }
+
+    /// Like [`BinaryClient::call_tool`], with the reports of the call while it runs. The request says which are wanted:
+    /// `wants_progress` and `log_level`. A server sends them if it has set
+    /// [`supports_streaming`](crate::message::ServerCapabilities::supports_streaming).
+    ///
+    /// `on_report` runs in the task of the conversation, so it must neither block nor panic. It is dropped with the answer.
+    ///
+    /// # Errors
+    /// See [`BinaryClient::call_tool`].
+    pub fn call_tool_with_reports(
+        &self,
+        request: CallToolRequest,
+        timeout: Option<Duration>,
+        on_report: impl FnMut(CallReport) + Send + 'static,
+    ) -> impl Future<Output = Result<CallToolResponse, BinaryCallError>> + Send {
+        self.call(request, timeout, Some(Box::new(on_report)))
+    }
+
+    /// Calls a tool, with a function for its reports.
+    pub(super) async fn call(
         &self,
         mut request: CallToolRequest,
         timeout: Option<Duration>,
+        on_report: Option<OnReport>,
     ) -> Result<CallToolResponse, BinaryCallError> {
         let timeout = timeout.unwrap_or(self.conversation.timeout);
         request.metadata.insert("timeout_ms".to_owned(), timeout.as_millis().to_string());
         // The server's own answer to a late tool says more than silence.
         let patience = timeout.saturating_add(MARGIN);
-        match self.send(Payload::CallToolRequest(request), Some(patience)).await? {
+        match self.send_with(Payload::CallToolRequest(request), Some(patience), on_report).await? {
             Payload::CallToolResponse(response) => Ok(response),
             _ => Err(mismatch()),
         }
@@ -177,6 +207,14 @@ impl BinaryClient {
         }
     }
 
+    /// Passes the log messages of the server that belong to no call to this function, in place of the one before. A server
+    /// sends them after a call that [asks for log messages](BinaryClient::call_tool_with_reports), from the level of that
+    /// call on. The function runs in the task of the conversation, so it must neither block nor panic.
+    pub fn on_log(&self, on_log: impl FnMut(CallLog) + Send + 'static) {
+        // Without a receiver it is over already.
+        drop(self.conversation.commands.send(Command::OnLog(Box::new(on_log))));
+    }
+
     /// Ends the conversation: requests without an answer fail.
     pub fn close(&self) {
         // Without a receiver it is over already.
@@ -193,7 +231,20 @@ impl BinaryClient {
         }
     }
 
-    pub(super) async fn send(&self, request: Payload, timeout: Option<Duration>) -> Result<Payload, BinaryCallError> {
+    pub(super) fn send(
+        &self,
+        request: Payload,
+        timeout: Option<Duration>,
+    ) -> impl Future<Output = Result<Payload, BinaryCallError>> + Send {
+        self.send_with(request, timeout, None)
+    }
+
+    async fn send_with(
+        &self,
+        request: Payload,
+        timeout: Option<Duration>,
+        on_report: Option<OnReport>,
+    ) -> Result<Payload, BinaryCallError> {
         let OpenConversation { commands, status, .. } = &*self.conversation;
         let mut waiter = Waiter { commands, is_waiting: true };
         let (done, answer) = oneshot::channel();
@@ -201,7 +252,7 @@ impl BinaryClient {
             Status::Closed(reason) => BinaryCallError::Closed(reason.clone()),
             Status::Opening | Status::Open(_) => BinaryCallError::Closed(BinaryCloseReason::Requested),
         };
-        let call = NewRequest { request, timeout, caller: Arc::clone(&self.caller), done };
+        let call = NewRequest { request, timeout, caller: Arc::clone(&self.caller), on_report, done };
         commands.send(Command::Call(Box::new(call))).map_err(|_| closed())?;
         let outcome = answer.await;
         waiter.is_waiting = false;

@@ -10,6 +10,7 @@ use protomcp_types::{
     ServerCapabilities,
 };
 
+use crate::client::driver::OnReport;
 use crate::client::error::BinaryCallError;
 use crate::client::handle::BinaryClient;
 use crate::client::status::Changed;
@@ -20,16 +21,20 @@ use crate::convert::back::{
 use crate::convert::prompts::{
     complete_to_proto, completion_from_proto, get_to_proto, prompt_from_proto, prompt_result_from_proto,
 };
+use crate::convert::reports::{level_to_proto, log_from_proto, progress_from_proto};
 use crate::convert::resources::template_from_proto;
 use crate::fault::Fault;
-use crate::message::{CallToolRequest, ListToolsRequest, Tool, tool::SchemaSource};
+use crate::message::{CallToolRequest, ListToolsRequest, LogLevel, Tool, tool::SchemaSource};
 use crate::metadata::ARGUMENTS_JSON;
+use crate::report::CallReport;
 use crate::schemas::{SchemaError, ToolSchemas};
 
 /// The handler of an MCP server whose tools, resources and prompts come from a server of proto-mcp.
 ///
 /// Tools are listed with JSON Schemas, arguments become messages, and results become content again. A tool whose schema
-/// cannot be had is left out of lists, and the log says why.
+/// cannot be had is left out of lists, and the log says why. Progress and log messages of calls reach the clients that want
+/// them. A call that its client has cancelled is cancelled at the server after the
+/// [grace](protomcp_server::Limits::cancel_grace) of the server in front.
 #[derive(Clone)]
 pub struct BinaryBackend {
     client: BinaryClient,
@@ -107,6 +112,16 @@ impl BinaryBackend {
         Ok(tools)
     }
 
+    /// Asks for the reports that the client of a call wants, if the server has them. Returns true if it does.
+    fn wants_reports(&self, context: &Context, request: &mut CallToolRequest) -> bool {
+        let server = self.client.server().capabilities;
+        request.wants_progress = server.supports_streaming && context.progress_token().is_some();
+        if let Some(least) = context.log_level().filter(|_| server.supports_logging) {
+            request.log_level = level_to_proto(least) as i32;
+        }
+        request.wants_progress || request.log_level != LogLevel::Unspecified as i32
+    }
+
     /// Checks that the server has prompts. A server without the extension may not answer its messages at all.
     fn check_prompts(&self, method: &'static str) -> Result<(), ErrorObject> {
         let prompts = self.client.server().capabilities.prompts;
@@ -144,6 +159,7 @@ impl Handler for BinaryBackend {
         capabilities.tools = server.capabilities.tools.map(|tools| list(tools.supports_list_changed));
         capabilities.resources = server.capabilities.resources.map(|resources| list(resources.supports_list_changed));
         capabilities.prompts = server.capabilities.prompts.map(|prompts| list(prompts.supports_list_changed));
+        capabilities.logging = server.capabilities.supports_logging.then_some(RawJson::EMPTY_OBJECT);
         capabilities.completions = server.capabilities.supports_completion.then_some(RawJson::EMPTY_OBJECT);
         ServerInfo::new(name, member("version").unwrap_or_default()).with_capabilities(capabilities)
     }
@@ -172,8 +188,11 @@ impl Handler for BinaryBackend {
         if may_have_gaps(&given) && !arguments.type_name().starts_with("google.protobuf.") {
             metadata.insert(ARGUMENTS_JSON.to_owned(), given.as_str().to_owned());
         }
-        let request = CallToolRequest { name: call.name, arguments: Some(arguments), metadata };
-        let response = this.answered(this.client.call_tool(request, None).await).await?;
+        let mut request =
+            CallToolRequest { name: call.name, arguments: Some(arguments), metadata, ..CallToolRequest::default() };
+        let wants_reports = this.wants_reports(&context, &mut request);
+        let on_report = wants_reports.then(|| Box::new(move |report| pass_on(&context, report)) as OnReport);
+        let response = this.answered(this.client.call(request, None, on_report).await).await?;
         Ok(result_from_proto(response, &*messages).await)
     }
 
@@ -224,6 +243,17 @@ impl Handler for BinaryBackend {
         let this = self.of(&context);
         let response = this.answered(this.client.complete(complete_to_proto(request)).await).await?;
         Ok(completion_from_proto(response).into())
+    }
+}
+
+/// Passes a report of a call on to its client.
+fn pass_on(context: &Context, report: CallReport) {
+    match report {
+        CallReport::Progress(report) => context.progress(&progress_from_proto(report)),
+        CallReport::Log(log) => {
+            let (level, logger, data) = log_from_proto(log);
+            context.log(level, logger.as_deref(), &data);
+        }
     }
 }
 

@@ -17,10 +17,11 @@ use crate::fault::Fault;
 use crate::frame::{FrameTooLarge, Unreadable, encode_with};
 use crate::message::mcp_message::Payload;
 use crate::message::{
-    CallToolResponse, ClientCapabilities, InitializeRequest, InitializeResponse, ListChanged, McpMessage,
-    ServerCapabilities, call_tool_response,
+    CallLog, CallProgress, CallToolResponse, CancelCall, ClientCapabilities, InitializeRequest, InitializeResponse,
+    ListChanged, McpMessage, ServerCapabilities, call_tool_response,
 };
 use crate::reference::Numbering;
+use crate::report::CallReport;
 use crate::version::Version;
 use protomcp_fair::Owner;
 use protomcp_session::{CallerKey, Conversation};
@@ -35,6 +36,8 @@ pub struct BinaryClientSession {
     deadlines: BTreeSet<(Instant, u64)>,
     last: u64,
     numbering: Numbering,
+    /// Both sides have set `supports_streaming`.
+    streams: bool,
     garbage: u32,
     frames: VecDeque<Vec<u8>>,
     events: VecDeque<BinaryClientEvent>,
@@ -59,6 +62,8 @@ struct Call {
     answer: u32,
     deadline: Instant,
     timeout: Duration,
+    /// The last progress that was reported.
+    reached: Option<f64>,
 }
 
 /// The server, as it has described itself.
@@ -77,6 +82,10 @@ pub struct BinaryServerView {
 pub enum BinaryClientEvent {
     /// The conversation has begun.
     Opened(Arc<BinaryServerView>),
+    /// A report of a tool call that runs. None follows its answer, and progress grows.
+    Report(u64, CallReport),
+    /// A log message of the server that belongs to no call.
+    Log(CallLog),
     /// A request has ended.
     Answer(u64, Result<Payload, BinaryCallError>),
     /// A list of the server has changed.
@@ -100,6 +109,7 @@ impl BinaryClientSession {
             calls: HashMap::new(),
             deadlines: BTreeSet::new(),
             last: 0,
+            streams: false,
             garbage: 0,
             frames: VecDeque::new(),
             events: VecDeque::new(),
@@ -126,7 +136,7 @@ impl BinaryClientSession {
                     let timeout = timeout.unwrap_or(self.config.timeout).min(LONGEST);
                     let deadline = now + timeout;
                     self.deadlines.insert((deadline, id));
-                    self.calls.insert(id, Call { request: Some(request), answer, deadline, timeout });
+                    self.calls.insert(id, Call { request: Some(request), answer, deadline, timeout, reached: None });
                     if let Added::InPlaceOf(other) = added {
                         self.finish(other, Err(BinaryCallError::TooMany));
                     }
@@ -141,13 +151,15 @@ impl BinaryClientSession {
         id
     }
 
-    /// Gives a request up: it gets no answer. A carrier that [ends requests](BinaryClientConfig::cancels) is told.
+    /// Gives a request up: it gets no answer. The server is told if both sides have set `supports_streaming`, and so is a
+    /// carrier that [ends requests](BinaryClientConfig::cancels).
     pub fn cancel(&mut self, id: u64) {
         let is_sent = self.calls.get(&id).is_some_and(|call| call.request.is_none());
         self.remove(id);
-        if is_sent && self.config.cancels {
+        if is_sent && (self.streams || self.config.cancels) {
+            let cancel = (!self.config.cancels).then_some(Payload::CancelCall(CancelCall {}));
             // It has a few bytes.
-            let _ = self.send(id, None);
+            let _ = self.send(id, cancel);
         }
         self.send_waiting();
     }
@@ -252,7 +264,7 @@ impl BinaryClientSession {
         let declared = [NOTIFICATIONS, PROMPTS].into_iter().chain(self.config.wkt_builtin.then_some(WKT_BUILTIN));
         let capabilities = ClientCapabilities {
             supports_bsr_refs: self.config.bsr_refs,
-            supports_streaming: false,
+            supports_streaming: true,
             encodings: vec!["protobuf".to_owned()],
             experimental: declared.map(|name| (name.to_owned(), true)).collect(),
         };
@@ -282,6 +294,7 @@ impl BinaryClientSession {
         if self.config.numbering.is_none() {
             self.numbering = Numbering::of_server(&metadata);
         }
+        self.streams = capabilities.is_some_and(|capabilities| capabilities.supports_streaming);
         let view = BinaryServerView { version: chosen, capabilities: capabilities.unwrap_or_default(), metadata };
         self.events.push_back(BinaryClientEvent::Opened(Arc::new(view)));
         self.phase = Phase::Open;
@@ -312,6 +325,11 @@ impl BinaryClientSession {
             (Payload::ErrorResponse(error), None) if id == 0 => {
                 self.events.push_back(BinaryClientEvent::Reported(error.into()));
             }
+            (Payload::CallProgress(report), _) if self.streams => self.reported(id, CallReport::Progress(report)),
+            (Payload::CallLog(log), None) if self.streams && id == 0 => {
+                self.events.push_back(BinaryClientEvent::Log(log));
+            }
+            (Payload::CallLog(report), _) if self.streams => self.reported(id, CallReport::Log(report)),
             // The answer to a request that was given up, or to none.
             (_, None) => {}
             (Payload::ErrorResponse(error), Some(_)) => self.finish(id, Err(BinaryCallError::Refused(error.into()))),
@@ -328,6 +346,19 @@ impl BinaryClientSession {
             }
             (payload, Some(_)) => self.finish(id, Ok(payload)),
         }
+    }
+
+    /// Takes a report. It has no effect without such a call, or if progress does not grow.
+    fn reported(&mut self, id: u64, report: CallReport) {
+        let Some(call) = self.calls.get_mut(&id).filter(|call| Lane::of(call.answer) == Lane::Calls) else { return };
+        if let CallReport::Progress(CallProgress { progress, .. }) = &report {
+            let grows = progress.is_finite() && call.reached.is_none_or(|reached| *progress > reached);
+            if !grows {
+                return;
+            }
+            call.reached = Some(*progress);
+        }
+        self.events.push_back(BinaryClientEvent::Report(id, report));
     }
 
     fn transmit(&mut self, id: u64) {
