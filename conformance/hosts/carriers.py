@@ -1,8 +1,10 @@
 """The tools and resources of the scenarios that run over every carrier of proto-mcp."""
 import asyncio
+import time
 
 from protomcp import (
-    CompletionResult, PromptArg, PromptMessage, ToolResult, completion, prompt, resource, resource_template, tool,
+    CompletionResult, PromptArg, PromptMessage, ToolContext, ToolResult, completion, prompt, resource, resource_template,
+    runner, tool,
 )
 from protomcp.runner import run
 
@@ -38,6 +40,15 @@ async def until_cancelled(note: str) -> str:
         with open(note, "w") as file:
             file.write("finally ran")
     return "never"
+
+
+@tool("Logs and reports progress, step by step.")
+def steps(count: int, ctx: ToolContext) -> str:
+    for step in range(1, count + 1):
+        runner.log.info(f"log {step}", data=f"log {step}")
+        ctx.report_progress(step, count, f"step {step}")
+        time.sleep(0.02)
+    return f"took {count} steps"
 
 
 @resource("test://text", description="A text.", mime_type="text/plain")

@@ -71,8 +71,7 @@ fn an_official_client_sees_the_same_through_proto_mcp() {
         let mut through = official(mode, &sandbox, &["run", "--upstream", &server.url()]);
         for seen in [&mut direct, &mut through] {
             let seen = seen.as_object_mut().unwrap();
-            // proto-mcp has no progress, lists its tools by name, and writes structured content as text in its own way.
-            seen.remove("progress");
+            // proto-mcp lists its tools by name, and writes structured content as text in its own way.
             // A changed list is announced, and the announcement may come after the answer of the call that changed it.
             seen.remove("tools_after");
             for call in seen.get_mut("calls").and_then(Value::as_object_mut).unwrap().values_mut() {
@@ -125,6 +124,47 @@ fn a_host_sees_prompts_and_templates_through_proto_mcp() {
     let unknown = json!({"name": "nothing", "arguments": {}});
     let [seen, expected] = [&through, &direct].map(|host| host.refused("prompts/get", &unknown));
     assert_eq!(seen["code"], expected["code"], "{seen} {expected}");
+}
+
+/// Log messages, progress and cancellation are the same through proto-mcp.
+#[test]
+fn a_host_has_logs_and_cancels_through_proto_mcp() {
+    let server = Server::start_file("clients.py", 0, &[]);
+    let sandbox = Sandbox::new();
+    sandbox.copy("py/clients.py");
+    let direct = front(&sandbox, &["clients.py"]);
+    let through = front(&sandbox, &["--upstream", &server.url()]);
+    let (method, is_last) = ("notifications/message", |log: &Value| log["data"].to_string().contains("completed"));
+    let [seen, expected] = [&through, &direct].map(|host| {
+        let place = host.now();
+        host.call("test_tool_with_logging", &json!({}));
+        host.wait_for("the last message", place, |log| log.method() == method && is_last(&log.value["params"]));
+        let logs = host.notifications(method, place).into_iter().map(|log| log.value["params"].clone());
+        let logs = logs.filter(|log| log["data"].to_string().contains("Tool "));
+        logs.map(|log| json!([log["level"], log["data"]])).collect::<Vec<_>>()
+    });
+    assert_eq!((seen.len(), &seen), (3, &expected));
+    let [seen, expected] = [&through, &direct].map(|host| {
+        let place = host.now();
+        let wanted = json!({"name": "test_tool_with_progress", "arguments": {}, "_meta": {"progressToken": "p"}});
+        host.ask("tools/call", &wanted);
+        let steps = host.notifications("notifications/progress", place).into_iter();
+        steps.map(|step| step.value["params"].clone()).collect::<Vec<_>>()
+    });
+    assert!(expected.len() > 1);
+    assert_eq!(seen, expected);
+    // The tools run in one process each, one after the other, so that another call shows the end of a cancelled one.
+    let [seen, expected] = [&through, &direct].map(|host| {
+        let place = host.now();
+        let wanted = json!({"name": "test_wait", "arguments": {}, "_meta": {"progressToken": "w"}});
+        let id = host.request("tools/call", &wanted);
+        host.notified("notifications/progress", place);
+        host.tell("notifications/cancelled", &json!({"requestId": id}));
+        let text = host.text("test_given_up", &json!({}));
+        assert!(host.answered(id).is_none(), "a cancelled request has no answer");
+        text
+    });
+    assert_eq!(seen, expected);
 }
 
 /// Numbers as doubles.

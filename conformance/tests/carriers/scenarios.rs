@@ -6,14 +6,14 @@ use prost::Message;
 use prost::bytes::Bytes;
 use protomcp_bufmcp::Any;
 use protomcp_bufmcp::message::{
-    CallToolRequest, CallToolResponse, CompleteRequest, ErrorResponse, GetPromptRequest, GetPromptResponse,
-    ListPromptsRequest, ListResourcesRequest, ListTemplatesRequest, ListToolsRequest, McpMessage, Payload,
+    CallToolRequest, CallToolResponse, CancelCall, CompleteRequest, ErrorResponse, GetPromptRequest, GetPromptResponse,
+    ListPromptsRequest, ListResourcesRequest, ListTemplatesRequest, ListToolsRequest, LogLevel, McpMessage, Payload,
     ReadResourceRequest, ServerCapabilities, Tool, ToolResult, call_tool_response, complete_request, resource_content,
     tool, tool_content,
 };
 use protomcp_conformance::eventually;
 
-use crate::carriers::wire::{Carrier, Scene, Wire, initialize, initialize_with};
+use crate::carriers::wire::{Carrier, STREAMING, Scene, Wire, initialize, initialize_with};
 
 type Scenario = (&'static str, fn(&Scene));
 
@@ -37,10 +37,15 @@ pub(crate) const EVERYWHERE: &[Scenario] = &[
 ];
 
 /// The scenarios of carriers with a conversation and its envelopes.
-pub(crate) const CONVERSATION: &[Scenario] =
-    &[("the first message", opening), ("wrong envelopes", envelopes), ("extensions that are not declared", undeclared)];
+pub(crate) const CONVERSATION: &[Scenario] = &[
+    ("the first message", opening),
+    ("wrong envelopes", envelopes),
+    ("progress and log messages", reports),
+    ("one call is cancelled", cancelled_call),
+    ("extensions that are not declared", undeclared),
+];
 
-const NAMES: [&str; 5] = ["add", "broken", "repeat", "sleep_ms", "until_cancelled"];
+const NAMES: [&str; 6] = ["add", "broken", "repeat", "sleep_ms", "steps", "until_cancelled"];
 
 fn list(request: ListToolsRequest) -> Payload {
     Payload::ListToolsRequest(request)
@@ -243,8 +248,12 @@ fn resources(scene: &Scene) {
 
 /// A connection with a client that has declared the extension `prompts`, and what the server has said of itself.
 fn with_prompts(scene: &Scene) -> (Wire, ServerCapabilities) {
+    declaring(scene, "prompts")
+}
+
+fn declaring(scene: &Scene, extension: &str) -> (Wire, ServerCapabilities) {
     let wire = scene.connect_as(None);
-    match wire.ask(initialize_with(None, &["prompts"])) {
+    match wire.ask(initialize_with(None, &[extension])) {
         Payload::InitializeResponse(response) => (wire, response.capabilities.unwrap_or_default()),
         other => panic!("{other:?}"),
     }
@@ -316,6 +325,60 @@ fn templates(scene: &Scene) {
 fn undeclared(scene: &Scene) {
     let wire = scene.connect();
     assert_eq!(error(wire.ask(list_prompts())).code, -32601);
+    assert_eq!(error(wire.ask(Payload::CancelCall(CancelCall {}))).code, -32601);
+    let id = wire.send(reporting(2)).unwrap();
+    let only = wire.next().unwrap();
+    assert_eq!((only.id, text(&success(only.payload.unwrap()))), (id, "took 2 steps"));
+}
+
+/// A call that wants progress and log messages.
+fn reporting(count: u32) -> Payload {
+    let Payload::CallToolRequest(mut request) = call("steps", &format!("{{\"count\": {count}}}")) else {
+        unreachable!()
+    };
+    (request.wants_progress, request.log_level) = (true, LogLevel::Info as i32);
+    Payload::CallToolRequest(request)
+}
+
+fn reports(scene: &Scene) {
+    let (wire, capabilities) = declaring(scene, STREAMING);
+    assert!(capabilities.supports_streaming && capabilities.supports_logging, "{capabilities:?}");
+    let id = wire.send(reporting(3)).unwrap();
+    let (mut steps, mut logs) = (Vec::new(), Vec::new());
+    let answer = loop {
+        let message = wire.next().expect("the connection is open");
+        assert_eq!(message.id, id);
+        match message.payload.unwrap() {
+            Payload::CallProgress(report) => steps.push((report.progress, report.total, report.message)),
+            Payload::CallLog(log) => logs.push((log.level(), log.data.and_then(|data| data.kind))),
+            other => break other,
+        }
+    };
+    assert_eq!(text(&success(answer)), "took 3 steps");
+    assert_eq!(steps, [1, 2, 3].map(|step| (f64::from(step), 3.0, format!("step {step}"))));
+    let said = |step| (LogLevel::Info, Some(prost_types::value::Kind::StringValue(format!("log {step}"))));
+    assert_eq!(logs, [1, 2, 3].map(said));
+    // A call that asks for none of it has only its answer.
+    assert_eq!(text(&success(wire.ask(call("steps", r#"{"count": 2}"#)))), "took 2 steps");
+}
+
+fn cancelled_call(scene: &Scene) {
+    let (wire, _) = declaring(scene, STREAMING);
+    let note = scene.sandbox.path("cancelled");
+    drop(fs::remove_file(&note));
+    let id = wire.send(call("until_cancelled", &format!("{{\"note\": {:?}}}", note.to_str().unwrap()))).unwrap();
+    let reads = |text: &str| fs::read_to_string(&note).is_ok_and(|found| found == text).then_some(());
+    eventually("the call runs", || reads("running"));
+    let cancel = |id| {
+        let message = McpMessage { id, payload: Some(Payload::CancelCall(CancelCall {})) };
+        wire.send_bytes(&message.encode_to_vec())
+    };
+    // Once more, and another id: these have no answer.
+    assert!(cancel(id) && cancel(id) && cancel(id + 1_000));
+    assert_eq!(failure(wire.receive(id).unwrap()).code, -32800);
+    eventually("the call is cancelled", || reads("finally ran"));
+    let sum = wire.send(call("add", r#"{"a": 1, "b": 1}"#)).unwrap();
+    assert_eq!(wire.next().map(|message| message.id), Some(sum));
 }
 
 fn cancellation(scene: &Scene) {

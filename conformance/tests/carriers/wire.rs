@@ -127,11 +127,19 @@ pub(crate) fn initialize(token: Option<&str>) -> Payload {
     initialize_with(token, &[])
 }
 
+/// The extension that is not in `experimental`.
+pub(crate) const STREAMING: &str = "supports_streaming";
+
 /// The first message of a client that declares these extensions.
 pub(crate) fn initialize_with(token: Option<&str>, extensions: &[&str]) -> Payload {
     let capabilities = ClientCapabilities {
+        supports_streaming: extensions.contains(&STREAMING),
         encodings: vec!["protobuf".to_owned()],
-        experimental: extensions.iter().map(|name| ((*name).to_owned(), true)).collect(),
+        experimental: extensions
+            .iter()
+            .filter(|name| **name != STREAMING)
+            .map(|name| ((*name).to_owned(), true))
+            .collect(),
         ..ClientCapabilities::default()
     };
     let metadata = token.map(|token| ("authorization".to_owned(), format!("Bearer {token}"))).into_iter().collect();
