@@ -3,10 +3,12 @@
 //! Each function takes an empty store and panics where it differs from the one in memory in a way that a server would
 //! notice.
 
+mod leases;
 mod listeners;
 mod parked;
 mod tasks;
 
+pub use leases::lease_store;
 pub use listeners::listener_store;
 pub use parked::parked_directory;
 pub use tasks::task_store;

@@ -26,11 +26,15 @@ pub use protomcp_session::{
     InputRequired, InputResponses, Limits, List, RequestStateKeys, ServerInfo, ServerRequest, ServerResult, SessionId,
     SessionView, StatelessMeta, TaskEra, TaskLimits, TaskOptions, TaskState,
 };
+pub use records::claim::{Claim, FencingToken};
+pub use records::lease::{Lease, LeaseAction, LeaseTerms};
+pub use records::lease_store::{LeaseStore, MemoryLeases, StoreAnswer};
 pub use records::listener_store::{ListenerStore, MemoryListeners};
 pub use records::node::NodeId;
 pub use records::parked_directory::{LocalParked, ParkedDirectory, ParkedRecord};
 pub use records::session_directory::{LocalSessions, SessionDirectory, SessionRecord};
 pub use records::session_notice::{Audience, SessionNotice};
+pub use records::store_error::StoreError;
 pub use records::store_future::StoreFuture;
 pub use records::stores::Stores;
 pub use records::task_record::{TaskKey, TaskRecord};

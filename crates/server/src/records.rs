@@ -3,13 +3,18 @@
 //! The lowest room of the crate: it knows neither calls nor open sessions.
 
 pub(crate) mod cancel;
+pub(crate) mod claim;
 pub(crate) mod clock;
+pub(crate) mod lease;
+pub(crate) mod lease_store;
+mod lease_table;
 pub(crate) mod listener_store;
 pub(crate) mod node;
 pub(crate) mod overload;
 pub(crate) mod parked_directory;
 pub(crate) mod session_directory;
 pub(crate) mod session_notice;
+pub(crate) mod store_error;
 pub(crate) mod store_future;
 pub(crate) mod stores;
 pub(crate) mod task_record;

@@ -16,6 +16,8 @@ mod flood;
 mod handler;
 mod initialize;
 mod lazy_tools;
+#[cfg(feature = "contract-tests")]
+mod lease_store;
 mod limits;
 mod listen;
 mod listener_store;

@@ -1,0 +1,137 @@
+//! The contract of [`LeaseStore`].
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::{sleep, timeout};
+
+use crate::records::claim::{Claim, FencingToken};
+use crate::records::lease_store::{LeaseStore, StoreAnswer};
+use crate::records::node::NodeId;
+
+/// A lease that outlives the test.
+const LONG: Duration = Duration::from_secs(600);
+
+/// A lease that runs out in the test.
+const SHORT: Duration = Duration::from_millis(500);
+
+/// Processes that want one session at the same time.
+const MANY: usize = 20;
+
+/// Checks that a session has one holder at a time, that its tokens grow, and that a lease ends when it is not renewed.
+/// The store must have room for 30 processes and four sessions, and keep a session without a holder for a minute.
+///
+/// It waits for the end of a lease of half a second.
+///
+/// # Panics
+/// When the store does not answer, or not as it should.
+pub async fn lease_store(store: &dyn LeaseStore) {
+    names(store).await;
+    holders(store).await;
+    resigned(store).await;
+    run_out(store).await;
+    one_winner(store).await;
+}
+
+async fn names(store: &dyn LeaseStore) {
+    let node = NodeId::new("names");
+    assert!(!get(store.renew(&node, LONG)).await, "it has not registered");
+    assert!(get(store.register(&node, LONG)).await);
+    assert!(!get(store.register(&node, LONG)).await, "the name is in use");
+    assert!(get(store.renew(&node, LONG)).await && get(store.renew(&node, LONG)).await);
+    get(store.resign(&node)).await;
+    get(store.resign(&node)).await;
+    assert!(!get(store.renew(&node, LONG)).await, "it has given its lease back");
+    assert!(!get(store.register(&node, LONG)).await, "the name has been used");
+}
+
+async fn holders(store: &dyn LeaseStore) {
+    let (a, b) = (live(store, "holders-a").await, live(store, "holders-b").await);
+    let session = "0123456789-abcdef_XYZ";
+    assert_eq!(get(store.claim(session, &a)).await, Claim::Unknown);
+    let first = granted(get(store.open(session, &a)).await);
+    for _ in 0..2 {
+        assert_eq!(get(store.claim(session, &b)).await, Claim::Held(a.clone()));
+    }
+    assert_eq!(get(store.open(session, &b)).await, Claim::Held(a.clone()), "it is open");
+    assert_eq!(get(store.claim("another", &b)).await, Claim::Unknown);
+
+    let second = granted(get(store.claim(session, &a)).await);
+    assert!(second > first, "its holder has asked again, and its first token is not the latest");
+    assert!(!get(store.release(session, first)).await && !get(store.close(session, first)).await);
+    assert_eq!(get(store.claim(session, &b)).await, Claim::Held(a.clone()));
+
+    assert!(get(store.release(session, second)).await);
+    let third = granted(get(store.claim(session, &b)).await);
+    assert!(third > second);
+    assert!(!get(store.release(session, second)).await, "it has another holder");
+    assert_eq!(get(store.claim(session, &a)).await, Claim::Held(b));
+    assert!(!get(store.close("another", third)).await);
+    assert!(get(store.close(session, third)).await && !get(store.close(session, third)).await);
+    assert_eq!(get(store.claim(session, &a)).await, Claim::Unknown);
+}
+
+async fn resigned(store: &dyn LeaseStore) {
+    let (a, b) = (live(store, "resigned-a").await, live(store, "resigned-b").await);
+    let (first, other) = (granted(get(store.open("r1", &a)).await), granted(get(store.open("r2", &b)).await));
+    get(store.resign(&a)).await;
+    let second = granted(get(store.claim("r1", &b)).await);
+    assert!(second > first);
+    assert!(get(store.close("r1", second)).await && get(store.close("r2", other)).await);
+}
+
+async fn run_out(store: &dyn LeaseStore) {
+    let (dead, b) = (NodeId::new("run-out-a"), live(store, "run-out-b").await);
+    // Before the lease begins, so that a slow test does not miss it.
+    let held = live(store, "run-out-c").await;
+    let kept = granted(get(store.open("kept", &held)).await);
+    assert!(get(store.register(&dead, SHORT)).await);
+    let first = granted(get(store.open("lost", &dead)).await);
+    let taken_over = async {
+        loop {
+            match get(store.claim("lost", &b)).await {
+                Claim::Granted(token) => return token,
+                answer => assert_eq!(answer, Claim::Held(dead.clone())),
+            }
+            sleep(SHORT / 10).await;
+        }
+    };
+    let second = timeout(LONG / 10, taken_over).await.expect("a lease that is not renewed runs out");
+    assert!(second > first);
+    assert!(!get(store.renew(&dead, LONG)).await, "a lease that has run out is not renewed");
+    assert!(!get(store.register(&dead, LONG)).await, "the name has been used");
+    assert_eq!(get(store.claim("lost", &held)).await, Claim::Held(b.clone()));
+    assert_eq!(get(store.claim("kept", &b)).await, Claim::Held(held), "other leases run");
+    assert!(get(store.close("lost", second)).await && get(store.close("kept", kept)).await);
+}
+
+async fn one_winner(store: &dyn LeaseStore) {
+    let nodes = join_all((0..MANY).map(|number| live(store, format!("winner-{number}")))).await;
+    let first = granted(get(store.open("wanted", &nodes[0])).await);
+    assert!(get(store.release("wanted", first)).await);
+    let claims = join_all(nodes.iter().map(|node| get(store.claim("wanted", node)))).await;
+    let won: Vec<_> = claims.iter().enumerate().filter(|(_, claim)| matches!(claim, Claim::Granted(_))).collect();
+    let [(winner, Claim::Granted(token))] = won[..] else { panic!("one process holds the session: {claims:?}") };
+    let others = claims.iter().filter(|claim| **claim == Claim::Held(nodes[winner].clone()));
+    assert_eq!(others.count(), MANY - 1, "the others know the holder: {claims:?}");
+    assert!(get(store.close("wanted", *token)).await);
+}
+
+/// A process with a long lease.
+async fn live(store: &dyn LeaseStore, name: impl Into<std::sync::Arc<str>>) -> NodeId {
+    let node = NodeId::new(name);
+    assert!(get(store.register(&node, LONG)).await, "{node} is new");
+    node
+}
+
+async fn get<T>(answer: StoreAnswer<'_, T>) -> T {
+    answer.await.expect("the store answers")
+}
+
+#[track_caller]
+fn granted(claim: Claim) -> FencingToken {
+    match claim {
+        Claim::Granted(token) => token,
+        other => panic!("the session is free: {other:?}"),
+    }
+}

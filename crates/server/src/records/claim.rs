@@ -1,0 +1,54 @@
+//! The answer to a process that wants to serve a session.
+
+use std::fmt;
+
+use crate::records::node::NodeId;
+
+/// The number of one holder of a session: each new holder has a larger one.
+///
+/// A process that has lost a session may not know it yet. The store refuses what it writes, because its number is not
+/// the latest one (a fencing token).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FencingToken(u64);
+
+impl FencingToken {
+    /// The token of the first holder of a session.
+    pub const FIRST: Self = Self(1);
+
+    /// The token with this number, as a store has written it.
+    #[must_use]
+    pub fn new(number: u64) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The token of the next holder.
+    #[must_use]
+    pub fn successor(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+impl fmt::Display for FencingToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+/// The answer to a claim of a session ([`LeaseStore`](crate::LeaseStore)).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// The process that has asked holds the session, as long as its lease runs.
+    Granted(FencingToken),
+    /// This process holds the session, and its lease runs.
+    Held(NodeId),
+    /// No such session is open.
+    Unknown,
+    /// The store has no room for another session.
+    Full,
+}

@@ -1,0 +1,105 @@
+//! The holders of the sessions that several processes can serve.
+//!
+//! A session of MCP may outlive the process that opened it, if another one takes it over. A [`LeaseStore`] keeps two
+//! processes from serving one session: a process has a lease, which it renews, and a session has a holder. A session
+//! whose holder has lost its lease is free. [`MemoryLeases`] is a store for servers of one process, and for tests.
+
+use std::fmt;
+use std::future::ready;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::records::claim::{Claim, FencingToken};
+use crate::records::clock::now;
+use crate::records::lease_table::LeaseTable;
+use crate::records::node::NodeId;
+use crate::records::store_error::StoreError;
+use crate::records::store_future::StoreFuture;
+
+/// The answer of a store that may be out of reach.
+pub type StoreAnswer<'a, T> = StoreFuture<'a, Result<T, StoreError>>;
+
+/// Knows the leases of processes, and the holder of each session.
+///
+/// Each method is one step: no other caller of the store sees or changes the session or the lease in between. A method
+/// without an answer may have had its effect, and is called again: a repetition grants a session with a new token. A
+/// process claims only sessions that it does not serve, one claim of a session at a time, and ignores the answer if it
+/// does not hold its [lease](crate::Lease) when the answer arrives.
+///
+/// A process that has not called [`LeaseStore::renew`] in time is dead for the store, for good: it registers again,
+/// with another name.
+pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
+    /// Grants a lease of this time to a new process. Returns false if its name has been used, or if the store has no
+    /// room for another process.
+    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool>;
+
+    /// Renews the lease of a process, for this time from now on. Returns false if it has run out.
+    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool>;
+
+    /// Ends the lease of a process, which frees its sessions.
+    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()>;
+
+    /// A process has opened a session: it is the first holder. The key of the session is a secret, which the store must
+    /// not show to those who can read it.
+    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim>;
+
+    /// A process wants to serve a session: it becomes the holder if the session is free.
+    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim>;
+
+    /// The holder frees a session. Returns false if this token is not the latest one.
+    fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool>;
+
+    /// The session has ended, and is forgotten. Returns false if this token is not the latest one.
+    fn close<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool>;
+}
+
+/// Leases and sessions in memory: of 1,024 processes, and of a number of sessions.
+#[derive(Debug)]
+pub struct MemoryLeases(Mutex<LeaseTable>);
+
+impl MemoryLeases {
+    /// For `max_sessions` sessions. One without a holder is kept for the time `keep`.
+    #[must_use]
+    pub fn new(max_sessions: usize, keep: Duration) -> Self {
+        Self(Mutex::new(LeaseTable::new(max_sessions, keep)))
+    }
+
+    fn table(&self) -> MutexGuard<'_, LeaseTable> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LeaseStore for MemoryLeases {
+    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
+        answer(self.table().register(node, ttl, now()))
+    }
+
+    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
+        answer(self.table().renew(node, ttl, now()))
+    }
+
+    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()> {
+        self.table().resign(node, now());
+        answer(())
+    }
+
+    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
+        answer(self.table().open(session, node, now()))
+    }
+
+    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
+        answer(self.table().claim(session, node, now()))
+    }
+
+    fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
+        answer(self.table().release(session, token, now()))
+    }
+
+    fn close<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
+        answer(self.table().close(session, token))
+    }
+}
+
+fn answer<'a, T: Send + 'a>(value: T) -> StoreAnswer<'a, T> {
+    Box::pin(ready(Ok(value)))
+}

@@ -1,0 +1,137 @@
+//! Processes and sessions, step by step.
+
+use super::*;
+use crate::records::lease::{Lease, LeaseTerms};
+
+const TTL: Duration = Duration::from_secs(10);
+const KEEP: Duration = Duration::from_secs(60);
+
+/// A table with the processes a and b. Seconds are counted from their registration.
+struct Stage {
+    table: LeaseTable,
+    start: Instant,
+    a: NodeId,
+    b: NodeId,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let (start, a, b) = (Instant::now(), NodeId::new("a"), NodeId::new("b"));
+        let mut table = LeaseTable::new(2, KEEP);
+        assert!(table.register(&a, TTL, start) && table.register(&b, 9 * TTL, start));
+        Self { table, start, a, b }
+    }
+
+    fn at(&self, seconds: u64) -> Instant {
+        self.start + Duration::from_secs(seconds)
+    }
+
+    fn open(&mut self, session: &str, seconds: u64) -> Claim {
+        self.table.open(session, &self.a.clone(), self.at(seconds))
+    }
+
+    /// The claim of the process b.
+    fn claim(&mut self, session: &str, seconds: u64) -> Claim {
+        self.table.claim(session, &self.b.clone(), self.at(seconds))
+    }
+}
+
+fn granted(token: u64) -> Claim {
+    Claim::Granted(FencingToken::new(token))
+}
+
+#[test]
+fn a_name_is_used_once_and_a_lease_renewed_in_time() {
+    let mut stage = Stage::new();
+    let (a, again) = (stage.a.clone(), stage.a.clone());
+    assert!(!stage.table.register(&again, TTL, stage.at(1)), "it is live");
+    assert!(stage.table.renew(&a, TTL, stage.at(9)));
+    assert!(stage.table.renew(&a, TTL, stage.at(18)), "until 19");
+    assert!(!stage.table.renew(&a, TTL, stage.at(28)), "it has run out");
+    assert!(!stage.table.register(&again, TTL, stage.at(29)), "it is dead");
+    assert!(!stage.table.renew(&NodeId::new("c"), TTL, stage.at(1)), "it has not registered");
+    stage.table.resign(&stage.b, stage.at(30));
+    assert!(!stage.table.renew(&stage.b, TTL, stage.at(30)));
+}
+
+#[test]
+fn a_session_is_free_when_the_lease_of_its_holder_has_run_out() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.claim("s", 0), Claim::Unknown);
+    assert_eq!(stage.open("s", 0), granted(1));
+    assert_eq!(stage.claim("s", 9), Claim::Held(stage.a.clone()));
+    assert_eq!(stage.claim("s", 10), granted(2));
+    assert_eq!(stage.claim("s", 11), granted(3), "an answer was lost");
+    let a = stage.a.clone();
+    assert_eq!(stage.table.claim("s", &a, stage.at(11)), Claim::Held(stage.b.clone()));
+    assert_eq!(stage.open("s", 12), Claim::Held(stage.b.clone()), "it is open already");
+}
+
+#[test]
+fn a_released_session_is_free_immediately() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.open("s", 0), granted(1));
+    assert!(stage.table.release("s", FencingToken::FIRST, stage.at(1)));
+    assert_eq!(stage.claim("s", 1), granted(2));
+    assert!(!stage.table.release("s", FencingToken::FIRST, stage.at(2)), "another process has it");
+    assert!(!stage.table.close("s", FencingToken::FIRST));
+    assert!(stage.table.close("s", FencingToken::new(2)) && !stage.table.close("s", FencingToken::new(2)));
+    assert_eq!(stage.claim("s", 3), Claim::Unknown);
+}
+
+#[test]
+fn all_sessions_of_a_process_that_resigns_are_free() {
+    let mut stage = Stage::new();
+    assert_eq!((stage.open("s", 0), stage.open("t", 0)), (granted(1), granted(1)));
+    stage.table.resign(&stage.a, stage.at(1));
+    assert_eq!((stage.claim("s", 1), stage.claim("t", 1)), (granted(2), granted(2)));
+}
+
+#[test]
+fn sessions_without_a_holder_make_room_after_their_time() {
+    let mut stage = Stage::new();
+    assert_eq!((stage.open("s", 0), stage.open("t", 0)), (granted(1), granted(1)));
+    assert_eq!(stage.claim("t", 10), granted(2));
+    let b = stage.b.clone();
+    assert_eq!(stage.table.open("u", &b, stage.at(69)), Claim::Full, "the lease ended at 10");
+    assert_eq!(stage.table.open("u", &b, stage.at(70)), granted(1));
+    assert_eq!(stage.claim("s", 70), Claim::Unknown);
+    assert_eq!(stage.claim("t", 70), granted(3), "its process is live");
+    assert!(stage.table.register(&stage.a, TTL, stage.at(70)), "its name is forgotten as well");
+}
+
+#[test]
+fn a_session_is_unknown_after_its_time_in_a_table_with_room() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.open("s", 0), granted(1));
+    assert!(stage.table.release("s", FencingToken::FIRST, stage.at(1)));
+    assert_eq!(stage.claim("s", 61), Claim::Unknown);
+}
+
+#[test]
+fn a_process_that_is_not_known_holds_nothing() {
+    let mut stage = Stage::new();
+    assert_eq!(stage.table.open("s", &NodeId::new("c"), stage.at(0)), granted(1));
+    assert_eq!(stage.claim("s", 0), granted(2));
+}
+
+#[test]
+fn the_number_of_processes_is_bounded() {
+    let (mut table, now) = (LeaseTable::new(1, KEEP), Instant::now());
+    let node = |number: usize| NodeId::new(number.to_string());
+    assert!((0..MAX_NODES).all(|number| table.register(&node(number), TTL, now)));
+    assert!(!table.register(&node(MAX_NODES), TTL, now + TTL), "dead ones are remembered");
+    assert!(table.register(&node(MAX_NODES), TTL, now + TTL + KEEP));
+}
+
+/// The clock of a process may lag behind the clock of the store by a tenth, not by more.
+#[test]
+fn a_lease_ends_first_in_its_process_if_its_clock_is_good() {
+    for (percent, is_held) in [(110, false), (100, false), (90, false), (89, true)] {
+        let mut stage = Stage::new();
+        let lease = Lease::granted(LeaseTerms::new(TTL), stage.start);
+        assert_eq!(stage.open("s", 0), granted(1));
+        assert_eq!(stage.claim("s", 10), granted(2));
+        assert_eq!(lease.is_held(stage.start + TTL * percent / 100), is_held, "{percent} %");
+    }
+}

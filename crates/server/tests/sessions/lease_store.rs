@@ -1,0 +1,123 @@
+//! The contract of stores of leases: it holds in memory, and finds the faults of a store.
+
+use std::panic::catch_unwind;
+use std::time::Duration;
+
+use protomcp_server::contract::lease_store;
+use protomcp_server::{Claim, FencingToken, LeaseStore, MemoryLeases, NodeId, StoreAnswer};
+use protomcp_testing::run_paused;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// None.
+    No,
+    /// A lease that has run out is renewed.
+    RenewsTheDead,
+    /// Names of processes can be used again.
+    ForgetsNames,
+    /// Each claim is granted.
+    GrantsAll,
+    /// A new holder has the token of the one before.
+    RepeatsTokens,
+    /// A session is released with any token.
+    IgnoresTokens,
+    /// Nothing is freed when a process resigns.
+    KeepsResigned,
+}
+
+/// A store with a fault, which answers later, as another process would.
+#[derive(Debug)]
+struct Faulty {
+    store: MemoryLeases,
+    fault: Fault,
+}
+
+impl Faulty {
+    fn new(fault: Fault) -> Self {
+        Self { store: memory(), fault }
+    }
+
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == fault
+    }
+}
+
+fn memory() -> MemoryLeases {
+    MemoryLeases::new(4, Duration::from_secs(3600))
+}
+
+fn later<'a, T: Send + 'a>(answer: StoreAnswer<'a, T>) -> StoreAnswer<'a, T> {
+    Box::pin(async move {
+        tokio::task::yield_now().await;
+        answer.await
+    })
+}
+
+impl LeaseStore for Faulty {
+    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
+        let answer = self.store.register(node, ttl);
+        later(Box::pin(async move { Ok(answer.await? || self.has(Fault::ForgetsNames)) }))
+    }
+
+    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
+        let answer = self.store.renew(node, ttl);
+        later(Box::pin(async move {
+            let is_dead = node.as_str().starts_with("run-out") && self.has(Fault::RenewsTheDead);
+            Ok(answer.await? || is_dead)
+        }))
+    }
+
+    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()> {
+        if self.has(Fault::KeepsResigned) && node.as_str().starts_with("resigned") {
+            return later(Box::pin(async { Ok(()) }));
+        }
+        later(self.store.resign(node))
+    }
+
+    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
+        later(self.store.open(session, node))
+    }
+
+    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
+        let answer = self.store.claim(session, node);
+        later(Box::pin(async move {
+            Ok(match answer.await? {
+                Claim::Held(_) if self.has(Fault::GrantsAll) => Claim::Granted(FencingToken::new(9)),
+                Claim::Granted(_) if self.has(Fault::RepeatsTokens) => Claim::Granted(FencingToken::FIRST),
+                claim => claim,
+            })
+        }))
+    }
+
+    fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
+        let answer = self.store.release(session, token);
+        later(Box::pin(async move { Ok(answer.await? || self.has(Fault::IgnoresTokens)) }))
+    }
+
+    fn close<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
+        later(self.store.close(session, token))
+    }
+}
+
+#[test]
+fn leases_in_memory_keep_the_contract() {
+    run_paused(async {
+        lease_store(&memory()).await;
+        lease_store(&Faulty::new(Fault::No)).await;
+    });
+}
+
+#[test]
+fn the_contract_finds_each_fault_of_a_store() {
+    for fault in [
+        Fault::RenewsTheDead,
+        Fault::ForgetsNames,
+        Fault::GrantsAll,
+        Fault::RepeatsTokens,
+        Fault::IgnoresTokens,
+        Fault::KeepsResigned,
+    ] {
+        let checked = catch_unwind(|| run_paused(async { lease_store(&Faulty::new(fault)).await }));
+        assert!(checked.is_err(), "{fault:?} is not found");
+    }
+}
