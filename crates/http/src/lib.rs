@@ -7,6 +7,8 @@ mod body;
 mod box_body;
 mod caller;
 mod config;
+#[cfg(feature = "contract-tests")]
+pub mod contract;
 mod cors;
 mod credential;
 mod delete;

@@ -11,6 +11,8 @@ mod cuts;
 mod draining;
 mod early;
 mod eras;
+#[cfg(feature = "contract-tests")]
+mod event_store;
 mod expiry;
 mod handler;
 mod heads;
