@@ -57,3 +57,4 @@ pub use service::router::Router;
 pub use service::tasks::Tasks;
 pub use service::{Layer, Service};
 pub use state::handle::ServerHandle;
+pub use state::lease_keeper::LeaseKeeper;

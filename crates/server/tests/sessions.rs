@@ -16,6 +16,7 @@ mod flood;
 mod handler;
 mod initialize;
 mod lazy_tools;
+mod lease_keeper;
 #[cfg(feature = "contract-tests")]
 mod lease_store;
 mod limits;

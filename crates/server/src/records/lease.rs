@@ -1,7 +1,7 @@
 //! The lease of one process, as a value: the times at which it is renewed, and at which it has run out.
 //!
-//! A process serves sessions that others can take over only while it holds its lease. It counts from the moment at
-//! which it has *sent* a request, and less than the store does, so that it stops before another process may begin.
+//! A process serves sessions that others can take over only while it holds its lease. Its time begins when a request
+//! was *sent*, and is shorter than the store's, so that it stops before another process may begin.
 //!
 //! ```text
 //!            poll: Renew
@@ -47,8 +47,8 @@ impl LeaseTerms {
         self.ttl / 3
     }
 
-    /// The time between a renewal that has failed and the next one.
-    fn retry_after(self) -> Duration {
+    /// The time between a request that has failed and the next one, and the time that a request may take.
+    pub(crate) fn retry_after(self) -> Duration {
         self.ttl / 20
     }
 }
@@ -101,6 +101,12 @@ impl Lease {
     #[must_use]
     pub fn is_held(&self, now: Instant) -> bool {
         self.phase != Phase::Over && now < self.until
+    }
+
+    /// The time from which the process does not hold the lease, unless it is renewed.
+    #[must_use]
+    pub fn until(&self) -> Instant {
+        self.until
     }
 
     /// The time of the next action; `None`: none will be due.
@@ -168,7 +174,8 @@ mod tests {
         assert_eq!(lease.poll(at(20)), Some(LeaseAction::Renew));
         assert_eq!((lease.deadline(), lease.poll(at(53))), (Some(at(54)), None), "one renewal is under way");
         lease.renewed();
-        assert_eq!((lease.deadline(), lease.is_held(at(73)), lease.is_held(at(74))), (Some(at(40)), true, false));
+        assert_eq!((lease.deadline(), lease.until()), (Some(at(40)), at(74)));
+        assert!(lease.is_held(at(73)) && !lease.is_held(at(74)));
         lease.renewed();
         assert!(!lease.is_held(at(74)), "it was renewed once");
     }

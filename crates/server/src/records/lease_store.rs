@@ -1,8 +1,9 @@
 //! The holders of the sessions that several processes can serve.
 //!
 //! A session of MCP may outlive the process that opened it, if another one takes it over. A [`LeaseStore`] keeps two
-//! processes from serving one session: a process has a lease, which it renews, and a session has a holder. A session
-//! whose holder has lost its lease is free. [`MemoryLeases`] is a store for servers of one process, and for tests.
+//! processes from serving one session: a process has a lease, which it renews, and a session has a holder. When the
+//! lease of the holder has run out, the session is free. [`MemoryLeases`] is a store for servers of one process, and
+//! for tests.
 
 use std::fmt;
 use std::future::ready;

@@ -1,0 +1,165 @@
+//! Renews the lease of this process.
+//!
+//! The machine is [`Lease`]; this is its task. A process that has lost its lease registers again, with another name.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::records::clock::now;
+use crate::records::lease::{Lease, LeaseAction, LeaseTerms};
+use crate::records::lease_store::{LeaseStore, StoreAnswer};
+use crate::records::node::NodeId;
+use crate::records::store_error::StoreError;
+
+/// Keeps a lease of this process in a store ([`LeaseStore`]), and gives it back when it is dropped.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+///
+/// use protomcp_server::{LeaseKeeper, LeaseTerms, MemoryLeases, NodeId};
+///
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+/// let store = Arc::new(MemoryLeases::new(10_000, Duration::from_secs(3600)));
+/// let keeper = LeaseKeeper::start(store, NodeId::new("a"), LeaseTerms::default());
+/// assert_eq!(keeper.held().await.as_str(), "a.1");
+/// # });
+/// ```
+#[derive(Debug)]
+pub struct LeaseKeeper {
+    held: watch::Receiver<Option<Held>>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// The lease that the process holds until this time.
+#[derive(Debug, Clone)]
+struct Held {
+    name: NodeId,
+    until: Instant,
+}
+
+/// The task.
+struct Keeper {
+    store: Arc<dyn LeaseStore>,
+    node: NodeId,
+    terms: LeaseTerms,
+    /// The leases for which the process has registered.
+    registered: u64,
+    held: watch::Sender<Option<Held>>,
+}
+
+impl LeaseKeeper {
+    /// Starts a task that registers this process and renews its lease. The name of each lease is the name of the
+    /// process with a number.
+    ///
+    /// # Panics
+    /// Outside of a runtime of tokio.
+    #[must_use]
+    pub fn start(store: Arc<dyn LeaseStore>, node: NodeId, terms: LeaseTerms) -> Self {
+        let (sender, held) = watch::channel(None);
+        let stop = CancellationToken::new();
+        let keeper = Keeper { store, node, terms, registered: 0, held: sender };
+        let task = tokio::spawn(keeper.run(stop.clone()));
+        Self { held, stop, task }
+    }
+
+    /// The name of the lease that this process holds now; `None`: it holds none, and must not serve sessions that
+    /// others can take over. To be called before each effect that two processes must not have.
+    #[must_use]
+    pub fn holder(&self) -> Option<NodeId> {
+        let held = self.held.borrow();
+        held.as_ref().filter(|held| now() < held.until).map(|held| held.name.clone())
+    }
+
+    /// Waits until this process holds a lease, and returns its name.
+    pub async fn held(&self) -> NodeId {
+        let mut held = self.held.clone();
+        loop {
+            if let Some(name) = self.holder() {
+                return name;
+            }
+            if held.changed().await.is_err() {
+                // The task has panicked: there will be none.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Gives the lease back, which frees the sessions of this process. Waits for the store, for a twentieth of the
+    /// lease at most.
+    pub async fn resign(mut self) {
+        self.stop.cancel();
+        // A task that has panicked has no lease to give back.
+        drop((&mut self.task).await);
+    }
+}
+
+impl Drop for LeaseKeeper {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Keeper {
+    async fn run(mut self, stop: CancellationToken) {
+        stop.run_until_cancelled(self.keep()).await;
+        let held = self.held.send_replace(None);
+        if let Some(Held { name, .. }) = held
+            && self.limited(self.store.resign(&name)).await.is_err()
+        {
+            tracing::debug!(%name, "a lease is not given back, and runs out");
+        }
+    }
+
+    /// One lease after the other.
+    async fn keep(&mut self) {
+        loop {
+            // An answer that was lost may have been a grant: each request has another name.
+            self.registered += 1;
+            let name = NodeId::new(format!("{}.{}", self.node, self.registered));
+            let sent = now();
+            match self.limited(self.store.register(&name, self.terms.ttl())).await {
+                Ok(true) => {
+                    tracing::debug!(%name, "a lease begins");
+                    self.renew(&name, Lease::granted(self.terms, sent)).await;
+                    self.held.send_replace(None);
+                    tracing::warn!(%name, "the lease of this process has run out: others may serve its sessions");
+                }
+                Ok(false) => tracing::warn!(%name, "the store grants no lease: the name is in use, or it is full"),
+                Err(error) => tracing::debug!(%name, %error, "no lease yet"),
+            }
+            sleep(self.terms.retry_after()).await;
+        }
+    }
+
+    /// Renews a lease until it is over.
+    async fn renew(&self, name: &NodeId, mut lease: Lease) {
+        self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
+        while let Some(deadline) = lease.deadline() {
+            sleep_until(deadline.into()).await;
+            match lease.poll(now()) {
+                Some(LeaseAction::Renew) => {
+                    match self.limited(self.store.renew(name, self.terms.ttl())).await {
+                        Ok(true) => lease.renewed(),
+                        Ok(false) => return,
+                        Err(_) => lease.failed(now()),
+                    }
+                    self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
+                }
+                Some(LeaseAction::Stop) => return,
+                None => {}
+            }
+        }
+    }
+
+    /// The answer of the store, within the time of a request.
+    async fn limited<T>(&self, answer: StoreAnswer<'_, T>) -> Result<T, StoreError> {
+        timeout(self.terms.retry_after(), answer).await.unwrap_or(Err(StoreError::Unavailable))
+    }
+}

@@ -1,0 +1,201 @@
+//! The lease of a process, in made-up time: a store that goes away and comes back, and processes that end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use protomcp_server::{
+    Claim, FencingToken, LeaseKeeper, LeaseStore, LeaseTerms, MemoryLeases, NodeId, StoreAnswer, StoreError,
+};
+use protomcp_testing::run_paused;
+use tokio::time::sleep;
+
+/// A store that can be out of reach: then it does not answer, or refuses immediately.
+#[derive(Debug)]
+struct Store {
+    leases: MemoryLeases,
+    is_silent: AtomicBool,
+    is_closed: AtomicBool,
+}
+
+impl Store {
+    fn new() -> Arc<Self> {
+        let leases = MemoryLeases::new(10, Duration::from_secs(3600));
+        Arc::new(Self { leases, is_silent: AtomicBool::new(false), is_closed: AtomicBool::new(false) })
+    }
+
+    /// The answer, if a request reaches the store.
+    fn reach<'a, T: Send + 'a>(&'a self, request: impl FnOnce() -> StoreAnswer<'a, T>) -> StoreAnswer<'a, T> {
+        if self.is_silent.load(Ordering::Relaxed) {
+            return Box::pin(std::future::pending());
+        }
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Box::pin(async { Err(StoreError::Unavailable) });
+        }
+        request()
+    }
+}
+
+impl LeaseStore for Store {
+    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.register(node, ttl))
+    }
+
+    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.renew(node, ttl))
+    }
+
+    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()> {
+        self.reach(|| self.leases.resign(node))
+    }
+
+    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
+        self.reach(|| self.leases.open(session, node))
+    }
+
+    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
+        self.reach(|| self.leases.claim(session, node))
+    }
+
+    fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.release(session, token))
+    }
+
+    fn close<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.close(session, token))
+    }
+}
+
+/// The process a with a lease of ten seconds.
+fn keeper(store: &Arc<Store>) -> LeaseKeeper {
+    LeaseKeeper::start(Arc::clone(store) as Arc<dyn LeaseStore>, NodeId::new("a"), LeaseTerms::default())
+}
+
+async fn seconds(count: u64) {
+    sleep(Duration::from_secs(count)).await;
+}
+
+/// True if the process holds the lease with this number.
+fn holds(keeper: &LeaseKeeper, number: u64) -> bool {
+    keeper.holder() == Some(NodeId::new(format!("a.{number}")))
+}
+
+#[test]
+fn a_lease_is_held_as_long_as_the_store_answers() {
+    run_paused(async {
+        let store = Store::new();
+        let keeper = keeper(&store);
+        assert_eq!(keeper.holder(), None, "the store has not answered");
+        assert_eq!(keeper.held().await.as_str(), "a.1");
+        for _ in 0..100 {
+            seconds(1).await;
+            assert!(holds(&keeper, 1));
+        }
+    });
+}
+
+#[test]
+fn a_store_that_comes_back_in_time_keeps_the_lease() {
+    run_paused(async {
+        for is_silent in [true, false] {
+            let store = Store::new();
+            let away = if is_silent { &store.is_silent } else { &store.is_closed };
+            let keeper = keeper(&store);
+            keeper.held().await;
+            for _ in 0..10 {
+                away.store(true, Ordering::Relaxed);
+                seconds(4).await;
+                assert!(holds(&keeper, 1));
+                away.store(false, Ordering::Relaxed);
+                seconds(2).await;
+            }
+            assert!(holds(&keeper, 1), "renewed after each time");
+        }
+    });
+}
+
+#[test]
+fn a_lease_that_is_lost_is_lost_here_first() {
+    run_paused(async {
+        for is_silent in [true, false] {
+            let store = Store::new();
+            let away = if is_silent { &store.is_silent } else { &store.is_closed };
+            let (keeper, b) = (keeper(&store), NodeId::new("b"));
+            let a = keeper.held().await;
+            assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST)));
+            assert_eq!(store.leases.register(&b, Duration::from_secs(600)).await, Ok(true));
+
+            away.store(true, Ordering::Relaxed);
+            while keeper.holder().is_some() {
+                assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Held(a.clone())));
+                sleep(Duration::from_millis(10)).await;
+            }
+            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Held(a)), "the store counts longer");
+            seconds(10).await;
+            let second = FencingToken::FIRST.successor();
+            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Granted(second)));
+
+            assert_eq!(keeper.holder(), None);
+            away.store(false, Ordering::Relaxed);
+            let again = keeper.held().await;
+            assert!(again.as_str().starts_with("a.") && again.as_str() != "a.1", "{again}");
+            assert_eq!(store.leases.claim("s", &again).await, Ok(Claim::Held(b)));
+        }
+    });
+}
+
+#[test]
+fn a_lease_that_the_store_does_not_renew_is_replaced() {
+    run_paused(async {
+        let store = Store::new();
+        let keeper = keeper(&store);
+        let name = keeper.held().await;
+        assert_eq!(store.leases.resign(&name).await, Ok(()));
+        seconds(4).await;
+        assert!(holds(&keeper, 2));
+    });
+}
+
+#[test]
+fn a_name_in_use_is_passed_over() {
+    run_paused(async {
+        let store = Store::new();
+        assert_eq!(store.leases.register(&NodeId::new("a.1"), Duration::from_secs(600)).await, Ok(true));
+        assert_eq!(keeper(&store).held().await.as_str(), "a.2");
+    });
+}
+
+#[test]
+fn sessions_of_a_process_that_ends_are_free() {
+    run_paused(async {
+        for is_dropped in [false, true] {
+            let store = Store::new();
+            let (keeper, b) = (keeper(&store), NodeId::new("b"));
+            let a = keeper.held().await;
+            assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST)));
+            if is_dropped {
+                drop(keeper);
+                // The task runs while the test waits.
+                sleep(Duration::from_millis(1)).await;
+            } else {
+                keeper.resign().await;
+            }
+            assert_eq!(store.leases.register(&b, Duration::from_secs(600)).await, Ok(true));
+            let second = FencingToken::FIRST.successor();
+            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Granted(second)), "{is_dropped}");
+        }
+    });
+}
+
+#[test]
+fn a_process_ends_without_its_store() {
+    run_paused(async {
+        let store = Store::new();
+        let keeper = keeper(&store);
+        keeper.held().await;
+        store.is_silent.store(true, Ordering::Relaxed);
+        let began = tokio::time::Instant::now();
+        keeper.resign().await;
+        assert!(began.elapsed() <= Duration::from_secs(1));
+    });
+}
