@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::exit::{self, Failure};
 use crate::install::probe::Answer;
-use crate::install::secrets::Secrets;
+use crate::install::secrets::{self, Secrets};
 use crate::install::shell;
 use crate::install::untried::is_reference;
 
@@ -100,6 +100,8 @@ impl Report {
     }
 
     pub(super) fn broken(&mut self, host: &Host, reason: &str) {
+        // The error may name a command of another origin.
+        let reason = secrets::without_keys(reason);
         self.errors.push(format!("{}: {reason}; nothing was changed", host.label));
     }
 

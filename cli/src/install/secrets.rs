@@ -82,6 +82,11 @@ impl<'a> Secrets<'a> {
     }
 }
 
+/// A text without keys in the shape of a known service, such as `ghp_…`, and without values after names such as `password`.
+pub(super) fn without_keys(text: &str) -> String {
+    plain(Redaction::default().redact(Value::from(text)))
+}
+
 /// The parts of a URL that may be secrets.
 fn parts(url: &str) -> Vec<&str> {
     let (before, query) = url.split_once(['?', '#']).unwrap_or((url, ""));

@@ -73,3 +73,26 @@ fn words_of_a_server_that_fails_are_redacted() {
         assert_without(&["flag-pass-1", "env-pass-1", "typed-pass-1"], words, &text);
     }
 }
+
+/// The error for a name that is taken shows the command of another person.
+#[test]
+fn the_server_that_has_the_name_is_shown_without_secrets() {
+    let user = User::new();
+    user.sandbox.write("tools.py", "");
+    let key = format!("ghp_{}", "a1B2".repeat(9));
+    for (entry, shown) in [
+        (
+            json!({"command": "db-mcp", "args": ["postgres://ann:url-pass-1@h/d?key=query-pass-1"]}),
+            "db-mcp postgres://h/d",
+        ),
+        (json!({"command": "gh-mcp", "args": [key]}), "gh-mcp [redacted]"),
+        (json!({"command": "my-mcp", "args": ["serve", "--key", "flag-pass-1"]}), "my-mcp serve"),
+        (json!({"url": "https://ann:url-pass-1@h/mcp?key=query-pass-1"}), "https://h/mcp"),
+    ] {
+        user.write(".cursor/mcp.json", &json!({"mcpServers": {"tools": entry}}).to_string());
+        let words = ["install", "tools.py", "--client", "cursor"];
+        let error = user.refused(&words, 1);
+        assert!(error.contains(&format!("which starts {shown}: choose a name")), "{error}");
+        assert_without(&["url-pass-1", "query-pass-1", "flag-pass-1", &key], &words, &error);
+    }
+}

@@ -112,7 +112,7 @@ impl ListedServer {
     }
 
     /// Its command for people, word by word, with `[redacted]` in place of all that may be a secret: the word after a
-    /// flag, the value of `NAME=VALUE` and of `--flag=VALUE`. URLs have no user, no query and no fragment.
+    /// flag, the value of `NAME=VALUE`, of `--flag=VALUE` and of `-kVALUE`. URLs have no user, no query and no fragment.
     #[must_use]
     pub fn shown_command(&self) -> Vec<String> {
         let mut is_value = false;
@@ -130,18 +130,17 @@ impl ListedServer {
         self.url.as_deref().map(without_secrets)
     }
 
-    /// The thing that it starts, for people. Flags, whose values may be secrets, are left out, and the query of a URL.
+    /// The thing that it starts, for people, without what may be a secret. It ends before the first flag.
     pub(crate) fn shown(&self) -> String {
-        let is_plain =
-            |word: &&String| ["-y", "-m"].contains(&word.as_str()) || !word.starts_with('-') && !word.contains('=');
+        let is_assignment = |word: &str| word.contains('=') && !word.contains("://");
+        let is_plain = |word: &str| ["-y", "-m"].contains(&word) || !word.starts_with('-') && !is_assignment(word);
         match (target(&self.command, self.url.as_deref()), &self.command[..]) {
             (Target::Url(url), _) => without_secrets(url),
             (Target::Command([]), _) => "nothing that pmcp knows".to_owned(),
-            (_, [program, args @ ..]) => {
-                let words = [program].into_iter().chain(args.iter().take_while(is_plain));
-                words.map(String::as_str).collect::<Vec<_>>().join(" ")
+            (_, words) => {
+                let plain = words.iter().skip(1).take_while(|word| is_plain(word)).count();
+                self.shown_command().into_iter().take(plain + 1).collect::<Vec<_>>().join(" ")
             }
-            (_, []) => String::new(),
         }
     }
 }
@@ -187,9 +186,20 @@ fn without_secrets(url: &str) -> String {
 /// The text in place of what may be a secret.
 const HIDDEN: &str = "[redacted]";
 
+/// The shortest value that counts as one if it is written with its flag, in bytes: `-vvv` has none.
+const MIN_ATTACHED: usize = 4;
+
 /// True for a flag whose value may be the next word.
 fn takes_value(word: &str) -> bool {
     word.starts_with('-') && !word.contains('=') && !["-y", "-m", "--"].contains(&word)
+}
+
+/// The value that is written with a flag of one letter, as in `-kVALUE`. Some programs have flags such as `-stdio`, which
+/// nothing tells from a value.
+fn attached(word: &str) -> Option<(&str, &str)> {
+    let is_flag = word.starts_with('-') && !word.starts_with("--") && !word.contains('=');
+    let (flag, value) = word.split_at_checked(2).filter(|_| is_flag)?;
+    (value.len() >= MIN_ATTACHED).then_some((flag, value))
 }
 
 /// A word of a command without what may be a secret.
@@ -200,7 +210,7 @@ fn shown_word(word: &str, is_after_flag: bool) -> String {
         _ if is_after_flag => HIDDEN.to_owned(),
         Some((name, _)) => format!("{name}={HIDDEN}"),
         None if word.contains("://") => without_secrets(word),
-        None => word.to_owned(),
+        None => attached(word).map_or_else(|| word.to_owned(), |(flag, _)| format!("{flag}{HIDDEN}")),
     }
 }
 
@@ -270,6 +280,12 @@ mod tests {
             (json!({"command": "pmcp", "args": ["run", "theirs.py"]}), "pmcp run theirs.py"),
             (json!({"command": "npx", "args": ["-y", "server", "--key", "x"]}), "npx -y server"),
             (json!({"command": "env", "args": ["KEY=x", "server"]}), "env"),
+            (json!({"command": "psql-mcp", "args": ["postgres://ann:x@h/d?k=x", "-px"]}), "psql-mcp postgres://h/d"),
+            (
+                json!({"command": "npx", "args": ["-y", "https://ann:x@h/s.tgz", "theirs"]}),
+                "npx -y https://h/s.tgz theirs",
+            ),
+            (json!({"command": "KEY=x", "args": ["server"]}), "KEY=[redacted] server"),
             (json!({"url": "https://ann:x@h:1/mcp?key=x#y"}), "https://h:1/mcp"),
             (json!({"command": "pmcp", "args": ["run", "--upstream", "http://h?x", "--header", "x"]}), "http://h"),
             (json!(3), "nothing that pmcp knows"),
@@ -285,6 +301,7 @@ mod tests {
             ("pmcp dev t.py --call-timeout 30s --quiet", "pmcp dev t.py --call-timeout [redacted] --quiet"),
             ("npx -y server --api-key=x y", "npx -y server --api-key=[redacted] y"),
             ("server -k x --key x y", "server -k [redacted] --key [redacted] y"),
+            ("server -pgeheim -vvv -it y", "server -p[redacted] -vvv -it y"),
             ("env KEY=x python -m server", "env KEY=[redacted] python -m server"),
             ("pmcp run --upstream https://a:b@h/m?k=x", "pmcp run --upstream https://h/m"),
             ("pmcp run -- psql postgres://a:b@h/d", "pmcp run -- psql postgres://h/d"),
