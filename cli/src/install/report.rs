@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{MAIN_SEPARATOR, Path};
 
-use protomcp_install::{Edit, Found, Host, InstallError, Installed, Installer, ListedServer, Server, diff};
+use protomcp_install::{Edit, Found, Host, InstallError, Installed, Installer, ListedServer, Restored, Server, diff};
 use protomcp_types::one_line;
 use serde_json::json;
 
@@ -54,6 +54,13 @@ impl Report {
             None => format!("is removed, and {}, which was made for it", self.short(&edit.path)),
         };
         self.line(&format!("{}: \"{name}\" {end}", host.label));
+        match &edit.restored {
+            Some(Restored::Back) => self.line("  the server that it had replaced is back"),
+            Some(Restored::InCopy(copy)) => {
+                self.line(&format!("  the server that it had replaced is in {}", self.short(copy)));
+            }
+            None => {}
+        }
         if let Some(backup) = &edit.backup {
             self.line(&format!("  the file before the first change is {}", self.short(backup)));
         }

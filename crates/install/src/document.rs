@@ -7,6 +7,7 @@ mod comments;
 pub(crate) mod edit;
 mod json;
 mod json_edit;
+pub(crate) mod place;
 mod toml;
 
 use crate::document::comments::Blanked;

@@ -58,13 +58,19 @@ pub enum FileError {
         /// The place that it leads to.
         target: PathBuf,
     },
+    /// Records need all nine copies of the file.
+    #[error(
+        "{} has nine copies, and pmcp uninstall needs each of them: uninstall a server that has replaced another one",
+        .0.display()
+    )]
+    Copies(PathBuf),
     /// Another program holds the lock of the file.
     #[error("another program is writing {}: try again", .0.display())]
     Locked(PathBuf),
 }
 
 impl FileError {
-    fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + 'a {
+    pub(crate) fn io<'a>(action: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> Self + 'a {
         move |error| Self::Io { action, path: path.to_owned(), error }
     }
 }
@@ -91,27 +97,14 @@ impl ConfigFile {
         self.text.as_deref()
     }
 
-    /// The copy of the file before the first change.
-    pub(crate) fn backup(&self) -> PathBuf {
-        sibling(&self.path, ".pmcp-backup")
+    /// The file behind links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
-    /// Copies the file, unless there is a copy already.
-    pub(crate) fn back_up(&self) -> Result<(), FileError> {
-        let backup = self.backup();
-        match &self.text {
-            Some(text) if !backup.exists() => self.write_next_to(&backup, text),
-            _ => Ok(()),
-        }
-    }
-
-    /// Deletes the copy if it has this text.
-    pub(crate) fn drop_backup(&self, text: &str) -> Result<(), FileError> {
-        let backup = self.backup();
-        match fs::read(&backup) {
-            Ok(bytes) if bytes == text.as_bytes() => fs::remove_file(&backup).map_err(FileError::io("delete", &backup)),
-            _ => Ok(()),
-        }
+    /// The file next to it whose name has this at its end.
+    pub(crate) fn sibling(&self, suffix: &str) -> PathBuf {
+        sibling(&self.path, suffix)
     }
 
     /// Replaces the file, if it has not changed since. Returns the directories that had to be made.
@@ -146,7 +139,7 @@ impl ConfigFile {
     }
 
     /// Writes a file in this file's directory, with this file's owner and permissions.
-    fn write_next_to(&self, target: &Path, text: &str) -> Result<(), FileError> {
+    pub(crate) fn write_next_to(&self, target: &Path, text: &str) -> Result<(), FileError> {
         let draft = sibling(&self.path, &format!(".pmcp-{}", std::process::id()));
         let written = self.draft(&draft, text).and_then(|()| {
             self.check_unchanged()?;

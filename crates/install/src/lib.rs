@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod bundle;
+mod change;
+mod copies;
 mod diff;
 mod digest;
 mod document;
@@ -9,14 +11,15 @@ mod environment;
 mod file;
 mod hosts;
 mod inherited;
+mod install_error;
 mod installer;
 mod name;
 mod receipts;
-mod replaced;
 mod status;
 mod value;
 
 pub use bundle::{Archive, ArchiveError, ArchiveFile, BundleManifest, BundleSetting, archive, registry_entry};
+pub use change::{Action, Edit, Restored};
 pub use diff::diff;
 pub use document::{EditError, Edited, Format, Origin, insert, remove, servers, without_comments};
 pub use entry::{Server, snippet};
@@ -24,7 +27,8 @@ pub use environment::{Environment, Os};
 pub use file::FileError;
 pub use hosts::{Host, Scope, host, hosts};
 pub use inherited::Inherited;
-pub use installer::{Action, Edit, InstallError, Installer};
+pub use install_error::InstallError;
+pub use installer::Installer;
 pub use name::{InvalidName, check_name, name_for};
 pub use receipts::Recorded;
 pub use status::{Found, Installed, ListedServer};

@@ -9,7 +9,6 @@ use serde_json::Value;
 use crate::digest::digest;
 use crate::document::edit::Origin;
 use crate::file::{ConfigFile, FileError};
-use crate::replaced::Replaced;
 
 /// The records of this user.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -27,6 +26,10 @@ pub(crate) struct Receipt {
     /// Directories that were made for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) directories: Vec<PathBuf>,
+    /// The copy of the file before the first change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) copy: Option<PathBuf>,
+    /// The state before the first entry was inserted. One that replaces another inserts nothing.
     pub(crate) origin: Origin,
     /// The names of the entries.
     pub(crate) servers: Vec<String>,
@@ -35,7 +38,20 @@ pub(crate) struct Receipt {
     pub(crate) digests: BTreeMap<String, String>,
     /// The servers of another origin that entries have replaced, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) replaced: BTreeMap<String, Replaced>,
+    pub(crate) former: BTreeMap<String, Former>,
+}
+
+/// A server of another origin that an entry of ours has replaced. It comes back in the place of that entry, wherever the
+/// entry is by then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Former {
+    /// The digest of its entry.
+    pub(crate) digest: String,
+    /// The text of its entry: a value of JSON, or the lines of a table.
+    pub(crate) text: String,
+    /// The copy of the file with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) copy: Option<PathBuf>,
 }
 
 /// An entry of a file, compared with the record of it.
@@ -69,6 +85,7 @@ impl Recorded {
 impl Receipt {
     /// Adds an entry, as the file has it.
     pub(crate) fn record(&mut self, name: &str, entry: &Value) {
+        self.servers.retain(|known| known != name);
         self.servers.push(name.to_owned());
         self.digests.insert(name.to_owned(), digest(entry));
     }
@@ -77,7 +94,12 @@ impl Receipt {
     pub(crate) fn forget(&mut self, name: &str) {
         self.servers.retain(|known| known != name);
         self.digests.remove(name);
-        self.replaced.remove(name);
+        self.former.remove(name);
+    }
+
+    /// The entries that have replaced no other one.
+    pub(crate) fn inserted(&self) -> impl Iterator<Item = &str> {
+        self.servers.iter().map(String::as_str).filter(move |name| !self.former.contains_key(*name))
     }
 }
 
@@ -101,6 +123,19 @@ impl Receipts {
 
     pub(crate) fn of(&self, path: &Path) -> Option<&Receipt> {
         self.files.iter().find(|receipt| receipt.path == path)
+    }
+
+    /// The copies of files that records need.
+    pub(crate) fn copies(&self) -> Vec<PathBuf> {
+        let of = |receipt: &Receipt| -> Vec<PathBuf> {
+            receipt
+                .copy
+                .iter()
+                .chain(receipt.former.values().filter_map(|former| former.copy.as_ref()))
+                .cloned()
+                .collect()
+        };
+        self.files.iter().flat_map(of).collect()
     }
 
     /// Replaces the record of a file; one without entries is dropped.

@@ -108,9 +108,9 @@ fn a_broken_file_is_left_alone_and_its_mistake_named() {
 #[test]
 fn names_of_others_are_neither_replaced_nor_removed() {
     let user = User::new();
-    // The first one starts what is installed, but was written by hand.
+    // The first one starts what is installed, but was written by hand, and has a member more.
     for theirs in [
-        r#"{"command": "/bin/pmcp", "args": ["dev", "/t.py"]}"#,
+        r#"{"command": "/bin/pmcp", "args": ["dev", "/t.py"], "timeout": 5}"#,
         r#"{"command": "pmcp", "args": ["run", "theirs.py"]}"#,
         r#"{"command": "npx"}"#,
     ] {
@@ -187,21 +187,6 @@ fn a_server_that_was_replaced_comes_back() {
         assert_eq!(user.files().len(), 2, "{}: the file and the lock stay: {:?}", host.id, user.files());
     }
     assert!(hosts > 3, "{hosts}");
-}
-
-#[test]
-fn a_replaced_server_stays_in_the_copy_after_a_change() {
-    let user = User::new();
-    let before = r#"{"mcpServers": {"tools": {"command": "npx"}}}"#;
-    let path = user.write("cursor", before);
-    let action = Action::Install { name: "tools".into(), server: server(), replaces: true };
-    user.installer.apply(row("cursor"), &Scope::User, &action).expect("it fits");
-    let changed = read(&path).replacen('{', "{\"theme\": 1, ", 1);
-    fs::write(&path, changed).expect("it can be written");
-    let edit = user.uninstall("cursor", "tools").expect("it is there");
-    let left = read(&path);
-    assert!(left.contains("\"theme\": 1") && !left.contains("npx") && !left.contains("pmcp"), "{left}");
-    assert_eq!(read(&edit.backup.expect("the copy stays")), before);
 }
 
 #[test]

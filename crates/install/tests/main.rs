@@ -3,6 +3,7 @@
 mod installer;
 mod links;
 mod places;
+mod replaced;
 mod round_trip;
 mod systems;
 mod user;

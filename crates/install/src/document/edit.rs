@@ -31,6 +31,14 @@ pub struct Origin {
     pub(super) was_null: bool,
 }
 
+impl Origin {
+    /// The origin of an entry that was found in the file: only the entry goes with its removal. `depth`: the number of keys on
+    /// the way to the servers.
+    pub(crate) fn of_entry(depth: usize) -> Self {
+        Self { depth, ..Self::default() }
+    }
+}
+
 /// A text with a new entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {

@@ -28,7 +28,7 @@ pub(crate) fn insert(
     for key in keys {
         let Some(member) = object.member(key)? else { break };
         if file.is_null(member) {
-            let text = replace_null(&file, member, depth, &nested(&path_below(keys, depth, name), value));
+            let text = replace_value(&file, member, depth, &nested(&path_below(keys, depth, name), value));
             return Ok(Edited { text, origin: Origin { depth, was_null: true, ..Origin::default() } });
         }
         object = file.object(member.value.clone(), &format!("\"{key}\""))?;
@@ -41,7 +41,7 @@ pub(crate) fn insert(
         if !file.is_null(member) {
             return Err(EditError::Exists(name.to_owned()));
         }
-        let text = replace_null(&file, member, depth, value);
+        let text = replace_value(&file, member, depth, value);
         return Ok(Edited { text, origin: Origin { depth, ..Origin::default() } });
     }
     let path: Vec<&str> = missing.iter().copied().chain([name]).collect();
@@ -92,6 +92,32 @@ pub(crate) fn remove(
         return Ok(removed);
     }
     Ok(original(&removed, format, &path, origin))
+}
+
+/// The place of the value of a server.
+pub(crate) fn place(text: &str, format: Format, keys: &[&str], name: &str) -> Result<Range<usize>, EditError> {
+    let (_, member) = found(text, format, keys, name)?;
+    Ok(member.value)
+}
+
+/// The text with another server under this name.
+pub(crate) fn replace(
+    text: &str,
+    format: Format,
+    keys: &[&str],
+    name: &str,
+    value: &Value,
+) -> Result<String, EditError> {
+    let (file, member) = found(text, format, keys, name)?;
+    Ok(replace_value(&file, &member, keys.len(), value))
+}
+
+fn found<'a>(text: &'a str, format: Format, keys: &[&str], name: &str) -> Result<(Blanked<'a>, Member), EditError> {
+    let not_found = || EditError::NotFound(name.to_owned());
+    let file = Blanked::new(text, format)?;
+    let container = file.container(keys)?.ok_or_else(not_found)?;
+    let member = container.member(name)?.ok_or_else(not_found)?.clone();
+    Ok((file, member))
 }
 
 /// The text with the last of its members gone, as it was before the first came.
@@ -145,8 +171,8 @@ fn path_below<'a>(keys: &[&'a str], depth: usize, name: &'a str) -> Vec<&'a str>
     keys[depth + 1..].iter().copied().chain([name]).collect()
 }
 
-/// Writes a value in the place of a null.
-fn replace_null(file: &Blanked<'_>, member: &Member, depth: usize, value: &Value) -> String {
+/// Writes a value in the place of another one.
+fn replace_value(file: &Blanked<'_>, member: &Member, depth: usize, value: &Value) -> String {
     let space = &file.text[file.space_before(member.key_start)..member.key_start];
     let layout = match space.rsplit_once('\n') {
         Some((_, indent)) => lines(file.text, indent, depth + 1),

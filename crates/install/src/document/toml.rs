@@ -3,6 +3,8 @@
 //! A server is a table with its own header at the end of the file. The parser says where things are; the text is never
 //! written by it.
 
+use std::ops::Range;
+
 use serde_json::Map;
 use toml_edit::{Document, Item, Table, TableLike};
 
@@ -16,19 +18,13 @@ pub(crate) fn insert(text: &str, keys: &[&str], name: &str, value: &Value) -> Re
     if container.is_some_and(|servers| servers.contains_key(name)) {
         return Err(EditError::Exists(name.to_owned()));
     }
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let newline = newline(text);
     let padding = match text {
         "" | "\u{feff}" => String::new(),
         text if text.ends_with('\n') => newline.to_owned(),
         _ => newline.repeat(2),
     };
-    let header: Vec<String> = keys.iter().copied().chain([name]).map(key).collect();
-    let mut block = format!("[{}]{newline}", header.join("."));
-    let Value::Object(members) = value else { return Err(EditError::NotAnObject(format!("\"{name}\""))) };
-    for (member, value) in members {
-        block.push_str(&format!("{} = {}{newline}", key(member), inline(value)));
-    }
-    let edited = format!("{text}{padding}{block}");
+    let edited = format!("{text}{padding}{}", block(keys, name, value, newline)?);
     if !contents(&edited).is_ok_and(|contents| has(&contents, keys, name)) {
         return Err(EditError::Unsupported(format!("{} cannot hold a separate table", keys.join("."))));
     }
@@ -36,17 +32,8 @@ pub(crate) fn insert(text: &str, keys: &[&str], name: &str, value: &Value) -> Re
 }
 
 pub(crate) fn remove(text: &str, keys: &[&str], name: &str, origin: Option<&Origin>) -> Result<String, EditError> {
-    let document = parse(text)?;
-    let servers = container(document.as_table(), keys)?;
-    let entry = servers.and_then(|servers| servers.get(name)).ok_or_else(|| EditError::NotFound(name.to_owned()))?;
-    let elsewhere =
-        || EditError::Unsupported(format!("the server \"{name}\" is not a table with one place in the file"));
-    let header = entry.as_table().filter(|table| !table.is_dotted() && !table.is_implicit()).and_then(Table::span);
-    let header = header.ok_or_else(elsewhere)?;
-    let start = text[..header.start].rfind('\n').map_or(0, |newline| newline + 1);
-    let end = end(entry).unwrap_or(header.end).max(header.end);
-    let end = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
-    let (before, after) = (&text[..start], &text[end..]);
+    let place = place(text, keys, name)?;
+    let (before, after) = (&text[..place.start], &text[place.end..]);
     let edited = match origin.filter(|_| after.is_empty()) {
         Some(origin) => before.strip_suffix(origin.padding.as_str()).unwrap_or(before).to_owned(),
         None if before.trim_start_matches('\u{feff}').is_empty() => {
@@ -54,15 +41,69 @@ pub(crate) fn remove(text: &str, keys: &[&str], name: &str, origin: Option<&Orig
         }
         None => format!("{}{after}", without_blank_line(before)),
     };
-    let others = |text: &str| -> Result<_, EditError> {
-        let mut contents = contents(text)?;
-        let is_gone = !has(&contents, keys, name);
+    if is_alone(text, &edited, keys, name) && !has(&contents(&edited)?, keys, name) {
+        Ok(edited)
+    } else {
+        Err(elsewhere(name))
+    }
+}
+
+/// The lines of the table of a server, with the tables below it.
+pub(crate) fn place(text: &str, keys: &[&str], name: &str) -> Result<Range<usize>, EditError> {
+    let document = parse(text)?;
+    let servers = container(document.as_table(), keys)?;
+    let entry = servers.and_then(|servers| servers.get(name)).ok_or_else(|| EditError::NotFound(name.to_owned()))?;
+    let header = entry.as_table().filter(|table| !table.is_dotted() && !table.is_implicit()).and_then(Table::span);
+    let header = header.ok_or_else(|| elsewhere(name))?;
+    let start = text[..header.start].rfind('\n').map_or(0, |newline| newline + 1);
+    let end = end(entry).unwrap_or(header.end).max(header.end);
+    let end = text[end..].find('\n').map_or(text.len(), |newline| end + newline + 1);
+    Ok(start..end)
+}
+
+/// The text with another table under this name.
+pub(crate) fn replace(text: &str, keys: &[&str], name: &str, value: &Value) -> Result<String, EditError> {
+    restore(text, keys, name, &block(keys, name, value, newline(text))?)
+}
+
+/// The text with these lines in the place of the table of a server.
+pub(crate) fn restore(text: &str, keys: &[&str], name: &str, lines: &str) -> Result<String, EditError> {
+    let place = place(text, keys, name)?;
+    let after = &text[place.end..];
+    let end = if after.is_empty() || lines.ends_with('\n') { "" } else { newline(text) };
+    let edited = format!("{}{lines}{end}{after}", &text[..place.start]);
+    let is_there = contents(&edited).is_ok_and(|contents| has(&contents, keys, name));
+    if is_there && is_alone(text, &edited, keys, name) { Ok(edited) } else { Err(elsewhere(name)) }
+}
+
+/// True if two texts differ in nothing other than an entry.
+fn is_alone(text: &str, edited: &str, keys: &[&str], name: &str) -> bool {
+    let others = |text: &str| {
+        let mut contents = contents(text).ok()?;
         drop_entry(&mut contents, keys, name);
-        Ok((contents, is_gone))
+        Some(contents)
     };
-    let (expected, _) = others(text)?;
-    let is_right = others(&edited).is_ok_and(|(left, is_gone)| is_gone && left == expected);
-    if is_right { Ok(edited) } else { Err(elsewhere()) }
+    others(text).is_some_and(|expected| others(edited) == Some(expected))
+}
+
+fn elsewhere(name: &str) -> EditError {
+    EditError::Unsupported(format!("the server \"{name}\" is not a table with one place in the file"))
+}
+
+/// A table with its own header.
+fn block(keys: &[&str], name: &str, value: &Value, newline: &str) -> Result<String, EditError> {
+    let header: Vec<String> = keys.iter().copied().chain([name]).map(key).collect();
+    let mut block = format!("[{}]{newline}", header.join("."));
+    let Value::Object(members) = value else { return Err(EditError::NotAnObject(format!("\"{name}\""))) };
+    for (member, value) in members {
+        block.push_str(&format!("{} = {}{newline}", key(member), inline(value)));
+    }
+    Ok(block)
+}
+
+/// The end of a line in this text.
+fn newline(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 pub(crate) fn servers(text: &str, keys: &[&str]) -> Result<Vec<(String, serde_json::Value)>, EditError> {
