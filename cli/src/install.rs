@@ -1,6 +1,7 @@
 //! `pmcp install`, `uninstall` and `status`: servers in the configuration of hosts.
 
 pub(crate) mod configured;
+mod known;
 mod probe;
 mod program;
 mod report;

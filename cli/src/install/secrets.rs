@@ -1,32 +1,49 @@
 //! Texts about a server without its secrets: terminals are shared, and their output is pasted into reports.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use protomcp_install::ListedServer;
 use protomcp_trace::{REDACTED, Redaction};
 use serde_json::{Value, json};
 
+use crate::install::known::Known;
 use crate::install::shell;
 
 /// Removes the secrets of one server from texts.
 pub(super) struct Secrets<'a> {
     server: &'a ListedServer,
     redaction: Redaction,
+    /// The parts of the entry that the output of the server must not have.
+    known: Known,
 }
 
 impl<'a> Secrets<'a> {
-    /// Secrets are the values of all headers, the user and the query of the URL, and the variables and arguments whose
-    /// names say so.
+    /// Secrets are the values of all headers, the user and the query of the URL, the variables whose names say so, and the
+    /// words of the command that are shown in part.
     pub(super) fn of(server: &'a ListedServer) -> Self {
         let mut redaction = Redaction::default();
         let pair = |(name, value): &(String, String)| (name.clone(), Value::from(value.as_str()));
         let env: serde_json::Map<_, _> = server.env.iter().map(pair).collect();
-        let mut secrets: Vec<&str> = server.headers.iter().map(|(_, value)| value.as_str()).collect();
-        secrets.extend(server.url.iter().flat_map(|url| parts(url)));
-        secrets.extend(server.command.iter().filter(|word| word.contains("://")).flat_map(|url| parts(url)));
+        let mut secrets: Vec<String> = server.headers.iter().flat_map(|(_, value)| of_header(value)).collect();
+        secrets.extend(server.url.iter().flat_map(|url| parts(url)).map(str::to_owned));
+        let urls = server.command.iter().filter(|word| word.contains("://"));
+        secrets.extend(urls.flat_map(|url| parts(url)).map(str::to_owned));
         let fields = server.command.windows(2).filter(|pair| pair[0] == "--header" || pair[0] == "-H");
-        secrets.extend(fields.filter_map(|pair| pair[1].split_once(':')).map(|(_, value)| value.trim()));
-        // The result is not needed: the secrets are known now.
-        redaction.redact(json!({"env": env, "args": server.command, "secrets": secrets}));
-        Self { server, redaction }
+        secrets.extend(fields.filter_map(|pair| pair[1].split_once(':')).flat_map(|(_, value)| of_header(value)));
+        let shown = redaction.redact(json!({"env": env, "args": server.command, "secrets": secrets}));
+        let hidden = server.env.iter().filter(|(name, _)| shown["env"][name.as_str()] == REDACTED);
+        let mut known = Known::default();
+        for text in secrets.iter().chain(hidden.map(|(_, value)| value)) {
+            known.secret(text);
+        }
+        for (word, shown) in hidden_words(server) {
+            let value = shown.strip_suffix(REDACTED).and_then(|start| word.strip_prefix(start));
+            value.into_iter().for_each(|value| known.secret(value));
+            if shown != REDACTED {
+                known.word(&word, &shown);
+            }
+        }
+        Self { server, redaction, known }
     }
 
     /// The words of its command. The value of each flag and of each `NAME=VALUE` is left out.
@@ -49,10 +66,11 @@ impl<'a> Secrets<'a> {
 
     /// A text that the server has printed, or that is about it.
     pub(super) fn text(&mut self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for (url, shown) in self.hidden().into_iter().filter(|(word, _)| word.contains("://")) {
-            text = text.replace(&url, &shown);
-        }
+        let text = self.known.without(text);
+        self.redacted(&text)
+    }
+
+    fn redacted(&mut self, text: &str) -> String {
         plain(self.redaction.redact(Value::from(text)))
     }
 
@@ -67,19 +85,34 @@ impl<'a> Secrets<'a> {
                 text = text.replace(&format!("{start}{}", quoted(value)), &format!("{start}{}", quoted(REDACTED)));
             }
         }
-        for (word, shown) in self.hidden() {
+        for (word, shown) in hidden_words(self.server) {
             text = text.replace(&quoted(&word), &quoted(&shown));
         }
-        self.text(&text)
+        self.redacted(&text)
     }
+}
 
-    /// The words of the command, and the URL, of which a part is left out, each with the rest.
-    fn hidden(&self) -> Vec<(String, String)> {
-        let server = self.server;
-        let words = server.command.iter().cloned().zip(server.shown_command());
-        let url = server.url.iter().cloned().zip(server.shown_url());
-        words.chain(url).filter(|(word, shown)| word != shown && !word.is_empty()).collect()
+/// The words of the command, and the URL, of which a part is left out, each with the rest.
+fn hidden_words(server: &ListedServer) -> Vec<(String, String)> {
+    let words = server.command.iter().cloned().zip(server.shown_command());
+    let url = server.url.iter().cloned().zip(server.shown_url());
+    words.chain(url).filter(|(word, shown)| word != shown && !word.is_empty()).collect()
+}
+
+/// The secrets of the value of a header: all of it, the part after the scheme, and the user and the password in it
+/// (RFC 7617, section 2).
+fn of_header(value: &str) -> Vec<String> {
+    let value = value.trim();
+    let mut secrets = vec![value.to_owned()];
+    if let Some((scheme, rest)) = value.split_once(' ') {
+        secrets.push(rest.trim().to_owned());
+        let decoded = STANDARD.decode(rest.trim()).ok().filter(|_| scheme.eq_ignore_ascii_case("basic"));
+        if let Some(pair) = decoded.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            secrets.extend(pair.splitn(2, ':').map(str::to_owned));
+            secrets.push(pair);
+        }
     }
+    secrets
 }
 
 /// A text without keys in the shape of a known service, such as `ghp_…`, and without values after names such as `password`.
@@ -175,6 +208,28 @@ mod tests {
             ("got head-er-1 and env-value-2", "got [redacted] and [redacted]"),
             ("no luck", "no luck"),
             ("password=geheim", "password=[redacted]"),
+        ] {
+            assert_eq!(secrets.text(text), expected);
+        }
+    }
+
+    #[test]
+    fn each_part_of_an_entry_is_redacted() {
+        let words = ["pmcp", "run", "--", "db", "NAME=assigned", "--key", "flag-1", "-pgeheim", "--log", "info", "-H"];
+        let command: Vec<_> = words.into_iter().chain(["X-Key: Token head-1"]).map(str::to_owned).collect();
+        let mut server = ListedServer::of("a", &Server::Url { url: "http://h".into(), headers: Vec::new() });
+        let headers =
+            [("Authorization", "Basic YW5uYTpodW50ZXIy"), ("X-Tenant", "acme"), ("Cookie", "Bearer tok-1234")];
+        (server.command, server.headers, server.env) = (command, texts(&headers), texts(&[("API_TOKEN", "env-1")]));
+        let mut secrets = Secrets::of(&server);
+        for (text, expected) in [
+            ("no user anna with hunter2", "no user [redacted] with [redacted]"),
+            ("got YW5uYTpodW50ZXIy", "got [redacted]"),
+            ("tenant acme, not acmes", "tenant [redacted], not acmes"),
+            ("tok-1234 head-1 flag-1 env-1", "[redacted] [redacted] [redacted] [redacted]"),
+            ("geheim, -pgeheim", "[redacted], -p[redacted]"),
+            ("NAME=assigned is assigned", "NAME=[redacted] is [redacted]"),
+            ("info: the answer is tok-12", "info: the answer is [redacted]"),
         ] {
             assert_eq!(secrets.text(text), expected);
         }

@@ -1,6 +1,8 @@
 //! The output of `pmcp install`, `status` and `uninstall` has no secret of a server.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
@@ -94,5 +96,32 @@ fn the_server_that_has_the_name_is_shown_without_secrets() {
         let error = user.refused(&words, 1);
         assert!(error.contains(&format!("which starts {shown}: choose a name")), "{error}");
         assert_without(&["url-pass-1", "query-pass-1", "flag-pass-1", &key], &words, &error);
+    }
+}
+
+/// The reply of a server repeats the credentials of the request, and is cut where a secret begins.
+#[test]
+fn credentials_that_a_server_repeats_are_redacted() {
+    let user = User::new();
+    let fill = "y".repeat(262);
+    let body = format!("anna hunter2 YW5uYTpodW50ZXIy tok-1 {fill} longsecret-1");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let port = listener.local_addr().expect("it is bound").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _read = stream.read(&mut request);
+            let head = format!("HTTP/1.1 500 Oops\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let _written = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let install = ["install", url.as_str(), "--name", "remote", "--client", "cursor"];
+    let fields = ["--header", "Authorization: Basic YW5uYTpodW50ZXIy", "--header", "X-Token: Key tok-1"];
+    user.ok(&[&install[..], &fields, &["--header", "X-Other: longsecret-1"]].concat());
+    for words in [&["status"][..], &["status", "--json"]] {
+        let text = printed(&user.pmcp(words));
+        assert!(text.contains("500") && text.contains("yyyy"), "{text}");
+        assert_without(&["anna", "hunter2", "YW5uYTpodW50ZXIy", "tok-1", "longse"], words, &text);
     }
 }

@@ -301,7 +301,7 @@ mod tests {
             ("pmcp dev t.py --call-timeout 30s --quiet", "pmcp dev t.py --call-timeout [redacted] --quiet"),
             ("npx -y server --api-key=x y", "npx -y server --api-key=[redacted] y"),
             ("server -k x --key x y", "server -k [redacted] --key [redacted] y"),
-            ("server -pgeheim -vvv -it y", "server -p[redacted] -vvv -it y"),
+            ("server -pgeheim -vvv -it y", "server -p[redacted] -vvv -it [redacted]"),
             ("env KEY=x python -m server", "env KEY=[redacted] python -m server"),
             ("pmcp run --upstream https://a:b@h/m?k=x", "pmcp run --upstream https://h/m"),
             ("pmcp run -- psql postgres://a:b@h/d", "pmcp run -- psql postgres://h/d"),
