@@ -71,6 +71,9 @@ pub(crate) fn keys(host: &Host, text: &str, format: Format) -> Result<&'static [
     for keys in host.keys {
         // An object in the place of servers, not a server with that name.
         let found = document::servers(text, format, keys);
+        if let Err(EditError::Twice(name)) = found {
+            return Err(EditError::Twice(name));
+        }
         let is_used = |servers: Vec<(_, serde_json::Value)>| {
             !servers.is_empty() && servers.iter().all(|(_, entry)| entry.is_object())
         };

@@ -91,6 +91,11 @@ fn a_broken_file_is_left_alone_and_its_mistake_named() {
         ("cursor", "{\"mcpServers\": []}", "\"mcpServers\" is not an object"),
         ("cursor", "[]", "the file is not an object"),
         ("cursor", "{\"mcpServers\": {}, \"mcpServers\": {}}", "the key \"mcpServers\" occurs twice"),
+        (
+            "cursor",
+            "{\"mcpServers\": {\"a\": {}, \"tools\": {\"command\": \"/bin/pmcp\"}, \"a\": null}}",
+            "the key \"a\" occurs twice",
+        ),
         ("gemini", "{\"a\": 1,}", "line 1, column 9: there is a comma before this bracket"),
         ("vscode", "{\n  \"a\": /* ", "line 2, column 8: this comment has no end"),
         ("codex", "a = 1\nb = = 2\n", "line 2, column 5: "),
@@ -271,6 +276,9 @@ fn status_tells_our_servers_from_others() {
     assert_eq!(names, [("theirs", false), ("tools", true)]);
     user.write("zed", "{");
     assert!(matches!(found("zed"), Found::Broken(_)));
+    user.write("cursor", "{\"mcpServers\": {\"tools\": {\"command\": \"pmcp\"}, \"tools\": {\"command\": \"sh\"}}}");
+    let Found::Broken(reason) = found("cursor") else { panic!("one of two is not vouched for") };
+    assert!(reason.ends_with("the key \"tools\" occurs twice"), "{reason}");
 }
 
 /// Version 2 of opencode has one more level.

@@ -65,7 +65,7 @@ pub enum EditError {
     /// Something on the way to the servers is not an object.
     #[error("{0} is not an object")]
     NotAnObject(String),
-    /// A key on the way to the servers occurs twice, so readers may disagree on the one that counts.
+    /// A key on the way to the servers, or the name of a server, occurs twice, so readers may disagree on the one that counts.
     #[error("the key \"{0}\" occurs twice")]
     Twice(String),
     /// There is a server with this name.

@@ -1,5 +1,6 @@
 //! Objects of JSON with the positions of their members.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
@@ -110,6 +111,7 @@ pub(crate) fn servers(
 ) -> Result<Vec<(String, serde_json::Value)>, EditError> {
     let blanked = Blanked::new(text, format)?;
     let Some(container) = blanked.container(keys)? else { return Ok(Vec::new()) };
+    check_names(&container.members)?;
     let entry = |member: Member| {
         let value = serde_json::from_str(&blanked.json[member.value.clone()]).map_err(|error| {
             let at = offset(&blanked.json[member.value.clone()], error.line(), error.column());
@@ -118,6 +120,15 @@ pub(crate) fn servers(
         Ok((member.key, value))
     };
     container.members.into_iter().filter(|member| !blanked.is_null(member)).map(entry).collect()
+}
+
+/// Refuses two members of one name: readers may disagree on the one that counts.
+fn check_names(members: &[Member]) -> Result<(), EditError> {
+    let mut names = HashSet::new();
+    match members.iter().find(|member| !names.insert(member.key.as_str())) {
+        Some(twice) => Err(EditError::Twice(twice.key.clone())),
+        None => Ok(()),
+    }
 }
 
 /// The position of a line and a column.
