@@ -3,8 +3,12 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{join_all, ready};
-use protomcp_client::{Client, ClientLimits, ClientSession, Command, CommandTransport, Mode};
+use futures_util::future::ready;
+use futures_util::{StreamExt, stream};
+use protomcp_client::{
+    Client, ClientLimits, ClientSession, CloseReason, Command, CommandTransport, Mode, NoAnswer, OpenError,
+    RequestError,
+};
 use protomcp_http_client::HttpTransport;
 use protomcp_install::ListedServer;
 use protomcp_types::{Level, one_line};
@@ -52,7 +56,7 @@ pub(super) struct Attempt<'a> {
     pub(super) variables: Option<Vec<(String, String)>>,
 }
 
-/// Tries all servers concurrently. The answers are in the same order.
+/// Tries the servers concurrently, 64 at most. The answers are in the same order.
 pub(super) fn answers(attempts: &[Attempt<'_>]) -> Result<Vec<Answer>, Failure> {
     let runtime = runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
@@ -60,22 +64,22 @@ pub(super) fn answers(attempts: &[Attempt<'_>]) -> Result<Vec<Answer>, Failure> 
 }
 
 async fn all(attempts: &[Attempt<'_>]) -> Vec<Answer> {
-    let mut answers = Vec::with_capacity(attempts.len());
-    for some in attempts.chunks(MAX_CONCURRENT) {
-        answers.extend(join_all(some.iter().map(answer)).await);
-    }
-    answers
+    // Not in their order: one that waits takes the turn of any that is over.
+    let tries = attempts.iter().enumerate().map(|(at, attempt)| async move { (at, answer(attempt).await) });
+    let mut answers: Vec<_> = stream::iter(tries).buffer_unordered(MAX_CONCURRENT).collect().await;
+    answers.sort_by_key(|(at, _)| *at);
+    answers.into_iter().map(|(_, answer)| answer).collect()
 }
 
 async fn answer(attempt: &Attempt<'_>) -> Answer {
     let (log, mut logged) = watch::channel(None);
     let client = client(log);
     let began = Instant::now();
-    let late = |_| Err(format!("it has not listed its tools within {} s", LIMIT.as_secs()));
+    let late = |_| Err(Refusal::Failed(format!("it has not listed its tools within {} s", LIMIT.as_secs())));
     let failed = |reason: &str| Answer::Fails(Secrets::of(attempt.server).text(reason));
     match tokio::time::timeout(LIMIT, listed(&client, attempt)).await.unwrap_or_else(late) {
-        Err(reason) if reason.contains("401 Unauthorized") => Answer::SignIn,
-        Err(reason) => failed(&reason),
+        Err(Refusal::SignIn) => Answer::SignIn,
+        Err(Refusal::Failed(reason)) => failed(&reason),
         Ok((session, tools)) => {
             let took = began.elapsed();
             // pmcp dev serves a file that does not start, too, and says so next to the empty list.
@@ -108,10 +112,43 @@ fn client(log: watch::Sender<Option<String>>) -> Client {
     })
 }
 
+/// The reason for which a server does not list its tools.
+enum Refusal {
+    /// The transport says that a request at a URL is not authorized.
+    SignIn,
+    /// Anything else, in words.
+    Failed(String),
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+impl From<CloseReason> for Refusal {
+    fn from(reason: CloseReason) -> Self {
+        match reason {
+            CloseReason::NotOpened(OpenError::Unanswered { why: NoAnswer::Unauthorized, .. }) => Self::SignIn,
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<RequestError> for Refusal {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Unanswered { why: NoAnswer::Unauthorized, .. } => Self::SignIn,
+            RequestError::Closed(reason) => reason.into(),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
 /// The session with the server, and the number of its tools.
-async fn listed(client: &Client, attempt: &Attempt<'_>) -> Result<(ClientSession, usize), String> {
+async fn listed(client: &Client, attempt: &Attempt<'_>) -> Result<(ClientSession, usize), Refusal> {
     let session = match &attempt.server.url {
-        Some(url) => client.connect(transport(url, attempt.server)?).await.map_err(|error| error.to_string())?,
+        Some(url) => client.connect(transport(url, attempt.server)?).await?,
         None => {
             // The error of a start has the last lines.
             let transport = CommandTransport::new(command(attempt)?).on_stderr(|_| {}).max_output(MAX_OUTPUT);
@@ -120,7 +157,7 @@ async fn listed(client: &Client, attempt: &Attempt<'_>) -> Result<(ClientSession
     };
     let server = session.server();
     let has_tools = server.capabilities.as_ref().is_none_or(|capabilities| capabilities.tools.is_some());
-    let tools = if has_tools { session.list_all_tools().await.map_err(|error| error.to_string())?.len() } else { 0 };
+    let tools = if has_tools { session.list_all_tools().await?.len() } else { 0 };
     Ok((session, tools))
 }
 

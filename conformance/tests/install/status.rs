@@ -1,6 +1,8 @@
 //! `pmcp status` starts servers as their hosts do.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
@@ -162,4 +164,54 @@ fn status_tries_no_entry_with_a_reference() {
     user.write(".cursor/mcp.json", &json!({"mcpServers": {"theirs": entry}}).to_string());
     let status = user.ok(&["status"]);
     assert!(status.contains("is not tried: its entry has a reference such as ${NAME}"), "{status}");
+}
+
+/// The transport of a URL says that a token is missing; the words of a program do not.
+#[test]
+fn a_sign_in_is_asked_for_by_a_url_alone() {
+    let user = User::new();
+    fs::create_dir(user.sandbox.path("failing")).expect("the sandbox can be written");
+    let program = user.sandbox.path("failing/pmcp");
+    fs::write(&program, "#!/bin/sh\necho 'upstream: 401 Unauthorized' >&2\nexit 3\n")
+        .expect("the sandbox can be written");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("it is bound"));
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 4096];
+            let _read = stream.read(&mut request);
+            let head = "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\n";
+            let _written = write!(stream, "{head}content-length: 0\r\nconnection: close\r\n\r\n");
+        }
+    });
+    user.write(".cursor/mcp.json", &json!({"mcpServers": {"local": {"command": program}}}).to_string());
+    user.ok(&["install", &url, "--name", "remote", "--client", "cursor"]);
+    let status = failing(&user, &[], "servers that do not answer: 1 of 2: local in Cursor");
+    assert!(status.contains("does not answer: ") && status.contains("401 Unauthorized"), "{status}");
+    assert_eq!(status.matches("asks for a sign-in, which the host does").count(), 1, "{status}");
+}
+
+/// A server that waits for its turn takes the place of the first that has answered.
+#[test]
+fn status_tries_a_server_as_soon_as_another_is_over() {
+    let user = User::new();
+    fs::create_dir(user.sandbox.path("some")).expect("the sandbox can be written");
+    let program = user.sandbox.path("some/pmcp");
+    let done = user.sandbox.path("done");
+    // The last one has its turn while the first one waits for it.
+    let script = format!(
+        "#!/bin/sh\ncase $1 in\nfirst) while [ ! -e '{0}' ]; do sleep 0.05; done; exit 4;;\nlast) touch '{0}'; exit 5;;\n\
+         *) exit 3;;\nesac\n",
+        done.display()
+    );
+    fs::write(&program, script).expect("the sandbox can be written");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let entry = |word: &str| json!({"command": program, "args": [word]});
+    let others = (0..70).map(|number| (format!("m{number:02}"), entry("other")));
+    let servers = [("a".to_owned(), entry("first"))].into_iter().chain(others).chain([("z".to_owned(), entry("last"))]);
+    let servers: serde_json::Map<_, _> = servers.collect();
+    user.write(".cursor/mcp.json", &json!({"mcpServers": servers}).to_string());
+    let status = failing(&user, &[], "servers that do not answer: 72 of 72");
+    assert!(done.exists() && !status.contains("within 10"), "{status}");
 }
