@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{MAIN_SEPARATOR, Path};
 
-use protomcp_install::{Edit, Found, Host, InstallError, Installed, Installer, ListedServer, Restored, Server, diff};
+use protomcp_install::{Edit, Found, Host, InstallError, Installed, Installer, ListedServer, Restored, Server};
 use protomcp_types::one_line;
 use serde_json::json;
 
@@ -70,9 +70,8 @@ impl Report {
     pub(super) fn dry_run(&mut self, servers: &[ListedServer], edit: &Edit) {
         let side = |text: &Option<String>, name: String| if text.is_some() { name } else { "/dev/null".into() };
         let name = edit.path.display().to_string();
-        let (before, after) = (edit.before.clone().unwrap_or_default(), edit.after.clone().unwrap_or_default());
         self.line(&format!("--- {}\n+++ {}", side(&edit.before, name.clone()), side(&edit.after, name)));
-        let text = servers.iter().fold(diff(&before, &after), |text, server| Secrets::of(server).file(&text));
+        let text = servers.iter().fold(edit.diff(), |text, server| Secrets::of(server).file(&text));
         self.text.push_str(&text);
     }
 

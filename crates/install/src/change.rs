@@ -1,11 +1,14 @@
 //! Changes of a host's file, worked out from its text and the records, without I/O.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::PathBuf;
 
+use crate::diff::diff;
 use crate::digest::digest;
 use crate::document;
 use crate::document::edit::{EditError, Format, Origin};
+use crate::document::hidden::hidden;
 use crate::document::place;
 use crate::entry::Server;
 use crate::hosts::Host;
@@ -55,6 +58,28 @@ pub struct Edit {
     pub(crate) replaced: Option<String>,
     /// A copy that the record does not need any longer.
     pub(crate) released: Option<PathBuf>,
+    format: Format,
+    kept: Kept,
+}
+
+/// The places of the entry before and afterwards, if it is as this crate writes it.
+#[derive(Debug, Clone, Default)]
+struct Kept {
+    before: Option<Range<usize>>,
+    after: Option<Range<usize>>,
+}
+
+impl Edit {
+    /// The lines of the change with `-` and `+`, and three lines around them, like [`diff`]. Values and comments outside of
+    /// the entry are `[redacted]`, since files of hosts have secrets of others; the entry has all of its values.
+    pub fn diff(&self) -> String {
+        let shown = |text: &Option<String>, kept: &Option<Range<usize>>| {
+            let text = text.as_deref().unwrap_or_default();
+            // Both texts are in their format, or the change was an error.
+            hidden(text, self.format, kept.as_ref()).unwrap_or_default()
+        };
+        diff(&shown(&self.before, &self.kept.before), &shown(&self.after, &self.kept.after))
+    }
 }
 
 /// The fate of a server of another origin that an entry had replaced, once the entry is removed.
@@ -146,6 +171,12 @@ impl Before<'_> {
         entry_of(&self.servers, name).is_some_and(|found| wanted.is_some_and(|wanted| digest(found) == digest(&wanted)))
     }
 
+    /// The place of an entry that is as it was recorded.
+    fn kept(&self, name: &str) -> Option<Range<usize>> {
+        self.server(name).filter(|server| server.recorded == Recorded::Same)?;
+        place::place(self.text?, self.format, self.keys, name).ok()
+    }
+
     /// Inserts an entry. An entry of the same name is replaced in its place, and recorded if it is of another origin.
     fn with(self, name: &str, entry: &Value) -> Result<Edit, InstallError> {
         let failed = |error| InstallError::Edit { path: self.path.clone(), error };
@@ -179,12 +210,13 @@ impl Before<'_> {
                 place::replace(text, self.format, self.keys, name, entry).map_err(failed)?
             }
         };
+        let kept = Kept { before: self.kept(name), after: place::place(&after, self.format, self.keys, name).ok() };
         // Read again, since a notation may not have all types of JSON.
         let servers = document::servers(&after, self.format, self.keys).map_err(failed)?;
         if let Some(entry) = entry_of(&servers, name) {
             receipt.record(name, entry);
         }
-        Ok(Edit { replaced, ..self.edit(Some(after), receipt) })
+        Ok(Edit { replaced, kept, ..self.edit(Some(after), receipt) })
     }
 
     /// Removes an entry. A server of another origin that it has replaced comes back.
@@ -211,7 +243,8 @@ impl Before<'_> {
             (None, None) => (None, None),
         };
         let is_gone = !existed && after.trim().is_empty();
-        Ok(Edit { restored, released, ..self.edit((!is_gone).then_some(after), receipt) })
+        let kept = Kept { before: self.kept(name), after: None };
+        Ok(Edit { restored, released, kept, ..self.edit((!is_gone).then_some(after), receipt) })
     }
 
     /// The text with the server that an entry of ours has replaced, in the place of that entry. `None` if the text in the
@@ -250,6 +283,8 @@ impl Before<'_> {
             is_first: self.receipt.is_none(),
             replaced: None,
             released: None,
+            format: self.format,
+            kept: Kept::default(),
             path: self.path,
         }
     }

@@ -5,6 +5,7 @@
 
 mod comments;
 pub(crate) mod edit;
+pub(crate) mod hidden;
 mod json;
 mod json_edit;
 pub(crate) mod place;

@@ -5,5 +5,6 @@ mod links;
 mod places;
 mod replaced;
 mod round_trip;
+mod shown;
 mod systems;
 mod user;

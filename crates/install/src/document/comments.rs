@@ -124,7 +124,7 @@ fn comments(text: &str) -> Result<Vec<Range<usize>>, EditError> {
 }
 
 /// The position after a string. One without an end goes to the end of the text.
-fn string_end(bytes: &[u8], start: usize) -> usize {
+pub(crate) fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while at < bytes.len() {
         match bytes[at] {

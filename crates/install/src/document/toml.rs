@@ -112,6 +112,63 @@ pub(crate) fn servers(text: &str, keys: &[&str]) -> Result<Vec<(String, serde_js
     Ok(servers.iter().map(|(name, entry)| (name.to_owned(), json(entry))).collect())
 }
 
+/// The values, and the comments.
+pub(crate) fn values(text: &str) -> Result<Vec<Range<usize>>, EditError> {
+    let document = parse(text)?;
+    let mut found = Vec::new();
+    document.as_table().iter().for_each(|(_, item)| add_values(item, &mut found));
+    found.sort_by_key(|value| value.start);
+    let comments = comments(text.as_bytes(), &found);
+    Ok(found.into_iter().chain(comments).collect())
+}
+
+fn add_values(item: &Item, found: &mut Vec<Range<usize>>) {
+    match item {
+        Item::None => {}
+        Item::Table(table) => table.iter().for_each(|(_, item)| add_values(item, found)),
+        Item::ArrayOfTables(tables) => {
+            tables.iter().flat_map(Table::iter).for_each(|(_, item)| add_values(item, found));
+        }
+        Item::Value(value) => add_scalars(value, found),
+    }
+}
+
+fn add_scalars(value: &toml_edit::Value, found: &mut Vec<Range<usize>>) {
+    match value {
+        toml_edit::Value::Array(items) => items.iter().for_each(|value| add_scalars(value, found)),
+        toml_edit::Value::InlineTable(table) => table.iter().for_each(|(_, value)| add_scalars(value, found)),
+        scalar => found.extend(scalar.span()),
+    }
+}
+
+/// The comments between values, which are sorted. A name in quotation marks may have the mark of a comment.
+fn comments(bytes: &[u8], values: &[Range<usize>]) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut values = values.iter().peekable();
+    let (mut at, mut quote) = (0, None);
+    while at < bytes.len() {
+        if let Some(value) = values.next_if(|value| value.start <= at) {
+            at = at.max(value.end);
+            continue;
+        }
+        match (quote, bytes[at]) {
+            (None, b'#') => {
+                let length = bytes[at..].iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+                let end = length.map_or(bytes.len(), |length| at + length);
+                found.push(at..end);
+                at = end;
+                continue;
+            }
+            (None, mark @ (b'"' | b'\'')) => quote = Some(mark),
+            (Some(mark), byte) if mark == byte => quote = None,
+            (Some(b'"'), b'\\') => at += 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
 fn parse(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| {
         let at = error.span().map_or(text.len(), |span| span.start.min(text.len()));
