@@ -40,6 +40,9 @@ pub enum FileError {
     /// The file is not UTF-8.
     #[error("{} is not UTF-8 text: convert it, then try again", .0.display())]
     NotText(PathBuf),
+    /// A directory, a pipe or a device is in the place of the file.
+    #[error("{} is not a regular file: put a file in its place, then try again", .0.display())]
+    NotRegular(PathBuf),
     /// The file has more than 64 MiB.
     #[error("{} is larger than 64 MiB: edit it by hand", .0.display())]
     TooLarge(PathBuf),
@@ -87,6 +90,10 @@ pub(crate) struct ConfigFile {
 impl ConfigFile {
     /// Reads a file, which need not exist.
     pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
+        // Links such as /dev/stdin lead to what has no name.
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            return Err(FileError::NotRegular(path.to_owned()));
+        }
         let path = behind_links(path);
         let text = read(&path)?;
         Ok(Self { path, text })
@@ -224,16 +231,29 @@ pub(crate) fn lock(path: &Path) -> Result<File, FileError> {
 
 fn read(path: &Path) -> Result<Option<String>, FileError> {
     let mut bytes = Vec::new();
-    let file = match File::open(path) {
+    let file = match open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(FileError::io("read", path)(error)),
     };
+    // A device has no end, and a pipe may have no beginning.
+    if !file.metadata().map_err(FileError::io("read", path))?.is_file() {
+        return Err(FileError::NotRegular(path.to_owned()));
+    }
     file.take(MAX + 1).read_to_end(&mut bytes).map_err(FileError::io("read", path))?;
     if bytes.len() as u64 > MAX {
         return Err(FileError::TooLarge(path.to_owned()));
     }
     String::from_utf8(bytes).map(Some).map_err(|_| FileError::NotText(path.to_owned()))
+}
+
+/// Opens a file for reading, without waiting for a writer of a pipe.
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    options.open(path)
 }
 
 /// The file that links lead to, which need not exist.

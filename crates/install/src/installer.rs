@@ -63,7 +63,8 @@ impl Installer {
             let recorded = Recorded::of(receipt, &name, &entry);
             ListedServer::new(name, &entry, recorded)
         };
-        let found = match self.servers(host, &path) {
+        let inside = check_scope(scope, &path).map_err(InstallError::from);
+        let found = match inside.and_then(|()| self.servers(host, &path)) {
             Err(error) => Found::Broken(error.to_string()),
             Ok(None) if !self.is_started(&path) => Found::Nothing,
             Ok(servers) => Found::Servers(servers.unwrap_or_default().into_iter().map(listed).collect()),
@@ -121,9 +122,7 @@ impl Installer {
     /// The file of a host, which is to be changed. Links of the user are followed, also out of the home directory.
     fn changed_path(&self, host: &Host, scope: &Scope) -> Result<PathBuf, InstallError> {
         let path = self.path(host, scope)?;
-        if let Scope::Project(directory) = scope {
-            file::check_inside(Path::new(directory), &path)?;
-        }
+        check_scope(scope, &path)?;
         Ok(path)
     }
 
@@ -145,6 +144,14 @@ impl Installer {
     fn receipts(&self) -> Result<Option<(Receipts, ConfigFile)>, InstallError> {
         let path = self.environment.resolve(RECORDS);
         path.map(|path| Receipts::read(Path::new(&path)).map_err(InstallError::from)).transpose()
+    }
+}
+
+/// Refuses a file of a project to which a link leads out of it.
+fn check_scope(scope: &Scope, path: &Path) -> Result<(), FileError> {
+    match scope {
+        Scope::User => Ok(()),
+        Scope::Project(directory) => file::check_inside(Path::new(directory), path),
     }
 }
 

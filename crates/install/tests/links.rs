@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Command;
 
-use protomcp_install::{Action, Scope};
+use protomcp_install::{Action, Found, Scope};
 
 use crate::user::{User, read, row, server};
 
@@ -75,6 +76,12 @@ fn links_of_a_project_stay_in_it() {
         let before = user.files();
         let scope = Scope::Project(project.to_str().expect("it is UTF-8").to_owned());
         let action = Action::Install { name: "tools".into(), server: server(), replaces: false };
+        let found = user.installer.status(row("cursor"), &scope).expect("the host has a file").found;
+        assert_eq!(
+            matches!(found, Found::Broken(_)),
+            !is_followed,
+            "nothing is read there, either: {target} {found:?}"
+        );
         match user.installer.apply(row("cursor"), &scope, &action) {
             Ok(_) => assert!(is_followed && read(&project.join(".cursor/mcp.json")).contains("/bin/pmcp"), "{target}"),
             Err(error) => {
@@ -103,4 +110,36 @@ fn a_link_in_the_place_of_a_draft_is_not_followed() {
     user.install("cursor", "tools").expect("it fits");
     assert!(read(&path).contains("/bin/pmcp"));
     assert_eq!(read(&outside), "mine");
+}
+
+/// Reading a pipe would wait for a writer, and a device has no end.
+#[test]
+fn only_regular_files_are_read() {
+    for place in ["pipe", "link to a pipe", "/dev/zero", "/dev/stdin", "folder"] {
+        let user = User::new();
+        let path = user.path("cursor");
+        fs::create_dir_all(path.parent().expect("a file has a directory")).expect("it can be made");
+        let pipe = |path: &Path| {
+            let made = Command::new("mkfifo").arg(path).status().expect("mkfifo starts");
+            assert!(made.success());
+        };
+        match place {
+            "pipe" => pipe(&path),
+            "link to a pipe" => {
+                pipe(&path.with_file_name("pipe"));
+                symlink("pipe", &path).expect("a link can be made");
+            }
+            // Of this test, which may have a file there, or nothing.
+            "/dev/stdin" if fs::metadata(place).is_ok_and(|input| !input.is_file()) => {
+                symlink(place, &path).expect("a link can be made");
+            }
+            "/dev/stdin" => continue,
+            "folder" => fs::create_dir(&path).expect("it can be made"),
+            place => symlink(place, &path).expect("a link can be made"),
+        }
+        let error = user.install("cursor", "tools").expect_err(place).to_string();
+        assert!(error.contains("is not a regular file: put a file in its place"), "{place}: {error}");
+        let found = user.installer.status(row("cursor"), &Scope::User).expect("the host has a file").found;
+        assert!(matches!(&found, Found::Broken(why) if why.contains("not a regular file")), "{place}: {found:?}");
+    }
 }
