@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::change::{Action, Edit, edit, keys};
 use crate::copies;
 use crate::document;
+use crate::drafts;
 use crate::environment::Environment;
 use crate::file::{self, ConfigFile, DirectoryLock, FileError};
 use crate::hosts::{Host, Scope};
@@ -98,6 +99,8 @@ impl Installer {
         let _host_lock = if host.has_lock { DirectoryLock::take(&path)? } else { None };
         let file = ConfigFile::read(&path)?;
         let (mut receipts, records) = self.receipts()?.ok_or(InstallError::NoFile(host.label))?;
+        drafts::clean(&file);
+        drafts::clean(&records);
         let mut edit = edit(host, path.clone(), file.text(), receipts.of(&path), action)?;
         match &edit.after {
             None => file.delete(&edit.receipt.directories)?,

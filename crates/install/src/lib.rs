@@ -6,6 +6,7 @@ mod copies;
 mod diff;
 mod digest;
 mod document;
+mod drafts;
 mod entry;
 mod environment;
 mod file;

@@ -143,3 +143,30 @@ fn only_regular_files_are_read() {
         assert!(matches!(&found, Found::Broken(why) if why.contains("not a regular file")), "{place}: {found:?}");
     }
 }
+
+#[test]
+fn drafts_of_processes_that_are_over_go() {
+    let user = User::new();
+    let path = user.write("cursor", "{}");
+    let mut process = Command::new("true").spawn().expect("it starts");
+    let over = process.id();
+    process.wait().expect("it ends");
+    let names = [
+        (format!("mcp.json.pmcp-{over}"), false),
+        (format!("other.json.pmcp-{over}"), true),
+        (format!("mcp.json.pmcp-{over}x"), true),
+        ("mcp.json.pmcp-1".to_owned(), true),
+    ];
+    for (name, _) in &names {
+        fs::write(path.with_file_name(name), "half").expect("it can be written");
+    }
+    user.install("cursor", "tools").expect("it fits");
+    for (name, stays) in &names {
+        assert_eq!(path.with_file_name(name).exists(), *stays, "{name}");
+    }
+    // A link with such a name is not a draft.
+    let link = path.with_file_name(&names[0].0);
+    symlink("mcp.json", &link).expect("a link can be made");
+    user.uninstall("cursor", "tools").expect("it is there");
+    assert!(link.is_symlink());
+}
