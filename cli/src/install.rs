@@ -239,6 +239,11 @@ impl Chosen {
         let mut chosen = Self { hosts: Vec::new(), unknown: Vec::new(), scope };
         for name in &flags.clients {
             match host(name) {
+                None if name.trim().is_empty() => {
+                    return Err(Failure::usage(
+                        "invalid --client: it is empty; name a host, or all for those on this machine",
+                    ));
+                }
                 Some(host) => chosen.hosts.push(host),
                 None if name == "all" => chosen.hosts.extend(&present),
                 None => match nearest(name) {

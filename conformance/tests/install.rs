@@ -116,6 +116,10 @@ fn hosts_are_found_or_named() {
     assert!(none.contains("no host was found on this machine") && none.contains("claude-desktop"), "{none}");
     let typo = user.refused(&["install", "tools.py", "--client", "curser"], 2);
     assert!(typo.contains("did you mean cursor?"), "{typo}");
+    for words in [&["install", "tools.py"][..], &["uninstall", "tools"], &["status"]] {
+        let empty = user.refused(&[words, &["--client", ""]].concat(), 2);
+        assert!(empty.contains("invalid --client: it is empty; name a host"), "{words:?}: {empty}");
+    }
     user.write(".cursor/mcp.json", "");
     user.write(".codex/config.toml", "model = \"a\"");
     let several = user.refused(&["install", "tools.py"], 2);
