@@ -62,7 +62,7 @@ impl Report {
             None => {}
         }
         if let Some(backup) = &edit.backup {
-            self.line(&format!("  the file before the first change is {}", self.short(backup)));
+            self.line(&format!("  a copy from before is {}", self.short(backup)));
         }
     }
 

@@ -46,7 +46,8 @@ pub struct Edit {
     pub before: Option<String>,
     /// The text afterwards; `None` if the file goes.
     pub after: Option<String>,
-    /// The copy of the file before the first change, if there is one.
+    /// The copy of the file from before an entry that was changed since goes; otherwise the one from before the first change.
+    /// `None` if there is none.
     pub backup: Option<PathBuf>,
     /// The fate of the server that the removed entry had replaced. `None` if it had replaced none.
     pub restored: Option<Restored>,
@@ -54,6 +55,8 @@ pub struct Edit {
     pub(crate) receipt: Receipt,
     /// True if the file had no entry of ours.
     pub(crate) is_first: bool,
+    /// True if the entry that goes is not the one that was recorded. It may be of another origin under the same name.
+    pub(crate) is_changed: bool,
     /// The name of the server of another origin that is replaced.
     pub(crate) replaced: Option<String>,
     /// A copy that the record does not need any longer.
@@ -171,6 +174,10 @@ impl Before<'_> {
         entry_of(&self.servers, name).is_some_and(|found| wanted.is_some_and(|wanted| digest(found) == digest(&wanted)))
     }
 
+    fn is_changed(&self, name: &str) -> bool {
+        self.server(name).is_some_and(|server| server.recorded == Recorded::Changed)
+    }
+
     /// The place of an entry that is as it was recorded.
     fn kept(&self, name: &str) -> Option<Range<usize>> {
         self.server(name).filter(|server| server.recorded == Recorded::Same)?;
@@ -216,7 +223,8 @@ impl Before<'_> {
         if let Some(entry) = entry_of(&servers, name) {
             receipt.record(name, entry);
         }
-        Ok(Edit { replaced, kept, ..self.edit(Some(after), receipt) })
+        let is_changed = self.is_changed(name);
+        Ok(Edit { replaced, kept, is_changed, ..self.edit(Some(after), receipt) })
     }
 
     /// Removes an entry. A server of another origin that it has replaced comes back.
@@ -244,7 +252,8 @@ impl Before<'_> {
         };
         let is_gone = !existed && after.trim().is_empty();
         let kept = Kept { before: self.kept(name), after: None };
-        Ok(Edit { restored, released, kept, ..self.edit((!is_gone).then_some(after), receipt) })
+        let is_changed = self.is_changed(name);
+        Ok(Edit { restored, released, kept, is_changed, ..self.edit((!is_gone).then_some(after), receipt) })
     }
 
     /// The text with the server that an entry of ours has replaced, in the place of that entry. `None` if the text in the
@@ -281,6 +290,7 @@ impl Before<'_> {
             restored: None,
             receipt,
             is_first: self.receipt.is_none(),
+            is_changed: false,
             replaced: None,
             released: None,
             format: self.format,

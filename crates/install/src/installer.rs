@@ -102,11 +102,14 @@ impl Installer {
         drafts::clean(&file);
         drafts::clean(&records);
         let mut edit = edit(host, path.clone(), file.text(), receipts.of(&path), action)?;
+        if edit.after.is_none() || edit.after != edit.before {
+            back_up(&file, &mut edit, &receipts.copies())?;
+        }
         match &edit.after {
             None => file.delete(&edit.receipt.directories)?,
             // Only the record was missing.
             Some(after) if edit.before.as_ref() == Some(after) => {}
-            Some(_) => replace(&file, &mut edit, &receipts.copies())?,
+            Some(after) => edit.receipt.directories.extend(file.replace(after)?),
         }
         // Without a record the last entry leaves an empty object; without the entry a record has no effect.
         receipts.put(edit.receipt.clone());
@@ -118,7 +121,7 @@ impl Installer {
         if let (true, Some(after)) = (edit.receipt.servers.is_empty(), &edit.after) {
             copies::drop_same(&file, after, &needed)?;
         }
-        edit.backup = edit.receipt.copy.clone().filter(|copy| copy.exists());
+        edit.backup = edit.backup.take().or(edit.receipt.copy.clone()).filter(|copy| copy.exists());
         Ok(edit)
     }
 
@@ -158,22 +161,23 @@ fn check_scope(scope: &Scope, path: &Path) -> Result<(), FileError> {
     }
 }
 
-/// Replaces a file by its text afterwards. It is copied before the first change, and before a server of another origin is
-/// replaced. `needed`: the copies that records need.
-fn replace(file: &ConfigFile, edit: &mut Edit, needed: &[PathBuf]) -> Result<(), FileError> {
-    if edit.is_first || edit.replaced.is_some() {
-        let copy = copies::make(file, needed)?;
-        if edit.is_first {
-            edit.receipt.copy.clone_from(&copy);
-        }
-        if let Some(name) = &edit.replaced
-            && let Some(former) = edit.receipt.former.get_mut(name)
-        {
-            former.copy = copy;
-        }
+/// Copies a file before its first change, before a server of another origin is replaced, and before an entry goes that was
+/// changed since. `needed`: the copies that records need.
+fn back_up(file: &ConfigFile, edit: &mut Edit, needed: &[PathBuf]) -> Result<(), FileError> {
+    if !(edit.is_first || edit.is_changed || edit.replaced.is_some()) {
+        return Ok(());
     }
-    if let Some(after) = &edit.after {
-        edit.receipt.directories.extend(file.replace(after)?);
+    let copy = copies::make(file, needed)?;
+    if edit.is_first {
+        edit.receipt.copy.clone_from(&copy);
+    }
+    if edit.is_changed {
+        edit.backup.clone_from(&copy);
+    }
+    if let Some(name) = &edit.replaced
+        && let Some(former) = edit.receipt.former.get_mut(name)
+    {
+        former.copy = copy;
     }
     Ok(())
 }

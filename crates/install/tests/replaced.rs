@@ -98,6 +98,21 @@ fn a_server_that_cannot_come_back_is_in_the_copy() {
     }
 }
 
+/// The name is recorded, but the entry may be of another origin by now.
+#[test]
+fn an_entry_that_was_changed_is_in_a_copy() {
+    for is_replaced in [true, false] {
+        let user = User::new();
+        let path = user.write("cursor", "{}");
+        user.install("cursor", "tools").expect("it fits");
+        let theirs = json!({"mcpServers": {"tools": {"command": "npx", "args": ["precious"]}}}).to_string();
+        fs::write(&path, &theirs).expect("it can be written");
+        let edit = if is_replaced { replace(&user, "cursor", "tools") } else { user.uninstall("cursor", "tools") };
+        let copy = edit.expect("it is recorded").backup.expect("there is a copy");
+        assert_eq!((read(&copy), read(&path).contains("precious")), (theirs, false));
+    }
+}
+
 /// Copies are bounded, and one that a record needs is not overwritten.
 #[test]
 fn old_copies_are_overwritten_and_needed_ones_stay() {
