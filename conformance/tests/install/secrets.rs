@@ -1,14 +1,12 @@
 //! The output of `pmcp install`, `status` and `uninstall` has no secret of a server.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
 use serde_json::{Value, json};
 
-use super::User;
+use super::{User, reply};
 
 /// All that a command has printed.
 fn printed(output: &Output) -> String {
@@ -105,16 +103,7 @@ fn credentials_that_a_server_repeats_are_redacted() {
     let user = User::new();
     let fill = "y".repeat(256);
     let body = format!("anna hunter2 YW5uYTpodW50ZXIy tok-1 {fill} longsecret-1");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-    let port = listener.local_addr().expect("it is bound").port();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut request = [0; 4096];
-            let _read = stream.read(&mut request);
-            let head = format!("HTTP/1.1 500 Oops\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
-            let _written = stream.write_all(format!("{head}{body}").as_bytes());
-        }
-    });
+    let port = reply::serve("HTTP/1.1 500 Oops", &body);
     let url = format!("http://127.0.0.1:{port}/mcp");
     let install = ["install", url.as_str(), "--name", "remote", "--client", "cursor"];
     let fields = ["--header", "Authorization: Basic YW5uYTpodW50ZXIy", "--header", "X-Token: Key tok-1"];

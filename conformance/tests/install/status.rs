@@ -1,15 +1,13 @@
 //! `pmcp status` starts servers as their hosts do.
 
 use std::fs;
-use std::io::{Read, Write};
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use protomcp_conformance::{Web, pmcp};
 use serde_json::{Value, json};
 
-use super::User;
+use super::{User, reply};
 
 const TOOL: &str = "from protomcp import tool\n\n@tool('Says hello.')\ndef hello() -> str:\n    return 'hello'\n";
 
@@ -175,16 +173,8 @@ fn a_sign_in_is_asked_for_by_a_url_alone() {
     fs::write(&program, "#!/bin/sh\necho 'upstream: 401 Unauthorized' >&2\nexit 3\n")
         .expect("the sandbox can be written");
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("there is a port");
-    let url = format!("http://{}/mcp", listener.local_addr().expect("it is bound"));
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut request = [0; 4096];
-            let _read = stream.read(&mut request);
-            let head = "HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\n";
-            let _written = write!(stream, "{head}content-length: 0\r\nconnection: close\r\n\r\n");
-        }
-    });
+    let port = reply::serve("HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer", "");
+    let url = format!("http://127.0.0.1:{port}/mcp");
     user.write(".cursor/mcp.json", &json!({"mcpServers": {"local": {"command": program}}}).to_string());
     user.ok(&["install", &url, "--name", "remote", "--client", "cursor"]);
     let status = failing(&user, &[], "servers that do not answer: 1 of 2: local in Cursor");
