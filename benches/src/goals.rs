@@ -1,7 +1,7 @@
 //! The goals, each with its figure.
 
 use crate::measurement::{Metric, Row};
-use crate::parts::{http, lists, memory, reload, results, sessions, start, stdio};
+use crate::parts::{http, lists, memory, protocols, reload, results, sessions, start, stdio};
 use crate::subject::{PMCP, RELAY, RMCP};
 
 /// A goal that was measured.
@@ -65,7 +65,8 @@ impl Medians<'_> {
 
 /// All goals whose figures were measured.
 fn measured(rows: Medians<'_>) -> Vec<Goal> {
-    [over_stdio(rows), over_http(rows), of_sizes(rows), of_memory(rows), of_reloads(rows)].concat()
+    let all = [over_stdio, over_http, of_protocols, of_sizes, of_memory, of_reloads];
+    all.iter().flat_map(|goals| goals(rows)).collect()
 }
 
 fn at_most(name: &'static str, limit: f64, unit: &'static str, value: Option<f64>) -> Option<Goal> {
@@ -128,6 +129,23 @@ fn over_http(rows: Medians<'_>) -> Vec<Goal> {
     let share = rows.between(http::PART, [&without, &with], Metric::CpuUs);
     goals.extend(at_most("HTTP, 16 clients, CPU of a call without / with a session", 1.0, "×", share));
     goals
+}
+
+fn of_protocols(rows: Medians<'_>) -> Vec<Goal> {
+    let share = |carrier: &str, calls: &str| {
+        let cases = [protocols::PROTO, protocols::JSON].map(|spoken| protocols::case(carrier, calls, spoken));
+        rows.between(protocols::PART, [&cases[0], &cases[1]], Metric::CpuUs)
+    };
+    let (single, many) = ("one at a time", "64 in flight");
+    [
+        at_most("proto-mcp over TCP, one at a time, CPU of a call / JSON-RPC's", 1.2, "×", share("TCP", single)),
+        at_most("proto-mcp over TCP, 64 in flight, the same", 1.3, "×", share("TCP", many)),
+        at_most("proto-mcp over stdio, one at a time, the same", 1.2, "×", share("stdio", single)),
+        at_most("proto-mcp over stdio, 64 in flight, the same", 1.3, "×", share("stdio", many)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn of_sizes(rows: Medians<'_>) -> Vec<Goal> {

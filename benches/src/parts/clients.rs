@@ -29,7 +29,7 @@ pub fn round(bench: &Bench, out: &mut Measurement) -> Outcome<()> {
     let mut command = Command::new(&bench.programs.rmcp);
     command.arg("--http");
     let web = WebServer::start(command)?;
-    let tcp = protocols::listen(bench)?;
+    let tcp = protocols::listen(bench, Command::new(&bench.programs.pmcp))?;
     let pmcp = vec![text(&bench.programs.pmcp), "run".to_owned(), text(&bench.programs.tool)];
     let servers = [
         ("rmcp over stdio", vec![text(&bench.programs.rmcp), "--pipes".to_owned()], LIBRARIES),

@@ -12,44 +12,56 @@ use crate::web::WebServer;
 /// The name of this part.
 pub const PART: &str = "protocols";
 
-/// The protocols, and the subjects that speak them.
-pub const PROTOCOLS: [(Protocol, &str); 2] = [(Protocol::Json, "pmcp, JSON-RPC"), (Protocol::Proto, "pmcp, proto-mcp")];
+/// The usual protocol.
+pub const JSON: &str = "JSON-RPC";
+/// The binary protocol.
+pub const PROTO: &str = "proto-mcp";
 
-/// Measures both protocols, in turn.
+const PROTOCOLS: [(Protocol, &str); 2] = [(Protocol::Json, JSON), (Protocol::Proto, PROTO)];
+
+/// A case: the carrier, one call at a time or many, and the protocol.
+pub fn case(carrier: &str, calls: &str, protocol: &str) -> String {
+    format!("{carrier}, {calls}, {protocol}")
+}
+
+/// Measures both protocols of each bridge, in turn.
 ///
 /// # Errors
 ///
 /// If a program cannot be started, or an answer is wrong.
 pub fn round(bench: &Bench, out: &mut Measurement) -> Outcome<()> {
-    for (protocol, subject) in PROTOCOLS {
-        let mut command = Command::new(&bench.programs.pmcp);
+    for ((name, mut command), (protocol, spoken)) in both(bench) {
         command.arg("run").arg(&bench.programs.tool);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut server = Killed(command.spawn()?);
         let missing = "both streams are to be piped";
         let (stdin, stdout) = (server.0.stdin.take().ok_or(missing)?, server.0.stdout.take().ok_or(missing)?);
         let client = ProtocolClient::open(stdout, stdin, protocol)?;
-        let row = |case: &str| Row::new(PART, format!("stdio, {case}"), subject);
+        let row = |calls: &str| Row::new(PART, case("stdio", calls, spoken), name);
         measure(server.0.id(), client, bench.options.calls, row)?.into_iter().for_each(|row| out.add(row));
     }
-    let server = listen(bench)?;
-    for (protocol, subject) in PROTOCOLS {
+    for ((name, command), (protocol, spoken)) in both(bench) {
+        let server = listen(bench, command)?;
         let stream = TcpStream::connect(("127.0.0.1", server.port()))?;
         stream.set_nodelay(true)?;
         let client = ProtocolClient::open(stream.try_clone()?, stream, protocol)?;
-        let row = |case: &str| Row::new(PART, format!("TCP, {case}"), subject);
+        let row = |calls: &str| Row::new(PART, case("TCP", calls, spoken), name);
         measure(server.pid(), client, bench.options.calls, row)?.into_iter().for_each(|row| out.add(row));
     }
     Ok(())
 }
 
-/// Starts `pmcp` over TCP, where it speaks both protocols.
+/// Each bridge with each protocol.
+fn both(bench: &Bench) -> impl Iterator<Item = ((&str, Command), (Protocol, &'static str))> {
+    PROTOCOLS.into_iter().flat_map(move |spoken| bench.bridges().map(move |bridge| (bridge, spoken)))
+}
+
+/// Starts a bridge over TCP, where it speaks both protocols.
 ///
 /// # Errors
 ///
 /// If it cannot be started.
-pub fn listen(bench: &Bench) -> Outcome<WebServer> {
-    let mut command = Command::new(&bench.programs.pmcp);
+pub fn listen(bench: &Bench, mut command: Command) -> Outcome<WebServer> {
     command.arg("run").arg(&bench.programs.tool).args(["--transport", "tcp", "--port", "0"]);
     Ok(WebServer::start(command)?)
 }
