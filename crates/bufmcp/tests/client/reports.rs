@@ -7,7 +7,6 @@ use protomcp_bufmcp::message::{CallLog, CallProgress, CallToolRequest, LogLevel}
 use protomcp_bufmcp::{BinaryBackend, BinaryClient, BinaryPeer, BinaryServer, CallReport, StructSchemas};
 use protomcp_client::Client;
 use protomcp_server::{Audience, Context, Handler, Limits, Server, ServerHandle, ServerInfo};
-use protomcp_transport::memory;
 use protomcp_types::{
     CallTool, CallToolResult, ErrorObject, Level, ListTools, ListToolsResult, Progress, RawJson, ServerCapabilities,
     Tool, ToolName,
