@@ -130,9 +130,9 @@ fn a_host_sees_prompts_and_templates_through_proto_mcp() {
 #[test]
 fn a_host_has_logs_and_cancels_through_proto_mcp() {
     let server = Server::start_file("clients.py", 0, &[]);
-    let sandbox = Sandbox::new();
-    sandbox.copy("py/clients.py");
-    let direct = front(&sandbox, &["clients.py"]);
+    let [sandbox, of_direct] = [Sandbox::new(), Sandbox::new()];
+    of_direct.copy("py/clients.py");
+    let direct = front(&of_direct, &["clients.py"]);
     let through = front(&sandbox, &["--upstream", &server.url()]);
     let (method, is_last) = ("notifications/message", |log: &Value| log["data"].to_string().contains("completed"));
     let [seen, expected] = [&through, &direct].map(|host| {

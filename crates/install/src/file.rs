@@ -330,3 +330,22 @@ fn keep_owner(file: &File, like: &fs::Metadata) -> io::Result<()> {
 fn keep_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_between_reading_and_writing_is_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("mcp.json");
+        fs::write(&path, "{}").unwrap();
+        let file = ConfigFile::read(&path).unwrap();
+        fs::write(&path, "theirs").unwrap();
+        for changed in [file.replace("ours").map(drop), file.delete(&[])] {
+            assert!(matches!(changed, Err(FileError::Changed(changed)) if changed == path));
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no draft stays");
+    }
+}

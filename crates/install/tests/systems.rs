@@ -1,14 +1,10 @@
 //! The files of every host as each system has them, with the line ends of both kinds. Paths of Windows are names with
 //! backslashes here, below a temporary directory like the others.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use protomcp_install::{
-    Action, Edit, Environment, FileError, Format, Host, InstallError, Installer, Os, Scope, Server, host, hosts,
-};
+use protomcp_install::{Action, Edit, Environment, Format, Host, InstallError, Installer, Os, Scope, Server, hosts};
 use tempfile::TempDir;
 
 const SYSTEMS: [Os; 3] = [Os::Linux, Os::MacOs, Os::Windows];
@@ -65,12 +61,6 @@ impl User {
             }
         }
         found
-    }
-
-    /// The file of records, which is not made yet.
-    fn records(&self) -> PathBuf {
-        let lock = self.files().into_iter().find(|path| path.to_string_lossy().ends_with("installed.lock"));
-        lock.expect("the lock of the records stays").with_extension("json")
     }
 }
 
@@ -180,47 +170,4 @@ fn servers_of_others_stay_on_each_system() {
         assert!(matches!(foreign, InstallError::Foreign { .. }), "{} on {os:?}: {foreign}", host.id);
         assert_eq!(read(&path), text, "{} on {os:?}", host.id);
     }
-}
-
-/// Waits until the installer reads its records, which is after it has read the file of the host and before it writes
-/// it. Writes the file of the host, and then gives the records.
-fn change_file(records: &Path, given: String, host_file: &Path, text: &'static str) -> std::thread::JoinHandle<()> {
-    let made = Command::new("mkfifo").arg(records).status().expect("mkfifo starts");
-    assert!(made.success(), "a pipe can be made in the place of the records");
-    let (records, host_file) = (records.to_owned(), host_file.to_owned());
-    std::thread::spawn(move || {
-        let mut pipe = OpenOptions::new().write(true).open(records).expect("the installer reads its records");
-        fs::write(host_file, text).expect("it can be written");
-        pipe.write_all(given.as_bytes()).expect("the installer reads on");
-    })
-}
-
-#[test]
-fn a_change_between_reading_and_writing_is_not_lost() {
-    const THEIRS: &str = "{\"mcpServers\": {\"theirs\": {\"command\": \"npx\"}}}";
-    let cursor = host("cursor").expect("it is in the table");
-    let user = User::new(Os::Linux);
-    // Makes the directory of the records.
-    user.install(cursor, "tools").expect("it fits");
-    user.uninstall(cursor, "tools").expect("it is there");
-    let path = user.write(cursor, "{}");
-    let records = user.records();
-    let other = change_file(&records, "{}".to_owned(), &path, THEIRS);
-    let error = user.install(cursor, "tools").expect_err("another program has written the file");
-    other.join().expect("it has written");
-    assert!(matches!(&error, InstallError::File(FileError::Changed(file)) if *file == path), "{error}");
-    assert_eq!(read(&path), THEIRS);
-    assert_eq!(user.files().len(), 3, "there is neither a copy nor a draft: {:?}", user.files());
-
-    // The same where the file would be deleted.
-    fs::remove_file(&records).expect("it is there");
-    fs::remove_file(&path).expect("it is there");
-    user.install(cursor, "tools").expect("it fits");
-    let given = read(&records);
-    fs::remove_file(&records).expect("it is there");
-    let other = change_file(&records, given, &path, THEIRS);
-    let error = user.uninstall(cursor, "tools").expect_err("another program has written the file");
-    other.join().expect("it has written");
-    assert!(matches!(&error, InstallError::File(FileError::Changed(file)) if *file == path), "{error}");
-    assert_eq!(read(&path), THEIRS);
 }
