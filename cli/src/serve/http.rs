@@ -56,11 +56,11 @@ pub(super) async fn serve(
             let Serving { service, readiness, listeners } = front.serve(&bridge.server(), Some(&bridge));
             let availability = bridge.availability();
             let (drain, draining) = oneshot::channel();
-            let run = prepare(bridge, starting, signals, format!("{} over HTTP", path.display()))
-                .on_ready(move || {
-                    readiness.set_ready();
-                    tokio::spawn(follow(availability, readiness, draining));
-                })
+            let on_ready = move || {
+                readiness.set_ready();
+                tokio::spawn(follow(availability, readiness, draining));
+            };
+            let run = prepare(bridge, starting, signals, format!("{} over HTTP", path.display()), on_ready)
                 .on_drain(move || drop(drain))
                 .on_ready(console.ready())
                 .on_drain(console.draining());

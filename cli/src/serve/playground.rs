@@ -55,7 +55,7 @@ async fn serve(options: PlaygroundOptions) -> Result<(), Failure> {
             let served = format!("{} in the playground", path.display());
             let (bridge, starting) = tool.bridge(&path, watch).tap(journal.tap()).launch();
             let server = bridge.server();
-            let run = prepare(bridge, starting, signals, served);
+            let run = prepare(bridge, starting, signals, served, || {});
             let handle = run.handle();
             let (service, serving) = front.serve(server, Reload::new(move || handle.reload()))?;
             let run = run.on_drain(move || journal.close()).on_stopped(move || service.shut_down());

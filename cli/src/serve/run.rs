@@ -9,9 +9,17 @@ use tokio::sync::mpsc;
 use crate::exit::{self, Failure};
 use crate::serve::service_manager;
 
-/// The bridge, ready to be served, under the control of signals.
-pub(super) fn prepare(bridge: Bridge, starting: Starting, signals: Signals, served: String) -> Run {
+/// The bridge, ready to be served, under the control of signals. `on_ready` runs before systemd is told that the service
+/// is ready.
+pub(super) fn prepare(
+    bridge: Bridge,
+    starting: Starting,
+    signals: Signals,
+    served: String,
+    on_ready: impl FnOnce() + Send + 'static,
+) -> Run {
     let run = Run::new(bridge, starting)
+        .on_ready(on_ready)
         .on_ready(move || tracing::info!("serving {served}"))
         .on_ready(service_manager::ready)
         .on_drain(|| tracing::info!("draining; press Ctrl-C again to exit now"))

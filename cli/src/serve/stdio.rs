@@ -57,7 +57,7 @@ pub(super) async fn serve(
             }
             let (bridge, starting) = recorded(tool.bridge(&path, watch), front.recorder.as_ref()).launch();
             let server = bridge.server();
-            let run = prepare(bridge, starting, signals, format!("{} on stdio", path.display()));
+            let run = prepare(bridge, starting, signals, format!("{} on stdio", path.display()), || {});
             match run.serve(front.serve(server, reader, writer)).await {
                 Ok(()) => Ok(()),
                 Err(RunError::Serve(error)) => Err(error),

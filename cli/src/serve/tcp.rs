@@ -48,8 +48,8 @@ pub(super) async fn serve(
             let (bridge, starting) = tool.bridge(&path, watch).launch();
             console.serve(bridge.server());
             let connections = front.serve(bridge.server());
-            let run = prepare(bridge, starting, signals, format!("{} over TCP", path.display()));
-            let run = run.on_ready(console.ready()).on_drain(console.draining());
+            let run = prepare(bridge, starting, signals, format!("{} over TCP", path.display()), console.ready());
+            let run = run.on_drain(console.draining());
             run.serve(console.with_calls(connections, drain_timeout)).await.map_err(|error| failure(&error))
         }
         Source::Servers(servers) => {

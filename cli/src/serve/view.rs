@@ -26,8 +26,8 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> R
             let (bridge, starting) = tool.bridge(&path, watch).launch();
             let server = bridge.server();
             console.serve(server.clone());
-            let run = prepare(bridge, starting, signals, path.display().to_string());
-            let run = run.on_ready(console.ready()).on_drain(console.draining());
+            let run = prepare(bridge, starting, signals, path.display().to_string(), console.ready());
+            let run = run.on_drain(console.draining());
             let serving = console.with_calls(until_shutdown(server), tool.limits.drain_timeout);
             run.serve(serving).await.map_err(|error| failure(&error))
         }

@@ -142,11 +142,12 @@ def test_a_cancelled_async_handler_stops() -> None:
 
 def test_a_plain_handler_can_ask_for_its_cancellation() -> None:
     seen = []
+    begun = threading.Event()
 
     @tool
     def spin(ctx: ToolContext) -> None:
-        ctx.report_progress(1)
         try:
+            begun.set()
             while True:
                 ctx.check()
                 time.sleep(0.001)
@@ -156,6 +157,7 @@ def test_a_plain_handler_can_ask_for_its_cancellation() -> None:
 
     with Harness() as tools:
         call = tools.start(spin)
+        assert begun.wait(30)
         call.cancel()
         assert call.result().is_error
     assert seen == ["cancelled"]
@@ -163,16 +165,19 @@ def test_a_plain_handler_can_ask_for_its_cancellation() -> None:
 
 def test_the_end_of_the_connection_cancels_handlers() -> None:
     seen = []
+    begun = threading.Event()
 
     @tool
     async def wait() -> None:
         try:
+            begun.set()
             await asyncio.sleep(600)
         finally:
             seen.append("ended")
 
     with Harness() as tools:
         tools.start(wait)
+        assert begun.wait(30)
         assert tools.prompts() == []
     assert seen == ["ended"]
 
