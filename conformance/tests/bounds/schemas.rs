@@ -29,8 +29,8 @@ pub(crate) const SCHEMAS: &[(&str, &str, &str)] = &[
         "",
     ),
     (
-        "progress and log messages of calls that wait in a conversation of proto-mcp, for its task or for its client",
-        "{crates/bufmcp/src/session/reports.rs MAX_LOGS count} log messages, {crates/bufmcp/src/session/reports.rs MAX_BYTES bytes} together; with {crates/bufmcp/src/session/reports.rs MAX_EACH_PROGRESS count} the newest progress of a call replaces the last one, and other reports without room are dropped and counted",
+        "progress and log messages of calls that wait in a conversation of proto-mcp, for its task and for its client",
+        "{crates/bufmcp/src/session/reports.rs MAX_LOGS count} log messages and {crates/bufmcp/src/session/reports.rs MAX_BYTES bytes} for each of the two; with {crates/bufmcp/src/session/reports.rs MAX_EACH_PROGRESS count} the newest progress of a call replaces the last one, and other reports without room are dropped and counted",
         "",
     ),
     (
