@@ -64,6 +64,14 @@ struct State {
     task: Option<Waker>,
 }
 
+impl State {
+    fn wait(&mut self, task: &Waker) {
+        if !self.task.as_ref().is_some_and(|known| known.will_wake(task)) {
+            self.task = Some(task.clone());
+        }
+    }
+}
+
 impl<F: Future + Unpin> FutureSet<F> {
     /// Adds a future, which is polled for the first time by the next [`next`](Self::next) or
     /// [`poll_next`](Self::poll_next). This wakes no task: the one that adds futures polls the set afterwards.
@@ -114,7 +122,9 @@ impl<F: Future + Unpin> FutureSet<F> {
                 return Poll::Ready(Some(output));
             }
         }
-        cx.waker().wake_by_ref();
+        if self.woken.has_more(cx.waker()) {
+            cx.waker().wake_by_ref();
+        }
         Poll::Pending
     }
 
@@ -131,10 +141,19 @@ impl Woken {
     fn next(&self, task: &Waker) -> Option<usize> {
         let mut state = self.state();
         let first = state.entries.pop_front();
-        if first.is_none() && !state.task.as_ref().is_some_and(|known| known.will_wake(task)) {
-            state.task = Some(task.clone());
+        if first.is_none() {
+            state.wait(task);
         }
         first
+    }
+
+    /// True if an entry was woken. Otherwise the task is woken by the next.
+    fn has_more(&self, task: &Waker) -> bool {
+        let mut state = self.state();
+        if state.entries.is_empty() {
+            state.wait(task);
+        }
+        !state.entries.is_empty()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -299,6 +318,14 @@ mod tests {
             assert_eq!(task.poll(), Poll::Ready(Some(number)));
         }
         assert_eq!(task.set.entries.len(), 0);
+    }
+
+    #[test]
+    fn a_turn_that_polls_the_last_one_does_not_wake_the_task() {
+        let (mut task, signals) = Task::with(MOST);
+        assert_eq!((task.poll(), task.wakes()), (Poll::Pending, 0));
+        signals[0].fire();
+        assert_eq!((task.wakes(), task.poll()), (1, Poll::Ready(Some(0))));
     }
 
     #[test]
