@@ -11,47 +11,68 @@ use clap_complete::Shell;
 
 use crate::exit::Failure;
 
+#[cfg(feature = "upstream")]
 pub(crate) mod address;
 mod admission;
+#[cfg(feature = "install")]
 pub(crate) mod bundle;
 pub(crate) mod choices;
 pub(crate) mod client;
+#[cfg(feature = "upstream")]
 mod client_certificate;
 mod config;
 mod dev;
 pub(crate) mod doctor;
 mod duration;
 mod environment;
+#[cfg(feature = "http")]
 mod exposure;
+mod features;
+#[cfg(feature = "upstream")]
 mod file_flags;
+#[cfg(feature = "install")]
+mod for_hosts;
 pub(crate) mod get;
 mod grammar;
+#[cfg(feature = "http")]
 pub(crate) mod http;
 mod identity;
 pub(crate) mod init;
+#[cfg(feature = "install")]
 pub(crate) mod install;
+#[cfg(feature = "http")]
 mod oauth;
+#[cfg(feature = "upstream")]
 pub(crate) mod oauth_client;
 pub(crate) mod options;
 mod overview;
 pub(crate) mod parsed;
+#[cfg(feature = "playground")]
 pub(crate) mod playground;
+#[cfg(feature = "proto-mcp")]
 pub(crate) mod proto;
 mod reference;
 mod refusal;
+#[cfg(feature = "proto-mcp")]
 pub(crate) mod registry;
 pub(crate) mod report;
+#[cfg(feature = "proto-mcp")]
 pub(crate) mod schema;
 mod serve;
 mod settings;
 mod settings_file;
 pub(crate) mod shown_url;
+#[cfg(feature = "proto-mcp")]
 pub(crate) mod tcp;
 pub(crate) mod test;
+#[cfg(feature = "http")]
 pub(crate) mod tls;
 pub(crate) mod tool;
+#[cfg(feature = "trace")]
 pub(crate) mod trace;
+#[cfg(feature = "upstream")]
 pub(crate) mod upstream;
+#[cfg(feature = "upstream")]
 pub(crate) mod upstream_config;
 pub(crate) mod validate;
 mod values;
@@ -62,18 +83,17 @@ mod workers;
 use crate::args::doctor::DoctorOptions;
 use crate::args::environment::{variable, variables};
 use crate::args::grammar::Grammar;
-use crate::args::options::{Endpoint, Options, StdioOptions};
+use crate::args::options::Options;
 use crate::args::parsed::Parsed;
 use crate::args::serve::Run;
+#[cfg(feature = "trace")]
 use crate::args::trace::MockOptions;
+#[cfg(feature = "upstream")]
 use file_flags::check_sdk;
 use overview::OVERVIEW;
 use refusal::refuse;
 use settings::Settings;
 use words::{flags_used, with_color, with_values};
-
-#[cfg(not(feature = "playground"))]
-const NO_PAGE: &str = "this pmcp was built without its page: use one with the feature playground";
 
 const VERSION_LINE: &str = concat!("pmcp version ", env!("CARGO_PKG_VERSION"), "\n");
 const NO_POLL: &str = "--poll is for pmcp dev: run and record do not watch files";
@@ -146,16 +166,26 @@ enum Verb {
     Validate(validate::Validate),
     Test(test::Test),
     Doctor(DoctorOptions),
+    #[cfg(feature = "trace")]
     Record(trace::Record),
+    #[cfg(feature = "trace")]
     Replay(trace::Replay),
+    #[cfg(feature = "trace")]
     Mock(MockOptions),
+    #[cfg(feature = "trace")]
     Scenario(trace::ScenarioSource),
+    #[cfg(feature = "playground")]
     Playground(playground::Playground),
+    #[cfg(feature = "proto-mcp")]
     Schema(schema::SchemaOptions),
     Init(init::Init),
+    #[cfg(feature = "install")]
     Install(install::Install),
+    #[cfg(feature = "install")]
     Bundle(bundle::Bundle),
+    #[cfg(feature = "install")]
     Uninstall(install::Uninstall),
+    #[cfg(feature = "install")]
     Status(install::Status),
     Config(config::Config),
     /// Print the completions of a shell
@@ -194,10 +224,13 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Ok(matches) => matches,
         Err(error) => return refuse(&error, &verb, &grammar.whole()).map(Parsed::Print),
     };
-    let is_network = |flag: &Arg| flag.get_help_heading().is_some_and(|heading| http::HEADINGS.contains(&heading));
     let is_tool = |flag: &Arg| flag.get_long().is_some_and(|name| tool::TOOL_FILES_ONLY.contains(&name));
-    let network_flags = flags_used(&grammar, &plain, is_network);
+    #[cfg(feature = "http")]
+    let network_flags = flags_used(&grammar, &plain, http::is_for_networks);
+    #[cfg(not(feature = "http"))]
+    let network_flags = Vec::<String>::new();
     let tool_flags = flags_used(&grammar, &plain, is_tool);
+    #[cfg(feature = "upstream")]
     check_sdk(&grammar, &plain, &tool_flags)?;
     let polls = !flags_used(&grammar, &plain, |flag| flag.get_long() == Some("poll")).is_empty();
     let matches = Settings::of(&grammar, &plain, variable)?.matches(&grammar, &words, plain)?;
@@ -205,70 +238,74 @@ pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Parsed,
         Ok(Cli { command }) => command,
         Err(error) => return refuse(&error, &verb, &grammar.whole()).map(Parsed::Print),
     };
-    match command {
-        Verb::Dev(mut dev) => {
-            let source = dev.source(&tool_flags)?;
-            dev.serve.options(source, &network_flags).map(served)
+    Line { grammar, tool_flags, network_flags, polls }.parsed(command)
+}
+
+/// The flags on a command line, without settings, and its grammar.
+struct Line {
+    grammar: Grammar,
+    tool_flags: Vec<String>,
+    network_flags: Vec<String>,
+    /// With `--poll`.
+    polls: bool,
+}
+
+impl Line {
+    /// The options of the command.
+    fn parsed(self, command: Verb) -> Result<Parsed, Failure> {
+        let Self { grammar, tool_flags, network_flags, polls } = self;
+        match command {
+            Verb::Dev(mut dev) => {
+                let source = dev.source(&tool_flags)?;
+                dev.serve.options(source, &network_flags).map(served)
+            }
+            Verb::Run(_) if polls => Err(Failure::usage(NO_POLL)),
+            Verb::Run(run) => run.options(&tool_flags, &network_flags).map(served),
+            Verb::List(list) => list.options().map(|options| Parsed::List(Box::new(options))),
+            Verb::Call(call) => call.options().map(|options| Parsed::Call(Box::new(options))),
+            Verb::Read(read) => read.options().map(|options| Parsed::Read(Box::new(options))),
+            Verb::Prompt(prompt) => prompt.options().map(|options| Parsed::Prompt(Box::new(options))),
+            Verb::Validate(check) => check.options().map(|options| Parsed::Validate(Box::new(options))),
+            Verb::Test(test) => test.options().map(|options| Parsed::Test(Box::new(options))),
+            Verb::Doctor(options) => Ok(Parsed::Doctor(Box::new(options))),
+            #[cfg(feature = "trace")]
+            Verb::Record(_) if polls => Err(Failure::usage(NO_POLL)),
+            #[cfg(feature = "trace")]
+            Verb::Record(record) => {
+                record.options(&tool_flags, &network_flags).map(|options| Parsed::Record(Box::new(options)))
+            }
+            #[cfg(feature = "trace")]
+            Verb::Replay(replay) => replay.options().map(|options| Parsed::Replay(Box::new(options))),
+            #[cfg(feature = "trace")]
+            Verb::Mock(options) => Ok(Parsed::Mock(Box::new(options))),
+            #[cfg(feature = "trace")]
+            Verb::Scenario(options) => Ok(Parsed::Scenario(Box::new(options))),
+            #[cfg(feature = "playground")]
+            Verb::Playground(page) => page.options(&tool_flags).map(|options| Parsed::Playground(Box::new(options))),
+            #[cfg(feature = "proto-mcp")]
+            Verb::Schema(options) => Ok(Parsed::Schema(Box::new(options))),
+            Verb::Init(options) => Ok(Parsed::Init(Box::new(options))),
+            #[cfg(feature = "install")]
+            Verb::Install(install) => {
+                install.options(variable, for_hosts::check).map(|options| Parsed::Install(Box::new(options)))
+            }
+            #[cfg(feature = "install")]
+            Verb::Bundle(bundle) => bundle.options().map(|options| Parsed::Bundle(Box::new(options))),
+            #[cfg(feature = "install")]
+            Verb::Uninstall(options) => Ok(Parsed::Uninstall(Box::new(options))),
+            #[cfg(feature = "install")]
+            Verb::Status(options) => Ok(Parsed::Status(Box::new(options))),
+            Verb::Config(config) => config.text(grammar, variable, variables()).map(Parsed::Print),
+            Verb::Completions { shell } => Ok(Parsed::Print(reference::completions(shell, Cli::command()))),
+            Verb::Man { to } => reference::manual(to.as_deref(), Cli::command()).map(Parsed::Print),
+            Verb::Version => Ok(Parsed::Print(VERSION_LINE.into())),
+            Verb::Help { command } => reference::help(command.as_deref(), grammar.whole()).map(Parsed::Print),
         }
-        Verb::Run(_) | Verb::Record(_) if polls => Err(Failure::usage(NO_POLL)),
-        Verb::Run(run) => run.options(&tool_flags, &network_flags).map(served),
-        Verb::List(list) => list.options().map(|options| Parsed::List(Box::new(options))),
-        Verb::Call(call) => call.options().map(|options| Parsed::Call(Box::new(options))),
-        Verb::Read(read) => read.options().map(|options| Parsed::Read(Box::new(options))),
-        Verb::Prompt(prompt) => prompt.options().map(|options| Parsed::Prompt(Box::new(options))),
-        Verb::Validate(check) => check.options().map(|options| Parsed::Validate(Box::new(options))),
-        Verb::Test(test) => test.options().map(|options| Parsed::Test(Box::new(options))),
-        Verb::Doctor(options) => Ok(Parsed::Doctor(Box::new(options))),
-        Verb::Record(record) => {
-            record.options(&tool_flags, &network_flags).map(|options| Parsed::Record(Box::new(options)))
-        }
-        Verb::Replay(replay) => replay.options().map(|options| Parsed::Replay(Box::new(options))),
-        Verb::Mock(options) => Ok(Parsed::Mock(Box::new(options))),
-        Verb::Scenario(options) => Ok(Parsed::Scenario(Box::new(options))),
-        #[cfg(feature = "playground")]
-        Verb::Playground(page) => page.options(&tool_flags).map(|options| Parsed::Playground(Box::new(options))),
-        #[cfg(not(feature = "playground"))]
-        Verb::Playground(_) => Err(Failure::usage(NO_PAGE)),
-        Verb::Schema(options) => Ok(Parsed::Schema(Box::new(options))),
-        Verb::Init(options) => Ok(Parsed::Init(Box::new(options))),
-        Verb::Install(install) => install.options(variable, serves).map(|options| Parsed::Install(Box::new(options))),
-        Verb::Bundle(bundle) => bundle.options().map(|options| Parsed::Bundle(Box::new(options))),
-        Verb::Uninstall(options) => Ok(Parsed::Uninstall(Box::new(options))),
-        Verb::Status(options) => Ok(Parsed::Status(Box::new(options))),
-        Verb::Config(config) => config.text(grammar, variable, variables()).map(Parsed::Print),
-        Verb::Completions { shell } => Ok(Parsed::Print(reference::completions(shell, Cli::command()))),
-        Verb::Man { to } => reference::manual(to.as_deref(), Cli::command()).map(Parsed::Print),
-        Verb::Version => Ok(Parsed::Print(VERSION_LINE.into())),
-        Verb::Help { command } => reference::help(command.as_deref(), grammar.whole()).map(Parsed::Print),
     }
 }
 
 fn served(options: Options) -> Parsed {
     Parsed::Serve(Box::new(options))
-}
-
-/// Refuses a command line for hosts that does not serve on standard input and output.
-fn serves(words: Vec<OsString>) -> Result<(), Failure> {
-    // With another transport the flag would have an effect, but not for hosts.
-    let reworded = |text: &str| text.strip_suffix(http::NEEDS_HTTP).map_or_else(|| text.to_owned(), not_for_hosts);
-    let Parsed::Serve(options) = parse(words).map_err(|failure| failure.map(reworded))? else {
-        return Err(Failure::usage("only flags of pmcp dev can follow --"));
-    };
-    let idle = match options.endpoint {
-        Endpoint::Stdio(StdioOptions { idle, .. }) => idle.into_iter().next(),
-        Endpoint::Http(_) | Endpoint::Tcp(_) => Some("--transport".to_owned()),
-    };
-    match idle {
-        None => Ok(()),
-        Some(flag) => Err(Failure::usage(not_for_hosts(&flag))),
-    }
-}
-
-fn not_for_hosts(flag: &str) -> String {
-    format!(
-        "hosts start a server on standard input and output: leave out {flag}, also in pmcp.toml; a server that you start \
-         yourself with --transport http is installed by its URL"
-    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod answers;
 mod arguments;
+#[cfg(feature = "install")]
 mod bundle;
 pub(crate) mod call;
 mod connection;
@@ -13,6 +14,8 @@ mod printed;
 mod prompt;
 mod read;
 mod refusal;
+#[cfg(feature = "upstream")]
+mod remote_connection;
 mod scenarios;
 mod signature;
 mod test;
@@ -22,6 +25,7 @@ use std::future::Future;
 
 use tokio::runtime;
 
+#[cfg(feature = "install")]
 use crate::args::bundle::BundleOptions;
 use crate::args::client::{CallOptions, ListOptions};
 use crate::args::doctor::DoctorOptions;
@@ -56,6 +60,7 @@ pub(crate) fn prompt(options: PromptOptions) -> Result<(), Failure> {
 }
 
 /// Makes a bundle of a tool file.
+#[cfg(feature = "install")]
 pub(crate) fn bundle(options: BundleOptions) -> Result<(), Failure> {
     log::start(options.server.log_level, options.server.log);
     block_on(bundle::bundle(options))

@@ -51,6 +51,7 @@ impl Failure {
     }
 
     /// True if the command line, or a file it names, is wrong.
+    #[cfg(any(feature = "upstream", test))]
     pub(crate) fn is_usage(&self) -> bool {
         self.code == USAGE
     }

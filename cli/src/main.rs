@@ -6,19 +6,29 @@ mod client;
 mod color;
 mod exit;
 mod init;
+#[cfg(feature = "install")]
 mod install;
 mod json_names;
 mod lending;
 mod log;
 mod nearest;
+#[cfg(feature = "upstream")]
 mod proto_remote;
+#[cfg(feature = "trace")]
 mod recorder;
+#[cfg(not(feature = "trace"))]
+#[path = "recorder/none.rs"]
+mod recorder;
+#[cfg(feature = "proto-mcp")]
 mod registries;
+#[cfg(feature = "upstream")]
 mod remote;
+#[cfg(feature = "proto-mcp")]
 mod schema;
 mod serve;
 mod served_file;
 mod text_file;
+#[cfg(feature = "trace")]
 mod trace;
 mod waiting;
 
@@ -42,17 +52,26 @@ fn main() -> ExitCode {
         Ok(Parsed::Validate(options)) => exit::code(client::validate(*options)),
         Ok(Parsed::Test(options)) => exit::code(client::test(*options)),
         Ok(Parsed::Doctor(options)) => exit::code(client::doctor(*options)),
+        #[cfg(feature = "trace")]
         Ok(Parsed::Record(options)) => exit::code(trace::record(*options)),
+        #[cfg(feature = "trace")]
         Ok(Parsed::Replay(options)) => exit::code(trace::replay(*options)),
+        #[cfg(feature = "trace")]
         Ok(Parsed::Mock(options)) => exit::code(trace::mock(&options)),
+        #[cfg(feature = "trace")]
         Ok(Parsed::Scenario(options)) => exit::code(trace::scenario(&options)),
         #[cfg(feature = "playground")]
         Ok(Parsed::Playground(options)) => exit::code(serve::playground::run(*options)),
+        #[cfg(feature = "proto-mcp")]
         Ok(Parsed::Schema(options)) => exit::code(schema::run(*options)),
         Ok(Parsed::Init(options)) => exit::code(init::run(&options)),
+        #[cfg(feature = "install")]
         Ok(Parsed::Bundle(options)) => exit::code(client::bundle(*options)),
+        #[cfg(feature = "install")]
         Ok(Parsed::Install(options)) => exit::code(install::install(&options)),
+        #[cfg(feature = "install")]
         Ok(Parsed::Uninstall(options)) => exit::code(install::uninstall(&options)),
+        #[cfg(feature = "install")]
         Ok(Parsed::Status(options)) => exit::code(install::status(&options)),
         Err(failure) => {
             color::choose(&words);

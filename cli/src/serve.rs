@@ -1,31 +1,45 @@
 //! `pmcp dev` and `pmcp run`: serves tools to their clients, under the control of signals.
 
+#[cfg(feature = "proto-mcp")]
 mod binary;
 mod calls;
+#[cfg(feature = "proto-mcp")]
+mod carriers;
 mod console;
+#[cfg(feature = "upstream")]
 mod gateway;
 #[cfg(feature = "playground")]
 mod host_views;
+#[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "proto-mcp")]
 mod issued_tokens;
 mod keyboard;
+#[cfg(feature = "http")]
 mod listeners;
 mod live;
+#[cfg(feature = "http")]
 mod metrics;
 #[cfg(feature = "playground")]
 pub(crate) mod playground;
 mod questions;
 mod run;
 mod service_manager;
+#[cfg(feature = "http")]
+mod socket_activation;
+#[cfg(feature = "upstream")]
 mod status;
 mod stdio;
+#[cfg(feature = "proto-mcp")]
 mod tcp;
+mod terms;
 mod typed;
 mod view;
 
 use std::time::Duration;
 
 use tokio::runtime;
+#[cfg(feature = "http")]
 use tokio::task::JoinError;
 
 use crate::args::options::{Endpoint, Options};
@@ -39,8 +53,9 @@ const LAST_TASKS: Duration = Duration::from_secs(1);
 /// speak JSON-RPC then, over stdio or Streamable HTTP.
 pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Failure> {
     let Options { source, tool, endpoint } = options;
-    let is_network = !matches!(endpoint, Endpoint::Stdio(_));
-    let inherited = if is_network { service_manager::sockets()? } else { Vec::new() };
+    let is_network = endpoint.is_network();
+    #[cfg(feature = "http")]
+    let inherited = if is_network { socket_activation::sockets()? } else { Vec::new() };
     // One client and one process need one thread: every hop between threads costs more than the work of a call.
     let mut builder =
         if is_network { runtime::Builder::new_multi_thread() } else { runtime::Builder::new_current_thread() };
@@ -49,9 +64,11 @@ pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Fa
         match endpoint {
             Endpoint::Stdio(options) => stdio::serve(source, &tool, options, recorder).await,
             // In the future of `block_on`, I/O is twice as slow.
+            #[cfg(feature = "http")]
             Endpoint::Http(options) => {
                 joined(tokio::spawn(http::serve(source, tool, *options, recorder, inherited)).await)
             }
+            #[cfg(feature = "proto-mcp")]
             Endpoint::Tcp(options) => joined(tokio::spawn(tcp::serve(source, tool, *options, inherited)).await),
         }
     });
@@ -66,6 +83,7 @@ pub(crate) fn run(options: Options, recorder: Option<Recorder>) -> Result<(), Fa
 }
 
 /// The outcome of a task.
+#[cfg(feature = "http")]
 fn joined(ended: Result<Result<(), Failure>, JoinError>) -> Result<(), Failure> {
     ended.unwrap_or_else(|error| Err(Failure::failed(format!("the server failed: {error}"))))
 }

@@ -23,6 +23,7 @@ impl ServedFile {
     }
 
     /// The file.
+    #[cfg(feature = "upstream")]
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

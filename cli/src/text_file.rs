@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// The text of a file, without a byte order mark at its beginning.
+#[cfg(feature = "proto-mcp")]
 pub(crate) fn read(path: &Path) -> io::Result<String> {
     read_all(fs::File::open(path)?)
 }

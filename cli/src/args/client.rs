@@ -7,12 +7,20 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use protomcp_bridge::ToolFile;
 
+#[cfg(feature = "upstream")]
 use crate::args::address::Address;
 use crate::args::choices::{EraChoice, Sdk};
+#[cfg(feature = "upstream")]
 use crate::args::client_certificate::ClientCertificate;
+#[cfg(not(feature = "upstream"))]
+use crate::args::features::lacking;
+#[cfg(feature = "upstream")]
 use crate::args::oauth_client::{OAuthClientFlags, RegisteredClient};
+#[cfg(feature = "upstream")]
 use crate::args::registry::RegistryFlags;
+#[cfg(feature = "upstream")]
 use crate::args::shown_url::shown;
+#[cfg(feature = "upstream")]
 use crate::args::upstream_config::expand;
 use crate::args::values::call_time;
 use crate::exit::Failure;
@@ -24,8 +32,10 @@ pub(crate) enum Target {
     /// A tool file, served by a bridge in this process.
     File(PathBuf),
     /// A server over HTTP.
+    #[cfg(feature = "upstream")]
     Url(String),
     /// A server of proto-mcp.
+    #[cfg(feature = "upstream")]
     Proto(Address),
     /// A server as a child process.
     Command(Vec<OsString>),
@@ -35,6 +45,7 @@ pub(crate) enum Target {
 #[derive(Debug, Args)]
 pub(crate) struct ServerFlags {
     /// A header of each request to a URL, as "name: value"; may be repeated. ${NAME} is an environment variable
+    #[cfg(feature = "upstream")]
     #[arg(long = "header", value_name = "HEADER")]
     headers: Vec<String>,
 
@@ -55,12 +66,15 @@ pub(crate) struct ServerFlags {
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = call_time)]
     pub(crate) timeout: Duration,
 
+    #[cfg(feature = "upstream")]
     #[command(flatten)]
     pub(crate) certificate: ClientCertificate,
 
+    #[cfg(feature = "upstream")]
     #[command(flatten)]
     oauth: OAuthClientFlags,
 
+    #[cfg(feature = "upstream")]
     #[command(flatten)]
     pub(crate) registry: RegistryFlags,
 
@@ -76,6 +90,7 @@ pub(crate) struct ServerFlags {
     command: Vec<OsString>,
 }
 
+#[cfg(feature = "upstream")]
 impl ServerFlags {
     /// The header fields of requests to a URL. `variable` looks up the environment.
     pub(crate) fn headers(&self, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<(String, String)>, Failure> {
@@ -90,15 +105,9 @@ impl ServerFlags {
         self.oauth.client(variable)
     }
 
-    /// Refuses flags without effect on this server.
-    pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
+    /// Refuses flags for servers at a URL where they have no effect.
+    fn check_remote(&self, target: &Target) -> Result<(), Failure> {
         self.registry.check()?;
-        if !matches!(target, Target::File(_)) {
-            let given = [("--runtime", self.runtime.is_some()), ("--sdk", self.sdk.is_some())];
-            if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
-                return Err(Failure::usage(format!("{flag} is for tool files")));
-            }
-        }
         if !self.headers.is_empty() && matches!(target, Target::File(_) | Target::Command(_)) {
             return Err(Failure::usage("--header is for servers at a URL"));
         }
@@ -110,6 +119,21 @@ impl ServerFlags {
             Target::Proto(server) => Some(&server.url),
             Target::File(_) | Target::Command(_) => None,
         })
+    }
+}
+
+impl ServerFlags {
+    /// Refuses flags without effect on this server.
+    pub(crate) fn check(&self, target: &Target) -> Result<(), Failure> {
+        if !matches!(target, Target::File(_)) {
+            let given = [("--runtime", self.runtime.is_some()), ("--sdk", self.sdk.is_some())];
+            if let Some((flag, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
+                return Err(Failure::usage(format!("{flag} is for tool files")));
+            }
+        }
+        #[cfg(feature = "upstream")]
+        self.check_remote(target)?;
+        Ok(())
     }
 }
 
@@ -287,16 +311,8 @@ impl ServerFlags {
 
 impl Target {
     pub(super) fn of(word: String) -> Result<Self, Failure> {
-        if word.starts_with("http://") || word.starts_with("https://") {
-            return Ok(Self::Url(word));
-        }
-        if let Some(server) = Address::of(&word) {
-            let invalid = |why| Failure::usage(format!("invalid URL \"{}\": {why}", shown(&word)));
-            return server.map(Self::Proto).map_err(invalid);
-        }
-        if let Some((scheme, _)) = word.split_once("://") {
-            let schemes = "use http, https, proto, protos, grpc, grpcs, ws or wss";
-            return Err(Failure::usage(format!("unsupported scheme \"{scheme}\": {schemes}")));
+        if word.contains("://") {
+            return Self::of_url(word);
         }
         let path = Path::new(&word);
         match path {
@@ -309,6 +325,29 @@ impl Target {
     }
 }
 
+#[cfg(feature = "upstream")]
+impl Target {
+    fn of_url(url: String) -> Result<Self, Failure> {
+        if url.starts_with("http://") || url.starts_with("https://") {
+            return Ok(Self::Url(url));
+        }
+        if let Some(server) = Address::of(&url) {
+            let invalid = |why| Failure::usage(format!("invalid URL \"{}\": {why}", shown(&url)));
+            return server.map(Self::Proto).map_err(invalid);
+        }
+        let (scheme, _) = url.split_once("://").unwrap_or_default();
+        let schemes = "use http, https, proto, protos, grpc, grpcs, ws or wss";
+        Err(Failure::usage(format!("unsupported scheme \"{scheme}\": {schemes}")))
+    }
+}
+
+#[cfg(not(feature = "upstream"))]
+impl Target {
+    fn of_url(_: String) -> Result<Self, Failure> {
+        lacking("servers at a URL", "upstream")
+    }
+}
+
 pub(super) fn both(word: &str) -> Failure {
     Failure::usage(format!("both {word} and a command after -- name a server; leave one out"))
 }
@@ -318,6 +357,7 @@ pub(super) fn no_server(verb: &str) -> Failure {
 }
 
 /// Header fields, as `name: value`. An error names no value, which may be a secret.
+#[cfg(feature = "upstream")]
 pub(super) fn headers(
     given: &[String],
     variable: &impl Fn(&str) -> Option<String>,

@@ -1,5 +1,6 @@
 //! The certificate that `pmcp` presents to servers.
 
+#[cfg(feature = "trace")]
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,11 +35,13 @@ impl ClientCertificate {
     }
 
     /// True if one is given.
+    #[cfg(feature = "trace")]
     pub(super) fn is_given(&self) -> bool {
         self.client_cert.is_some()
     }
 
     /// The same flags as words.
+    #[cfg(feature = "trace")]
     pub(super) fn words(&self) -> impl Iterator<Item = OsString> {
         let flags = [("--client-cert", &self.client_cert), ("--client-key", &self.client_key)];
         flags.into_iter().filter_map(|(flag, path)| Some([flag.into(), path.clone()?.into()])).flatten()

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt::Write;
+#[cfg(feature = "upstream")]
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, Subcommand};
@@ -10,6 +11,7 @@ use crate::args::grammar::Grammar;
 use crate::args::refusal::refuse;
 use crate::args::settings::{Names, Origin, Settings, file_next_to, flags, long, tool_file, variable_of};
 use crate::args::settings_file::FILE;
+#[cfg(feature = "upstream")]
 use crate::args::upstream_config::check_readable;
 use crate::exit::Failure;
 use crate::nearest::nearest;
@@ -75,6 +77,7 @@ impl Config {
             return Err(Failure::usage("missing command"));
         };
         let command = grammar.command(verb).expect("the command was parsed");
+        #[cfg(feature = "upstream")]
         if let Some(path) = all.try_get_one::<PathBuf>("config").ok().flatten() {
             check_readable(path)?;
         }

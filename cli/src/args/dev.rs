@@ -6,10 +6,15 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
+#[cfg(not(feature = "upstream"))]
+use crate::args::features::lacking;
+#[cfg(feature = "upstream")]
 use crate::args::file_flags::Served;
 use crate::args::options::Source;
 use crate::args::serve::Serve;
+#[cfg(feature = "upstream")]
 use crate::args::tool::FileServer;
+#[cfg(feature = "upstream")]
 use crate::args::upstream::{PolicyFlags, ProtocolFlag, SessionFlags, Upstreams};
 use crate::args::watched_paths;
 use crate::exit::Failure;
@@ -52,12 +57,15 @@ struct CommandFlags {
     #[arg(long = "watch", value_name = "PATH", value_parser = PathBufValueParser::new().try_map(watched_paths::existing))]
     watches: Vec<PathBuf>,
 
+    #[cfg(feature = "upstream")]
     #[command(flatten)]
     sessions: SessionFlags,
 
+    #[cfg(feature = "upstream")]
     #[command(flatten)]
     policy: PolicyFlags,
 
+    #[cfg(feature = "upstream")]
     #[command(flatten)]
     protocol: ProtocolFlag,
 
@@ -67,7 +75,19 @@ struct CommandFlags {
 }
 
 impl Dev {
+    /// The tool file to serve.
+    #[cfg(not(feature = "upstream"))]
+    pub(super) fn source(&mut self, _tool_flags: &[String]) -> Result<Source, Failure> {
+        if !self.command.command.is_empty() {
+            return lacking("servers in place of a tool file", "upstream");
+        }
+        self.serve.tool.watching.no_view = self.no_view;
+        self.serve.tool.watching.also = watched_paths::distinct(std::mem::take(&mut self.command.watches))?;
+        self.serve.file(true)
+    }
+
     /// The tool file or the command to serve. `tool_flags` are the flags for tool files on the command line.
+    #[cfg(feature = "upstream")]
     pub(super) fn source(&mut self, tool_flags: &[String]) -> Result<Source, Failure> {
         self.serve.tool.watching.no_view = self.no_view;
         let flags = &mut self.command;

@@ -3,20 +3,26 @@
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 
-use clap::Args;
+use clap::{Arg, Args};
+#[cfg(feature = "proto-mcp")]
 use protomcp_bufmcp::Tokens;
 use protomcp_http::{Config, Credential, Disallowed, IpNetwork};
 
 use super::exposure::{Exposure, Protection, beyond_this_machine};
 use super::oauth::{self, OAuthFlags, OAuthOptions};
+#[cfg(feature = "proto-mcp")]
 use super::tcp::{self, TcpOptions};
 use super::tls::{TlsFiles, TlsFlags};
 use super::values::{size, time};
 use crate::exit::Failure;
 
-/// Help headings of the network-only flags.
-pub(super) const HEADINGS: [&str; 2] = [HEADING, oauth::HEADING];
+/// The help heading of these flags.
 const HEADING: &str = "Over HTTP and TCP";
+
+/// True for the flags without a meaning on standard input and output.
+pub(super) fn is_for_networks(flag: &Arg) -> bool {
+    flag.get_help_heading().is_some_and(|heading| [HEADING, oauth::HEADING].contains(&heading))
+}
 
 /// The end of the error about a flag that standard input and output make idle.
 pub(super) const NEEDS_HTTP: &str = " has no effect on stdio: add --transport http";
@@ -102,6 +108,7 @@ pub(crate) struct ObserveFlags {
     pub(crate) metrics_addr: Option<Place>,
 
     /// Serve the reflection of gRPC, by which clients without the proto file learn the messages
+    #[cfg(feature = "proto-mcp")]
     #[arg(long)]
     pub(crate) grpc_reflection: bool,
 }
@@ -114,13 +121,21 @@ pub(crate) enum Protocols {
     /// These, and HTTP+SSE.
     WithHttpSse,
     /// proto-mcp over gRPC.
+    #[cfg(feature = "proto-mcp")]
     Grpc,
     /// proto-mcp over WebSocket.
+    #[cfg(feature = "proto-mcp")]
     WebSocket,
 }
 
 impl Protocols {
+    /// True if Streamable HTTP is one of them.
+    pub(crate) fn has_streamable_http(self) -> bool {
+        [Self::Current, Self::WithHttpSse].contains(&self)
+    }
+
     /// Rejects flags that have no effect on these protocols, because the user relies on it.
+    #[cfg(feature = "proto-mcp")]
     pub(super) fn check(self, network_flags: &[String]) -> Result<Self, Failure> {
         let (name, idle): (_, &[&str]) = match self {
             Self::Current | Self::WithHttpSse => return Ok(self),
@@ -266,6 +281,7 @@ impl Http {
 
     /// The options for TCP. `network_flags` are the network flags on the command line; those for HTTP alone are rejected,
     /// because the user relies on their effect.
+    #[cfg(feature = "proto-mcp")]
     pub(super) fn tcp(
         self,
         max_line: usize,

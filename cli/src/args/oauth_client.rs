@@ -1,5 +1,6 @@
 //! The OAuth client that `pmcp` is towards servers at a URL, if it was registered by hand.
 
+#[cfg(feature = "trace")]
 use std::ffi::OsString;
 
 use clap::Args;
@@ -43,6 +44,7 @@ impl OAuthClientFlags {
     }
 
     /// The same flags as words.
+    #[cfg(feature = "trace")]
     pub(super) fn words(&self) -> impl Iterator<Item = OsString> {
         let port = self.client_port.map(|port| port.to_string());
         let flags = [

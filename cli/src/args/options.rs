@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+#[cfg(feature = "http")]
 use crate::args::http::HttpOptions;
+#[cfg(feature = "proto-mcp")]
 use crate::args::tcp::TcpOptions;
 use crate::args::tool::ToolFlags;
+#[cfg(feature = "upstream")]
 use crate::args::upstream::Upstreams;
 
 /// The options of `dev` and `run`.
@@ -25,6 +28,7 @@ pub(crate) enum Source {
         watch: bool,
     },
     /// The tools of MCP servers.
+    #[cfg(feature = "upstream")]
     Servers(Box<Upstreams>),
 }
 
@@ -32,8 +36,23 @@ pub(crate) enum Source {
 #[derive(Debug)]
 pub(crate) enum Endpoint {
     Stdio(StdioOptions),
+    #[cfg(feature = "http")]
     Http(Box<HttpOptions>),
+    #[cfg(feature = "proto-mcp")]
     Tcp(Box<TcpOptions>),
+}
+
+impl Endpoint {
+    /// True if any number of clients can connect.
+    pub(crate) fn is_network(&self) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            #[cfg(feature = "http")]
+            Self::Http(_) => true,
+            #[cfg(feature = "proto-mcp")]
+            Self::Tcp(_) => true,
+        }
+    }
 }
 
 /// Standard input and output.

@@ -1,16 +1,22 @@
 //! Parsed command lines.
 
+#[cfg(feature = "install")]
 use crate::args::bundle::BundleOptions;
 use crate::args::client::{CallOptions, ListOptions};
 use crate::args::doctor::DoctorOptions;
 use crate::args::get::{PromptOptions, ReadOptions};
+use crate::args::init::Init;
+#[cfg(feature = "install")]
+use crate::args::install::{InstallOptions, Status, Uninstall};
 use crate::args::options::Options;
 #[cfg(feature = "playground")]
 use crate::args::playground::options::PlaygroundOptions;
+#[cfg(feature = "proto-mcp")]
+use crate::args::schema::SchemaOptions;
 use crate::args::test::TestOptions;
+#[cfg(feature = "trace")]
 use crate::args::trace::{MockOptions, RecordOptions, ReplayOptions, ScenarioSource};
 use crate::args::validate::ValidateOptions;
-use crate::args::{init, install, schema};
 
 /// The parsed command line.
 #[derive(Debug)]
@@ -36,26 +42,35 @@ pub(crate) enum Parsed {
     /// Find out what is wrong with a tool file.
     Doctor(Box<DoctorOptions>),
     /// Record a conversation between a host and a server.
+    #[cfg(feature = "trace")]
     Record(Box<RecordOptions>),
     /// Hold a recorded conversation again.
+    #[cfg(feature = "trace")]
     Replay(Box<ReplayOptions>),
     /// Answer from a trace.
+    #[cfg(feature = "trace")]
     Mock(Box<MockOptions>),
     /// Print a trace as a scenario.
+    #[cfg(feature = "trace")]
     Scenario(Box<ScenarioSource>),
     /// Serve a page to try a tool file or a server.
     #[cfg(feature = "playground")]
     Playground(Box<PlaygroundOptions>),
     /// Convert or look up schemas.
-    Schema(Box<schema::SchemaOptions>),
+    #[cfg(feature = "proto-mcp")]
+    Schema(Box<SchemaOptions>),
     /// Write a first tool file.
-    Init(Box<init::Init>),
+    Init(Box<Init>),
     /// Make a bundle of a tool file.
+    #[cfg(feature = "install")]
     Bundle(Box<BundleOptions>),
     /// Add a server to hosts.
-    Install(Box<install::InstallOptions>),
+    #[cfg(feature = "install")]
+    Install(Box<InstallOptions>),
     /// Remove one.
-    Uninstall(Box<install::Uninstall>),
+    #[cfg(feature = "install")]
+    Uninstall(Box<Uninstall>),
     /// Print them.
-    Status(Box<install::Status>),
+    #[cfg(feature = "install")]
+    Status(Box<Status>),
 }

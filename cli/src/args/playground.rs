@@ -1,6 +1,5 @@
 //! The flags of `pmcp playground`.
 
-#[cfg(feature = "playground")]
 pub(crate) mod options;
 
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::args::features;
 use crate::exit::Failure;
 use crate::nearest::nearest;
 
@@ -15,7 +16,9 @@ const REPEATED: usize = 100;
 pub(super) const USAGE: &str = "usage: pmcp <dev|run|list|call|read|prompt|validate|test|doctor|playground|install|bundle> <file> [flags]\n       pmcp dev [flags] -- <command>\n       pmcp run [flags] --upstream <url> | --config <file> | -- <command>\n       pmcp schema <to-proto|to-json|resolve|cache> ...\n\nTry 'pmcp help'.";
 
 pub(super) fn unknown_command(name: &str, grammar: &Command) -> Failure {
-    Failure::usage(format!("unknown command \"{name}\"{}\n{USAGE}", near_command(name, grammar)))
+    features::lacking_command(name).unwrap_or_else(|| {
+        Failure::usage(format!("unknown command \"{name}\"{}\n{USAGE}", near_command(name, grammar)))
+    })
 }
 
 /// The beginning of a text from the command line.
@@ -77,7 +80,7 @@ fn flag_hint(grammar: &Command, verb: &str, flag: &str, near: &str) -> String {
     match (counterpart(grammar, verb, flag), owner(grammar, verb, flag), near) {
         (Some(own), ..) => format!("; did you mean {own}?"),
         (None, Some(owner), _) => format!(" of pmcp {verb}; it is one of pmcp {owner}"),
-        (None, None, "") => String::new(),
+        (None, None, "") => features::hint(),
         (None, None, suggestion) => format!("; did you mean {suggestion}?"),
     }
 }
@@ -107,6 +110,9 @@ pub(super) fn refuse(error: &clap::Error, verb: &str, grammar: &Command) -> Resu
         ErrorKind::UnknownArgument => Err(Failure::usage(format!("unexpected argument \"{}\"", brief(&argument())))),
         ErrorKind::InvalidSubcommand => {
             let name = context(ContextKind::InvalidSubcommand);
+            if let Some(failure) = features::lacking_command(&name) {
+                return Err(failure);
+            }
             let near = context(ContextKind::SuggestedSubcommand);
             let hint = meant(&name, &near, grammar.find_subcommand(verb).unwrap_or(grammar));
             Err(Failure::usage(format!("unknown command \"{}\"{hint}\n{}", brief(&name), usage(error))))

@@ -1,13 +1,24 @@
 //! The flags of `pmcp run`, and those that it shares with `pmcp dev` and `pmcp record`.
 
+#[cfg(not(feature = "upstream"))]
+use std::ffi::OsString;
+
 use clap::Args;
 use protomcp_transport::lines::MAX_LINE;
 
+#[cfg(feature = "http")]
 use crate::args::environment::variable;
+#[cfg(not(feature = "upstream"))]
+use crate::args::features::lacking;
+#[cfg(feature = "upstream")]
 use crate::args::file_flags::Served;
+#[cfg(feature = "http")]
 use crate::args::http::{Http, Protocols};
 use crate::args::options::{Endpoint, Options, Source, StdioOptions};
-use crate::args::tool::{FileServer, ToolFlags};
+#[cfg(feature = "upstream")]
+use crate::args::tool::FileServer;
+use crate::args::tool::ToolFlags;
+#[cfg(feature = "upstream")]
 use crate::args::upstream::UpstreamFlags;
 use crate::args::values::size;
 use crate::exit::Failure;
@@ -35,8 +46,14 @@ pub(super) struct Run {
     #[command(flatten)]
     pub(super) serve: Serve,
 
+    #[cfg(feature = "upstream")]
     #[command(flatten)]
     pub(super) upstream: UpstreamFlags,
+
+    /// Not served without the feature `upstream`
+    #[cfg(not(feature = "upstream"))]
+    #[arg(last = true, value_name = "COMMAND", hide = true)]
+    command: Vec<OsString>,
 }
 
 /// The transport to clients, and the tools that they see.
@@ -55,17 +72,30 @@ pub(super) struct Serve {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     max_line: Option<u64>,
 
+    #[cfg(feature = "http")]
     #[command(flatten)]
     pub(super) http: Http,
 }
 
 impl Run {
     /// Serves the server at a URL in the place of the tool file.
+    #[cfg(feature = "trace")]
     pub(super) fn take_url(&mut self) -> Result<(), Failure> {
         self.upstream.take_url(&mut self.serve.tool)
     }
 
+    /// The options; `network_flags` are the network flags on the command line.
+    #[cfg(not(feature = "upstream"))]
+    pub(super) fn options(self, _tool_flags: &[String], network_flags: &[String]) -> Result<Options, Failure> {
+        if !self.command.is_empty() {
+            return lacking("servers in place of a tool file", "upstream");
+        }
+        let source = self.serve.file(false)?;
+        self.serve.options(source, network_flags)
+    }
+
     /// The options; `tool_flags` and `network_flags` are those flags on the command line.
+    #[cfg(feature = "upstream")]
     pub(super) fn options(self, tool_flags: &[String], network_flags: &[String]) -> Result<Options, Failure> {
         let Self { mut serve, mut upstream } = self;
         let has_command = upstream.has_command();
@@ -96,7 +126,22 @@ impl Run {
 impl Serve {
     /// The tool file as the source of tools.
     pub(super) fn file(&self, watch: bool) -> Result<Source, Failure> {
-        self.tool.path().map(|path| Source::File { path, watch })
+        let path = self.tool.path()?;
+        #[cfg(not(feature = "upstream"))]
+        self.tool.check_sdk(&path)?;
+        Ok(Source::File { path, watch })
+    }
+
+    /// The network flags on the command line that have no effect on stdio.
+    #[cfg(feature = "http")]
+    fn idle(&self, network_flags: &[String]) -> Result<Vec<String>, Failure> {
+        self.http.idle(network_flags)
+    }
+
+    /// There are no such flags.
+    #[cfg(not(feature = "http"))]
+    fn idle(&self, network_flags: &[String]) -> Result<Vec<String>, Failure> {
+        Ok(network_flags.to_vec())
     }
 
     /// The options; `network_flags` are the network flags on the command line.
@@ -115,17 +160,29 @@ impl Serve {
         }
         let max_line = self.max_line.map_or(MAX_LINE, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         self.tool.workers.check()?;
+        #[cfg(feature = "proto-mcp")]
         self.tool.registry.check()?;
         let endpoint = match self.transport {
-            Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.http.idle(network_flags)? }),
+            Transport::Stdio => Endpoint::Stdio(StdioOptions { max_line, idle: self.idle(network_flags)? }),
+            #[cfg(feature = "proto-mcp")]
             Transport::Tcp => Endpoint::Tcp(Box::new(self.http.tcp(max_line, network_flags, variable)?)),
+            #[cfg(feature = "http")]
             Transport::Http => Endpoint::Http(Box::new(self.http.options(Protocols::Current, variable)?)),
+            #[cfg(feature = "http")]
             Transport::Sse => Endpoint::Http(Box::new(self.http.options(Protocols::WithHttpSse, variable)?)),
+            #[cfg(feature = "proto-mcp")]
             Transport::Grpc => {
                 Endpoint::Http(Box::new(self.http.options(Protocols::Grpc.check(network_flags)?, variable)?))
             }
+            #[cfg(feature = "proto-mcp")]
             Transport::WebSocket => {
                 Endpoint::Http(Box::new(self.http.options(Protocols::WebSocket.check(network_flags)?, variable)?))
+            }
+            #[cfg(not(feature = "http"))]
+            Transport::Http | Transport::Sse => return lacking("the transports http and sse", "http"),
+            #[cfg(not(feature = "proto-mcp"))]
+            Transport::Grpc | Transport::WebSocket | Transport::Tcp => {
+                return lacking("the transports grpc, ws and tcp", "proto-mcp");
             }
         };
         Ok(Options { source, tool: self.tool, endpoint })

@@ -6,7 +6,7 @@ use protomcp_bridge::{ArgumentPolicy, ReloadMode, SchemaPolicy, ToolLists};
 
 use super::*;
 use crate::args::http::Protocols;
-use crate::args::options::Source;
+use crate::args::options::{Endpoint, Source, StdioOptions};
 
 fn read(line: &str) -> Result<Parsed, Failure> {
     parse(std::iter::once("pmcp").chain(line.split_whitespace()).map(OsString::from))

@@ -7,15 +7,19 @@ use std::time::Duration;
 use clap::Args;
 use protomcp_bridge::{Bridge, Builder, Setting, ToolFile};
 use protomcp_check::{HostLayer, HostSelection};
+#[cfg(feature = "upstream")]
 use protomcp_server::Limits;
 use protomcp_server::layer::lazy_tools::LazyTools;
 use protomcp_watch::Watch;
 
 use crate::args::admission::AdmissionFlags;
 use crate::args::choices::{HotReload, OutputSchema, Sdk, ToolList, ValidateArgs};
+use crate::args::features::lacking;
 use crate::args::identity::IdentityFlags;
+#[cfg(feature = "proto-mcp")]
 use crate::args::proto::ProtoFlags;
 use crate::args::refusal::USAGE;
+#[cfg(feature = "proto-mcp")]
 use crate::args::registry::RegistryFlags;
 use crate::args::report::hosts;
 use crate::args::shown_url::shown;
@@ -24,6 +28,7 @@ use crate::args::workers::WorkerFlags;
 use crate::exit::Failure;
 use crate::lending;
 use crate::log::{LogFlags, LogLevel};
+#[cfg(feature = "upstream")]
 use crate::served_file::ServedFile;
 
 /// Flags that only matter to tool files.
@@ -54,6 +59,7 @@ pub(super) const TOOL_FILES_ONLY: [&str; 20] = [
 pub(super) const FOR_WATCHED_FILES: [&str; 2] = ["poll", "max-retiring"];
 
 /// A file that is an MCP server with another SDK.
+#[cfg(feature = "upstream")]
 #[derive(Debug)]
 pub(super) struct FileServer {
     /// The command that serves it.
@@ -104,6 +110,7 @@ pub(crate) struct ToolFlags {
     #[command(flatten)]
     view: ViewFlags,
 
+    #[cfg(feature = "proto-mcp")]
     #[command(flatten)]
     pub(crate) registry: RegistryFlags,
 
@@ -197,6 +204,7 @@ pub(crate) struct LimitFlags {
     #[command(flatten)]
     pub(crate) admission: AdmissionFlags,
 
+    #[cfg(feature = "proto-mcp")]
     #[command(flatten)]
     pub(crate) proto: ProtoFlags,
 
@@ -233,7 +241,18 @@ impl ToolFlags {
         Ok(path)
     }
 
+    /// Refuses a file that is a server with another SDK.
+    #[cfg(not(feature = "upstream"))]
+    pub(super) fn check_sdk(&self, path: &Path) -> Result<(), Failure> {
+        let file = self.runtime.iter().fold(ToolFile::new(path), ToolFile::runtime);
+        match server_words(&file) {
+            Some(_) => lacking("servers in place of a tool file", "upstream"),
+            None => Ok(()),
+        }
+    }
+
     /// The server that the file is, if it is one with another SDK: then it is no longer a tool file.
+    #[cfg(feature = "upstream")]
     pub(super) fn take_server(&mut self) -> Option<FileServer> {
         let path = self.file.take()?;
         let file = self.runtime.iter().fold(ToolFile::new(&path), ToolFile::runtime);
@@ -246,6 +265,7 @@ impl ToolFlags {
     }
 
     /// True if clients do not see the tools as the server has them, or each request is a line in the log.
+    #[cfg(feature = "trace")]
     pub(crate) fn changes_tools(&self) -> bool {
         self.has_hosts() || self.view.lazy_tools || self.access_log
     }
@@ -296,6 +316,9 @@ impl ToolFlags {
 /// The mistake of a URL where a tool file is expected; `None` for other paths.
 pub(crate) fn url_as_file(path: &Path) -> Option<Failure> {
     let url = path.to_str().filter(|text| text.contains("://") && !path.exists())?;
+    if !cfg!(feature = "upstream") {
+        return lacking::<()>("servers at a URL", "upstream").err();
+    }
     // Without its credentials.
     let url = shown(url);
     Some(Failure::usage(format!("a server at a URL is named by --upstream, as in: pmcp run --upstream {url}")))
@@ -319,6 +342,7 @@ impl LimitFlags {
     }
 
     /// The bounds of the sessions of clients, without a tool process.
+    #[cfg(feature = "upstream")]
     pub(super) fn server_limits(&self) -> Limits {
         Limits {
             drain_timeout: self.drain_timeout,

@@ -12,11 +12,15 @@ use protomcp_server::layer::tools::ToolPolicy;
 use protomcp_watch::Watch;
 
 use crate::args::choices::EraChoice;
-use crate::args::client::{both, headers};
+#[cfg(any(feature = "playground", feature = "trace"))]
+use crate::args::client::both;
+use crate::args::client::headers;
 use crate::args::client_certificate::ClientCertificate;
 use crate::args::oauth_client::{OAuthClientFlags, check_sign_in};
 use crate::args::shown_url::shown;
-use crate::args::tool::{LimitFlags, ToolFlags, to_usize};
+#[cfg(any(feature = "playground", feature = "trace"))]
+use crate::args::tool::ToolFlags;
+use crate::args::tool::{LimitFlags, to_usize};
 use crate::args::upstream_config::{self, CommandProtocol, Entry, Location, StdioCommand};
 use crate::exit::Failure;
 use crate::served_file::ServedFile;
@@ -175,11 +179,13 @@ impl UpstreamFlags {
     }
 
     /// The words of the command after `--`.
+    #[cfg(feature = "playground")]
     pub(super) fn command_words(&self) -> &[OsString] {
         &self.command
     }
 
     /// Serves the server at a URL that stands in the place of the tool file, as if --upstream named it.
+    #[cfg(any(feature = "playground", feature = "trace"))]
     pub(super) fn take_url(&mut self, tool: &mut ToolFlags) -> Result<(), Failure> {
         let is_url = |path: &PathBuf| path.to_str().is_some_and(|text| text.contains("://")) && !path.exists();
         let Some(file) = tool.file.take_if(|path| is_url(path)) else { return Ok(()) };
@@ -293,6 +299,7 @@ impl Upstreams {
     }
 
     /// The only server, if it is a command whose messages clients could see as they are.
+    #[cfg(feature = "trace")]
     pub(crate) fn plain_command(&self) -> Option<&StdioCommand> {
         let is_plain = self.policy.is_none() && self.sessions.given().is_none() && self.file.is_none();
         match &self.entries[..] {

@@ -1,10 +1,13 @@
 //! The paths that `--watch` and the setting `watch` name.
 
 use std::collections::BTreeSet;
+#[cfg(feature = "upstream")]
 use std::ffi::OsString;
 use std::path::{PathBuf, absolute};
+#[cfg(feature = "upstream")]
 use std::time::Duration;
 
+#[cfg(feature = "upstream")]
 use protomcp_watch::Watch;
 
 use crate::exit::Failure;
@@ -32,6 +35,7 @@ pub(super) fn existing(path: PathBuf) -> Result<PathBuf, String> {
 }
 
 /// The paths that are given, and the files of the command: if none is given, or if the command serves a file that was named.
+#[cfg(feature = "upstream")]
 pub(super) fn of_command(given: &[PathBuf], words: &[OsString], is_file: bool, poll: Option<Duration>) -> Vec<Watch> {
     let of_command = if given.is_empty() || is_file { Watch::command(words) } else { None };
     let watches = of_command.into_iter().chain(given.iter().map(Watch::path));

@@ -1,7 +1,6 @@
 //! The session with the server that the command line names.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -14,20 +13,18 @@ use protomcp_client::{
 use protomcp_transport::{Transport, memory};
 
 use crate::advice::with_advice;
-use crate::args::address::Address;
 use crate::args::choices::EraChoice;
 use crate::args::client::{Answer, ServerFlags, Target};
-use crate::args::oauth_client::check_sign_in;
+#[cfg(feature = "upstream")]
 use crate::args::shown_url::shown;
 use crate::args::tool::server_words;
 use crate::client::answers::Answers;
 use crate::client::form;
 use crate::client::refusal::Asking;
+#[cfg(feature = "upstream")]
+use crate::client::remote_connection;
 use crate::exit::Failure;
 use crate::lending;
-use crate::proto_remote::ProtoRemote;
-use crate::registries;
-use crate::remote::Remote;
 use crate::served_file::ServedFile;
 use crate::waiting;
 
@@ -35,23 +32,19 @@ use crate::waiting;
 const CLOSE: Duration = Duration::from_secs(5);
 
 /// The longest time of a request if progress prolongs it.
-const TOTAL: Duration = Duration::from_secs(3600);
+pub(super) const TOTAL: Duration = Duration::from_secs(3600);
 
-/// The time for a server to be connected. For a URL the user may have to sign in, which may take five minutes.
+/// The time for a server to be connected.
 const OPEN: Duration = Duration::from_secs(30);
-const OPEN_WITH_SIGN_IN: Duration = Duration::from_secs(360);
-
-/// The timeout without the flag.
-const USUAL: Duration = Duration::from_secs(300);
 
 /// A client, and the trace of its messages if they are recorded.
-struct Caller {
+pub(super) struct Caller {
     client: Client,
     trace: Option<Trace>,
 }
 
 impl Caller {
-    async fn connect(&self, transport: impl Transport) -> Result<ClientSession, CloseReason> {
+    pub(super) async fn connect(&self, transport: impl Transport) -> Result<ClientSession, CloseReason> {
         match &self.trace {
             Some(trace) => self.client.connect(trace.tap(transport)).await,
             None => self.client.connect(transport).await,
@@ -117,7 +110,9 @@ impl Connection {
     async fn open_shown(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
         let what = match &target {
             Target::File(path) => format!("starting {}", path.display()),
+            #[cfg(feature = "upstream")]
             Target::Url(url) => format!("connecting to {}", shown(url)),
+            #[cfg(feature = "upstream")]
             Target::Proto(server) => format!("connecting to {}", shown(&server.url)),
             Target::Command(words) => {
                 format!("starting {}", words.first().map(|word| word.to_string_lossy()).unwrap_or_default())
@@ -130,38 +125,16 @@ impl Connection {
     }
 
     async fn open_as(caller: Caller, target: Target, flags: &ServerFlags) -> Result<Self, Failure> {
-        let headers = flags.headers(|name| std::env::var(name).ok())?;
-        let oauth = flags.oauth_client(|name| std::env::var(name).ok())?;
-        let tls = flags.certificate.tls()?;
-        match target {
-            Target::File(file) => to_file(&caller, &file, flags).await,
-            Target::Url(url) => {
-                if oauth.is_some() {
-                    check_sign_in(&url, &headers)?;
-                }
-                let remote = Remote::new(&url, &headers, oauth.as_ref())?.tls(tls);
-                let transport = remote.answer_timeout(flags.timeout.max(TOTAL)).transport();
-                let session = caller.connect(transport).await.map_err(|error| cannot_connect(&shown(&url), error))?;
-                Ok(Self { session, bridge: None, answers: Answers::default() })
-            }
-            Target::Proto(server) => {
-                let token = Address::token(&headers).map_err(Failure::usage)?;
-                let remote = ProtoRemote::new(flags.timeout, registries::resolver(&flags.registry).as_ref());
-                let remote = remote.tls(tls).token(token, &server);
-                let name = shown(&server.url);
-                let connecting = tokio::time::timeout(flags.timeout, remote.connect(&server)).await;
-                let late = |_| Err(io::Error::from(io::ErrorKind::TimedOut).into());
-                let transport = connecting.unwrap_or_else(late).map_err(|error| cannot_connect(&name, error))?;
-                let session = caller.connect(transport).await.map_err(|error| cannot_connect(&name, error))?;
-                Ok(Self { session, bridge: None, answers: Answers::default() })
-            }
-            Target::Command(words) => {
-                let session = to_command(&caller, &words).await?;
-                Ok(Self { session, bridge: None, answers: Answers::default() })
-            }
-        }
+        let session = match target {
+            Target::File(file) => return to_file(&caller, &file, flags).await,
+            #[cfg(feature = "upstream")]
+            Target::Url(url) => remote_connection::to_url(&caller, &url, flags).await?,
+            #[cfg(feature = "upstream")]
+            Target::Proto(server) => remote_connection::to_proto(&caller, &server, flags).await?,
+            Target::Command(words) => to_command(&caller, &words).await?,
+        };
+        Ok(Self { session, bridge: None, answers: Answers::default() })
     }
-
     /// The ways in which the server can ask its user.
     pub(super) fn asking(&self) -> Asking {
         let is_stateless = self.bridge.is_none() && !self.session.server().is_stateful();
@@ -186,6 +159,7 @@ impl Connection {
 /// The server that the flags are for. A file that is an MCP server with another SDK is a command.
 fn checked(target: Target, flags: &ServerFlags) -> Result<(Target, Option<ServedFile>), Failure> {
     // A header that is none is an error for any server.
+    #[cfg(feature = "upstream")]
     flags.headers(|name| std::env::var(name).ok())?;
     flags.check(&target)?;
     let Target::File(path) = &target else { return Ok((target, None)) };
@@ -222,13 +196,14 @@ fn client(client: Client, target: &Target, flags: &ServerFlags, answers: &Answer
     }
 }
 
-/// The time for a server to be connected, which has no more than its answer. A user has the usual time to sign in, unless
-/// less was asked for.
+/// The time for a server to be connected, which has no more than its answer.
 fn open_timeout(target: &Target, timeout: Duration) -> Duration {
     match target {
-        Target::Url(_) if timeout >= USUAL => OPEN_WITH_SIGN_IN,
-        Target::Url(_) => timeout,
-        Target::File(_) | Target::Proto(_) | Target::Command(_) => OPEN.min(timeout),
+        #[cfg(feature = "upstream")]
+        Target::Url(_) => remote_connection::open_timeout(timeout),
+        #[cfg(feature = "upstream")]
+        Target::Proto(_) => OPEN.min(timeout),
+        Target::File(_) | Target::Command(_) => OPEN.min(timeout),
     }
 }
 
@@ -273,6 +248,6 @@ async fn to_command(caller: &Caller, words: &[OsString]) -> Result<ClientSession
     })
 }
 
-fn cannot_connect(server: &str, error: impl std::fmt::Display) -> Failure {
+pub(super) fn cannot_connect(server: &str, error: impl std::fmt::Display) -> Failure {
     Failure::failed(with_advice(&format!("cannot connect to {server}: {error}")))
 }

@@ -19,6 +19,7 @@ use crate::args::report::Format;
 use crate::args::tool::url_as_file;
 use crate::client::printed;
 use crate::exit::{self, Failure};
+#[cfg(feature = "install")]
 use crate::install::configured::configured;
 use crate::lending;
 use crate::served_file::ServedFile;
@@ -70,6 +71,7 @@ fn of_machine(file: Option<&Path>, port: Option<u16>) -> Facts {
     let project = file.unwrap_or(Path::new("."));
     Facts {
         file: file.map(Path::to_owned),
+        #[cfg(feature = "install")]
         hosts: Some(configured(file)),
         socket: Some(socket()),
         port: port.map(|port| (port, TcpListener::bind(("localhost", port)).err().map(|error| error.to_string()))),

@@ -93,6 +93,7 @@ impl Scenarios {
                 file.watch_target().into_iter().chain([file.watch()]).collect()
             }
             Target::Command(words) => Watch::command(words).into_iter().collect(),
+            #[cfg(feature = "upstream")]
             Target::Url(_) | Target::Proto(_) => Vec::new(),
         };
         let mut folders: BTreeMap<PathBuf, Filter> = BTreeMap::new();

@@ -8,6 +8,7 @@ use protomcp_client::{ClientSession, RequestError};
 use protomcp_types::{JsonObject, ListTools, RawJson};
 
 use crate::args::client::Target;
+#[cfg(feature = "upstream")]
 use crate::args::shown_url::shown;
 use crate::args::validate::{ReportFormat, ValidateOptions};
 use crate::client::connection::Connection;
@@ -83,7 +84,9 @@ async fn listed(session: &ClientSession) -> Result<Vec<ToolDefinition>, RequestE
 fn artifact(target: &Target) -> String {
     match target {
         Target::File(file) => file.to_string_lossy().into_owned(),
+        #[cfg(feature = "upstream")]
         Target::Url(url) => shown(url),
+        #[cfg(feature = "upstream")]
         Target::Proto(server) => shown(&server.url),
         Target::Command(words) => words.first().map(|word| word.to_string_lossy().into_owned()).unwrap_or_default(),
     }
@@ -92,13 +95,16 @@ fn artifact(target: &Target) -> String {
 /// The name under which a user would add the server to a host.
 fn server_name(target: &Target) -> String {
     let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    #[cfg(feature = "upstream")]
     let host = |url: &str| {
         let (_, rest) = url.split_once("://").unwrap_or(("", url));
         rest.split(['/', ':', '?']).next().unwrap_or_default().to_owned()
     };
     match target {
         Target::File(file) => stem(file),
+        #[cfg(feature = "upstream")]
         Target::Url(url) => host(url),
+        #[cfg(feature = "upstream")]
         Target::Proto(server) => host(&server.url),
         Target::Command(words) => words.first().map(|word| stem(Path::new(word))).unwrap_or_default(),
     }

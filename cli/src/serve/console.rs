@@ -62,6 +62,7 @@ impl Console {
     }
 
     /// Clients reach the server at this URL.
+    #[cfg(feature = "http")]
     pub(super) fn address(&self, url: &str) {
         if let Some(view) = &self.view {
             view.note(Fact::Address(url.to_owned()));

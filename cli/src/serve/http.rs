@@ -7,28 +7,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use protomcp_bridge::{Availability, Bridge, open_files};
-use protomcp_grpc::GrpcService;
 use protomcp_http::{Listener, ListenerConfig, Readiness, Routes, StreamableHttp};
 use protomcp_server::{Limits, Server, Service};
-use protomcp_websocket::WebSockets;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use crate::args::http::{HttpOptions, Protocols};
+use crate::args::http::HttpOptions;
 use crate::args::options::Source;
 use crate::args::tls::TlsFiles;
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
 use crate::recorder::{Recorder, recorded};
-use crate::serve::binary::Terms;
+#[cfg(feature = "proto-mcp")]
+use crate::serve::carriers::{self, Carriers};
 use crate::serve::console::Console;
+#[cfg(feature = "upstream")]
 use crate::serve::gateway;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::live;
 use crate::serve::metrics;
 use crate::serve::run::{Signals, failure, prepare};
+use crate::serve::terms::Terms;
 
 /// The time in which connections must close after the last call.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -69,6 +70,7 @@ pub(super) async fn serve(
             let outcome = run.serve(console.with_calls(all(listeners), drain_timeout)).await;
             outcome.map_err(|error| failure(&error))
         }
+        #[cfg(feature = "upstream")]
         Source::Servers(servers) => {
             gateway::note(&servers);
             gateway::check(&servers)?;
@@ -128,45 +130,36 @@ impl Front {
             tracing::info!("asking clients for a token of {}", oauth.issuer());
             http.config = http.config.protect(oauth.server(http.public_url.as_deref().unwrap_or(&url))?);
         }
-        let url = match (http.protocols, tls.is_some()) {
-            (Protocols::Grpc, true) => format!("grpcs://{name}:{}", address.port()),
-            (Protocols::Grpc, false) => format!("grpc://{name}:{}", address.port()),
-            (Protocols::WebSocket, true) => format!("wss://{name}:{}/mcp", address.port()),
-            (Protocols::WebSocket, false) => format!("ws://{name}:{}/mcp", address.port()),
-            _ => url,
-        };
+        #[cfg(feature = "proto-mcp")]
+        let url = carriers::url(http.protocols, url);
         let mut config = ListenerConfig::default().with_drain_timeout(tool.limits.drain_timeout + CLOSE_TIMEOUT);
         // Before the tool process starts, which gets the original limit.
         if let Err(error) = open_files::raise(config.open_files()) {
             tracing::warn!("the limit of open files stays as it is: {error}");
         }
         // Clients of Streamable HTTP may be older than TLS 1.3; gRPC and WebSocket refuse TLS 1.2 themselves.
-        let is_old = matches!(http.protocols, Protocols::Current | Protocols::WithHttpSse);
+        let is_old = http.protocols.has_streamable_http();
         config.tls = tls.map(|tls| if is_old { tls } else { tls.without_tls12() });
         Ok(Self { http, sockets, monitoring, config, terms: Terms::new(tool), url, recorder: None })
     }
 
     fn serve<S: Service>(self, server: &Server<S>, bridge: Option<&Bridge>) -> Serving {
         let Self { http, sockets, monitoring, config, terms, url, recorder } = self;
-        let binary = terms.over_http(server.clone(), http.config.limits.max_body);
-        let max_sessions = http.config.limits.max_sessions;
+        #[cfg(feature = "proto-mcp")]
+        let carriers = Carriers::new(terms.over_http(server.clone(), http.config.limits.max_body), &http);
         let service = StreamableHttp::new(terms.json(server.clone()), http.config);
         let readiness = Readiness::default();
         let registry = metrics::registry(bridge, &service, terms.admission().clone());
         let mut routes = Routes::new(service.clone());
         // A trace has messages of JSON-RPC.
-        let is_recorded = recorder.is_some();
+        #[cfg(feature = "proto-mcp")]
+        if recorder.is_none() {
+            routes = carriers.added_to(routes, &readiness);
+        }
         if let Some(recorder) = recorder {
             routes = routes.observed_by(recorder);
         }
-        if http.protocols != Protocols::WebSocket && !is_recorded {
-            let grpc = GrpcService::new(&binary).with_health(readiness.clone());
-            routes = routes.with_protocol(if http.observe.grpc_reflection { grpc.with_reflection() } else { grpc });
-        }
-        if http.protocols != Protocols::Grpc && !is_recorded {
-            routes = routes.with_protocol(WebSockets::new(binary).with_max_conversations(max_sessions));
-        }
-        if matches!(http.protocols, Protocols::Grpc | Protocols::WebSocket) {
+        if !http.protocols.has_streamable_http() {
             routes = routes.without_mcp();
         }
         if http.observe.health {

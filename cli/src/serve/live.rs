@@ -39,6 +39,7 @@ fn shows_views() -> bool {
 fn title(source: &Source) -> String {
     match source {
         Source::File { path, .. } => path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+        #[cfg(feature = "upstream")]
         Source::Servers(servers) => servers.names(),
     }
 }
@@ -48,6 +49,7 @@ fn title(source: &Source) -> String {
 fn is_watched(source: &Source) -> bool {
     let is_dev = match source {
         Source::File { watch, .. } => *watch,
+        #[cfg(feature = "upstream")]
         Source::Servers(servers) => !servers.watches.is_empty(),
     };
     is_dev && io::stdin().is_terminal()

@@ -15,11 +15,11 @@ use crate::args::upstream_config::Entry;
 use crate::exit::{self, Failure};
 use crate::log;
 use crate::remote;
-use crate::serve::binary::Terms;
 use crate::serve::gateway;
 use crate::serve::host_views;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::run::{Signals, failure, prepare};
+use crate::serve::terms::Terms;
 use crate::serve::{LAST_TASKS, joined};
 
 /// The time in which connections must close after the last call.

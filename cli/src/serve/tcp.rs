@@ -18,13 +18,14 @@ use crate::args::tls::TlsFiles;
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log;
-use crate::serve::binary::Terms;
 use crate::serve::console::Console;
+#[cfg(feature = "upstream")]
 use crate::serve::gateway;
 use crate::serve::issued_tokens::IssuedTokens;
 use crate::serve::listeners::{self, Listeners};
 use crate::serve::live;
 use crate::serve::run::{Signals, failure, prepare};
+use crate::serve::terms::Terms;
 
 /// The time in which connections must close after the last call.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -52,6 +53,7 @@ pub(super) async fn serve(
             let run = run.on_drain(console.draining());
             run.serve(console.with_calls(connections, drain_timeout)).await.map_err(|error| failure(&error))
         }
+        #[cfg(feature = "upstream")]
         Source::Servers(servers) => {
             gateway::note(&servers);
             gateway::check(&servers)?;

@@ -9,11 +9,13 @@ use crate::args::options::Source;
 use crate::args::tool::ToolFlags;
 use crate::exit::Failure;
 use crate::log::{self, Status};
-use crate::serve::binary::Terms;
 use crate::serve::console::Console;
+#[cfg(feature = "upstream")]
 use crate::serve::gateway;
 use crate::serve::live;
 use crate::serve::run::{Signals, failure, prepare};
+#[cfg(feature = "upstream")]
+use crate::serve::terms::Terms;
 
 /// Serves the person at the terminal, who calls the tools in its view. There is no other client.
 pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> Result<(), Failure> {
@@ -31,6 +33,7 @@ pub(super) async fn serve(source: Source, tool: &ToolFlags, status: Status) -> R
             let serving = console.with_calls(until_shutdown(server), tool.limits.drain_timeout);
             run.serve(serving).await.map_err(|error| failure(&error))
         }
+        #[cfg(feature = "upstream")]
         Source::Servers(servers) => {
             gateway::note(&servers);
             gateway::check(&servers)?;

@@ -65,7 +65,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ]),
     ("check", &["Display for UnknownHost", "fn parse", "fn step"]),
     ("cli", &[
-        "const ANSWER", "const NEEDS_HTTP", "const NO_PAGE", "const NO_POLL", "fn allowing_flag", "fn broken",
+        "const ANSWER", "const NEEDS_HTTP", "const NO_POLL", "fn allowing_flag", "fn broken",
         "fn build", "fn check", "fn check_sign_in", "fn client", "fn expected", "fn gone", "fn hint", "fn hold",
         "fn lost", "fn names_one_url", "fn not_for_hosts", "fn problems", "fn read_bounded", "fn silent", "fn tcp",
         "fn token", "fn unknown", "fn unknown_tag", "fn unused", "fn value", "fn warning", "fn without_tools",
