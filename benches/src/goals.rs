@@ -1,7 +1,7 @@
 //! The goals, each with its figure.
 
 use crate::measurement::{Metric, Row};
-use crate::parts::{http, lists, memory, protocols, reload, results, sessions, start, stdio};
+use crate::parts::{http, lists, memory, overload, protocols, reload, results, sessions, start, stdio};
 use crate::subject::{PMCP, RELAY, RMCP};
 
 /// A goal that was measured.
@@ -65,7 +65,7 @@ impl Medians<'_> {
 
 /// All goals whose figures were measured.
 fn measured(rows: Medians<'_>) -> Vec<Goal> {
-    let all = [over_stdio, over_http, of_protocols, of_sizes, of_memory, of_reloads];
+    let all = [over_stdio, over_http, of_protocols, of_sizes, of_memory, of_reloads, of_overload];
     all.iter().flat_map(|goals| goals(rows)).collect()
 }
 
@@ -198,6 +198,18 @@ fn of_reloads(rows: Medians<'_>) -> Vec<Goal> {
         at_most("second save, native", 45.0, "ms", more(native, "second")),
         at_most("first save, Python", 45.0, "ms", more(python, "first")),
         at_most("second save, Python", 45.0, "ms", more(python, "second")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn of_overload(rows: Medians<'_>) -> Vec<Goal> {
+    let lists = rows.of(overload::PART, overload::LISTS, PMCP, Metric::P99Us).map(|micros| micros / 1e3);
+    let last = rows.of(overload::PART, overload::RECOVERY, PMCP, Metric::TotalMs);
+    [
+        at_most("tools/list at twice the capacity, p99", 10.0, "ms", lists),
+        at_most("from the end of the overload to the last refusal", 1_000.0, "ms", last),
     ]
     .into_iter()
     .flatten()

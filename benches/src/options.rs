@@ -13,7 +13,7 @@ pub struct Options {
     pub calls: usize,
     /// Cycles in which sessions are opened and abandoned.
     pub cycles: usize,
-    /// The duration of the mixed load, in minutes.
+    /// The duration of the mixed load, or of the overload, in minutes.
     pub minutes: usize,
     /// The number of sizes of each curve, from the smallest on.
     pub steps: usize,
@@ -51,7 +51,7 @@ usage: cargo bench -p protomcp-benches --bench bridge -- [FLAG...]
   --rounds N (5)        rounds, in each of which all subjects take turns
   --calls N (4000)      calls of one subject in one round
   --cycles N (3)        cycles in which 10,000 sessions are opened and abandoned
-  --minutes N (30)      duration of the part `load`
+  --minutes N (30)      duration of the parts `load` and `overload`
   --steps N (all)       sizes of each growth curve, from the smallest on
   --other [NAME=]PATH   measure another build of pmcp, too; may be repeated
   --json PATH           write all figures to a file; a relative path begins in the folder `benches`

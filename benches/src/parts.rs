@@ -7,7 +7,9 @@ pub mod http;
 pub mod lists;
 pub mod load;
 pub mod memory;
+pub mod overload;
 pub mod protocols;
+mod readings;
 pub mod reload;
 pub mod results;
 pub mod sessions;
@@ -42,7 +44,7 @@ pub enum Turn {
 }
 
 /// All parts, in the order of a round.
-pub const PARTS: [Part; 18] = [
+pub const PARTS: [Part; 19] = [
     Part { name: start::PART, turn: Turn::Each, round: start::round },
     Part { name: stdio::PART, turn: Turn::Each, round: stdio::round },
     Part { name: stdio::PINNED, turn: Turn::Each, round: stdio::pinned_round },
@@ -57,6 +59,7 @@ pub const PARTS: [Part; 18] = [
     Part { name: clients::PART, turn: Turn::Each, round: clients::round },
     Part { name: sessions::PART, turn: Turn::Once, round: sessions::round },
     Part { name: load::PART, turn: Turn::OnceIfNamed, round: load::round },
+    Part { name: overload::PART, turn: Turn::OnceIfNamed, round: overload::round },
     Part { name: curves::TOOLS, turn: Turn::EachIfNamed, round: curves::tools_round },
     Part { name: curves::RESULTS, turn: Turn::EachIfNamed, round: curves::results_round },
     Part { name: curves::SESSIONS, turn: Turn::EachIfNamed, round: curves::sessions_round },

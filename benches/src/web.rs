@@ -82,6 +82,8 @@ pub struct WebClient {
     forwarded: Option<String>,
     request: String,
     buffer: Vec<u8>,
+    /// The size of the last response in the buffer, in bytes.
+    filled: usize,
 }
 
 /// The response to a request.
@@ -113,6 +115,7 @@ impl WebClient {
             forwarded: None,
             request: String::new(),
             buffer: vec![0; 64 << 10],
+            filled: 0,
         })
     }
 
@@ -246,8 +249,7 @@ impl WebClient {
     ///
     /// If the connection fails or the response cannot be read.
     pub fn reply(&mut self) -> io::Result<Reply> {
-        let mut seen = 0;
-        let mut head = None;
+        let (mut seen, mut head) = (0, None);
         loop {
             if seen == self.buffer.len() {
                 self.buffer.resize(2 * seen, 0);
@@ -267,9 +269,15 @@ impl WebClient {
                 None => bytes[head.size..].ends_with(b"0\r\n\r\n"),
             };
             if is_whole {
+                self.filled = seen;
                 return Ok(Reply { status: head.status, session: head.session.clone(), size: seen });
             }
         }
+    }
+
+    /// True if the last response has this text.
+    pub fn response_contains(&self, text: &str) -> bool {
+        self.buffer[..self.filled].windows(text.len()).any(|window| window == text.as_bytes())
     }
 }
 

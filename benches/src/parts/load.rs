@@ -9,26 +9,21 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::bench::{Bench, Outcome, note};
-use crate::measurement::{Measurement, Metric, Row, number};
-use crate::process::{memory, peak};
-use crate::subject::PMCP;
+use crate::bench::{Bench, Outcome};
+use crate::measurement::Measurement;
+use crate::parts::readings::{Run, settled};
 use crate::web::{WebClient, WebServer};
 
 /// The name of this part.
 pub const PART: &str = "load";
 
-/// Rows of the table.
-const ROWS: u32 = 12;
 /// Concurrent clients.
 const HOSTS: u64 = 16;
 
 #[derive(Debug, Default)]
 struct Count {
     calls: AtomicU64,
-    sessions: AtomicU64,
     stop: AtomicBool,
 }
 
@@ -50,22 +45,8 @@ pub fn round(bench: &Bench, out: &mut Measurement) -> Outcome<()> {
         })
         .collect();
 
-    let whole = Duration::from_secs(60 * u64::try_from(bench.options.minutes)?);
-    let (start, mut seen) = (Instant::now(), Vec::new());
-    for row in 1..=ROWS {
-        thread::sleep((start + whole / ROWS * row).saturating_duration_since(Instant::now()));
-        if threads.iter().any(thread::JoinHandle::is_finished) {
-            break;
-        }
-        seen.push(memory(server.pid()));
-        let calls = usize::try_from(count.calls.load(Ordering::Relaxed))?;
-        let rate = number(calls) / start.elapsed().as_secs_f64();
-        let case = format!("after {:.1} min", start.elapsed().as_secs_f64() / 60.0);
-        let sessions = count.sessions.load(Ordering::Relaxed);
-        note(&format!("load: {case}, {calls} calls in {sessions} sessions, {:.1} MB", memory(server.pid())));
-        let row = Row::new(PART, case, PMCP).with(Metric::PerSecond, rate);
-        out.add(row.with(Metric::MemoryMb, memory(server.pid())).with(Metric::PeakMb, peak(server.pid())));
-    }
+    let run = Run { part: PART, minutes: bench.options.minutes, calls: &count.calls };
+    let seen = run.read(&server, || threads.iter().any(thread::JoinHandle::is_finished), out)?;
     count.stop.store(true, Ordering::Relaxed);
     for thread in threads {
         thread.join().map_err(|_| "a host panicked")?.map_err(|error| format!("a host failed: {error}"))?;
@@ -73,22 +54,11 @@ pub fn round(bench: &Bench, out: &mut Measurement) -> Outcome<()> {
     settled(&seen)
 }
 
-/// An error if the second half of the readings exceeds the first.
-fn settled(seen: &[f64]) -> Outcome<()> {
-    let (early, late) = seen.split_at(seen.len() / 2);
-    let [early, late] = [early, late].map(|part| part.iter().copied().fold(0.0, f64::max));
-    if late > early * 1.05 {
-        return Err(format!("memory grew from {early:.1} MB in the first half of the run to {late:.1} MB").into());
-    }
-    Ok(())
-}
-
 /// Runs one client until the end.
 fn host(port: u16, mut dice: Dice, count: &Count) -> io::Result<()> {
     let large = "x".repeat(100_000);
     while !count.stop.load(Ordering::Relaxed) {
         let mut client = WebClient::open(port)?;
-        count.sessions.fetch_add(1, Ordering::Relaxed);
         for _ in 0..dice.below(40) {
             let text = if dice.below(20) == 0 { large.as_str() } else { "a few words" };
             client.call(text)?;
@@ -141,17 +111,5 @@ impl Dice {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % end
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn growth_is_an_error() {
-        assert!(settled(&[70.0, 80.0, 81.0, 80.0]).is_ok());
-        let error = settled(&[70.0, 80.0, 85.0, 80.0]).unwrap_err().to_string();
-        assert_eq!(error, "memory grew from 80.0 MB in the first half of the run to 85.0 MB");
     }
 }
