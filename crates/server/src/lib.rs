@@ -28,6 +28,7 @@ pub use protomcp_session::{
 };
 pub use records::claim::{Claim, FencingToken};
 pub use records::lease::{Lease, LeaseAction, LeaseTerms};
+pub use records::lease_name::LeaseName;
 pub use records::lease_store::{LeaseStore, MemoryLeases, StoreAnswer};
 pub use records::listener_store::{ListenerStore, MemoryListeners};
 pub use records::node::NodeId;

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use tokio::time::{sleep, timeout};
 
 use crate::records::claim::{Claim, FencingToken};
+use crate::records::lease_name::LeaseName;
 use crate::records::lease_store::{LeaseStore, StoreAnswer};
 use crate::records::node::NodeId;
 
@@ -19,7 +20,7 @@ const SHORT: Duration = Duration::from_millis(500);
 const MANY: usize = 20;
 
 /// Checks that a session has one holder at a time, that its tokens grow, and that a lease ends when it is not renewed.
-/// The store must have room for 30 processes and four sessions, and keep a session without a holder for a minute.
+/// The store must have room for 32 leases and four sessions, and keep a session without a holder for a minute.
 ///
 /// It waits for the end of a lease of half a second.
 ///
@@ -34,15 +35,19 @@ pub async fn lease_store(store: &dyn LeaseStore) {
 }
 
 async fn names(store: &dyn LeaseStore) {
-    let node = NodeId::new("names");
-    assert!(!get(store.renew(&node, LONG)).await, "it has not registered");
-    assert!(get(store.register(&node, LONG)).await);
-    assert!(!get(store.register(&node, LONG)).await, "the name is in use");
-    assert!(get(store.renew(&node, LONG)).await && get(store.renew(&node, LONG)).await);
-    get(store.resign(&node)).await;
-    get(store.resign(&node)).await;
-    assert!(!get(store.renew(&node, LONG)).await, "it has given its lease back");
-    assert!(!get(store.register(&node, LONG)).await, "the name has been used");
+    let name = first("names");
+    let next = name.successor();
+    assert!(!get(store.renew(&name, LONG)).await, "it has not registered");
+    assert!(get(store.register(&name, LONG)).await);
+    assert!(!get(store.register(&name, LONG)).await, "the name is in use");
+    assert!(get(store.renew(&name, LONG)).await && get(store.renew(&name, LONG)).await);
+    get(store.resign(&name)).await;
+    get(store.resign(&name)).await;
+    assert!(!get(store.renew(&name, LONG)).await, "it has given its lease back");
+    assert!(!get(store.register(&name, LONG)).await, "the name has been used");
+    assert!(get(store.register(&next, LONG)).await, "its process has another name");
+    assert!(!get(store.renew(&name, LONG)).await && get(store.renew(&next, LONG)).await, "it is another lease");
+    get(store.resign(&next)).await;
 }
 
 async fn holders(store: &dyn LeaseStore) {
@@ -81,7 +86,7 @@ async fn resigned(store: &dyn LeaseStore) {
 }
 
 async fn run_out(store: &dyn LeaseStore) {
-    let (dead, b) = (NodeId::new("run-out-a"), live(store, "run-out-b").await);
+    let (dead, b) = (first("run-out-a"), live(store, "run-out-b").await);
     // Before the lease begins, so that a slow test does not miss it.
     let held = live(store, "run-out-c").await;
     let kept = granted(get(store.open("kept", &held)).await);
@@ -106,7 +111,8 @@ async fn run_out(store: &dyn LeaseStore) {
 }
 
 async fn one_winner(store: &dyn LeaseStore) {
-    let nodes = join_all((0..MANY).map(|number| live(store, format!("winner-{number}")))).await;
+    let winner = |number| async move { live(store, &format!("winner-{number}")).await };
+    let nodes = join_all((0..MANY).map(winner)).await;
     let first = granted(get(store.open("wanted", &nodes[0])).await);
     assert!(get(store.release("wanted", first)).await);
     let claims = join_all(nodes.iter().map(|node| get(store.claim("wanted", node)))).await;
@@ -118,10 +124,15 @@ async fn one_winner(store: &dyn LeaseStore) {
 }
 
 /// A process with a long lease.
-async fn live(store: &dyn LeaseStore, name: impl Into<std::sync::Arc<str>>) -> NodeId {
-    let node = NodeId::new(name);
-    assert!(get(store.register(&node, LONG)).await, "{node} is new");
-    node
+async fn live(store: &dyn LeaseStore, node: &str) -> LeaseName {
+    let name = first(node);
+    assert!(get(store.register(&name, LONG)).await, "{name} is new");
+    name
+}
+
+/// The first lease of a process.
+fn first(node: &str) -> LeaseName {
+    LeaseName::first(NodeId::new(node))
 }
 
 async fn get<T>(answer: StoreAnswer<'_, T>) -> T {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::records::node::NodeId;
+use crate::records::lease_name::LeaseName;
 
 /// The number of one holder of a session: each new holder has a larger one.
 ///
@@ -45,8 +45,8 @@ impl fmt::Display for FencingToken {
 pub enum Claim {
     /// The process that has asked holds the session, as long as its lease runs.
     Granted(FencingToken),
-    /// This process holds the session, and its lease runs.
-    Held(NodeId),
+    /// The process with this lease holds the session, and the lease runs.
+    Held(LeaseName),
     /// No such session is open.
     Unknown,
     /// The store has no room for another session.

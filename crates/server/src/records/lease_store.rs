@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use crate::records::claim::{Claim, FencingToken};
 use crate::records::clock::now;
+use crate::records::lease_name::LeaseName;
 use crate::records::lease_table::LeaseTable;
-use crate::records::node::NodeId;
 use crate::records::store_error::StoreError;
 use crate::records::store_future::StoreFuture;
 
@@ -27,25 +27,25 @@ pub type StoreAnswer<'a, T> = StoreFuture<'a, Result<T, StoreError>>;
 /// process claims only sessions that it does not serve, one claim of a session at a time, and ignores the answer if it
 /// does not hold its [lease](crate::Lease) when the answer arrives.
 ///
-/// A process that has not called [`LeaseStore::renew`] in time is dead for the store, for good: it registers again,
-/// with another name.
+/// A lease that [`LeaseStore::renew`] has not renewed in time is over for good: its process registers again, with another
+/// name.
 pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
-    /// Grants a lease of this time to a new process. Returns false if its name has been used, or if the store has no
-    /// room for another process.
-    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool>;
+    /// Grants a lease of this time, under a new name. Returns false if the name has been used, or if the store has no room
+    /// for another lease.
+    fn register<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool>;
 
-    /// Renews the lease of a process, for this time from now on. Returns false if it has run out.
-    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool>;
+    /// Renews a lease, for this time from now on. Returns false if it has run out.
+    fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool>;
 
-    /// Ends the lease of a process, which frees its sessions.
-    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()>;
+    /// Ends a lease, which frees the sessions of its process.
+    fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()>;
 
     /// A process has opened a session: it is the first holder. The key of the session is a secret, which the store must
     /// not show to those who can read it.
-    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim>;
+    fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim>;
 
     /// A process wants to serve a session: it becomes the holder if the session is free.
-    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim>;
+    fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim>;
 
     /// The holder frees a session. Returns false if this token is not the latest one.
     fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool>;
@@ -54,7 +54,7 @@ pub trait LeaseStore: fmt::Debug + Send + Sync + 'static {
     fn close<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool>;
 }
 
-/// Leases and sessions in memory: of 1,024 processes, and of a number of sessions.
+/// 1,024 leases and a number of sessions in memory.
 #[derive(Debug)]
 pub struct MemoryLeases(Mutex<LeaseTable>);
 
@@ -71,25 +71,25 @@ impl MemoryLeases {
 }
 
 impl LeaseStore for MemoryLeases {
-    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
-        answer(self.table().register(node, ttl, now()))
+    fn register<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        answer(self.table().register(lease, ttl, now()))
     }
 
-    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
-        answer(self.table().renew(node, ttl, now()))
+    fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        answer(self.table().renew(lease, ttl, now()))
     }
 
-    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()> {
-        self.table().resign(node, now());
+    fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
+        self.table().resign(lease, now());
         answer(())
     }
 
-    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
-        answer(self.table().open(session, node, now()))
+    fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
+        answer(self.table().open(session, lease, now()))
     }
 
-    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
-        answer(self.table().claim(session, node, now()))
+    fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
+        answer(self.table().claim(session, lease, now()))
     }
 
     fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {

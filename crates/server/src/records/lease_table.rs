@@ -8,19 +8,19 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use crate::records::claim::{Claim, FencingToken};
-use crate::records::node::NodeId;
+use crate::records::lease_name::LeaseName;
 
-/// The most processes: live ones, and dead ones that are remembered.
-const MAX_NODES: usize = 1_024;
+/// The most leases: the ones that run, and the ones that are remembered.
+const MAX_LEASES: usize = 1_024;
 
-/// Processes and sessions.
+/// Leases and sessions.
 #[derive(Debug)]
 pub(crate) struct LeaseTable {
     max_sessions: usize,
-    /// The time for which a session without a holder is kept, and for which the name of a dead process is.
+    /// The time for which a session without a holder is kept, and the name of a lease that has run out.
     keep: Duration,
-    /// Processes by name, each with the end of its lease.
-    nodes: HashMap<NodeId, Instant>,
+    /// Leases by name, each with its end.
+    leases: HashMap<LeaseName, Instant>,
     sessions: HashMap<Box<str>, Holding>,
 }
 
@@ -33,43 +33,43 @@ struct Holding {
 
 #[derive(Debug)]
 enum Holder {
-    Node(NodeId),
+    Lease(LeaseName),
     /// Released at this time.
     Released(Instant),
 }
 
 impl LeaseTable {
     pub(crate) fn new(max_sessions: usize, keep: Duration) -> Self {
-        Self { max_sessions, keep, nodes: HashMap::new(), sessions: HashMap::new() }
+        Self { max_sessions, keep, leases: HashMap::new(), sessions: HashMap::new() }
     }
 
-    /// Grants a lease to a new process. `false`: its name has been used, or there are too many processes.
-    pub(crate) fn register(&mut self, node: &NodeId, ttl: Duration, now: Instant) -> bool {
+    /// Grants a lease. `false`: its name has been used, or there are too many leases.
+    pub(crate) fn register(&mut self, lease: &LeaseName, ttl: Duration, now: Instant) -> bool {
         self.forget(now);
-        let is_new = self.nodes.len() < MAX_NODES && !self.nodes.contains_key(node);
+        let is_new = self.leases.len() < MAX_LEASES && !self.leases.contains_key(lease);
         if is_new {
-            self.nodes.insert(node.clone(), now + ttl);
+            self.leases.insert(lease.clone(), now + ttl);
         }
         is_new
     }
 
     /// Renews a lease. `false`: it has run out.
-    pub(crate) fn renew(&mut self, node: &NodeId, ttl: Duration, now: Instant) -> bool {
-        let until = self.nodes.get_mut(node).filter(|until| **until > now);
+    pub(crate) fn renew(&mut self, lease: &LeaseName, ttl: Duration, now: Instant) -> bool {
+        let until = self.leases.get_mut(lease).filter(|until| **until > now);
         until.map(|until| *until = now + ttl).is_some()
     }
 
     /// Ends a lease.
-    pub(crate) fn resign(&mut self, node: &NodeId, now: Instant) {
-        if let Some(until) = self.nodes.get_mut(node) {
+    pub(crate) fn resign(&mut self, lease: &LeaseName, now: Instant) {
+        if let Some(until) = self.leases.get_mut(lease) {
             *until = now.min(*until);
         }
     }
 
     /// Takes in a new session. One that is known is claimed: the answer to an earlier request was lost.
-    pub(crate) fn open(&mut self, session: &str, node: &NodeId, now: Instant) -> Claim {
+    pub(crate) fn open(&mut self, session: &str, lease: &LeaseName, now: Instant) -> Claim {
         if self.sessions.contains_key(session) {
-            return self.claim(session, node, now);
+            return self.claim(session, lease, now);
         }
         if self.sessions.len() >= self.max_sessions {
             self.forget(now);
@@ -77,24 +77,24 @@ impl LeaseTable {
         if self.sessions.len() >= self.max_sessions {
             return Claim::Full;
         }
-        let (token, holder) = (FencingToken::FIRST, self.holder(node, now));
+        let (token, holder) = (FencingToken::FIRST, self.holder(lease, now));
         self.sessions.insert(session.into(), Holding { token, holder });
         Claim::Granted(token)
     }
 
     /// Makes a process the holder of a session that is free, or that this process holds already.
-    pub(crate) fn claim(&mut self, session: &str, node: &NodeId, now: Instant) -> Claim {
-        let next = self.holder(node, now);
+    pub(crate) fn claim(&mut self, session: &str, lease: &LeaseName, now: Instant) -> Claim {
+        let next = self.holder(lease, now);
         let Some(holding) = self.sessions.get_mut(session) else { return Claim::Unknown };
-        match free_since(&self.nodes, holding, now) {
+        match free_since(&self.leases, holding, now) {
             Some(since) if now >= since + self.keep => {
                 self.sessions.remove(session);
                 return Claim::Unknown;
             }
             Some(_) => {}
             None => match &holding.holder {
-                Holder::Node(holder) if holder != node => return Claim::Held(holder.clone()),
-                Holder::Node(_) | Holder::Released(_) => {}
+                Holder::Lease(holder) if holder != lease => return Claim::Held(holder.clone()),
+                Holder::Lease(_) | Holder::Released(_) => {}
             },
         }
         holding.token = holding.token.successor();
@@ -117,25 +117,26 @@ impl LeaseTable {
         is_latest
     }
 
-    /// A process as the holder of a session. It holds nothing if it is not known; its session is free.
-    fn holder(&self, node: &NodeId, now: Instant) -> Holder {
-        if self.nodes.contains_key(node) { Holder::Node(node.clone()) } else { Holder::Released(now) }
+    /// The process of a lease as the holder of a session. Without a lease that is known it holds nothing; the session is
+    /// free.
+    fn holder(&self, lease: &LeaseName, now: Instant) -> Holder {
+        if self.leases.contains_key(lease) { Holder::Lease(lease.clone()) } else { Holder::Released(now) }
     }
 
-    /// Forgets the sessions that were without a holder for too long, then the names of processes that were dead for
-    /// longer: no session names them.
+    /// Forgets the sessions that were without a holder for too long, then the names of leases that ran out before: no
+    /// session names them.
     fn forget(&mut self, now: Instant) {
-        let (nodes, keep) = (&self.nodes, self.keep);
-        self.sessions.retain(|_, holding| free_since(nodes, holding, now).is_none_or(|since| now < since + keep));
-        self.nodes.retain(|_, until| now < *until + keep);
+        let (leases, keep) = (&self.leases, self.keep);
+        self.sessions.retain(|_, holding| free_since(leases, holding, now).is_none_or(|since| now < since + keep));
+        self.leases.retain(|_, until| now < *until + keep);
     }
 }
 
 /// The time from which a session is without a holder; `None`: the lease of its holder runs.
-fn free_since(nodes: &HashMap<NodeId, Instant>, holding: &Holding, now: Instant) -> Option<Instant> {
+fn free_since(leases: &HashMap<LeaseName, Instant>, holding: &Holding, now: Instant) -> Option<Instant> {
     match &holding.holder {
         Holder::Released(since) => Some(*since),
-        Holder::Node(node) => nodes.get(node).copied().filter(|until| *until <= now),
+        Holder::Lease(lease) => leases.get(lease).copied().filter(|until| *until <= now),
     }
 }
 

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::records::clock::now;
 use crate::records::lease::{Lease, LeaseAction, LeaseTerms};
+use crate::records::lease_name::LeaseName;
 use crate::records::lease_store::{LeaseStore, StoreAnswer};
 use crate::records::node::NodeId;
 use crate::records::store_error::StoreError;
@@ -27,7 +28,7 @@ use crate::records::store_error::StoreError;
 /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 /// let store = Arc::new(MemoryLeases::new(10_000, Duration::from_secs(3600)));
 /// let keeper = LeaseKeeper::start(store, NodeId::new("a"), LeaseTerms::default());
-/// assert_eq!(keeper.held().await.as_str(), "a.1");
+/// assert_eq!(keeper.held().await.to_string(), "a.1");
 /// # });
 /// ```
 #[derive(Debug)]
@@ -40,23 +41,21 @@ pub struct LeaseKeeper {
 /// The lease that the process holds until this time.
 #[derive(Debug, Clone)]
 struct Held {
-    name: NodeId,
+    name: LeaseName,
     until: Instant,
 }
 
 /// The task.
 struct Keeper {
     store: Arc<dyn LeaseStore>,
-    node: NodeId,
+    /// The name of the next lease.
+    next: LeaseName,
     terms: LeaseTerms,
-    /// The leases for which the process has registered.
-    registered: u64,
     held: watch::Sender<Option<Held>>,
 }
 
 impl LeaseKeeper {
-    /// Starts a task that registers this process and renews its lease. The name of each lease is the name of the
-    /// process with a number.
+    /// Starts a task that registers this process and renews its lease. Each lease has another number.
     ///
     /// # Panics
     /// Outside of a runtime of tokio.
@@ -64,7 +63,7 @@ impl LeaseKeeper {
     pub fn start(store: Arc<dyn LeaseStore>, node: NodeId, terms: LeaseTerms) -> Self {
         let (sender, held) = watch::channel(None);
         let stop = CancellationToken::new();
-        let keeper = Keeper { store, node, terms, registered: 0, held: sender };
+        let keeper = Keeper { store, next: LeaseName::first(node), terms, held: sender };
         let task = tokio::spawn(keeper.run(stop.clone()));
         Self { held, stop, task }
     }
@@ -72,13 +71,13 @@ impl LeaseKeeper {
     /// The name of the lease that this process holds now; `None`: it holds none, and must not serve sessions that
     /// others can take over. To be called before each effect that two processes must not have.
     #[must_use]
-    pub fn holder(&self) -> Option<NodeId> {
+    pub fn holder(&self) -> Option<LeaseName> {
         let held = self.held.borrow();
         held.as_ref().filter(|held| now() < held.until).map(|held| held.name.clone())
     }
 
     /// Waits until this process holds a lease, and returns its name.
-    pub async fn held(&self) -> NodeId {
+    pub async fn held(&self) -> LeaseName {
         let mut held = self.held.clone();
         loop {
             if let Some(name) = self.holder() {
@@ -121,8 +120,8 @@ impl Keeper {
     async fn keep(&mut self) {
         loop {
             // An answer that was lost may have been a grant: each request has another name.
-            self.registered += 1;
-            let name = NodeId::new(format!("{}.{}", self.node, self.registered));
+            let name = self.next.clone();
+            self.next = name.successor();
             let sent = now();
             match self.limited(self.store.register(&name, self.terms.ttl())).await {
                 Ok(true) => {
@@ -139,7 +138,7 @@ impl Keeper {
     }
 
     /// Renews a lease until it is over.
-    async fn renew(&self, name: &NodeId, mut lease: Lease) {
+    async fn renew(&self, name: &LeaseName, mut lease: Lease) {
         self.held.send_replace(Some(Held { name: name.clone(), until: lease.until() }));
         while let Some(deadline) = lease.deadline() {
             sleep_until(deadline.into()).await;

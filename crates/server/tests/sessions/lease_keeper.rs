@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use protomcp_server::{
-    Claim, FencingToken, LeaseKeeper, LeaseStore, LeaseTerms, MemoryLeases, NodeId, StoreAnswer, StoreError,
+    Claim, FencingToken, LeaseKeeper, LeaseName, LeaseStore, LeaseTerms, MemoryLeases, NodeId, StoreAnswer, StoreError,
 };
 use protomcp_testing::run_paused;
 use tokio::time::sleep;
@@ -37,24 +37,24 @@ impl Store {
 }
 
 impl LeaseStore for Store {
-    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
-        self.reach(|| self.leases.register(node, ttl))
+    fn register<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.register(lease, ttl))
     }
 
-    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
-        self.reach(|| self.leases.renew(node, ttl))
+    fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        self.reach(|| self.leases.renew(lease, ttl))
     }
 
-    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()> {
-        self.reach(|| self.leases.resign(node))
+    fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
+        self.reach(|| self.leases.resign(lease))
     }
 
-    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
-        self.reach(|| self.leases.open(session, node))
+    fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
+        self.reach(|| self.leases.open(session, lease))
     }
 
-    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
-        self.reach(|| self.leases.claim(session, node))
+    fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
+        self.reach(|| self.leases.claim(session, lease))
     }
 
     fn release<'a>(&'a self, session: &'a str, token: FencingToken) -> StoreAnswer<'a, bool> {
@@ -77,7 +77,7 @@ async fn seconds(count: u64) {
 
 /// True if the process holds the lease with this number.
 fn holds(keeper: &LeaseKeeper, number: u64) -> bool {
-    keeper.holder() == Some(NodeId::new(format!("a.{number}")))
+    keeper.holder() == Some(LeaseName { node: NodeId::new("a"), number })
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_lease_is_held_as_long_as_the_store_answers() {
         let store = Store::new();
         let keeper = keeper(&store);
         assert_eq!(keeper.holder(), None, "the store has not answered");
-        assert_eq!(keeper.held().await.as_str(), "a.1");
+        assert_eq!(keeper.held().await.to_string(), "a.1");
         for _ in 0..100 {
             seconds(1).await;
             assert!(holds(&keeper, 1));
@@ -120,7 +120,7 @@ fn a_lease_that_is_lost_is_lost_here_first() {
         for is_silent in [true, false] {
             let store = Store::new();
             let away = if is_silent { &store.is_silent } else { &store.is_closed };
-            let (keeper, b) = (keeper(&store), NodeId::new("b"));
+            let (keeper, b) = (keeper(&store), LeaseName::first(NodeId::new("b")));
             let a = keeper.held().await;
             assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST)));
             assert_eq!(store.leases.register(&b, Duration::from_secs(600)).await, Ok(true));
@@ -130,7 +130,7 @@ fn a_lease_that_is_lost_is_lost_here_first() {
                 assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Held(a.clone())));
                 sleep(Duration::from_millis(10)).await;
             }
-            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Held(a)), "the store counts longer");
+            assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Held(a.clone())), "the store counts longer");
             seconds(10).await;
             let second = FencingToken::FIRST.successor();
             assert_eq!(store.leases.claim("s", &b).await, Ok(Claim::Granted(second)));
@@ -138,7 +138,7 @@ fn a_lease_that_is_lost_is_lost_here_first() {
             assert_eq!(keeper.holder(), None);
             away.store(false, Ordering::Relaxed);
             let again = keeper.held().await;
-            assert!(again.as_str().starts_with("a.") && again.as_str() != "a.1", "{again}");
+            assert!(again.node == a.node && again.number > a.number, "{again}");
             assert_eq!(store.leases.claim("s", &again).await, Ok(Claim::Held(b)));
         }
     });
@@ -160,8 +160,11 @@ fn a_lease_that_the_store_does_not_renew_is_replaced() {
 fn a_name_in_use_is_passed_over() {
     run_paused(async {
         let store = Store::new();
-        assert_eq!(store.leases.register(&NodeId::new("a.1"), Duration::from_secs(600)).await, Ok(true));
-        assert_eq!(keeper(&store).held().await.as_str(), "a.2");
+        assert_eq!(
+            store.leases.register(&LeaseName::first(NodeId::new("a")), Duration::from_secs(600)).await,
+            Ok(true)
+        );
+        assert_eq!(keeper(&store).held().await.number, 2);
     });
 }
 
@@ -170,7 +173,7 @@ fn sessions_of_a_process_that_ends_are_free() {
     run_paused(async {
         for is_dropped in [false, true] {
             let store = Store::new();
-            let (keeper, b) = (keeper(&store), NodeId::new("b"));
+            let (keeper, b) = (keeper(&store), LeaseName::first(NodeId::new("b")));
             let a = keeper.held().await;
             assert_eq!(store.leases.open("s", &a).await, Ok(Claim::Granted(FencingToken::FIRST)));
             if is_dropped {

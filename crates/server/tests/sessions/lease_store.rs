@@ -4,7 +4,7 @@ use std::panic::catch_unwind;
 use std::time::Duration;
 
 use protomcp_server::contract::lease_store;
-use protomcp_server::{Claim, FencingToken, LeaseStore, MemoryLeases, NodeId, StoreAnswer};
+use protomcp_server::{Claim, FencingToken, LeaseName, LeaseStore, MemoryLeases, StoreAnswer};
 use protomcp_testing::run_paused;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,32 +54,32 @@ fn later<'a, T: Send + 'a>(answer: StoreAnswer<'a, T>) -> StoreAnswer<'a, T> {
 }
 
 impl LeaseStore for Faulty {
-    fn register<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
-        let answer = self.store.register(node, ttl);
+    fn register<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        let answer = self.store.register(lease, ttl);
         later(Box::pin(async move { Ok(answer.await? || self.has(Fault::ForgetsNames)) }))
     }
 
-    fn renew<'a>(&'a self, node: &'a NodeId, ttl: Duration) -> StoreAnswer<'a, bool> {
-        let answer = self.store.renew(node, ttl);
+    fn renew<'a>(&'a self, lease: &'a LeaseName, ttl: Duration) -> StoreAnswer<'a, bool> {
+        let answer = self.store.renew(lease, ttl);
         later(Box::pin(async move {
-            let is_dead = node.as_str().starts_with("run-out") && self.has(Fault::RenewsTheDead);
+            let is_dead = lease.node.as_str().starts_with("run-out") && self.has(Fault::RenewsTheDead);
             Ok(answer.await? || is_dead)
         }))
     }
 
-    fn resign<'a>(&'a self, node: &'a NodeId) -> StoreAnswer<'a, ()> {
-        if self.has(Fault::KeepsResigned) && node.as_str().starts_with("resigned") {
+    fn resign<'a>(&'a self, lease: &'a LeaseName) -> StoreAnswer<'a, ()> {
+        if self.has(Fault::KeepsResigned) && lease.node.as_str().starts_with("resigned") {
             return later(Box::pin(async { Ok(()) }));
         }
-        later(self.store.resign(node))
+        later(self.store.resign(lease))
     }
 
-    fn open<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
-        later(self.store.open(session, node))
+    fn open<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
+        later(self.store.open(session, lease))
     }
 
-    fn claim<'a>(&'a self, session: &'a str, node: &'a NodeId) -> StoreAnswer<'a, Claim> {
-        let answer = self.store.claim(session, node);
+    fn claim<'a>(&'a self, session: &'a str, lease: &'a LeaseName) -> StoreAnswer<'a, Claim> {
+        let answer = self.store.claim(session, lease);
         later(Box::pin(async move {
             Ok(match answer.await? {
                 Claim::Held(_) if self.has(Fault::GrantsAll) => Claim::Granted(FencingToken::new(9)),

@@ -12,6 +12,7 @@ use proptest::sample::Index;
 
 use super::*;
 use crate::records::lease::{Lease, LeaseAction, LeaseTerms};
+use crate::records::node::NodeId;
 
 /// Milliseconds.
 const TTL: u64 = 1_000;
@@ -63,7 +64,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 #[derive(Debug, Clone)]
 struct Packet {
     process: usize,
-    node: NodeId,
+    lease_name: LeaseName,
     /// The number of the request.
     serial: u64,
     body: Body,
@@ -92,8 +93,8 @@ impl Body {
 struct Process {
     /// The rate of its clock in thousandths of the store's.
     rate: u64,
-    starts: usize,
-    node: NodeId,
+    starts: u64,
+    lease_name: LeaseName,
     /// `None`: it registers.
     lease: Option<Lease>,
     /// The open request about its lease, and the time at which it was sent.
@@ -122,7 +123,7 @@ impl World {
         let process = |rate| Process {
             rate,
             starts: 0,
-            node: NodeId::default(),
+            lease_name: LeaseName::first(NodeId::default()),
             lease: None,
             asked: None,
             claim: None,
@@ -140,7 +141,7 @@ impl World {
         };
         (0..rates.len()).for_each(|at| world.restart(at));
         world.deliver_all();
-        let opened = world.table.open(SESSION, &world.processes[0].node, world.start);
+        let opened = world.table.open(SESSION, &world.processes[0].lease_name, world.start);
         assert_eq!(opened, Claim::Granted(FencingToken::FIRST));
         world.processes[0].token = Some(FencingToken::FIRST);
         world
@@ -211,7 +212,12 @@ impl World {
 
     fn send(&mut self, at: usize, body: Body) -> u64 {
         self.serial += 1;
-        self.wire.push(Packet { process: at, node: self.processes[at].node.clone(), serial: self.serial, body });
+        self.wire.push(Packet {
+            process: at,
+            lease_name: self.processes[at].lease_name.clone(),
+            serial: self.serial,
+            body,
+        });
         self.serial
     }
 
@@ -219,7 +225,7 @@ impl World {
     fn restart(&mut self, at: usize) {
         let process = &mut self.processes[at];
         process.starts += 1;
-        process.node = NodeId::new(format!("{at}-{}", process.starts));
+        process.lease_name = LeaseName { node: NodeId::new(at.to_string()), number: process.starts };
         (process.lease, process.claim, process.token) = (None, None, None);
         let sent = self.local(at);
         let serial = self.send(at, Body::Register);
@@ -308,13 +314,13 @@ impl World {
     }
 
     /// The answer of the store.
-    fn execute(&mut self, Packet { process, node, body, .. }: &Packet) -> Option<Body> {
+    fn execute(&mut self, Packet { process, lease_name, body, .. }: &Packet) -> Option<Body> {
         let now = self.start + Duration::from_millis(self.now);
         let ttl = Duration::from_millis(TTL);
         match body {
-            Body::Register => Some(Body::Registered(self.table.register(node, ttl, now))),
-            Body::Renew => Some(Body::Renewed(self.table.renew(node, ttl, now))),
-            Body::Claim => Some(Body::Claimed(self.table.claim(SESSION, node, now))),
+            Body::Register => Some(Body::Registered(self.table.register(lease_name, ttl, now))),
+            Body::Renew => Some(Body::Renewed(self.table.renew(lease_name, ttl, now))),
+            Body::Claim => Some(Body::Claimed(self.table.claim(SESSION, lease_name, now))),
             Body::Write(token) => {
                 let is_latest = self.table.sessions[SESSION].token == *token;
                 if is_latest {
@@ -327,7 +333,7 @@ impl World {
                 None
             }
             Body::Resign => {
-                self.table.resign(node, now);
+                self.table.resign(lease_name, now);
                 None
             }
             answer => unreachable!("{answer:?} is an answer"),
@@ -335,9 +341,9 @@ impl World {
     }
 
     /// An answer arrives. Its process ignores it if it has another name now, or has stopped waiting for it.
-    fn receive(&mut self, Packet { process: at, node, serial, body }: Packet) {
+    fn receive(&mut self, Packet { process: at, lease_name, serial, body }: Packet) {
         let process = &mut self.processes[at];
-        if process.node != node {
+        if process.lease_name != lease_name {
             return;
         }
         match body {

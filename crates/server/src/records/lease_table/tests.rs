@@ -2,21 +2,22 @@
 
 use super::*;
 use crate::records::lease::{Lease, LeaseTerms};
+use crate::records::node::NodeId;
 
 const TTL: Duration = Duration::from_secs(10);
 const KEEP: Duration = Duration::from_secs(60);
 
-/// A table with the processes a and b. Seconds are counted from their registration.
+/// A table with leases of the processes a and b. Seconds are counted from their registration.
 struct Stage {
     table: LeaseTable,
     start: Instant,
-    a: NodeId,
-    b: NodeId,
+    a: LeaseName,
+    b: LeaseName,
 }
 
 impl Stage {
     fn new() -> Self {
-        let (start, a, b) = (Instant::now(), NodeId::new("a"), NodeId::new("b"));
+        let (start, a, b) = (Instant::now(), name("a"), name("b"));
         let mut table = LeaseTable::new(2, KEEP);
         assert!(table.register(&a, TTL, start) && table.register(&b, 9 * TTL, start));
         Self { table, start, a, b }
@@ -36,6 +37,11 @@ impl Stage {
     }
 }
 
+/// The first lease of a process.
+fn name(node: &str) -> LeaseName {
+    LeaseName::first(NodeId::new(node))
+}
+
 fn granted(token: u64) -> Claim {
     Claim::Granted(FencingToken::new(token))
 }
@@ -49,7 +55,7 @@ fn a_name_is_used_once_and_a_lease_renewed_in_time() {
     assert!(stage.table.renew(&a, TTL, stage.at(18)), "until 19");
     assert!(!stage.table.renew(&a, TTL, stage.at(28)), "it has run out");
     assert!(!stage.table.register(&again, TTL, stage.at(29)), "it is dead");
-    assert!(!stage.table.renew(&NodeId::new("c"), TTL, stage.at(1)), "it has not registered");
+    assert!(!stage.table.renew(&name("c"), TTL, stage.at(1)), "it has not registered");
     stage.table.resign(&stage.b, stage.at(30));
     assert!(!stage.table.renew(&stage.b, TTL, stage.at(30)));
 }
@@ -111,17 +117,17 @@ fn a_session_is_unknown_after_its_time_in_a_table_with_room() {
 #[test]
 fn a_process_that_is_not_known_holds_nothing() {
     let mut stage = Stage::new();
-    assert_eq!(stage.table.open("s", &NodeId::new("c"), stage.at(0)), granted(1));
+    assert_eq!(stage.table.open("s", &name("c"), stage.at(0)), granted(1));
     assert_eq!(stage.claim("s", 0), granted(2));
 }
 
 #[test]
-fn the_number_of_processes_is_bounded() {
+fn the_number_of_leases_is_bounded() {
     let (mut table, now) = (LeaseTable::new(1, KEEP), Instant::now());
-    let node = |number: usize| NodeId::new(number.to_string());
-    assert!((0..MAX_NODES).all(|number| table.register(&node(number), TTL, now)));
-    assert!(!table.register(&node(MAX_NODES), TTL, now + TTL), "dead ones are remembered");
-    assert!(table.register(&node(MAX_NODES), TTL, now + TTL + KEEP));
+    let lease = |number: usize| name(&number.to_string());
+    assert!((0..MAX_LEASES).all(|number| table.register(&lease(number), TTL, now)));
+    assert!(!table.register(&lease(MAX_LEASES), TTL, now + TTL), "dead ones are remembered");
+    assert!(table.register(&lease(MAX_LEASES), TTL, now + TTL + KEEP));
 }
 
 /// The clock of a process may lag behind the clock of the store by a tenth, not by more.
